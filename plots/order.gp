@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Run order: every run where it stood in time, as a ratio to the median of its cell.
 # Set before this: rounds (their number), outliers, failures (1: there are some), bottom, top,
-# logarithmic, and as macros tics_y, tics_text (as many as have room in text).
+# logarithmic, label_y, and as macros tics_y, tics_text (as many as have room in text).
 # Columns of name.dat: when, in rounds; ratio; the same again of an outlier; the true ratio of a run
 # that is beyond the upper end of the axis and stands there; of one beyond the lower end. One block
 # for each series, and one more with when runs failed.
@@ -34,12 +34,13 @@ do for [format in formats] {
     } else {
         @tics_y
         set tmargin at screen 0.92
+        set ylabel label_y
         set key @key_drawn
         set grid ytics lc rgb "#dddddd" lt 1
         do for [r = 1:rounds:step] {
             set arrow from first r - 1, graph 0 to first r - 1, graph 1 nohead back lc rgb "#dddddd"
         }
-        set lmargin at screen 0.08
+        set lmargin at screen 0.1
         set rmargin at screen (876 - 8.0 * widest) / 960
         set bmargin at screen 0.16
         plot 1 with lines lw 1.4 lc rgb "#555555" notitle, \

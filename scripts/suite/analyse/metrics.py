@@ -52,6 +52,12 @@ class Metric(NamedTuple):
     ranked: bool = False
 
     @property
+    def text(self) -> str:
+        """Its name as words: `CPU per message`, `latency p99.9`."""
+        words = (NAME_PARTS.get(part, part) for part in self.name.split("_"))
+        return " ".join(words)
+
+    @property
     def counts(self) -> bool:
         """Whether it counts events."""
         return self.unit == "1"
@@ -77,6 +83,8 @@ class Metric(NamedTuple):
         return self.unit in ("1", "B")
 
 
+# parts of names that are written otherwise in text
+NAME_PARTS = {"cpu": "CPU", "tls": "TLS", "p999": "p99.9"}
 LATE = ("requests_late",)  # counts of what was not done in time
 SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
           for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with

@@ -1,8 +1,8 @@
 name = 'counts-together'
-headline = 'nodelay: what was counted, place=together'
+headline = 'what was counted: nodelay, place=together'
 note = 'median of 7 rounds, 95 % interval; place together; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
 signs = ''
-headline_text = 'nodelay: what was counted, place=together'
+headline_text = 'what was counted: nodelay, place=together'
 title_lines = 1
 signs_text = '[ ]: 95 % interval'
 signs_lines = 1

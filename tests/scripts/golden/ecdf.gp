@@ -1,8 +1,8 @@
 name = 'latency-ecdf'
-headline = 'open: latency, us (lower is better)'
+headline = 'latency, us (lower is better): open'
 note = 'all requests of 1 round; place together; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
 signs = ''
-headline_text = 'open: latency, us (lower is better)'
+headline_text = 'latency, us (lower is better): open'
 title_lines = 1
 signs_text = ''
 signs_lines = 0

@@ -1,12 +1,12 @@
 name = 'bandwidth-forest'
-headline = 'verdicts: bandwidth against write=nodelay (higher is better)'
+headline = 'bandwidth against write=nodelay (higher is better): verdicts'
 note = 'paired ratios, 95 % interval, 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
 signs = 'shaded: noise floor (A/A), at most 0.9%; diamond: geometric mean; filled: changed; hollow ~: undecided; -: unsupported'
-headline_text = 'verdicts: bandwidth against write=nodelay (higher is better)'
+headline_text = 'bandwidth against write=nodelay (higher is better): verdicts'
 title_lines = 1
 signs_text = '---: 95 % interval; | |: noise floor (A/A), at most 0.9%; #: geometric'."\n".'mean; ~: undecided; -: unsupported'
 signs_lines = 2
-label_x = 'ratio to write=nodelay'
+label_x = 'bandwidth: ratio to write=nodelay'
 heads = 5
 bands = 23
 ratios = 26

@@ -1,8 +1,8 @@
 name = 'bandwidth-heatmap'
-headline = 'verdicts: bandwidth, times faster than write=nodelay'
+headline = 'bandwidth, times faster than write=nodelay: verdicts'
 note = 'paired ratios, 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
 signs = 'blue: better; orange: worse; ~: undecided; -: unsupported'
-headline_text = 'verdicts: bandwidth, times faster than write=nodelay'
+headline_text = 'bandwidth, times faster than write=nodelay: verdicts'
 title_lines = 1
 signs_text = '~: undecided; -: unsupported'
 signs_lines = 1
@@ -11,9 +11,9 @@ array columns[5] = ['64', '256', '1K', '4K', '16K']
 widest = 32
 wide = 10
 together = 3
-label_x = 'message'
 begin = 280
 pixels = 130
 slanted = 0
 below = 84
 height = 290
+label_x = 'bandwidth, times faster than write=nodelay, by message, bytes'

@@ -1,11 +1,12 @@
 name = 'bandwidth-order-4K'
-headline = 'verdicts: bandwidth of every run / median of its cell, message=4K'
+headline = 'bandwidth of every run / median of its cell: verdicts, message=4K'
 note = 'every run of 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
 signs = ''
-headline_text = 'verdicts: bandwidth of every run / median of its cell, message=4K'
+headline_text = 'bandwidth of every run / median of its cell: verdicts, message=4K'
 title_lines = 1
 signs_text = 'x: failed'
 signs_lines = 1
+label_y = 'bandwidth / median of its cell'
 rounds = 7
 outliers = 0
 failures = 1

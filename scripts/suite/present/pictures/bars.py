@@ -22,6 +22,7 @@ from suite.present.pictures.picture import (
     headline_text,
     interval_ends,
     interval_kind,
+    measure_text,
     medians_text,
     name_safe,
     note_text,
@@ -147,8 +148,8 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
             for panel, limit in zip(panels, limits, strict=True)), strict=True)
         drawings.append(bars_drawing(
             matrix, picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
-            headline_text(matrix, what_text(metric.name, scale.unit, metric.better)),
-            (scale.unit or "per message", "; each panel with its own scale" * apart),
+            headline_text(matrix, what_text(metric.text, scale.unit, metric.better)),
+            (measure_text(metric.text, scale.unit), "; each panel with its own scale" * apart),
             {metric: figures}, panels, extents if apart else [max(extents)] * len(extents), blocks))
     return drawings
 

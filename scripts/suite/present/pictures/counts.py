@@ -52,7 +52,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
                  if any(cell.name in figures for _, cell in place.rows)}
         if not shown:
             continue
-        panels = [replace(place, head=metric.name.replace("_", " ")) for metric in shown]
+        panels = [replace(place, head=metric.text) for metric in shown]
         extents, blocks = zip(*(
             panel_block(panel, figures, metric, COUNT, panel_limit(panel, figures, COUNT), base)
             for panel, (metric, figures) in zip(panels, shown.items(), strict=True)), strict=True)

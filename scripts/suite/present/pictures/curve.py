@@ -30,6 +30,7 @@ from suite.present.pictures.picture import (
     headline_text,
     interval_ends,
     interval_kind,
+    measure_text,
     medians_text,
     note_text,
     picture_metric,
@@ -42,12 +43,12 @@ from suite.present.pictures.picture import (
     tics_command,
     title_settings,
     what_text,
+    word_text,
 )
 from suite.scenario.scenario import Picture
 
 AXIS_COLUMNS, AXIS_COLUMNS_TEXT = 80, 56  # of labels that fit along an axis, drawn and in text
 DODGE_MOST = 0.06  # of the axis: how far apart the first and last series at one value are
-SIZE_WORDS = ("message", "chunk", "sndbuf", "rcvbuf")  # words that are numbers of bytes
 SHADED_SIGN, PALE_SIGN = "shaded: as good as the best", "pale: undecided"
 # Values that span so many times are on a logarithmic axis. What is better high ends in a plateau,
 # which is to be seen. A cost falls along sizes, until all that is low lies on the ground of a
@@ -156,7 +157,7 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
              *["arrow: at least so much"] * beyond]
     signs_text = [f"|: {interval_kind(matrix)}", *["small letter: undecided"] * paler,
                   *["^: at least so much"] * beyond]
-    what = what_text(metric.name, scale.unit, metric.better)
+    what = what_text(metric.text, scale.unit, metric.better)
     return Drawing(name, "curve", data_text(
         [f"# {names[values]}", *series_lines(found, axis, used, scale, alike)]
         for values, found in series.items()), {
@@ -232,8 +233,7 @@ def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Fi
             "tics_x": tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS)),
             "tics_blank": tics_command("x", [("", at) for _, at in labels]),
             "tics_text": tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS_TEXT)),
-            "label_x": axis.name + ", bytes" * (axis.name in SIZE_WORDS),
-            "label_y": scale.unit or metric.name.replace("_", " ")}
+            "label_x": word_text(axis.name), "label_y": measure_text(metric.text, scale.unit)}
 
 
 def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dict[str, object]:

@@ -135,7 +135,7 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) ->
     every = groups_join([group_make(one, metric) for one in comparisons])
     pictures = groups_fill(every, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
     side = f" of {first.new.name}" if len(comparisons) == 1 else ""
-    what = f"{metric.name.replace('_', ' ')}{side} against {base} ({metric.better} is better)"
+    what = f"{metric.text}{side} against {base} ({metric.better} is better)"
     drawings = []
     for number, groups in enumerate(pictures, start=1):
         data, height = groups_data(groups)
@@ -152,7 +152,7 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) ->
         drawings.append(Drawing(
             name_safe(name + f"-{number}" * (len(pictures) > 1)), "forest", data, {
                 **comparison_titles(comparisons, what, ", 95 % interval", signs, signs_text),
-                "label_x": f"ratio to {base}",
+                "label_x": f"{metric.text}: ratio to {base}",
                 "heads": sum(bool(head) for head, _ in groups), "bands": len(floors),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
                 "widest": widths[0], "told": widths[1], **ratios_axis(every, sum(widths))}))

@@ -34,6 +34,7 @@ from suite.present.pictures.picture import (
     picture_name,
     place_name,
     verdict_signs,
+    word_text,
 )
 from suite.scenario.scenario import Picture
 
@@ -124,8 +125,8 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
     for tile in tiles:
         grids.setdefault(tuple(tile.place[axis] for axis in outer), {})[
             tile.place.get(down, ""), tile.place.get(across, "")] = tile
-    what = (f"{metric.name.replace('_', ' ')}, times {'faster' if is_speed(metric) else 'better'} "
-            f"than {base_name(comparisons)}")
+    what = (f"{metric.text}, times {'faster' if is_speed(metric) else 'better'} than "
+            f"{base_name(comparisons)}")
     known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
     drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     for values, grid in grids.items():
@@ -147,7 +148,8 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
                 data_text([lines]), {
                     **comparison_titles(comparisons, what, "", [*told, *signs], signs,
                                         axis_words(outer, values)),
-                    **grid_settings(grid, rows, shown, across)}))
+                    **grid_settings(grid, rows, shown, across),
+                    "label_x": what + f", by {word_text(across)}" * bool(across)}))
     return drawings
 
 
@@ -166,7 +168,7 @@ def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
     texts = [tile.text for (_, column), tile in grid.items() if column in columns]
     wide = 2 + max(map(len, [*texts, *heads]))
     return {"rows": names, "columns": heads, "widest": widest, "wide": wide,
-            "together": max(1, (TEXT_WIDTH - 4 - widest) // wide), "label_x": across,
+            "together": max(1, (TEXT_WIDTH - 4 - widest) // wide),
             "begin": named + (PICTURE_PIXELS - 30 - named - pixels * len(columns)) // 2,
             "pixels": pixels, "slanted": slanted, "below": below,
             "height": 36 + 34 * len(names) + below}

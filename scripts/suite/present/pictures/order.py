@@ -112,7 +112,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     last."""
     moments, metric = moments_make(matrix), picture_metric(matrix, picture)
     inner = picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
-    what = f"{metric.name} of every run / median of its cell".replace("_", " ")
+    what = f"{metric.text} of every run / median of its cell"
     drawings, counted = [], counted_text(matrix.rounds, "round")
     for values, place, cells in pictures_divide(matrix, (inner,)):
         series = [series_make(matrix, moments, cell,
@@ -129,6 +129,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
                                  note_text(matrix, cells, f"every run of {counted}"), (),
                                  [*["*: outlier", "^ v: beyond the axis"] * outliers,
                                   *["x: failed"] * bool(failed)]),
+                "label_y": f"{metric.text} / median of its cell",
                 "rounds": max(matrix.rounds, 1), "outliers": outliers, "failures": bool(failed),
                 **series_settings(matrix, (inner,) if inner else (), {
                     (cell.axes[inner],) if inner else (): one.label

@@ -52,8 +52,8 @@ def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> d
         f"tics_y{end}": tics_command("y", time_tics(low, high, most)) if steep
         else "set ytics autofreq" for end, most in (("", 12), ("_text", 6))}
     return {"left": 1, "right": right * 1.15, "bottom": low / 1.1 if steep else 0,
-            "top": high * 1.1, "logarithmic_y": steep, "label_x": "percentile", "label_y": label,
-            "points_every": STEPS, **tics}
+            "top": high * 1.1, "logarithmic_y": steep, "points_every": STEPS,
+            "label_x": "percentile of requests", "label_y": label, **tics}
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:

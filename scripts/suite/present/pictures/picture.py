@@ -48,6 +48,9 @@ POINT_SIGNS = {Verdict.CHANGED: ("filled", "changed"),
                Verdict.SAME: ("hollow", "undecided"),
                Verdict.UNKNOWN: ("cross", "too few rounds"),
                Verdict.EXACT: ("square", "the same count in every run")}
+# units of words whose values are numbers, and units that the name of a rate says
+WORD_UNITS = {"bytes": ("message", "chunk", "sndbuf", "rcvbuf"), "requests per second": ("rate",)}
+RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}
 TEXT_COLUMNS = 70  # of a headline and of signs in a picture in text
 NOTE_MAX = 150  # characters of the small print
 NAME_MAX = 32  # characters of the name of a bar or row
@@ -221,14 +224,31 @@ def place_name(name: str, values: Iterable[str]) -> str:
     return name_safe("-".join([name, *filter(None, values)]))
 
 
+def measure_text(what: str, unit: str) -> str:
+    """What an axis shows: `time per message, us`; a rate has its unit in its name."""
+    return ", ".join(filter(None, (what, RATE_UNITS.get(unit, unit))))
+
+
+def word_text(word: str) -> str:
+    """What an axis shows whose values are those of a word: `message, bytes`."""
+    return measure_text(word, next((unit for unit, words in WORD_UNITS.items() if word in words),
+                                   ""))
+
+
 def what_text(what: str, unit: str, better: str) -> str:
     """What a headline says of figures: `time per message, us (lower is better)`."""
-    return f"{', '.join(filter(None, (what.replace('_', ' '), unit)))} ({better} is better)"
+    return f"{measure_text(what, unit)} ({better} is better)"
 
 
 def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
-    """The title of a picture; place: which cells it shows."""
-    return f"{matrix.result.name}: {', '.join(filter(None, (what, place)))}"
+    """The title of a picture: what it shows, of which scenario, or result of words alone; place: of
+    which cells.
+
+    What is shown comes first, because the name of a folder may look like a unit.
+    """
+    result = matrix.result
+    name = result.scenario.name if result.scenario.question else result.name
+    return f"{what}: {', '.join(filter(None, (name, place)))}"
 
 
 def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
