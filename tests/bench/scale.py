@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`tests/bench/table [records=N] [folder=DIR]`: what a table of so many records costs when their
-columns are made and when they are kept (docs/architecture.md, "Columns").
+columns are made and when they are kept (docs/design/suite.md, "Columns").
 
 Exit status as tests/bench/run: no figure is judged.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The control channel and the data hello, spoken by hand: docs/architecture.md, "Two ends".
+"""The control channel and the data hello, spoken by hand: docs/design/control-channel.md.
 
 Written from the description and not from the C code, so that both can be wrong only in the same way
 by accident.
@@ -81,7 +81,7 @@ def data_join(ready: dict[str, Any], index: int = 0, token: str | None = None) -
 
 
 def sink_accept(connection: socket.socket, token: bytes, number: int = 0) -> None:
-    """Plays the sink's part of the hello of a proxy: docs/architecture.md, "A proxy"."""
+    """Plays the sink's part of the hello of a proxy: docs/design/proxy.md."""
     asked = connection.recv(36, socket.MSG_WAITALL)
     mask, masked = asked[:16], asked[16:]
     hello = bytes(byte ^ mask[i % 16] for i, byte in enumerate(masked))

@@ -22,8 +22,8 @@ CONDITION = re.compile(
 
 
 def table_files() -> set[str]:
-    """The files that the table in docs/architecture.md names."""
-    page = (TOP / "docs/architecture.md").read_text()
+    """The files that the table in docs/design/systems.md names."""
+    page = (TOP / "docs/design/systems.md").read_text()
     section = page.split("\n## Other systems\n")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|")]
     return {name for row in rows for name in re.findall(r"`(common/[^`]+)`", row.split("|")[2])}
