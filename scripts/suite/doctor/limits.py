@@ -79,7 +79,7 @@ def files_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 def ports_look(facts: SystemFacts, words: CellWords) -> Finding:
     """Ports for connections and those that rest in TIME_WAIT (`tw` of /proc/net/sockstat): ip(7),
-    docs/methodology.md, "Connections"."""
+    docs/load.md, "A connection for every request"."""
     first, last = map(int, facts.sysctl(PORTS).split())
     ports = last - first + 1
     resting = re.search(r"^TCP:.* tw (\d+)", facts.text("proc/net/sockstat"), re.MULTILINE)

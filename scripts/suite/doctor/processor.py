@@ -105,7 +105,7 @@ def idle_look(facts: SystemFacts, words: CellWords) -> Finding:
     """Idle states and how long it takes to leave them: Documentation/admin-guide/pm/cpuidle.rst of
     Linux.
 
-    The effect is that of docs/methodology.md, "Under load".
+    The effect is that of docs/load.md, "An open loop".
     """
     driver = facts.find(f"{CPU_FOLDER}/cpuidle/current_driver") or "none"
     latencies_us = {path.removesuffix("/latency"): int(value) for path, value in facts.matching(

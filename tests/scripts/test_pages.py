@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""The documents by task: every page says first what it is for, and uncork knows every command."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from suite.commands import COMMANDS
+from within import uncork_call
+
+DOCS = ROOT / "docs"
+PAGES = ("fleet", "lab", "load", "remote", "tls")
+COLUMNS, WORDS = 100, 25  # of a line; of a sentence
+# machines, kernels, builds and files that only the reader has
+AWAY = re.compile(r"\b(target|server|hosts|build)=\S+|--psk \S+")
+
+
+def page_read(name: str) -> str:
+    return (DOCS / f"{name}.md").read_text()
+
+
+def page_commands(text: str) -> list[str]:
+    """The commands of the blocks of a page, without the comments behind them, long lines joined."""
+    blocks = re.findall(r"^```(?:sh)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [re.split(r"\s#|\s*>", line.removeprefix("$ "))[0].strip() for line in lines
+            if re.match(r"(\$ )?(scripts/uncork|uncork-client) ", line)]
+
+
+def page_sentences(text: str) -> list[str]:
+    """The sentences outside of blocks and tables."""
+    prose = re.sub(r"^```.*?^```$|^[|#!].*$", "", text, flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "X", prose))
+    parts = re.split(r"\n\s*\n|^\s*(?:- |\d+\. )", prose, flags=re.MULTILINE)
+    return [sentence for part in parts
+            for sentence in re.split(r"(?<=[.?!:])(?:\*\*)?\s+(?=[A-Z0-9*(\"])",
+                                     " ".join(part.split()))]
+
+
+@pytest.fixture(params=PAGES)
+def page(request: pytest.FixtureRequest) -> str:
+    return page_read(request.param)
+
+
+def test_the_first_line_says_what_the_reader_can_do(page):
+    title, _, first = page.partition("\n\n")
+    assert title.startswith("# ") and first.startswith("After this page you can ")
+
+
+def test_lines_and_sentences_are_short(page):
+    assert not [line for line in page.splitlines() if len(line) > COLUMNS]
+    assert not [text for text in page_sentences(page)
+                if sum(bool(re.search(r"\w", word)) for word in text.split()) > WORDS]
+
+
+def test_the_answer_is_on_the_first_screen(page):
+    assert re.search(r"^(```|\|)", "\n".join(page.splitlines()[:12]), re.MULTILINE)
+
+
+def test_links_lead_to_pages_and_sections_that_exist(page):
+    for path, _, anchor in (link.partition("#")
+                            for link in re.findall(r"\]\(([^):]+)\)", page)):
+        target = DOCS / path
+        assert target.exists(), path
+        titles = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE) if anchor else []
+        anchors = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+        assert not anchor or anchor in anchors, (path, anchor)
+
+
+def test_every_run_of_a_page_is_one_that_uncork_plans(page, uncork, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for toml in re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[:1]:
+        Path("rpc.toml").write_text(toml)
+    for line in page_commands(page):
+        words = AWAY.sub("", line).split()
+        if words[:2] == ["scripts/uncork", "run"] and not {"--more", "SCENARIO"} & {*words}:
+            done = uncork_call([*words[1:], "-n"], uncork.environment)
+            assert done.returncode == 0, (line, done.stderr)
+
+
+def test_uncork_client_knows_the_words_of_every_client_of_a_page(page, binaries, tmp_path):
+    lines = [line.removeprefix("uncork-client").strip() for line in page_commands(page)
+             if line.startswith("uncork-client") and " --" not in line]
+    (tmp_path / "lines").write_text("".join(f"{line}\n" for line in lines))
+    done = subprocess.run([binaries.program, "--check", tmp_path / "lines"], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_other_command_and_option_of_a_page_is_one_of_uncork(page, uncork):
+    for line in page_commands(page):
+        if not line.startswith("scripts/uncork"):
+            continue
+        command, *words = line.split()[1:]
+        assert command in COMMANDS, line
+        known = uncork_call(["help", command], uncork.environment).stdout
+        assert not [word for word in words if word.startswith("--") and word not in known], line
