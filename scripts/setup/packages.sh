@@ -128,7 +128,7 @@ packages_ask() {
 
 # Installs MISSING_NAMES as root.
 packages_install() {
-    printf 'packages    installing %s (log: build/logs/packages.log)\n' "$MISSING_NAMES"
+    printf 'packages    installing %s (log: %s)\n' "$MISSING_NAMES" "$(short "$LOGS/packages.log")"
     logged packages sh -c "$(packages_command)" && return
     log_tail "$LOGS/packages.log"
     fail "the packages could not be installed; is the network there? Log: $(short "$LOGS/packages.log")"
@@ -150,10 +150,10 @@ pypi_names() {
 # venv_make MODULE...: where packages cannot give what Python needs, build/venv takes the system's modules and
 # fetches the others.
 venv_make() {
-    local base candidate names venv=$UNCORK_TOP/build/venv
+    local base candidate names venv=$UNCORK_BUILD/venv
     mapfile -t names < <(pypi_names "$@")
-    printf 'python      no interpreter has %s; making build/venv on top of the system packages\n' \
-        "$(listed "$@")"
+    printf 'python      no interpreter has %s; making %s on top of the system packages\n' \
+        "$(listed "$@")" "$(short "$venv")"
     for candidate in "${UNCORK_PYTHON:-}" /usr/bin/python3 python3; do
         [ -n "$candidate" ] && [ -z "$(python_trouble find "$candidate" venv ensurepip)" ] && base=$candidate && break
     done
@@ -162,7 +162,7 @@ venv_make() {
         ! logged venv "$venv/bin/python" -m pip install --disable-pip-version-check "${names[@]}"; then
         log_tail "$LOGS/venv.log" 10
         rm -rf "$venv"
-        fail "build/venv could not be made: install $(listed "$@") for $base, or name another by UNCORK_PYTHON"
+        fail "$(short "$venv") could not be made: install $(listed "$@") for $base, or name another by UNCORK_PYTHON"
     fi
 }
 
@@ -184,7 +184,7 @@ packages_ensure() {
     # shellcheck disable=SC2086
     venv_make $modules
     # shellcheck disable=SC2086
-    python_choose import $modules || fail "build/venv does not fit: ${PYTHON_WHY##*$'\n'}"
+    python_choose import $modules || fail "$(short "$UNCORK_BUILD/venv") does not fit: ${PYTHON_WHY##*$'\n'}"
 }
 
 # packages_try PURPOSE...: installs what an optional step needs, or sets PACKAGES_WHY (one line) and fails.

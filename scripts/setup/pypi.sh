@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Programs that only PyPI has, each in a virtual environment of its own in build/pypi. All of them are optional.
-# Sourced after scripts/setup/python.
+# Programs that only PyPI has, each in a virtual environment of its own in $UNCORK_BUILD/pypi. All of them are
+# optional. Sourced after scripts/setup/python.
 
 PYPI_SECONDS=200 # for one download
 
@@ -11,7 +11,7 @@ PYPI_SECONDS=200 # for one download
 pypi_ensure() {
     local name=$1 version=$2 PYTHON
     shift 2
-    PYPI=$UNCORK_TOP/build/pypi/$name-$version PYPI_WHY=''
+    PYPI=$UNCORK_BUILD/pypi/$name-$version PYPI_WHY=''
     pypi_has "$name==$version" "$@" && return
     if ! PYTHON=$(python_choose find venv ensurepip 2>/dev/null && echo "$PYTHON"); then
         PYPI_WHY="$name comes from PyPI, and no Python here has venv and ensurepip"

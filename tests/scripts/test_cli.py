@@ -160,7 +160,7 @@ def test_help_says_what_there_is(uncork: Uncork) -> None:
     assert done.returncode == 0
     for name in ("run", "list", "table", "compare", "show", "check", "plot", "report", "paste",
                  "verify", "export", "lab",
-                 "doctor"):
+                 "doctor", "setup"):
         assert f"  {name}" in done.stdout
 
 

@@ -128,7 +128,7 @@ def test_an_inventory_that_is_not_there_or_cannot_be_read_is_refused(
 
 def test_without_ansible_the_one_command_is_named(tmp_path: Path,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "PYPI", tmp_path)
+    monkeypatch.setattr(driver, "pypi_find", lambda pattern: [])
     with pytest.raises(Failure,
                        match="ansible-runner is missing: scripts/setup/target fleet installs it"):
         programs_find({})

@@ -113,7 +113,7 @@ def test_without_hyperfine_nothing_runs_and_the_package_is_named(
     (tmp_path / "empty").mkdir()
     done = uncork.run("run", *TIMED, "bytes=1M", PATH=str(tmp_path / "empty"))
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "hyperfine is missing: apt-get install hyperfine" in done.stderr
+    assert "hyperfine is missing: scripts/setup/target run installs it" in done.stderr
     assert not uncork.results.exists()
 
 

@@ -266,7 +266,7 @@ def test_the_command_names_its_pictures_and_keeps_data_and_script(tmp_path):
 def test_a_missing_gnuplot_is_one_line_that_names_the_package(tmp_path):
     done = uncork("plot", NODELAY, "-o", tmp_path, PATH=str(tmp_path))
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "gnuplot is missing: install the package gnuplot-nox" in done.stderr
+    assert "gnuplot is missing: scripts/setup/target run installs it" in done.stderr
 
 
 def with_picture(tmp_path, picture):

@@ -16,6 +16,7 @@ import pytest
 
 from conftest import Uncork, records_of
 from faked import Faked, faked, has_ended
+from suite.base import installation
 from suite.base.client import BINARIES, Client
 from suite.base.errors import Failure, UsageError
 from suite.measure.plan import plan_make
@@ -221,7 +222,7 @@ def test_what_is_missing_is_named_with_the_one_command(
 ):
     (faked.folder / missing).unlink()
     monkeypatch.setenv("PATH", str(faked.folder))
-    monkeypatch.setattr(vng, "INSTALLED", tmp_path)
+    monkeypatch.setattr(vng, "pypi_find", lambda pattern: [])
     monkeypatch.setattr(vng, "SYSTEM_PATHS", str(tmp_path))
     with pytest.raises(Failure) as raised:
         Targets(binaries).target({"target": f"vng:{kernel}"})
@@ -235,17 +236,17 @@ def test_virtme_ng_is_also_found_where_it_is_installed(
     binaries: Client, faked: Faked, kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ):
     for version in ("1.41", "1.42"):
-        (tmp_path / f"pypi/virtme-ng-{version}/bin").mkdir(parents=True)
-        (tmp_path / f"pypi/virtme-ng-{version}/bin/vng").write_text(
+        (tmp_path / f"build/pypi/virtme-ng-{version}/bin").mkdir(parents=True)
+        (tmp_path / f"build/pypi/virtme-ng-{version}/bin/vng").write_text(
             (faked.folder / "vng").read_text()
         )
-        (tmp_path / f"pypi/virtme-ng-{version}/bin/vng").chmod(0o755)
+        (tmp_path / f"build/pypi/virtme-ng-{version}/bin/vng").chmod(0o755)
     (faked.folder / "vng").unlink()
-    monkeypatch.setattr(vng, "INSTALLED", tmp_path / "pypi")
+    monkeypatch.setattr(installation, "ROOT", tmp_path)
     monkeypatch.setattr(vng.shutil, "which",
                         lambda name, path=None: None if name == "vng" else f"/usr/bin/{name}")
     guest = Targets(binaries).target({"target": f"vng:{kernel}"}).place({})
-    assert guest.path.startswith(str(tmp_path / "pypi/virtme-ng-1.42/bin"))
+    assert guest.path.startswith(str(tmp_path / "build/pypi/virtme-ng-1.42/bin"))
 
 
 @pytest.mark.parametrize(("modules", "smoke", "options"), [
@@ -330,7 +331,7 @@ def test_a_kernel_is_found_in_a_folder_of_sources_by_path_and_by_version(
 
 
 @pytest.mark.parametrize(("value", "says"), [
-    ("6.77", "here: no kernel 6.77 is in .*: scripts/setup/kernels 6.77 fetches it"),
+    ("6.77", "here: no kernel 6.77 is in .*: scripts/setup/target kernels 6.77 fetches it"),
     ("latest", 'here: "latest" is no version of a kernel'),
     ("/no/such", "here: /no/such: No such file"),
     ("{tmp}", "here: there is no arch/x86/boot/bzImage in .*: make bzImage there"),

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from sandbox import Sandbox, sandbox
+from sandbox import TOP, Sandbox, sandbox
 
 __all__ = ["sandbox"]
 
@@ -146,3 +146,32 @@ def test_a_tree_that_was_moved_is_configured_anew(sandbox: Sandbox) -> None:
     done = sandbox.shell("tree_build release")
     assert done.returncode == 0, done.stderr
     assert "was configured for another folder: starting anew" in done.stdout
+
+
+def test_setup_lists_what_it_installs_and_hands_kernels_over(sandbox: Sandbox) -> None:
+    done = sandbox.run("scripts/setup/target")
+    assert done.returncode == 0 and done.stderr == ""
+    names = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")}
+    assert {path.stem for path in (TOP / "scripts/setup/targets").glob("*.sh")} <= names
+    done = sandbox.run("scripts/setup/target", "kernels", "six")
+    assert (done.returncode, done.stderr) == (
+        2, 'uncork: "six" is no version of a kernel: 6.1, 6.18.15 or newest\n')
+    done = sandbox.run("scripts/setup/target", "nonsense")
+    assert (done.returncode, done.stderr) == (
+        2, 'uncork: no target "nonsense" (scripts/setup/target --help lists them)\n')
+
+
+def test_an_installation_writes_into_the_cache_and_names_the_commands_of_its_user(
+    sandbox: Sandbox,
+) -> None:
+    (sandbox.tree / "installed").write_text("../../bin\n")
+    sandbox.table_write("command:uncork-wanted  wanted  wanted  vng",
+                        "python:uncork_wanted  python3-wanted  python3-wanted  run")
+    assert sandbox.run("scripts/setup/target").stdout.startswith("usage: uncork setup NAME...\n")
+    done = sandbox.run("scripts/uncork", "list")
+    assert done.returncode == 1
+    assert f": run {sandbox.tree}/scripts/setup/target run, which installs it\n" in done.stderr
+    sandbox.command_add("id", "echo 0")
+    done = sandbox.run("scripts/setup/target", "vng")
+    assert done.returncode == 1 and f"Log: {sandbox.cache}/logs/packages.log\n" in done.stderr
+    assert not (sandbox.tree / "build").exists()

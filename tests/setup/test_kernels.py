@@ -61,7 +61,7 @@ def test_a_series_is_not_another_that_begins_alike(sandbox: Sandbox) -> None:
     done = sandbox.run(KERNELS, "--kept", "6.1")
     assert (done.returncode, done.stdout) == (1, "")
     assert "no kernel 6.1 is in " in done.stderr
-    assert "scripts/setup/kernels 6.1 fetches it" in done.stderr
+    assert "scripts/setup/target kernels 6.1 fetches it" in done.stderr
 
 
 def test_a_kernel_that_is_being_fetched_is_none(sandbox: Sandbox) -> None:

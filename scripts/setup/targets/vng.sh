@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# installs: virtme-ng (PyPI, in build/pypi), qemu, udev and kmod, for target=vng:IMAGE; scripts/setup/kernels has kernels
+# installs: virtme-ng (PyPI), qemu, udev and kmod, for target=vng:IMAGE
 
 # shellcheck source=scripts/setup/pypi.sh
 . "$UNCORK_TOP/scripts/setup/pypi.sh"

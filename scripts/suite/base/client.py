@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from suite.base import ROOT
 from suite.base.errors import Failure, UsageError, nearest_hint
+from suite.base.installation import BUILD_HINT, PROGRAMS
 from suite.base.process import HERE, Place, PlacedCommand, ProcessOutput, process_run
 from suite.base.runner_words import BUILD, THIS
 from suite.base.server_options import options_for_server
@@ -33,7 +34,6 @@ ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine ar
 BUILD_FOLDERS = ("bin", "build/release/bin")  # where a build or a checkout has them
 BUILD_TRIAL = "messages=1 warmup=0s"
 BATCH_END = "end"  # the line behind the last of a batch
-BUILD_HINT = "run scripts/demo, which installs what is missing and builds it"
 
 
 @dataclass(frozen=True)
@@ -130,11 +130,12 @@ class Enclosure(Protocol):
 
 
 def client_place(environ: Mapping[str, str] = os.environ) -> Client:
-    """Where the binaries should be: $UNCORK_BIN, else build/release/bin beside the repository."""
+    """Where the binaries should be: $UNCORK_BIN, else those of the installation or of the
+    checkout's build/release."""
     chosen = environ.get("UNCORK_BIN")
     if chosen:
         return Client(Path(chosen).expanduser().absolute(), None)
-    return Client(RELEASE / "bin", RELEASE)
+    return Client(PROGRAMS, None) if PROGRAMS else Client(RELEASE / "bin", RELEASE)
 
 
 def client_require(client: Client) -> Client:
@@ -142,7 +143,7 @@ def client_require(client: Client) -> Client:
     for name in BINARIES:
         path = client.folder / name
         if not os.access(path, os.X_OK) or path.is_dir():
-            chosen = "" if client.built else " (UNCORK_BIN)"
+            chosen = "" if client.built or client.folder == PROGRAMS else " (UNCORK_BIN)"
             raise Failure(f"no {name} in {client.folder}{chosen}: {BUILD_HINT}")
     return client
 

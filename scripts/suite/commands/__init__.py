@@ -74,9 +74,10 @@ def run_arguments(parser: ArgumentParser) -> None:
                         help="a scenario (scenarios/NAME.toml or a path) and words; "
                              'not="a=1 b=2" leaves out cells, and may be repeated; '
                              "or a result alone, to go on with")
-    output_add(parser, "DIR", "folder of the result (default: results/NAME-YYYYmmdd-HHMMSS, in the "
-                              "repository or $UNCORK_RESULTS); without words it takes those "
-                              "of the result in DIR")
+    output_add(parser, "DIR", "folder of the result (default: NAME-YYYYmmdd-HHMMSS in "
+                              "$UNCORK_RESULTS, else in results/ of the checkout or, of an "
+                              "installed uncork, of the working directory); without words it "
+                              "takes those of the result in DIR")
     parser.add_argument("-n", "--dry-run", action="store_true",
                         help="only say what would run, how long, and as which commands")
     transport = parser.add_mutually_exclusive_group()
@@ -218,6 +219,13 @@ def doctor_arguments(parser: ArgumentParser) -> None:
     style.add_argument("--json", action="store_true", help="every finding, for programs")
 
 
+def setup_arguments(parser: ArgumentParser) -> None:
+    """The command line of `uncork setup`."""
+    parser.add_argument("names", nargs="...", metavar="NAME",
+                        help="what to install (default: lists what can be); "
+                             "kernels VERSION...: fetches kernels for target=vng:VERSION")
+
+
 class Command(NamedTuple):
     """help: one line. in_order: what follows its own words is not parsed as its options."""
 
@@ -257,6 +265,8 @@ COMMANDS = {
                    "loss", lab_arguments, f"{EXIT}; of run that of the command", LAB, True),
     "doctor": Command("what on this machine will disturb a result, and the command that fixes each",
                       doctor_arguments),
+    "setup": Command("install what a target needs: gVisor, virtme-ng, Ansible, ssh",
+                     setup_arguments, in_order=True),
 }
 
 

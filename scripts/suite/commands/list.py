@@ -22,6 +22,7 @@ from suite.base.client import (
     scenario_names,
 )
 from suite.base.errors import UsageError, nearest_hint
+from suite.base.installation import setup_hint
 from suite.base.lab_words import RATE_UNITS
 from suite.base.runner_words import TARGET
 from suite.base.text import labelled_lines
@@ -164,7 +165,7 @@ def lacking_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
     """Why this machine lacks values of a word, by value: the client says it of the defaults."""
     key, choices = word["key"], [str(choice) for choice in word.get("choices") or ()]
     if key == TARGET:
-        return {value: f"{program} is missing: scripts/setup/target {value} installs it"
+        return {value: f"{program} is missing: {setup_hint(value)}"
                 for value, program in TARGET_PROGRAMS.items()
                 if value in choices and shutil.which(program) is None}
     found: dict[str, str] = {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from suite.base.client import ROOT, Client, build_client, build_digest, client_list
 from suite.base.errors import Failure
+from suite.base.installation import PROGRAMS
 from suite.base.runner_words import LOCAL, TARGET, target_of
 from suite.doctor.cells import CellWords
 from suite.doctor.checks import findings_collect
@@ -41,8 +42,8 @@ def runner_facts() -> dict[str, str]:
         "python": platform.python_version(),
         "gnuplot": command_line(["gnuplot", "--version"]),
         "kernel": platform.release(),
-        "project": command_line(["git", "-C", str(ROOT), "describe", "--always", "--dirty",
-                                 "--tags"]),
+        "project": None if PROGRAMS else command_line(
+            ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"]),
     }
     return {key: value for key, value in facts.items() if value}
 

@@ -18,11 +18,10 @@ from typing import Any
 from suite.base.by_hand import RECORD_FILE, TIMER, TIMER_OPTIONS, TIMES_FILE
 from suite.base.client import line_read
 from suite.base.errors import Failure, UsageError
+from suite.base.installation import setup_hint
 from suite.base.lab_words import lab_wanted
 from suite.base.runner_words import LOCAL, OWN_ENDS, target_of
 
-PACKAGE_HINT = ("apt-get install hyperfine, dnf install hyperfine, or scripts/demo, which sets up "
-                "a machine")
 VERSION_LEAST = (1, 13)  # the first with -N
 VERSION_SECONDS = 10
 
@@ -51,7 +50,7 @@ def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
 def version_read() -> str:
     """The version of hyperfine; Failure names the package where it is missing or too old."""
     if shutil.which(TIMER) is None:
-        raise Failure(f"timer=hyperfine: hyperfine is missing: {PACKAGE_HINT}")
+        raise Failure(f"timer=hyperfine: hyperfine is missing: {setup_hint()}")
     try:
         done = subprocess.run([TIMER, "--version"], capture_output=True, text=True,
                               errors="replace", timeout=VERSION_SECONDS)
@@ -62,7 +61,7 @@ def version_read() -> str:
         raise Failure(f"timer=hyperfine: hyperfine --version says {done.stdout.strip()!r}")
     if (int(found[1]), int(found[2])) < VERSION_LEAST:
         raise Failure(f"timer=hyperfine: hyperfine is {found[0]}, and "
-                      f"{'.'.join(map(str, VERSION_LEAST))} or newer is needed: {PACKAGE_HINT}")
+                      f"{'.'.join(map(str, VERSION_LEAST))} or newer is needed: {setup_hint()}")
     return found[0]
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from suite.base.client import Client
 from suite.base.errors import Failure
+from suite.base.installation import setup_hint
 from suite.base.process import Place, PlacedCommand, process_run
 from suite.places.target import Target
 
@@ -60,8 +61,7 @@ class Gvisor(Target):
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         if shutil.which(RUNSC) is None:
-            raise Failure(f"target=gvisor: {RUNSC} is missing: "
-                          "scripts/setup/target gvisor installs it")
+            raise Failure(f"target=gvisor: {RUNSC} is missing: {setup_hint('gvisor')}")
         found = re.search(r"version (\S+)", runsc_run("--version").stdout)
         self.version = found[1] if found else "unknown"
         # runsc needs no network but its own loopback and no cgroup; without root a user namespace

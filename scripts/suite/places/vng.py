@@ -20,18 +20,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.base.client import ROOT, Client
+from suite.base.client import Client
 from suite.base.errors import Failure
+from suite.base.installation import SETUP, pypi_find, setup_hint
 from suite.base.process import Place, PlacedCommand, process_run
 from suite.base.text import say
 from suite.places.images import Image, image_find
 from suite.places.target import Target
 
 VNG = "vng"
-VNG_INSTALL = "scripts/setup/target vng installs it"
 NEEDED = {"qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
           "busybox": "busybox", "file": "file"}
-INSTALLED = ROOT / "build" / "pypi"  # scripts/setup/target installs virtme-ng there
 MODULES = Path("/sys/module")
 HARDWARE = ("kvm_intel", "kvm_amd")  # a /dev/kvm without these may be unable to run a kernel
 SMOKE_S = 30
@@ -102,14 +101,13 @@ def search_path(where: str) -> str:
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
     found = shutil.which(VNG)
-    programs = [Path(found).absolute()] if found else sorted(
-        INSTALLED.glob(f"virtme-ng-*/bin/{VNG}"))
+    programs = [Path(found).absolute()] if found else pypi_find(f"virtme-ng-*/bin/{VNG}")
     if not programs:
-        raise Failure(f"{where}: virtme-ng ({VNG}) is missing: {VNG_INSTALL}")
+        raise Failure(f"{where}: virtme-ng ({VNG}) is missing: {setup_hint(VNG)}")
     path = f"{programs[-1].parent}:{os.environ.get('PATH', os.defpath)}:{SYSTEM_PATHS}"
     for program, package in NEEDED.items():
         if shutil.which(program, path=path) is None:
-            raise Failure(f"{where}: {program} ({package}) is missing: {VNG_INSTALL}")
+            raise Failure(f"{where}: {program} ({package}) is missing: {setup_hint(VNG)}")
     return path
 
 
@@ -134,7 +132,7 @@ def share_options(image: Image, where: str) -> tuple[str, ...]:
         return ("--force-9p",)
     raise Failure(
         f"{where}: Linux {image.release} has no 9p, and this machine no virtiofsd: take a kernel "
-        "that has it (scripts/setup/kernels --list), or cargo install --locked virtiofsd")
+        f"that has it ({SETUP} kernels --list), or cargo install --locked virtiofsd")
 
 
 def hardware_works(guest: Guest) -> bool:

@@ -17,8 +17,8 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from suite.base import ROOT
 from suite.base.errors import Failure, UsageError, nearest_hint
+from suite.base.installation import RESULTS
 from suite.result.checks import SCHEMA, Damaged, Newer, Shape, constant_refuse, shown
 from suite.result.machine import MACHINES_SHAPE, Facts
 from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
@@ -32,7 +32,7 @@ LINE_BYTES_MOST = 64 << 20  # a record with hundreds of threads has some MiB
 def results_place() -> Path:
     """Where folders of results are that have only a name."""
     chosen = os.environ.get("UNCORK_RESULTS")
-    return Path(chosen) if chosen else ROOT / "results"
+    return Path(chosen) if chosen else RESULTS
 
 
 def result_find(given: Path) -> Path:

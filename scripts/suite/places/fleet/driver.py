@@ -24,15 +24,15 @@ from typing import Any
 
 from suite.base.client import ROOT, line_read
 from suite.base.errors import Failure, UsageError
+from suite.base.installation import pypi_find, setup_hint
 from suite.places.fleet.inventory import WORD
 from suite.places.fleet.jobs import OVERDUE_STATUS
 from suite.places.ssh.machine import LineStream, child_close, log_complaint, ssh_choose
 from suite.result.record import JsonObject
 
-PYPI = ROOT / "build" / "pypi"
 ANSIBLE_PROGRAM = ROOT / "scripts" / "ansible" / "driver.py"
 ANSIBLE_CHOICE = "UNCORK_ANSIBLE"  # the environment variable that names another folder of programs
-ANSIBLE_INSTALL = "scripts/setup/target fleet installs it"
+ANSIBLE_TARGET = "fleet"  # its name in scripts/setup/targets
 LISTS_S = 120.0
 ANSIBLE_ENDS_S = 120.0  # the driver gives a step up within a second, then takes all down
 STEP_S = 60.0  # a step may take so much longer than its jobs
@@ -86,12 +86,12 @@ def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
     """The folder with ansible-inventory and with a python that has ansible-runner; Failure where
     there is none."""
     chosen = environ.get(ANSIBLE_CHOICE)
-    found = [Path(chosen).expanduser()] if chosen else sorted(PYPI.glob("ansible-runner-*/bin"))
+    found = [Path(chosen).expanduser()] if chosen else pypi_find("ansible-runner-*/bin")
     if not found:
-        raise Failure(f"{WORD}=INVENTORY: ansible-runner is missing: {ANSIBLE_INSTALL}")
+        raise Failure(f"{WORD}=INVENTORY: ansible-runner is missing: {setup_hint(ANSIBLE_TARGET)}")
     for name in ("ansible-inventory", "python"):
         if not os.access(found[-1] / name, os.X_OK):
-            mend = f" ({ANSIBLE_CHOICE})" if chosen else f": {ANSIBLE_INSTALL}"
+            mend = f" ({ANSIBLE_CHOICE})" if chosen else f": {setup_hint(ANSIBLE_TARGET)}"
             raise Failure(f"{WORD}=INVENTORY: there is no {name} in {found[-1]}{mend}")
     return found[-1]
 

@@ -21,6 +21,7 @@ from io import FileIO
 from pathlib import Path
 
 from suite.base.errors import Failure
+from suite.base.installation import setup_hint
 
 CLONE_NEWNET = 0x40000000
 OWN_NAMESPACE = "/proc/thread-self/ns/net"
@@ -101,8 +102,7 @@ def output_read(namespace: FileIO | None, *command: str, lines: Sequence[str] = 
             done = subprocess.run(command, input="".join(f"{line}\n" for line in lines),
                                   capture_output=True, text=True, timeout=COMMAND_S)
         except FileNotFoundError:
-            raise Failure(f"{command[0]} is missing (package iproute2): "
-                          "run scripts/demo, which installs it") from None
+            raise Failure(f"{command[0]} is missing (package iproute2): {setup_hint()}") from None
     if done.returncode != 0:
         given = [f"{command[0]} {line}" for line in lines] or [" ".join(command)]
         failed = re.search(r"^Command failed -:(\d+)", done.stderr, re.MULTILINE)

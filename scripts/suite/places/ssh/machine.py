@@ -28,6 +28,7 @@ from typing import IO
 
 from suite.base.client import complaint_text, line_read
 from suite.base.errors import Failure, Unreachable, UsageError
+from suite.base.installation import setup_hint
 from suite.base.process import PIECE_BYTES, group_kill
 
 SSH = "ssh"
@@ -231,9 +232,8 @@ class RemoteMachine(LocalMachine):
                 master = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                           stderr=log, process_group=0)
         except OSError as error:
-            raise Failure(
-                f"{self.ssh[0]} does not start ({error.strerror}): "
-                "scripts/setup/target ssh installs it") from None
+            raise Failure(f"{self.ssh[0]} does not start ({error.strerror}): "
+                          f"{setup_hint('ssh')}") from None
         try:
             greeting = next(filter(None, map(
                 greeting_parse, LineStream(master.stdout).lines(OPENS_S))), None)

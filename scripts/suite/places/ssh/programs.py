@@ -22,6 +22,7 @@ from suite.base.client import (
     exit_text,
 )
 from suite.base.errors import Failure, Unreachable
+from suite.base.installation import STATIC_HINT
 from suite.places.ssh.machine import Greeting, LocalMachine, RemoteMachine
 
 PROGRAMS_FOLDER = "uncork/bin"  # below the cache of the user there
@@ -33,7 +34,6 @@ COPY_SCRIPT = ('umask 077; new="$1/$2.$$"; mkdir -p "$1" && cat >"$new" && chmod
                '[ "$(cksum <"$new")" = "$3" ] && mv -f "$new" "$1/$2" && exit 0; '
                'rm -f "$new"; exit 1')
 STATIC = ROOT / "build" / "static"
-STATIC_HINT = "scripts/setup/target static builds programs that need nothing there"
 
 
 def programs_choose(client: Client) -> Client:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from suite.base.client import ROOT
 from suite.base.errors import Failure
+from suite.base.installation import setup_hint
 from suite.present.pictures.picture import Drawing
 from suite.result.files import file_write
 
@@ -22,8 +23,7 @@ def gnuplot_run(script: Path) -> None:
         done = subprocess.run(["gnuplot", script.name], cwd=script.parent, capture_output=True,
                               text=True, errors="replace", stdin=subprocess.DEVNULL)
     except FileNotFoundError:
-        raise Failure("gnuplot is missing: install the package gnuplot-nox (apt) or gnuplot (dnf), "
-                      "or run scripts/demo") from None
+        raise Failure(f"gnuplot is missing: {setup_hint()}") from None
     if done.returncode != 0:  # a series without any value is a warning, and is no error
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip(" ^\n")]
         raise Failure(f"{script}: gnuplot says: {lines[-1] if lines else 'nothing'}")

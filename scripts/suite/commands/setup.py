@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+"""`uncork setup [NAME]...`: installs what a target needs, by scripts/setup/target."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+
+from suite.base import ROOT
+
+PROGRAM = ROOT / "scripts" / "setup" / "target"
+
+
+def main(options: argparse.Namespace) -> int:
+    """Its exit status."""
+    return subprocess.run([PROGRAM, *options.names]).returncode
