@@ -12,6 +12,7 @@ import pytest
 from picture_make import recipe_verdicts
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from conftest import ROOT
 from drawn import draw, figure, made, needs_gnuplot
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
@@ -29,7 +30,7 @@ from suite.present.pictures.picture import (
     strategy_colour,
 )
 from suite.present.pictures.plot import drawings_make, pictures_default
-from suite.scenario.scenario import Picture
+from suite.scenario.scenario import Picture, scenario_load
 
 
 def test_data_and_script_of_a_curve(tmp_path):
@@ -163,6 +164,24 @@ def test_series_look_the_same_in_all_pictures_of_a_result_and_those_of_one_colou
     places = [series_settings(matrix, ("place",), {(place,): place})["colours"]
               for place in ("together", "apart")]
     assert places == [[COLOURS[0]], [COLOURS[1]]]
+
+
+def test_series_are_named_by_their_values_and_arms_need_no_word_above_them(monkeypatch, tmp_path):
+    (drawing,) = drawings_make(made(tmp_path, result_make.recipe_buffers(rounds=1)))
+    assert [*drawing.series] == ["send", "receive"]
+    assert drawing.settings["title_key"] == "direction"
+    matrix = matrix_of(NODELAY)
+    monkeypatch.setattr(picture, "cells_group", lambda cells, axes: [("read",), ("write",)])
+    settings = series_settings(matrix, ("arm",), {("read",): "read", ("write",): "write"})
+    assert settings["title_key"] == "", "the name of an arm says what it is"
+
+
+def test_the_programs_of_the_published_figures_of_buffers_are_arms():
+    scenario = scenario_load(ROOT / "scenarios" / "unix_sndbuf.toml")
+    assert scenario.sweep["arm"] == tuple(arm.name for arm in scenario.arms) == (
+        "read", "write", "hash", "hash-4conn")
+    assert {figure.words.split()[0] for figure in scenario.published} == {
+        f"arm={arm.name}" for arm in scenario.arms}
 
 
 def test_the_bar_of_a_strategy_has_its_colour(tmp_path):

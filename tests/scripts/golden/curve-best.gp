@@ -10,9 +10,9 @@ empty = 0
 shaded = 1
 base = 0
 series = 2
-array names[2] = ['direction=send', 'direction=receive']
+array names[2] = ['send', 'receive']
 title_key = 'direction'
-widest = 17
+widest = 9
 array colours[2] = ['#0072b2', '#d55e00']
 array points[2] = [7, 5]
 array dashes[2] = [1, 1]

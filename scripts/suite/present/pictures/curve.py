@@ -22,7 +22,6 @@ from suite.present.pictures.picture import (
     Drawing,
     Tics,
     absence_text,
-    axis_words,
     cells_group,
     data_line,
     data_text,
@@ -44,6 +43,7 @@ from suite.present.pictures.picture import (
     title_settings,
     what_text,
     word_text,
+    words_names,
 )
 from suite.scenario.scenario import Picture
 
@@ -145,9 +145,10 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
               for values, found in cells_group(cells, inner).items()}
     bases = [number for number, values in enumerate(series, start=1)
              if len(series) > 1 and base == dict(zip(inner, values, strict=True))]
-    names = {values: series_label(" ".join(value or "none" for value in values) if alike is None
-                                  else axis_words(inner, values), found, used) or metric.name
-             for values, found in series.items()}
+    labels = words_names([dict(zip(inner, values, strict=True)) for values in series]) if (
+        len(inner) > 1) else [value or "none" for value, in series] if inner else [metric.text]
+    names = {values: series_label(label, found, used)
+             for label, (values, found) in zip(labels, series.items(), strict=True)}
     ends = [*RATIOS_LEAST, *(end for figure in used.values() if figure.ratio
                              and not figure.ratio.directed for end in figure.ratio.span)]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used.values())

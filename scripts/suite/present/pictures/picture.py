@@ -22,6 +22,7 @@ from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.analyse.verdicts import Verdict
 from suite.base.client import ROOT
+from suite.base.runner_words import ARM
 from suite.base.units import counted_text, size_parse
 from suite.present.heading import (
     congestion_text,
@@ -348,7 +349,7 @@ def series_settings(matrix: Matrix, axes: tuple[str, ...], names: Mapping[tuple[
              for number, (values, place) in enumerate(zip(every, places, strict=True))}
     shown = [looks[values] for values in names]
     return {"series": len(names), "names": [*names.values()],
-            "title_key": axes[0] if len(axes) == 1 else "",
+            "title_key": axes[0] if len(axes) == 1 and axes[0] != ARM else "",
             "widest": max(map(len, [*axes, *names.values()])),
             "colours": [COLOURS[place % len(COLOURS)] for place, _ in shown],
             "points": [POINTS[(place + turn) % len(POINTS)] for place, turn in shown],
