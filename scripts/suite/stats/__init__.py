@@ -18,31 +18,49 @@ at most 5 % exactly where the interval excludes no change.
     histogram  values in bins, merged; their quantiles
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from suite.base.units import Beyond
-from suite.stats.centre import median, median_interval, outliers_mark, sign_test_rank
-from suite.stats.direction import Spans, direction_estimate, ratio_directed
-from suite.stats.estimate import (
-    ALPHA,
-    Estimate,
-    Interval,
-    estimate_floor,
-    is_within_floor,
-    relative_width,
-)
-from suite.stats.nulls import (
-    ROUNDS_NEEDED,
-    SIDES_NEEDED,
-    benjamini_hochberg,
-    mann_whitney_counts,
-    mann_whitney_null,
-    rounds_deciding,
-    rows_decided,
-    sign_null,
-    signed_rank_counts,
-    signed_rank_null,
-)
-from suite.stats.power import ROUNDS_ADVISED, rounds_to_find, smallest_detectable
-from suite.stats.shift import geometric_mean, ratio_estimate, shift_estimate
+
+if TYPE_CHECKING:
+    from suite.stats.centre import median, median_interval, outliers_mark, sign_test_rank
+    from suite.stats.direction import Spans, direction_estimate, ratio_directed
+    from suite.stats.estimate import (
+        ALPHA,
+        Estimate,
+        Interval,
+        estimate_floor,
+        is_within_floor,
+        relative_width,
+    )
+    from suite.stats.nulls import (
+        ROUNDS_NEEDED,
+        SIDES_NEEDED,
+        benjamini_hochberg,
+        mann_whitney_counts,
+        mann_whitney_null,
+        rounds_deciding,
+        rows_decided,
+        sign_null,
+        signed_rank_counts,
+        signed_rank_null,
+    )
+    from suite.stats.power import ROUNDS_ADVISED, rounds_to_find, smallest_detectable
+    from suite.stats.shift import geometric_mean, ratio_estimate, shift_estimate
+else:
+    def __getattr__(name: str) -> object:
+        """Imports the module of a name of __all__ when the name is first used: numpy takes 0.1 s,
+        and lists of names need none of it."""
+        for module in ("estimate", "centre", "nulls", "shift", "direction", "power"):
+            if name not in __all__:
+                break
+            found = vars(importlib.import_module(f"{__name__}.{module}"))
+            if name in found:
+                return globals().setdefault(name, found[name])
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 __all__ = [
     "ALPHA", "ROUNDS_ADVISED", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval",
