@@ -17,13 +17,13 @@
 
 /* ---- words ---- */
 
-static json_t *list_choices(const struct word *word)
+static json_t *list_strings(const char *const *strings)
 {
-    json_t *choices = json_array();
+    json_t *list = json_array();
 
-    for (int i = 0; word->choices[i]; i++)
-        json_array_append_new(choices, json_string(word->choices[i]));
-    return choices;
+    for (int i = 0; strings[i]; i++)
+        json_array_append_new(list, json_string(strings[i]));
+    return list;
 }
 
 static json_t *list_variants_of(const struct axis *axis)
@@ -43,7 +43,9 @@ static json_t *list_word(const struct word *word)
                               word->kind->lists, "ranges", word->kind->ranges, "help", word->help);
 
     if (word->choices)
-        json_object_set_new(entry, "choices", list_choices(word));
+        json_object_set_new(entry, "choices", list_strings(word->choices));
+    if (word->kind->names)
+        json_object_set_new(entry, "names", list_strings(word->kind->names));
     if (word->axis)
         json_object_set_new(entry, "choices", list_variants_of(word->axis));
     if (word->unit)
@@ -197,6 +199,12 @@ void list_print(FILE *out, const json_t *list)
     json_array_foreach(json_object_get(list, "words"), i, entry)
     {
         if (!strcmp(text(entry, "scope"), "cell"))
+            print_word(out, entry);
+    }
+    fprintf(out, "\nWords of a whole matrix, which only uncork run takes:\n");
+    json_array_foreach(json_object_get(list, "words"), i, entry)
+    {
+        if (!strcmp(text(entry, "scope"), "run"))
             print_word(out, entry);
     }
     json_object_foreach(json_object_get(list, "variants"), axis, entries)

@@ -281,8 +281,10 @@ static char *source_format(const struct word *word, const void *field)
     return strdup(text);
 }
 
+static const char *const source_names[] = {"hot", "cold:SIZE", NULL};
+
 const struct word_kind kind_source = {
-    .name = "source", .parse = source_parse, .format = source_format, .lists = true};
+    .name = "source", .parse = source_parse, .format = source_format, .lists = true, .names = source_names};
 
 /* ---- values with a grammar of their own ---- */
 
@@ -328,8 +330,10 @@ static char *placing_format(const struct word *word, const void *field)
     return place_format(field);
 }
 
+static const char *const place_names[] = {"apart", "together", "free", NULL};
+
 const struct word_kind kind_place = {
-    .name = "place", .parse = placing_parse, .format = placing_format, .lists = true};
+    .name = "place", .parse = placing_parse, .format = placing_format, .lists = true, .names = place_names};
 
 static int sched_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
@@ -346,8 +350,10 @@ static char *sched_format(const struct word *word, const void *field)
     return strdup(text);
 }
 
+static const char *const sched_names[] = {"other", "rr:N", "fifo:N", NULL};
+
 const struct word_kind kind_sched = {
-    .name = "sched", .parse = sched_parse, .format = sched_format, .lists = true};
+    .name = "sched", .parse = sched_parse, .format = sched_format, .lists = true, .names = sched_names};
 
 static char *text_format(const struct word *word, const void *field)
 {
@@ -367,8 +373,13 @@ static int congestion_parse(const struct word *word, const char *text, void *fie
     return 0;
 }
 
-const struct word_kind kind_congestion = {
-    .name = "congestion", .parse = congestion_parse, .format = text_format, .lists = true};
+static const char *const congestion_names[] = {"default", "system", NULL};
+
+const struct word_kind kind_congestion = {.name = "congestion",
+                                          .parse = congestion_parse,
+                                          .format = text_format,
+                                          .lists = true,
+                                          .names = congestion_names};
 
 #define SYSCTL_PREFIX "net."
 

@@ -29,8 +29,9 @@ struct word_kind {
     /* In a list: an item, with what it leaves out because the one before it says so. New memory; NULL: items
      * leave nothing out. */
     char *(*complete)(const char *previous, const char *item);
-    bool lists;  /* values may be a list a,b,c in a matrix */
-    bool ranges; /* and a range a..b */
+    bool lists;               /* values may be a list a,b,c in a matrix */
+    bool ranges;              /* and a range a..b */
+    const char *const *names; /* values that are names, NULL at the end; NULL: none, or the word has them */
 };
 
 struct word {
