@@ -100,7 +100,8 @@ def variants_text(document: Mapping[str, Any]) -> str:
 
 def flags(action: argparse.Action, most: int | None = None) -> str:
     """An option as mdoc writes it: `Fl o , Fl -output Ar DIR`; most: how many of its names."""
-    names = " , ".join("Fl " + name[1:].replace("-", "\\-") for name in action.option_strings[:most])
+    names = " , ".join(f"Fl {name[1:]}".replace("-", "\\-")
+                       for name in action.option_strings[:most])
     if action.nargs == 0:
         return names
     return f"{names} Ar {argument(str(action.metavar or '|'.join(action.choices or ())))}"
@@ -114,8 +115,8 @@ def synopsis(name: str, actions: Iterable[argparse.Action]) -> list[str]:
             lines.append(f".Op {flags(action, 1)}")
         else:
             metavar = argument(str(action.metavar))
-            lines.append(f".{'Op ' if action.nargs in ('*', '?') else ''}Ar {metavar}"
-                         f"{' ...' if action.nargs in ('*', '+') else ''}")
+            lines.append(f".{'Op ' if action.nargs in ('*', '?', '...') else ''}Ar {metavar}"
+                         f"{' ...' if action.nargs in ('*', '+', '...') else ''}")
     return lines
 
 

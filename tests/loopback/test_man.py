@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from programs import CLIENT, SERVER, TOP, client_json
-
-PAGES = TOP / "docs/man"
 
 
 def options_of_help(program: Path) -> set[str]:
@@ -27,12 +24,21 @@ def options_of_page(page: str) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def client_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    page = tmp_path_factory.mktemp("man") / "uncork-client.1"
-    template = str(PAGES / "uncork-client.1.in")
-    subprocess.run([sys.executable, str(PAGES / "words.py"), str(CLIENT), template, str(page)],
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("man")
+    subprocess.run([sys.executable, str(TOP / "docs/man/pages.py"), str(CLIENT), str(folder)],
                    check=True)
-    return page
+    return folder / "man1"
+
+
+@pytest.fixture(scope="module")
+def client_page(pages: Path) -> str:
+    return (pages / "uncork-client.1").read_text()
+
+
+@pytest.fixture(scope="module")
+def server_page(pages: Path) -> str:
+    return (pages / "uncork-server.1").read_text()
 
 
 @pytest.mark.parametrize("program", [CLIENT, SERVER], ids=["client", "server"])
@@ -42,50 +48,70 @@ def test_h_prints_the_same_help(program: Path) -> None:
     assert (short.returncode, short.stdout) == (0, long.stdout) and long.stdout
 
 
-def test_the_servers_page_has_the_servers_options() -> None:
-    assert options_of_page((PAGES / "uncork-server.1").read_text()) == options_of_help(SERVER)
+def test_the_servers_page_has_the_servers_options(server_page: str) -> None:
+    assert options_of_page(server_page) == options_of_help(SERVER)
 
 
-def test_the_servers_page_has_the_servers_plain_services() -> None:
+def test_the_servers_page_has_the_servers_plain_services(server_page: str) -> None:
     text = subprocess.run([str(SERVER), "--help"], capture_output=True, text=True,
                           check=True).stdout
     services = re.findall(r"^  ([a-z]+) ", text, re.MULTILINE)
-    assert services and services == re.findall(r"^\.It Cm (\S+)",
-                                               (PAGES / "uncork-server.1").read_text(),
-                                               re.MULTILINE)
+    assert services and services == re.findall(r"^\.It Cm (\S+)", server_page, re.MULTILINE)
 
 
-def test_the_clients_page_has_the_clients_options(client_page: Path) -> None:
-    assert options_of_page(client_page.read_text()) == options_of_help(CLIENT)
+def test_the_clients_page_has_the_clients_options(client_page: str) -> None:
+    assert options_of_page(client_page) == options_of_help(CLIENT)
 
 
-def test_the_clients_page_has_every_word_and_every_value_of_one(client_page: Path) -> None:
+def items(page: str) -> dict[str, str]:
+    """What stands below each item of a page, by its name."""
+    found = re.findall(r'^\.It Cm "?([^"\n]+)"?\n((?:[^.].*\n)*)', page.replace("\\%", ""),
+                       re.MULTILINE)
+    return {name.replace("\\-", "-").partition(":")[0]: text.replace("\\-", "-")
+            for name, text in found}
+
+
+def test_the_clients_page_has_every_word_and_every_value_of_one(client_page: str) -> None:
     (listed,) = client_json("--list=json")
-    named = {name.replace("\\-", "-")
-             for name in re.findall(r"^\.It Cm (\S+)", client_page.read_text(), re.MULTILINE)}
-    words = {word["key"] for word in listed["words"] if word["scope"] == "cell"}
+    words = {word["key"]: word for word in listed["words"] if word["scope"] == "cell"}
     values = {variant["name"] for variants in listed["variants"].values() for variant in variants}
-    assert named == words | values
+    assert set(items(client_page)) == words.keys() | values
+    text = client_page.partition(".Sh WORDS")[2].partition(".Ss ")[0]
+    for key, word in words.items():
+        said = items(text)[key]
+        assert all(choice in said for choice in word.get("choices", ())), key
+        assert ("Takes client., server. or proxy. before it." in said) == word["ends"], key
+        assert word["default"] is None or f"Default: {word['default']}." in said, key
+
+
+def test_the_list_for_people_has_every_word_those_of_the_runner_too() -> None:
+    text = subprocess.run([str(CLIENT), "--list"], capture_output=True, text=True,
+                          check=True).stdout
+    (listed,) = client_json("--list=json")
+    cells, _, rest = text.partition("\n\nWords of a whole matrix")
+    of_run = rest.partition("\n\n")[0]
+    for word in listed["words"]:
+        part, other = (cells, of_run) if word["scope"] == "cell" else (of_run, cells)
+        assert re.search(rf"^  {word['key']} ", part, re.MULTILINE), word["key"]
+        assert not re.search(rf"^  {word['key']} ", other, re.MULTILINE), word["key"]
+
+
+def test_names_of_a_word_are_values_that_it_takes(tmp_path: Path) -> None:
+    (listed,) = client_json("--list=json")
+    lines = [f"{word['key']}={name.replace('SIZE', '1M').replace('N', '1')}"
+             for word in listed["words"] for name in word.get("names", ())]
+    assert {"place=apart", "place=together", "place=free", "sched=rr:1"} <= set(lines)
+    (tmp_path / "lines").write_text("\n".join(lines))
+    *checked, end = client_json("--check", str(tmp_path / "lines"))
+    assert end == {"end": len(lines)} and [line["unused"] for line in checked] == [[]] * len(lines)
 
 
 def test_the_examples_of_the_clients_page_have_words_that_are_used(
-    client_page: Path, tmp_path: Path
+    client_page: str, tmp_path: Path
 ) -> None:
-    examples = re.findall(r"^\.Dl uncork-client (?:--(?:psk|pcap) \S+ )?(.*)",
-                          client_page.read_text(), re.MULTILINE)
+    page = client_page.replace(' \\e\n.Dl "   ', "").replace('"\n', "\n")
+    examples = re.findall(r"^\.Dl uncork-client (?:--(?:psk|pcap) \S+ )?(.*)", page, re.MULTILINE)
     (tmp_path / "lines").write_text("\n".join(examples))
     *checked, end = client_json("--check", str(tmp_path / "lines"))
     assert end == {"end": len(examples)} and len(examples) > 3
     assert [line["unused"] for line in checked] == [[]] * len(examples)
-
-
-def test_the_pages_are_without_errors(client_page: Path) -> None:
-    mandoc = shutil.which("mandoc") or shutil.which("groff")
-    if not mandoc:
-        pytest.skip("neither mandoc nor groff is installed")
-    for page in (client_page, PAGES / "uncork-server.1"):
-        check = (
-            ["-Tlint", "-Werror"] if mandoc.endswith("mandoc") else ["-mdoc", "-Tutf8", "-ww", "-z"]
-        )
-        done = subprocess.run([mandoc, *check, str(page)], capture_output=True, text=True)
-        assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr

@@ -19,18 +19,33 @@ if TYPE_CHECKING:
     from suite.base.formats import Format
 
 EXIT = "0 done, 1 could not be done, 2 wrong words, 128 and its number by a signal (Ctrl-C: 130)"
+ENVIRONMENT = {  # every variable of its own that uncork reads
+    "UNCORK_RESULTS": "the folder of results that are given by name",
+    "UNCORK_BIN": "the folder of uncork-client and uncork-server, in place of those of uncork",
+    "UNCORK_PYTHON": "the Python that runs uncork, in place of the first that fits",
+    "UNCORK_CACHE": "the folder of files that can be made again (default: ~/.cache/uncork)",
+    "UNCORK_SSH": "ssh(1) of target=ssh, with options",
+    "UNCORK_ANSIBLE": "the folder of the programs of Ansible, for hosts=",
+}
 SELECT = "words that select cells (write=cork,more place=together; default: all)"
-LAB = """
-  up [WORD=VALUE ...]        makes it (link_rate=1gbit link_mtu=9000 sysctl=NAME:VALUE); root only
-  status                     what stands, as read back from the system
-  run [--on HOST] CMD ...    runs a command inside, on A unless --on says so; finds uncork-client
-  down                       ends it; what up did not make is not touched
-
+# By part its arguments and what it does.
+LAB_PARTS = {
+    "up": ("[WORD=VALUE ...]",
+           "makes it (link_rate=1gbit link_mtu=9000 sysctl=NAME:VALUE); root only"),
+    "status": ("", "what stands, as read back from the system"),
+    "run": ("[--on HOST] CMD ...",
+            "runs a command inside, on A unless --on says so; finds uncork-client"),
+    "down": ("", "ends it; what up did not make is not touched"),
+}
+LAB = "\n" + "".join(f"  {f'{part} {takes}':<26} {text}\n"
+                     for part, (takes, text) in LAB_PARTS.items()) + """
 a run in it by hand, as uncork run -n prints it (uncork run lab=on needs none of this):
   uncork lab up link_rate=1gbit
-  uncork lab run uncork-client --server-in 198.18.2.3@/run/netns/uncork-c lab=on link_rate=1gbit
+  uncork lab run uncork-client --server-in 198.18.2.3@/run/netns/uncork-c \\
+      lab=on link_rate=1gbit
   uncork lab down
-with workload=proxy the proxy is in B: --proxy-in 198.18.1.2@/run/netns/uncork-b as well
+with workload=proxy the client takes one option more, for the proxy in B:
+  --proxy-in 198.18.1.2@/run/netns/uncork-b
 
 """
 
@@ -201,9 +216,8 @@ def lab_arguments(parser: ArgumentParser) -> None:
     from suite.base.lab_words import CLIENT_HOST, LAB_HOSTS
     parts = parser.add_subparsers(dest="part", metavar="up|down|status|run", required=True)
     exits = (parser.epilog or "").rpartition("\n\n")[2]
-    up, _, _, run = [parts.add_parser(part, help=text, epilog=exits) for part, text in (
-        ("up", "makes it"), ("down", "ends it"), ("status", "what stands"),
-        ("run", "runs a command inside"))]
+    up, _, run, _ = [parts.add_parser(part, help=text, epilog=exits)
+                     for part, (_, text) in LAB_PARTS.items()]
     up.add_argument("words", nargs="*", metavar="WORD=VALUE")
     run.add_argument("--on", choices=LAB_HOSTS, default=CLIENT_HOST)
     run.add_argument("command", nargs="...", metavar="CMD")  # all that follows
@@ -226,13 +240,19 @@ def setup_arguments(parser: ArgumentParser) -> None:
                              "kernels VERSION...: fetches kernels for target=vng:VERSION")
 
 
+# Words that select no cells but belong to a command, by key with what its values are.
+COMPARE_WORDS = {"columns": "metrics", "axis": "differences", "geomean": "all"}
+
+
 class Command(NamedTuple):
-    """help: one line. in_order: what follows its own words is not parsed as its options."""
+    """help: one line. own: words of this command alone, as COMPARE_WORDS. in_order: what follows
+    its own words is not parsed as its options."""
 
     help: str
     arguments: Callable[[ArgumentParser], None]
     exit: str = EXIT
     text: str = ""
+    own: Mapping[str, str] = {}
     in_order: bool = False
 
 
@@ -242,9 +262,10 @@ COMMANDS = {
     "list": Command("scenarios, words with their defaults, strategies, metrics, and what this "
                     "machine supports", list_arguments),
     "table": Command("a result as a table: medians with intervals, beside what others published",
-                     table_arguments),
+                     table_arguments, own={"rows": "axes", "columns": "metrics",
+                                           "gain": "metrics", "best": "axes"}),
     "compare": Command("two sides cell by cell: what changed, how sure it is, and what else "
-                       "differs", compare_arguments),
+                       "differs", compare_arguments, own=COMPARE_WORDS),
     "show": Command("one cell explained: counts, CPU, placement, options, every round",
                     show_arguments),
     "check": Command("the scenario's claims as TAP: ok, not ok, or undecided "
@@ -252,17 +273,19 @@ COMMANDS = {
                      f"{EXIT}; 1 where a claim does not hold, 3 where one is undecided and none "
                      "fails"),
     "plot": Command("a result as pictures: png, svg, pdf and 72 columns of text, with their .dat "
-                    "and .gp", plot_arguments),
+                    "and .gp", plot_arguments, own={"kind": "pictures", "metric": "metrics",
+                                                    "of": "histograms", "x": "axes"}),
     "report": Command("a result, or two, as one page of HTML: verdicts, tables, pictures, "
                       "machines, commands", report_arguments),
     "paste": Command("a block for a mail: figures with intervals, the machine, the command",
-                     paste_arguments),
+                     paste_arguments, own=COMPARE_WORDS),
     "verify": Command("a block that was posted, computed again: is every figure the same?",
                       verify_arguments, f"{EXIT}; 1 where anything is not the same"),
     "export": Command("the latencies of cells as HdrHistogram text (.hgrm), for other plotters",
                       export_arguments),
     "lab": Command("three network namespaces A - B - C with links of a given rate, MTU, delay and "
-                   "loss", lab_arguments, f"{EXIT}; of run that of the command", LAB, True),
+                   "loss", lab_arguments, f"{EXIT}; of run that of the command", LAB,
+                   in_order=True),
     "doctor": Command("what on this machine will disturb a result, and the command that fixes each",
                       doctor_arguments),
     "setup": Command("install what a target needs: gVisor, virtme-ng, Ansible, ssh",

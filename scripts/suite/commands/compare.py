@@ -22,11 +22,10 @@ from suite.analyse.results import result_load
 from suite.base.errors import UsageError
 from suite.base.text import say, terminal_width
 from suite.base.words import Arguments, arguments_sort
+from suite.commands import COMPARE_WORDS
 from suite.present.comparison import FORMATS
 from suite.present.comparison.document import comparison_document
 from suite.present.tables import RENDERERS, TERMINAL
-
-COMPARE_WORDS = ("columns", "axis", "geomean")  # words that select no cells
 
 
 def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
@@ -47,7 +46,7 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
 
 def main(options: argparse.Namespace) -> int:
     """Prints the comparison."""
-    asked = arguments_sort([options.results, *options.words], COMPARE_WORDS)
+    asked = arguments_sort([options.results, *options.words], tuple(COMPARE_WORDS))
     if options.format in FORMATS and "columns" in asked.own and not FORMATS[
             options.format].metrics:
         raise UsageError(f"--{options.format} is always of the same metrics: "

@@ -30,6 +30,7 @@ from suite.base.units import size_text
 from suite.base.words import words_text
 from suite.places.lab.probe import lab_refusal
 from suite.result.record import ENDS
+from suite.scenario.keys import part_keys
 from suite.scenario.scenario import Scenario, scenario_load
 
 WIDTH_MAX = 100
@@ -222,6 +223,13 @@ def scenario_rows(scenario: Scenario, path: str) -> list[tuple[str, str]]:
             ("runs by", f"uncork run {path}")]
 
 
+def key_rows(part: str) -> list[tuple[str, str]]:
+    """The keys of a part of a scenario: type, default and meaning."""
+    return [(key.name, f"{key.type}, "
+             f"{'required' if key.default is None else f'default {key.default}'}: {key.means}")
+            for key in part_keys(part)]
+
+
 def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> str:
     """All that has this name: a word, values of words, a metric, a part of scenarios, a scenario,
     an arm; UsageError names the nearest."""
@@ -235,8 +243,8 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
     found += value_texts(name, vocabulary, width)
     rows = {metric.name: [("means", metric.means), ("unit", metric.unit), ("better", metric.better)]
             for metric in METRICS.values()}
-    rows |= {key: [("in a scenario", text)] for key, text in SCENARIO_PARTS.items()
-             if key not in vocabulary.words}
+    rows |= {part: [("in a scenario", text), *key_rows(part)]
+             for part, text in SCENARIO_PARTS.items() if part not in vocabulary.words}
     rows |= {f"scenario {key}": scenario_rows(item, key) for key, item in scenarios.items()}
     rows |= {f"arm={arm.name}": [("in", item.name), ("words", words_text(arm.words))]
              for item in scenarios.values() for arm in item.arms}

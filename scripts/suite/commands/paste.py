@@ -11,13 +11,14 @@ from suite.analyse.frame import matrix_build
 from suite.analyse.results import result_load
 from suite.base.text import say
 from suite.base.words import arguments_sort
+from suite.commands import COMPARE_WORDS
 from suite.present.mail.block import blocks_build
 from suite.present.tables.mail import block_lines
 
 
 def main(options: argparse.Namespace) -> int:
     """Prints the blocks, an empty line between them; nothing where one would break a rule."""
-    asked = arguments_sort([options.results, *options.words], ("columns", "axis", "geomean"))
+    asked = arguments_sort([options.results, *options.words], tuple(COMPARE_WORDS))
     every = geomean_every(asked.own.get("geomean"))
     axis = axes_declared(asked.own.get("axis"), len(asked.folders))
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]

@@ -13,13 +13,14 @@ from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.text import say
 from suite.base.words import arguments_sort, names_split
+from suite.commands import COMMANDS
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
 from suite.result.reference import output_place
 from suite.scenario.scenario import PICTURES, Picture
 from suite.stats.histogram import histogram_find
 
-PLOT_WORDS = ("kind", "metric", "of", "x")
+PLOT_WORDS = tuple(COMMANDS["plot"].own)
 
 
 def pictures_asked(own: Mapping[str, str]) -> list[Picture]:

@@ -14,11 +14,12 @@ from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.text import say, terminal_width
 from suite.base.words import arguments_sort, names_split
+from suite.commands import COMMANDS
 from suite.present.table import result_document
 from suite.present.tables import RENDERERS, TERMINAL
 from suite.scenario.scenario import TableLayout
 
-TABLE_WORDS = ("rows", "columns", "gain", "best")
+TABLE_WORDS = tuple(COMMANDS["table"].own)
 
 
 def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLayout:

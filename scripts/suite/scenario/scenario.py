@@ -278,7 +278,7 @@ def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | No
     """`[table]`, or None."""
     if key not in table:
         return None
-    layout = TableLayout(**entry_read(table_read(table, key, where), TABLE_KEYS,
+    layout = TableLayout(**entry_read(table_read(table, key, where), PART_KEYS[key],
                                       f"{where}[{key}] "))
     if layout.gain and layout.best:
         raise UsageError(f"{where}[{key}] best: a table has gain or best, not both")
@@ -313,28 +313,34 @@ def name_read(table: dict[str, Any], key: str, where: str, stem: str = "") -> st
     return name
 
 
-TABLE_KEYS: dict[str, KeyReader] = {
-    "gain": string_or_none, "best": string_or_none, "rows": strings_read, "columns": strings_read,
+PART_KEYS: dict[str, dict[str, KeyReader]] = {  # of the parts whose keys are no words
+    "published": {
+        "label": label_read, "words": string_require, "metric": string_require,
+        "value": number_read, "from": string_require, "set": string_read,
+    },
+    "claim": {"says": string_require, "that": string_require},
+    "answer": {
+        "asks": string_require, "word": string_require, "metric": string_require,
+        "where": string_read,
+    },
+    "table": {
+        "gain": string_or_none, "best": string_or_none, "rows": strings_read,
+        "columns": strings_read,
+    },
+    "picture": {
+        "kind": kind_read, "of": histogram_name_read, "metric": string_or_none, "x": string_or_none,
+        "name": string_or_none,
+    },
 }
 SCENARIO_KEYS: dict[str, KeyReader] = {
     "question": string_read, "source": string_read, "fixed": table_words_read, "sweep": sweep_read,
     "run": table_words_read, "exclude": strings_read,
     "arm": arms_read,
-    "published": entries_reader(Published, {
-        "label": label_read, "words": string_require, "metric": string_require,
-        "value": number_read,
-        "from": string_require, "set": string_read,
-    }),
-    "claim": entries_reader(Claim, {"says": string_require, "that": string_require}),
-    "answer": entries_reader(Question, {
-        "asks": string_require, "word": string_require, "metric": string_require,
-        "where": string_read,
-    }),
+    "published": entries_reader(Published, PART_KEYS["published"]),
+    "claim": entries_reader(Claim, PART_KEYS["claim"]),
+    "answer": entries_reader(Question, PART_KEYS["answer"]),
     "table": layout_read,
-    "picture": entries_reader(Picture, {
-        "kind": kind_read, "of": histogram_name_read, "metric": string_or_none, "x": string_or_none,
-        "name": string_or_none,
-    }),
+    "picture": entries_reader(Picture, PART_KEYS["picture"]),
 }
 # keys that are not the names of their fields
 FIELDS = {"from": "source", "arm": "arms", "claim": "claims", "answer": "answers",

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""What the keys of a scenario mean: one text for each, for `uncork list` and uncork-scenario(5).
+
+The type of a key follows from its reader in scenario.py.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from suite.scenario import scenario
+from suite.scenario.scenario import LABEL, LABEL_REPEAT, PART_KEYS, PICTURES, SCENARIO_KEYS
+from suite.stats.histogram import HISTOGRAMS
+
+TOP = ""  # the keys in front of the first table
+TYPES = {  # by reader: the type, and what holds where the key is absent; None: it must be there
+    scenario.string_read: ("text", "empty"),
+    scenario.string_require: ("text", None),
+    scenario.string_or_none: ("text", "none"),
+    scenario.strings_read: ("list of texts", "empty"),
+    scenario.number_read: ("number above 0", None),
+    scenario.label_read: (f"{LABEL} or {LABEL_REPEAT}", LABEL),
+    scenario.kind_read: (f"one of {', '.join(PICTURES)}", None),
+    scenario.histogram_name_read: (f"one of {', '.join(HISTOGRAMS)}", "none"),
+    scenario.name_read: ("letters, digits, _, - and .", "the name of the file without .toml"),
+}
+MEANS = {
+    TOP: {
+        "name": "name of the scenario; a result is named by it",
+        "question": "the question that the scenario answers, one sentence",
+        "source": "where the question, or the published figures, come from",
+        "exclude": "each text is some words: cells that have all of them are left out",
+    },
+    "arm": {
+        "name": "value of the word arm that stands for the words of this table",
+    },
+    "published": {
+        "words": "words of the cell that the figure is of",
+        "metric": "metric of the figure",
+        "value": "the figure in the base unit of the metric: s, 1/s, bit/s, B or 1",
+        "from": "where the figure stands, as FILE:PLACE",
+        "set": "name of a series, where several series are of the same cells",
+        "label": f"{LABEL_REPEAT} for the repeated run of the baseline",
+    },
+    "claim": {
+        "says": "the claim as a sentence",
+        "that": "the comparison that decides it, see EXPRESSIONS",
+    },
+    "answer": {
+        "asks": "the question as a sentence",
+        "word": "the word whose best value is the answer",
+        "metric": "the metric that decides which value is best",
+        "where": "words of the cells that the question is about; empty: all cells",
+    },
+    "table": {
+        "rows": "words whose values make the rows; empty: all words that vary",
+        "columns": "metrics in this order; empty: those that suit the workload",
+        "gain": "metric whose values before and after, and whose gain, are shown",
+        "best": "word whose best value by the first metric is marked; not with gain",
+    },
+    "picture": {
+        "kind": "kind of the picture",
+        "metric": "metric that it shows; not for "
+                  + ", ".join(kind for kind, key in PICTURES.items() if key != "metric"),
+        "of": "histogram that it shows; only for "
+              + ", ".join(kind for kind, key in PICTURES.items() if key == "of"),
+        "x": "word along which bars and curves run, columns of a heat map, lines of other kinds",
+        "name": "name of the files of the picture; none: metric or histogram, and kind",
+    },
+}
+
+
+class Key(NamedTuple):
+    """A key of a part of a scenario. default: None where the key must be there."""
+
+    name: str
+    type: str
+    default: str | None
+    means: str
+
+
+def part_keys(part: str) -> list[Key]:
+    """The keys of a part, in the order of their texts; none of a part that has only words."""
+    readers = {"name": scenario.name_read, **SCENARIO_KEYS} if part == TOP else PART_KEYS.get(
+        part, {"name": scenario.string_require})
+    return [Key(name, *TYPES[readers[name]], means) for name, means in MEANS.get(part, {}).items()]
