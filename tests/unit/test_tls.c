@@ -2,7 +2,9 @@
 #include "unit.h"
 
 #include "security/tls.h"
+#include "base/clock.h"
 #include "connection/capability.h"
+#include "engine/engine.h"
 
 #include <unistd.h>
 
@@ -133,6 +135,55 @@ TEST(what_a_library_says_stands_without_its_full_stop)
                         "the client could not shake hands with the server: named: No cipher");
 }
 
+/* ---- the time of a handshake ---- */
+
+static uint64_t opened_ns, asked_ns, done_ns; /* the session is set up; the first and the last call */
+
+/* Takes its time: 1000 steps of the clock. */
+static uint64_t later_ns(void)
+{
+    uint64_t now_ns = clock_now_ns();
+
+    for (int steps = 0; steps < 1000; steps++)
+        for (uint64_t before_ns = now_ns; now_ns == before_ns;)
+            now_ns = clock_now_ns();
+    return now_ns;
+}
+
+static int open_session(struct connection *connection)
+{
+    (void)connection;
+    opened_ns = later_ns();
+    return 0;
+}
+
+static int shake_in_two_calls(struct connection *connection)
+{
+    (void)connection;
+    if (asked_ns) {
+        done_ns = later_ns();
+        return 0;
+    }
+    asked_ns = clock_now_ns();
+    later_ns();
+    return -EINPROGRESS;
+}
+
+TEST(a_handshake_begins_with_its_first_call_when_the_session_is_set_up)
+{
+    static const struct security layer = {
+        .encrypts = true, .open = open_session, .handshake = shake_in_two_calls};
+    struct connection connection = {.bench = &bench, .security = &layer};
+    const struct histogram *handshake = &bench.handshake;
+
+    histogram_reset(&bench.handshake);
+    assert_int_equal(security_begin(&connection), 0);
+    assert_int_equal(engine_shake_hands(&connection), -EINPROGRESS);
+    assert_int_equal(engine_shake_hands(&connection), 0);
+    assert_int_equal(handshake->count, 1);
+    assert_in_range(handshake->maximum, done_ns - asked_ns, clock_now_ns() - opened_ns);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -142,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_call_that_failed_is_the_reason_and_not_what_the_library_makes_of_it),
         cmocka_unit_test(an_end_without_a_close_notify_is_called_that),
         cmocka_unit_test(what_a_library_says_stands_without_its_full_stop),
+        cmocka_unit_test(a_handshake_begins_with_its_first_call_when_the_session_is_set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

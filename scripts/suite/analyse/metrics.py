@@ -200,8 +200,8 @@ METRICS = {metric.name: metric for metric in (
            lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
            "workload=connect: TLS handshakes that the end which begins them completed"),
     *distribution("handshake",
-                  "half of the handshakes are faster, from the first byte of the hello to "
-                  "their end",
+                  "half of the handshakes are faster, from the client's first handshake call "
+                  "to their end",
                   "are faster", "the slowest handshake"),
     Metric("peer_window", "B", "higher", peer_window,
            "largest window that the receiver of messages advertised, over its connections"),
