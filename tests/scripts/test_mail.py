@@ -12,17 +12,7 @@ from dataclasses import replace
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
-from answers import (
-    GOLDEN,
-    NODELAY,
-    ROOT,
-    changed,
-    emulated,
-    golden_check,
-    matrix_of,
-    result_make,
-    uncork,
-)
+from answers import NODELAY, changed, emulated, golden_check, matrix_of, result_make, uncork
 from mails import ODD, command_run, comparison_random, pasted
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
@@ -89,10 +79,6 @@ def test_every_rule_is_broken_by_some_line_and_none_by_what_is_allowed():
 def test_a_block_by_style(nodelay, style):
     cork, = pasted(nodelay, "write=cork", style=style)
     golden_check(f"paste-cork.{style}", "\n".join(cork) + "\n")
-
-
-def test_the_block_in_the_readme_is_this_one():
-    assert (GOLDEN / "paste-cork.plain").read_text() in (ROOT / "README.md").read_text()
 
 
 def test_a_block_says_where_the_sources_are_if_the_build_knows_it(nodelay):

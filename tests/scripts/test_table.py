@@ -57,6 +57,12 @@ def test_the_table_at_a_width(width):
     golden_check(f"table-{width}.txt", text)
 
 
+def test_a_table_of_counts_alone_has_no_noise_floor_to_tell():
+    assert "\nnoise floor" in table_text(*summary_of(NODELAY), 100)
+    assert "\nnoise floor" not in table_text(*summary_of(NODELAY, columns=[
+        "segments_per_message", "sends_per_message"]), 100)
+
+
 def test_the_other_forms_of_the_same_table():
     summary, layout = summary_of(NODELAY)
     golden_check("table.md", table_rendered("md", summary, layout))

@@ -264,7 +264,7 @@ COMMANDS = {
     "table": Command("a result as a table: medians with intervals, beside what others published",
                      table_arguments, own={"rows": "axes", "columns": "metrics",
                                            "gain": "metrics", "best": "axes"}),
-    "compare": Command("two sides cell by cell: what changed, how sure it is, and what else "
+    "compare": Command("two sides cell by cell: what changed, how certain it is, and what else "
                        "differs", compare_arguments, own=COMPARE_WORDS),
     "show": Command("one cell explained: counts, CPU, placement, options, every round",
                     show_arguments),
@@ -284,7 +284,7 @@ COMMANDS = {
     "export": Command("the latencies of cells as HdrHistogram text (.hgrm), for other plotters",
                       export_arguments),
     "lab": Command("three network namespaces A - B - C with links of a given rate, MTU, delay and "
-                   "loss", lab_arguments, f"{EXIT}; of run that of the command", LAB,
+                   "loss", lab_arguments, f"{EXIT}; lab run: the status of the command", LAB,
                    in_order=True),
     "doctor": Command("what on this machine will disturb a result, and the command that fixes each",
                       doctor_arguments),

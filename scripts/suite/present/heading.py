@@ -163,7 +163,9 @@ def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
 
 
 def floors_text(summary: Summary) -> str:
-    """The noise floors of each metric that is no count."""
+    """The noise floors of each metric that is no count; empty where all are counts."""
+    if all(metric.counts for metric in summary.metrics):
+        return ""
     parts = [f"{floors_list(summary.matrix, summary.floors[metric.name])} of {metric.name}"
              for metric in summary.metrics if not metric.counts and summary.floors[metric.name]]
     if parts:
@@ -211,8 +213,9 @@ def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[s
     source = summary.matrix.result.scenario.source
     metrics = [(metric.name, ", ".join(filter(None, (
         scales[metric.name].unit, f"{metric.better} is better")))) for metric in summary.metrics]
+    floors = floors_text(summary)
     return [*([("source", source)] if source else []), *metrics, *machine_pairs(summary.matrix),
-            ("noise floor", floors_text(summary))]
+            *([("noise floor", floors)] if floors else [])]
 
 
 def uncounted_note(cell: Cell) -> str:

@@ -84,7 +84,7 @@ def change_columns(changes: Sequence[Change | None], notes: Footnotes
                    ) -> tuple[list[Column], list[Column]]:
     """Changes and their intervals; and the smallest change that a `~` would have shown, and the
     outliers of base and new, `1+0`, each only where some row has it."""
-    finds = ["" if change is None or change.detectable is None else
+    found = ["" if change is None or change.detectable is None else
              size_of_change(1 + change.detectable) for change in changes]
     outliers = ["+".join(map(str, change.outliers)) if change and any(change.outliers) else ""
                 for change in changes]
@@ -92,7 +92,7 @@ def change_columns(changes: Sequence[Change | None], notes: Footnotes
              Column("95% CI", tuple(Item(within_text(change) if change else NOTHING)
                                     for change in changes))]
     return shown, [Column(head, tuple(map(Item, texts)))
-                   for head, texts in (("finds", finds), ("outliers", outliers)) if any(texts)]
+                   for head, texts in (("MDE", found), ("outliers", outliers)) if any(texts)]
 
 
 def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Column, ...]:
@@ -213,8 +213,9 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
     verdicts = {change.verdict for change in changes}
     marks = [
         ("~", "undecided: the 95 % interval contains 0 % (1x)", Verdict.SAME in verdicts),
-        ("finds", f"the smallest change that so many {unit.value}s with this noise find in 8 of 10 "
-         "comparisons", any(change.detectable is not None for change in changes)),
+        ("MDE", "minimum detectable effect: the smallest change that so many "
+         f"{unit.value}s with this noise find in 8 of 10 comparisons",
+         any(change.detectable is not None for change in changes)),
         (">0% <0%", "larger, smaller: where some values are only bounds, no more than the "
          "direction is known", any(change.ratio and change.ratio.directed for change in changes)),
         ("()", "the interval excludes 0, but among so many rows it may be chance (Benjamini and "
