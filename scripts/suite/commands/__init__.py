@@ -94,12 +94,12 @@ def run_arguments(parser: ArgumentParser) -> None:
                               "installed uncork, of the working directory); without words it "
                               "takes those of the result in DIR")
     parser.add_argument("-n", "--dry-run", action="store_true",
-                        help="only say what would run, how long, and as which commands")
+                        help="run nothing: show what would run, for how long, and the commands")
     transport = parser.add_mutually_exclusive_group()
     transport.add_argument("--psk", metavar="FILE", help="speak by TLS to a server that "
                        "server= names, with the first key of FILE")
     transport.add_argument("--insecure", action="store_true",
-                       help="speak to it in the clear, although it is on another machine")
+                       help="speak to it without TLS, although it is on another machine")
     parser.add_argument("--quick", action="store_true",
                         help=f"a first look: {quick_limits()}; never more than without it")
     begin = parser.add_mutually_exclusive_group()
@@ -192,7 +192,7 @@ def paste_arguments(parser: ArgumentParser) -> None:
 def verify_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork verify`."""
     parser.add_argument("block", metavar="BLOCK",
-                        help="file with what was posted, a whole mail too; - is standard input")
+                        help="the posted block, or the whole mail; - is standard input")
     parser.add_argument("results", nargs="+", metavar="RESULTS",
                         help="the result that "
                         "it is of; of a block on two results both, the base first")
@@ -229,7 +229,7 @@ def doctor_arguments(parser: ArgumentParser) -> None:
                         help="only what concerns such a run (default: everything)")
     style = parser.add_mutually_exclusive_group()
     style.add_argument("--all", action="store_true",
-                       help="says of what is fine, too, what was seen")
+                       help="also show what is fine")
     style.add_argument("--json", action="store_true", help="every finding, for programs")
 
 
