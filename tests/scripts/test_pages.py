@@ -4,17 +4,28 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
 from suite.commands import COMMANDS
+from suite.scenario.scenario import (
+    FIELDS,
+    Claim,
+    Picture,
+    Published,
+    Question,
+    Scenario,
+    TableLayout,
+)
 from within import uncork_call
 
 DOCS = ROOT / "docs"
-PAGES = ("fleet", "lab", "load", "patches", "remote", "tls")
+PAGES = ("fleet", "lab", "load", "patches", "remote", "scenarios", "tls")
 COLUMNS, WORDS = 100, 25  # of a line; of a sentence
 # machines, kernels, builds and files that only the reader has
 AWAY = re.compile(r"\b(target|server|hosts|build)=\S+|--psk \S+")
@@ -102,3 +113,53 @@ def test_every_other_command_and_option_of_a_page_is_one_of_uncork(page, uncork)
         assert command in COMMANDS, line
         known = uncork_call(["help", command], uncork.environment).stdout
         assert not [word for word in words if word.startswith("--") and word not in known], line
+
+
+STEPS = page_read("scenarios").partition("\n## The keys at the top\n")[0]
+
+
+def test_the_steps_of_scenarios_md_build_one_that_runs_and_shows_what_the_page_shows(
+        uncork, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```(toml|sh)\n(.*?)^```$", STEPS, re.MULTILINE | re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["toml", "sh", "toml", "toml", "toml", "toml", "sh"]
+    said = {}
+    for kind, text in blocks:
+        if kind == "toml":
+            with Path("rpc.toml").open("a") as scenario:
+                scenario.write(text)
+            assert uncork_call(["run", "rpc.toml", "-n"], uncork.environment).returncode == 0
+            continue
+        for line in text.splitlines():
+            words = line.removeprefix("scripts/uncork ").split()
+            if words[0] == "plot" and not shutil.which("gnuplot"):
+                continue
+            short = ["rounds=6", "duration=5ms", "warmup=0s"] if "-o" in words else []
+            done = uncork_call([*words, *short], uncork.environment)
+            assert done.returncode in ({0, 1, 3} if words[0] == "check" else {0}), done.stderr
+            said[words[0]] = done.stdout
+    assert "ok 1 - without a cork a header and a body are two segments" in said["check"]
+    assert "server_cpu_per_message-bars.png" in said.get("plot", "server_cpu_per_message-bars.png")
+    shown = STEPS.partition("\nrpc: ")[2].partition("```")[0]
+    for label in re.findall(r"^(\S+)\s+(?:us, )?lower is better$", shown, re.MULTILINE):
+        assert f"\n{label} " in said["table"]
+    cells = re.findall(r"^12\+\S+ +\w+", shown, re.MULTILINE)
+    assert len(cells) == 8 and [cell in said["table"] for cell in cells] == [True] * 8
+
+
+def test_the_arms_of_scenarios_md_are_a_whole_scenario(uncork, tmp_path):
+    arms, = re.findall(r"^```toml\n(.*?)^```$", page_read("scenarios").replace(STEPS, ""),
+                       re.MULTILINE | re.DOTALL)
+    (tmp_path / "arms.toml").write_text(arms)
+    done = uncork_call(["run", tmp_path / "arms.toml", "-n"], uncork.environment)
+    assert done.returncode == 0 and "# varies: write, arm;" in done.stdout, done.stderr
+
+
+def test_scenarios_md_has_every_key_of_the_reader():
+    page = page_read("scenarios")
+    keys = {field: key for key, field in FIELDS.items()}
+    for table in (Scenario, Published, Claim, Question, TableLayout, Picture):
+        for field in fields(table):
+            is_key = table is Scenario and field.name == "source"  # "from" of published figures
+            key = field.name if is_key else keys.get(field.name, field.name)
+            assert re.search(rf"^\|.*`\[*{key}\]*`", page, re.MULTILINE), (table.__name__, key)
