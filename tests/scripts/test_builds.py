@@ -79,6 +79,18 @@ def test_what_would_run_names_the_program_of_each_build(uncork: Uncork,
     assert not any("build=" in line for line in lines if not line.startswith("#"))
 
 
+def test_builds_are_compared_where_no_side_is_named_and_their_strategies_where_one_is(
+        uncork: Uncork, build: Callable[..., Path]) -> None:
+    old, new = build("old"), build("new")
+    done = uncork.run("run", *SHORT, f"build={old},{new}", "write=nodelay,cork",
+                      "baseline=write=nodelay", "-o", "both")
+    assert done.returncode == 0, done.stderr
+    for words, sides in (((), (f"build={old}", f"build={new}")),
+                         (("write=cork",), ("write=nodelay", "write=cork"))):
+        told, = json.loads(uncork.run("compare", "both", *words, "--json").stdout)["comparisons"]
+        assert (told["base"]["name"], told["new"]["name"]) == sides
+
+
 def test_a_cell_is_shown_with_the_program_that_ran_it(uncork: Uncork,
                                                       build: Callable[..., Path]) -> None:
     old = build("old")

@@ -133,7 +133,7 @@ def compare_arguments(parser: ArgumentParser) -> None:
     result_add(parser,
                "another result, to compare with; write=nodelay write=cork: two sides (several "
                "words of one in quotes), without any the baseline against each other value, or the "
-               "first target against each other; other words narrow both; "
+               "first target or build against each other; other words narrow both; "
                "columns=METRIC,... (default: the first of the table); "
                "axis=kernel,...: what two results are compared about; "
                "geomean=all: the mean of all rows", "RESULTS|WORD")

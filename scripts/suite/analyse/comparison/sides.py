@@ -23,7 +23,7 @@ from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.selection import Selection, cells_select, left_out_text
 from suite.base.errors import UsageError
-from suite.base.runner_words import TARGET
+from suite.base.runner_words import BUILD, TARGET
 from suite.base.words import names_split, word_split, words_split, words_text
 from suite.scenario.scenario import TableLayout
 
@@ -179,16 +179,16 @@ def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[W
 
 
 def first_system(matrix: Matrix, words: Selection) -> Selection | None:
-    """The first target of a result that has several, unless words are about its baseline; None
-    else. The pairs of a fleet are the same system several times."""
+    """The first target of a result that has several, else the first build, unless words are about
+    its baseline; None else. The pairs of a fleet are the same system several times."""
+    word = next((word for word in (TARGET, BUILD) if word in matrix.axes), None)
     if (
-        TARGET not in matrix.axes
+        word is None
         or matrix.result.plan.hosts
         or any(key in words for key in baseline_words(matrix))
     ):
         return None
-    return {TARGET: next(cell.words[TARGET] for cell in matrix.cells.values()
-                         if TARGET in cell.words)}
+    return {word: next(cell.words[word] for cell in matrix.cells.values() if word in cell.words)}
 
 
 def sides_between(arguments: Sequence[str], where: str) -> WordsPair:
