@@ -240,6 +240,11 @@ def setup_arguments(parser: ArgumentParser) -> None:
                              "kernels VERSION...: fetches kernels for target=vng:VERSION")
 
 
+def complete_arguments(parser: ArgumentParser) -> None:
+    """The command line of `uncork complete`."""
+    parser.add_argument("line", metavar="LINE", help="a command line up to the cursor, as one text")
+
+
 # Words that select no cells but belong to a command, by key with what its values are.
 COMPARE_WORDS = {"columns": "metrics", "axis": "differences", "geomean": "all"}
 
@@ -290,6 +295,8 @@ COMMANDS = {
                       doctor_arguments),
     "setup": Command("install what a target needs: gVisor, virtme-ng, Ansible, ssh",
                      setup_arguments, in_order=True),
+    "complete": Command("what may follow on a command line, for the completion of a shell",
+                        complete_arguments),
 }
 
 

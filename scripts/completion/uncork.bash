@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Completion of uncork, uncork-client and uncork-server for bash: `uncork complete` knows what may follow.
+
+_uncork_program=${BASH_SOURCE[0]%/*}/../uncork # of a checkout
+[ -x "$_uncork_program" ] || _uncork_program=uncork
+
+_uncork() {
+    local word=${COMP_LINE:0:COMP_POINT} candidate
+    word=${word##*[[:space:]]}
+    COMPREPLY=()
+    while IFS=$'\t' read -r candidate _; do
+        # Bash replaces only $2, which begins behind the last = or : of the word.
+        COMPREPLY+=("${candidate#"${word%"$2"}"}")
+    done < <("$_uncork_program" complete "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+    case ${#COMPREPLY[@]}:${COMPREPLY[0]:-} in
+    1:*[=:]) compopt -o nospace ;;
+    esac
+}
+
+complete -o default -o nosort -F _uncork uncork uncork-client uncork-server

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: MIT
+"""`uncork complete LINE`: what may stand at the end of a command line, for the completion of shells
+(scripts/completion). One candidate a line, and behind a tab what it means.
+
+A key press waits for it: it imports no package, and starts the client only for words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from suite.base import ROOT, cache_place
+from suite.base.client import Client, Vocabulary, client_list, client_place, scenario_names
+from suite.base.errors import UncorkError
+from suite.base.lab_words import LINK_WORDS, SETTING_WORD
+from suite.base.process import process_run
+from suite.base.runner_words import ARM
+from suite.commands import COMMANDS, LAB_PARTS, parser_make
+
+ENDS = ("client", "server", "proxy")
+PROGRAMS = ("uncork-client", "uncork-server")
+Candidates = Iterable[tuple[str, str]]  # each with its meaning
+
+
+def line_split(line: str) -> list[str]:
+    """The words of a line as the shell has them; the last may be empty, a quote may be open."""
+    for closed in (line, f'{line}"', f"{line}'"):
+        try:
+            return [*shlex.split(closed), *([""] if line[-1:].isspace() or not line else [])]
+        except ValueError:
+            continue
+    return [line]
+
+
+def named(names: Iterable[str]) -> Candidates:
+    """Names without a meaning that is worth a line."""
+    return [(name, "") for name in names]
+
+
+def helped(command: Sequence[str]) -> Candidates:
+    """The options of a program as its help has them."""
+    text = process_run([*command, "--help"], "", 5).stdout
+    return re.findall(r"^  (?:-h, )?(--[a-z-]+)\S*(?: \S+)?(?:  +|\n +)(.*)$", text, re.MULTILINE)
+
+
+class Line:
+    """A command line of uncork that is being typed. before: what stands between the command and the
+    last word."""
+
+    def __init__(self, command: str, before: Sequence[str], last: str) -> None:
+        self.command, self.before, self.last = command, before, last
+
+    @cached_property
+    def client(self) -> Client:
+        """The programs, which may be missing."""
+        return client_place()
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """What the client lists, which is kept in a file: to ask takes half of the time."""
+        kept = cache_place() / "words.json"
+        try:
+            found = os.stat(self.client.program)
+        except OSError:
+            return Vocabulary({}, {})
+        stamp = [self.client.program, found.st_mtime_ns, found.st_size]
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            known = json.loads(kept.read_bytes())
+            if known["stamp"] == stamp:
+                return Vocabulary(known["listed"],
+                                  {word["key"]: word for word in known["listed"]["words"]})
+        listed = client_list(self.client)
+        with contextlib.suppress(OSError):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
+            fresh.write_text(json.dumps({"stamp": stamp, "listed": listed.document}))
+            fresh.replace(kept)
+        return listed
+
+    @property
+    def words(self) -> Mapping[str, Mapping[str, Any]]:
+        """All words by key."""
+        return self.vocabulary.words
+
+    @cached_property
+    def scenario(self) -> Mapping[str, Any]:
+        """The file of the scenario that stands in the line, as it is written."""
+        import tomllib
+        names = [text for text in self.before if "=" not in text]
+        path = Path(names[0] if names else "")
+        if names and names[0] in scenario_names():
+            path = ROOT / "scenarios" / f"{names[0]}.toml"
+        return tomllib.loads(path.read_text()) if path.is_file() else {}
+
+    @cached_property
+    def cells(self) -> list[Mapping[str, str]]:
+        """The words of all cells of the results that stand in the line."""
+        from suite.result.files import PLAN, result_find
+        folders = [result_find(Path(text)) for text in self.before if "=" not in text]
+        return [cell["words"] for folder in folders
+                for cell in json.loads((folder / PLAN).read_text())["cells"]]
+
+    @cached_property
+    def axes(self) -> dict[str, list[str]]:
+        """The words of these results that vary, with their values."""
+        keys = dict.fromkeys(chain.from_iterable(self.cells))
+        values = {key: list(dict.fromkeys(cell[key] for cell in self.cells if key in cell))
+                  for key in keys}
+        return {key: found for key, found in values.items()
+                if len(found) > 1 or any(key not in cell for cell in self.cells)}
+
+    def results(self) -> Candidates:
+        """The names of results, the newest first, and of reference results."""
+        from suite.result.files import PLAN, results_place
+        from suite.result.reference import reference_names
+        place = results_place()
+        found = [path for path in place.iterdir() if (path / PLAN).is_file()] if (
+            place.is_dir()) else []
+        found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        return named([*(path.name for path in found), *reference_names()])
+
+    def words_offered(self) -> Candidates:
+        """`key=` of the words that a run may have, those that stand in the line left out."""
+        end, dot, _ = self.last.rpartition(".")
+        given = {text.partition("=")[0] for text in self.before}
+        if dot:
+            return [(f"{end}.{key}=", word["help"]) for key, word in self.words.items()
+                    if word["ends"] and end in ENDS]
+        arms = [(f"{ARM}=", "words of the scenario, by name")] if self.scenario.get(ARM) else []
+        return [(key, means) for key, means in [
+            *arms, *((f"{key}=", word["help"]) for key, word in self.words.items())]
+            if key[:-1] not in given or key == "not="]
+
+    def values(self, key: str) -> Candidates:
+        """The values of a word that have names: of the scenario, then of the client."""
+        if key == ARM:
+            return [(arm["name"], "") for arm in self.scenario.get(ARM, ())]
+        word = self.words.get(key.rpartition(".")[2])
+        if word is None:
+            return ()
+        meanings = {one["name"]: one["help"]
+                    for variants in self.vocabulary.document["variants"].values()
+                    if [one["name"] for one in variants] == word.get("choices") for one in variants}
+        own = self.scenario.get("sweep", {}).get(key, self.scenario.get("fixed", {}).get(key, []))
+        names = [str(value) for value in (own if isinstance(own, list) else [own])]
+        names += [*word.get("choices", ()), *word.get("names", ()), word["default"] or ""]
+        takes = {"vng": "vng:", "ssh": "ssh:"} if key == "target" else {}
+        return [(name, meanings.get(name, "")) for name in dict.fromkeys(
+            takes.get(name, re.sub(r":[A-Z]+$", ":", name)) for name in names) if name]
+
+    def values_own(self, of: str) -> Candidates:
+        """The values of a word that belongs to the command; of: what they are."""
+        from suite.analyse.metrics import METRICS
+        from suite.scenario.scenario import PICTURES
+        from suite.stats.histogram import HISTOGRAMS
+        metrics = [(name, metric.means) for name, metric in METRICS.items()]
+        return {"metrics": metrics, "pictures": named(PICTURES), "histograms": named(HISTOGRAMS),
+                "axes": named(self.axes), "all": [("all", "every row")]}.get(of, ())
+
+    def option_values(self, action: argparse.Action) -> Candidates:
+        """The values of an option; none for files, which the shell knows."""
+        from suite.present.hgrm import HGRM_UNITS
+        from suite.stats.histogram import HISTOGRAMS
+        return named({"of": HISTOGRAMS, "unit": HGRM_UNITS}.get(
+            action.dest, map(str, action.choices or ())))
+
+    def value_candidates(self, own: Mapping[str, str], of_result: bool) -> Candidates:
+        """The last word is `key=value`, where value may be a list: with each value that fits."""
+        key, _, value = self.last.partition("=")
+        if not of_result and self.words.get(key, {}).get("kind") == "words":
+            inner = Line(self.command, self.before, value)
+            return [(f"{key}={name}", means) for name, means in (
+                inner.value_candidates({}, False) if "=" in value else inner.words_offered())]
+        head, comma, _ = value.rpartition(",")
+        if key in own:
+            found = [*self.values_own(own[key]), *([("off", "none")] if key in ("gain", "best")
+                                                   else [])]
+        elif of_result:
+            found = [*named(dict.fromkeys(cell[key] for cell in self.cells if key in cell))]
+        else:
+            found = [*self.values(key)]
+        given = head.split(",")
+        return [(f"{key}={head}{comma}{name}", means) for name, means in found
+                if name not in given]
+
+    def candidates(self) -> Candidates:
+        """All that may stand at the end, whether it begins as the last word does or not."""
+        parser = parser_make(self.command)
+        options = {name: action for action in parser._actions for name in action.option_strings}
+        previous = options.get(self.before[-1]) if self.before else None
+        if previous is not None and previous.nargs != 0:
+            return self.option_values(previous)
+        if self.last.startswith("-"):
+            return [(name, str(action.help)) for name, action in options.items()]
+        if self.command == "lab":
+            return self.lab_candidates()
+        if self.command == "setup":
+            return named(path.stem for path in (ROOT / "scripts/setup/targets").glob("*.sh"))
+        if self.command == "list":
+            return self.name_candidates()
+        takers = {name for name, action in options.items() if action.nargs != 0}
+        self.before = [text for left, text in zip(["", *self.before], self.before, strict=False)
+                       if text not in options and left not in takers]
+        return self.place_candidates([action for action in parser._actions
+                                      if not action.option_strings])
+
+    def place_candidates(self, places: Sequence[argparse.Action]) -> Candidates:
+        """What may stand in the place of an argument; places: all arguments of the command."""
+        takes = str(places[min(len(self.before), len(places) - 1)].metavar)
+        of_result = places[0].dest == "results"
+        own = COMMANDS[self.command].own
+        if "=" in self.last and "WORD" in takes:
+            return self.value_candidates(own, of_result)
+        found: list[Candidates] = []
+        named_already = any("=" not in text for text in self.before)
+        if "SCENARIO" in takes and not named_already:
+            found.append((name, "scenario") for name in scenario_names())
+        if "RESULT" in takes and not (named_already and "SCENARIO" in takes):
+            found.append(self.results())
+        if "WORD" in takes:
+            found.append((f"{key}=", "of this command") for key in own)
+            found.append(named(f"{key}=" for key in self.axes) if of_result
+                         else self.words_offered())
+        return chain.from_iterable(found)
+
+    def lab_candidates(self) -> Candidates:
+        """What may stand behind `uncork lab`."""
+        if not self.before:
+            return [(part, text) for part, (_, text) in LAB_PARTS.items()]
+        if self.before[0] != "up":
+            return ()
+        return self.value_candidates({}, False) if "=" in self.last else [
+            (f"{key}=", self.words[key]["help"]) for key in (*LINK_WORDS, SETTING_WORD)
+            if key in self.words]
+
+    def name_candidates(self) -> Candidates:
+        """Every name that `uncork list NAME` explains."""
+        from suite.analyse.metrics import METRICS
+        words = [(key, word["help"]) for key, word in self.words.items()]
+        values = [(one["name"], one["help"]) for variants in
+                  self.vocabulary.document.get("variants", {}).values() for one in variants]
+        metrics = [(name, metric.means) for name, metric in METRICS.items()]
+        return dict(chain(words, values, metrics,
+                          ((name, "scenario") for name in scenario_names()))).items()
+
+
+def program_candidates(program: str, before: Sequence[str], last: str) -> Candidates:
+    """What may stand behind uncork-client or uncork-server."""
+    line = Line("run", before, last)
+    if last.startswith("-"):
+        return helped([str(line.client.folder / program)])
+    if program == "uncork-server" or (before and before[-1].startswith("--")
+                                      and before[-1] not in ("--json", "--insecure", "--facts",
+                                                             "--expand")):
+        return ()
+    if "=" in last:
+        return line.value_candidates({}, False)
+    return [(key, means) for key, means in line.words_offered()
+            if line.words[key[:-1].rpartition(".")[2]]["scope"] == "cell"]
+
+
+def candidates_of(line: str) -> list[tuple[str, str]]:
+    """The candidates for the last word of a line."""
+    program, *typed = line_split(line) or [""]
+    *before, last = typed or [""]
+    if Path(program).name in PROGRAMS:
+        found = program_candidates(Path(program).name, before, last)
+    elif not before or before == ["help"]:
+        found = [(name, command.help) for name, command in COMMANDS.items()]
+        found += [] if before else [(name, "") for name in ("help", "--help", "--version")]
+    elif before[0] in COMMANDS:
+        found = Line(before[0], before[1:], last).candidates()
+    else:
+        found = ()
+    return [(name, means) for name, means in found if name.startswith(last)]
+
+
+def main(options: argparse.Namespace) -> int:
+    """Prints the candidates; none where the line is wrong, which its command will say."""
+    try:
+        found = candidates_of(options.line)
+    except (UncorkError, OSError, ValueError, KeyError):
+        return 0
+    for name, means in found:
+        print(f"{name}\t{means}")
+    return 0
