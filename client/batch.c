@@ -117,7 +117,7 @@ int batch_run(const struct batch *batch, struct client *client, struct problem *
 
         if (client->orphaned) {
             json_decref(record);
-            return problem_failure(problem, "whoever asked for these runs has gone");
+            return problem_failure(problem, "the process that asked for these runs has ended");
         }
         if (!record || print_json(record, problem) < 0)
             return -1;

@@ -554,7 +554,7 @@ static void give_up_orphaned(struct run *run)
 {
     struct problem problem = {0};
 
-    problem_failure(&problem, "whoever asked for this run has gone");
+    problem_failure(&problem, "the process that asked for this run has ended");
     give_up(run, "run", &problem);
 }
 

@@ -440,7 +440,7 @@ static void tell_facts(struct session *session, const json_t *body)
     json_t *facts;
 
     if (session->has_plan || session->asked)
-        problem_failure(&problem, "facts are told once, and to nobody who has a plan");
+        problem_failure(&problem, "the client asked for facts twice, or after its plan");
     if (problem.kind != PROBLEM_NONE || check_version(body, &problem) < 0) {
         refuse(session, &problem);
         return;

@@ -65,8 +65,8 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
     if (choice->strategy->reclaim && plan_hands_over(plan, end))
         return problem_unsupported(
             problem,
-            "%s=%s does not work with handoff=thread: what it lent comes back to whoever "
-            "waits for the connection, and that is not the thread that sends",
+            "%s=%s does not work with handoff=thread: the memory that it lends comes "
+            "back to the thread that waits for the connection, not to the thread that sends",
             word_of(plan, choice), value);
     if (choice->strategy->from_file && plan_half(plan, end)->keeps)
         return problem_unsupported(problem,
@@ -127,7 +127,7 @@ static int check_layer(const struct plan *plan, enum end end, struct problem *pr
         return 0;
     if (!plan->transport->has_other_end)
         return problem_unsupported(
-            problem, "security=%s does not work with transport=%s here: nobody is there to shake hands with",
+            problem, "security=%s does not work with transport=%s here: it has no other end for a handshake",
             plan->ends[end].security->variant.name, plan->transport->variant.name);
     return rehearsal_check(plan, end, problem);
 }
@@ -237,8 +237,8 @@ static int check_rearming(const struct plan *plan, enum end end, const struct en
     if (!by_stream && !(reading->needs & engine->gives & CAPABLE_RING))
         return 0;
     return problem_unsupported(problem,
-                               "quickack=rearm does not work with %s: what receives there is %s, and nobody "
-                               "stands behind each receive",
+                               "quickack=rearm does not work with %s: %s receives there, and uncork "
+                               "cannot set it after each receive",
                                by_stream ? "write=uv" : "a reading of the ring",
                                by_stream ? "libuv" : "the kernel");
 }

@@ -129,7 +129,7 @@ int engine_shake_hands(struct connection *connection)
     }
     if (result < 0) {
         bench->unshaken = true;
-        return engine_broken(connection, "shake hands with", result);
+        return engine_broken(connection, "complete the TLS handshake with", result);
     }
     histogram_record(&bench->handshake, clock_now_ns() - since_ns);
     security_shaken(connection);

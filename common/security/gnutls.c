@@ -258,13 +258,13 @@ static int fail_handshake(struct connection *connection, int result)
 
     if (session->context->terms.serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER) {
         gnutls_alert_send(session->gnutls, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
-        return tls_broken(&session->wire, "shake hands with", "it has another key");
+        return tls_broken(&session->wire, "complete the TLS handshake with", "it has another key");
     }
     if (result == GNUTLS_E_FATAL_ALERT_RECEIVED &&
         gnutls_alert_get(session->gnutls) == GNUTLS_A_DECRYPT_ERROR)
-        return tls_broken(&session->wire, "shake hands with", "it has another key");
+        return tls_broken(&session->wire, "complete the TLS handshake with", "it has another key");
     gnutls_alert_send_appropriate(session->gnutls, result);
-    return broken(connection, "shake hands with", result);
+    return broken(connection, "complete the TLS handshake with", result);
 }
 
 int gnutls_layer_shake(struct connection *connection)

@@ -322,7 +322,7 @@ static int shake(struct connection *connection)
     case SSL_ERROR_WANT_WRITE:
         return -EAGAIN;
     default:
-        return broken(session, "shake hands with");
+        return broken(session, "complete the TLS handshake with");
     }
 }
 

@@ -217,7 +217,7 @@ def test_who_asked_for_a_record_and_has_gone_waits_for_nothing(tmp_path: Path) -
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as child:
         _, said = child.communicate(timeout=30)
-    assert child.returncode == 1 and "has gone" in said
+    assert child.returncode == 1 and "has ended" in said
     assert json.loads(path.read_text())["status"] == "failed"
 
 

@@ -71,7 +71,7 @@ def test_every_reading_of_a_blocking_thread_takes_the_replies_of_a_hundred_reque
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    ("write=zerocopy", "that is not the thread that sends"),
+    ("write=zerocopy", "not to the thread that sends"),
     ("engine=poll", "engine=poll cannot carry handoff=thread"),
     ("client.engine=ring", "engine=ring cannot carry handoff=thread"),
     ("write=uv", "cannot carry handoff=thread"),

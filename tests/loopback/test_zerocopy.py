@@ -147,7 +147,7 @@ def test_an_engine_that_cannot_be_told_not_to_wait_does_not_send_files() -> None
     ("sendfile", "workload=proxy", "memory that is no file"),
     ("zerocopy", "transport=unix", "does not come back"),
     ("zerocopy", "security=gnutls", ""),
-    ("zerocopy", "handoff=thread engine=block", "not the thread that sends"),
+    ("zerocopy", "handoff=thread engine=block", "not to the thread that sends"),
     ("nodelay", "read=zerocopy transport=unix", "pages that arrived cannot be mapped"),
     ("nodelay", "read=zerocopy transport=null", "pages that arrived cannot be mapped"),
     ("nodelay", "read=zerocopy security=gnutls", ""),

@@ -201,7 +201,7 @@ def test_list_shows_scenarios_words_and_strategies(uncork: Uncork) -> None:
     unwrapped = " ".join(text.split())
     for name in ("quick", "nodelay", "sizes", "message=64", "rounds=10", "writev", "unix",
                  "1mbit to 400gbit", "0% to 50%", "0.01% to 50%", "0s to 10s", "handover_p99",
-                 "the slowest request; s"):
+                 "maximum of the time from a request to its reply"):
         assert name in unwrapped
     assert max(map(len, text.splitlines())) <= 100
 

@@ -130,9 +130,9 @@ TEST(what_a_library_says_stands_without_its_full_stop)
     struct connection connection = broken_at(-1);
     struct tls_wire wire = {.connection = &connection};
 
-    assert_int_equal(tls_broken(&wire, "shake hands with", "No cipher. Really."), -EPROTO);
+    assert_int_equal(tls_broken(&wire, "complete the TLS handshake with", "No cipher. Really."), -EPROTO);
     assert_string_equal(bench.problem.text,
-                        "the client could not shake hands with the server: named: No cipher");
+                        "the client could not complete the TLS handshake with the server: named: No cipher");
 }
 
 /* ---- the time of a handshake ---- */

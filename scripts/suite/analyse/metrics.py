@@ -7,6 +7,7 @@ fits.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from suite.analyse.formulas import (
@@ -90,29 +91,31 @@ SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
           for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
 
 
-def distribution(name: str, half: str, others: str, slowest: str) -> tuple[Metric, ...]:
-    """The rows of one histogram: what the median means, the other quantiles, the maximum."""
-    shares = (("p50", 0.50, half), ("p90", 0.90, f"9 of 10 {others}"),
-              ("p99", 0.99, f"99 of 100 {others}"), ("p999", 0.999, f"999 of 1000 {others}"))
-    return (*(Metric(f"{name}_{key}", "s", "lower", quantile_of(name, share), means, ranked=True)
-              for key, share, means in shares),
-            Metric(f"{name}_max", "s", "lower", of_histogram(name, Histogram.largest), slowest,
-                   ranked=True))
+SHARES = {"p50": (0.50, "median"), "p90": (0.90, "90 % quantile"), "p99": (0.99, "99 % quantile"),
+          "p999": (0.999, "99.9 % quantile")}
+
+
+def distribution(name: str, of: str, shares: Iterable[str] = SHARES) -> tuple[Metric, ...]:
+    """The rows of one histogram: these quantiles and the maximum of a time. of: which time."""
+    return (*(Metric(f"{name}_{key}", "s", "lower", quantile_of(name, SHARES[key][0]),
+                     f"{SHARES[key][1]} of {of}", ranked=True) for key in shares),
+            Metric(f"{name}_max", "s", "lower", of_histogram(name, Histogram.largest),
+                   f"maximum of {of}", ranked=True))
 
 
 METRICS = {metric.name: metric for metric in (
     Metric("time_per_message", "s", "lower", time_per_message,
-           "request: mean time of a request on its connection; stream: receiver's time"),
+           "mean time of a request on its connection; of a stream: at the receiver"),
     Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
-           "all messages by the time from the first thread's start to the last one's end"),
+           "messages of all threads / time from the first thread's start to the last one's end"),
     Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
     Metric("segments_per_message", "1", "lower", message_side(*SEGMENTS),
-           "data segments of the end that sends messages, or the proxy, each counted once"),
+           "data segments of the end that sends messages, or of the proxy; without retransmits"),
     Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),
            "data segments of the end that sends replies"),
     Metric("retransmits_per_message", "1", "lower",
            lambda run: quotient(ends_sum(run.sides, *RETRANSMITTED), run.messages),
-           "segments that all ends sent again"),
+           "data segments that any end sent again"),
     Metric("captured_segments_per_message", "1", "lower", captured_per_message,
            "capture=on: data segments on the messages' way, as they pass the client's device"),
     Metric("captured_segments_per_reply", "1", "lower", captured_per_reply,
@@ -124,33 +127,33 @@ METRICS = {metric.name: metric for metric in (
     Metric("super_packets", "1", "lower", captured_uncut,
            "capture=on: packets above the MSS on the messages' way, counted as they would be cut"),
     Metric("capture_difference", "1", "lower", capture_difference,
-           "capture=on: segments by which capture and TCP_INFO differ at most, 0 if they agree"),
+           "capture=on: largest difference between capture and TCP_INFO, in segments"),
     Metric("records_per_message", "1", "lower", message_side("records_sent"),
-           "TLS records of the end that sends messages, or the proxy"),
+           "TLS records of the end that sends messages, or of the proxy"),
     Metric("records_per_reply", "1", "lower", reply_side("records_sent"),
            "TLS records of the end that sends replies"),
     Metric("tls_bytes_per_message", "B", "lower", message_side("tls_bytes_sent"),
-           "bytes of these records, headers included"),
+           "bytes of the TLS records of messages, headers included"),
     Metric("tls_bytes_per_reply", "B", "lower", reply_side("tls_bytes_sent"),
-           "bytes of these records, headers included"),
+           "bytes of the TLS records of replies, headers included"),
     Metric("sends_per_message", "1", "lower",
            lambda run: per_message_sent(run.senders, "write_calls"),
-           "write-path calls of the end that sends messages, cork's setsockopt included"),
+           "write calls of the end that sends messages, cork's setsockopt included"),
     Metric("sends_per_reply", "1", "lower", reply_side("write_calls"),
-           "write-path calls of the end that sends replies"),
+           "write calls of the end that sends replies"),
     Metric("syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.client),
-           "all data-path calls of the client"),
+           "system calls on the data path of the client"),
     Metric("server_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.server),
-           "all data-path calls of the server"),
+           "system calls on the data path of the server"),
     Metric("proxy_sends_per_message", "1", "lower",
            lambda run: quotient(threads_sum(run.proxy, "write_calls"), run.messages),
-           "write-path calls of the proxy"),
+           "write calls of the proxy"),
     Metric("proxy_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.proxy),
-           "all data-path calls of the proxy"),
+           "system calls on the data path of the proxy"),
     Metric("proxy_chunks_per_group", "1", "higher",
            lambda run: quotient(threads_sum(run.proxy, "chunks_sent"),
                                 threads_sum(run.proxy, "groups_sent")),
-           "what the proxy received in one chunk each and sent on together"),
+           "chunks that the proxy received one by one and sent together"),
     Metric("ring_requests_per_message", "1", "lower",
            lambda run: per_message_sent(run.senders, "requests"),
            "requests that the end that sends messages gave its io_uring"),
@@ -164,10 +167,9 @@ METRICS = {metric.name: metric for metric in (
            lambda run: quotient(threads_sum(run.proxy, "completions"), run.messages),
            "completions that the proxy took from its io_uring"),
     Metric("copied_share", "1", "lower", copied_share,
-           "of the sends that lent their memory those that the kernel copied all the same, 0 to 1"),
+           "share of zero-copy sends that the kernel copied all the same, 0 to 1"),
     Metric("mapped_share", "1", "higher", mapped_share,
-           "of the bytes that read=zerocopy received those that were mapped and not copied, "
-           "0 to 1"),
+           "share of received bytes that read=zerocopy mapped and did not copy, 0 to 1"),
     Metric("cpu_per_message", "s", "lower", lambda run: quotient(run.cpu_all(), run.messages),
            "CPU of the data threads of all ends"),
     Metric("client_cpu_per_message", "s", "lower",
@@ -181,48 +183,38 @@ METRICS = {metric.name: metric for metric in (
     Metric("proxy_cpu_per_byte", "s", "lower",
            lambda run: quotient(run.cpu(run.proxy), run.payload),
            "CPU of the proxy per byte of payload at the receiver"),
-    *distribution("latency",
-                  "half of the requests are faster; open loop: from their intended start",
-                  "requests are faster", "the slowest request"),
-    *distribution("service", "open loop: half of the requests are faster, from their actual send",
-                  "are faster", "the slowest, from its send"),
-    Metric("late_start_p50", "s", "lower", quantile_of("late_start", 0.50),
-           "open loop: half of the requests are sent sooner after their intended start",
-           ranked=True),
-    Metric("late_start_p99", "s", "lower", quantile_of("late_start", 0.99),
-           "99 of 100 are sent sooner", ranked=True),
-    Metric("late_start_max", "s", "lower", of_histogram("late_start", Histogram.largest),
-           "the latest send", ranked=True),
-    *distribution("handover",
-                  "handoff=thread: half of the requests are with the sender thread sooner",
-                  "are sooner", "the slowest hand-over"),
+    *distribution("latency", "the time from a request to its reply; open loop: from its intended "
+                             "start"),
+    *distribution("service", "the time from the send of a request to its reply, in an open loop"),
+    *distribution("late_start", "the delay of a send behind its intended start, in an open loop",
+                  ("p50", "p99")),
+    *distribution("handover", "the time until the sender thread has a request (handoff=thread)"),
     Metric("handshakes_per_second", "1/s", "higher",
            lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
-           "workload=connect: TLS handshakes that the end which begins them completed"),
-    *distribution("handshake",
-                  "half of the handshakes are faster, from the client's first handshake call "
-                  "to their end",
-                  "are faster", "the slowest handshake"),
+           "TLS handshakes that the client completed (workload=connect)"),
+    *distribution("handshake", "the time from the client's first handshake call to the end of the "
+                               "handshake"),
     Metric("peer_window", "B", "higher", peer_window,
            "largest window that the receiver of messages advertised, over its connections"),
     Metric("requests_late", "1", "lower", lambda run: run.late,
            "open loop: requests of a run that were due and never sent"),
     Metric("memory_per_connection", "B", "lower",
            lambda run: memory_per_connection(run.client),
-           "resident memory of the client per connection; says little below some hundred"),
+           "resident memory of the client per connection; coarse below some hundred connections"),
     Metric("server_memory_per_connection", "B", "lower",
-           lambda run: memory_per_connection(run.server), "the same of the server"),
+           lambda run: memory_per_connection(run.server),
+           "resident memory of the server per connection"),
     Metric("time", "s", "lower", wall_time,
-           "the whole run: by hyperfine from the start of the client to its end"),
+           "time of the whole client process, by hyperfine"),
     Metric("user", "s", "lower", cpu_part("user_ns"),
-           "CPU of all ends in user mode: by hyperfine of their whole processes, "
-           "else of data threads"),
-    Metric("system", "s", "lower", cpu_part("system_ns"), "the same in the kernel"),
+           "CPU of all ends in user mode; by hyperfine of whole processes, else of data threads"),
+    Metric("system", "s", "lower", cpu_part("system_ns"),
+           "CPU of all ends in the kernel; by hyperfine of whole processes, else of data threads"),
     *(Metric(f"{end}_{key}", "s", "lower", cpu_part(f"{key}_ns", end),
              f"{key} of the {end} alone")
       for end in ENDS for key in ("user", "system")),
     Metric("softirq", "s", "lower", softirq,
-           "softirq of all CPUs of the ends' machines, whoever it was for"),
+           "softirq time of all CPUs of the machines of both ends, of other work too"),
 )}
 
 
