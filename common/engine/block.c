@@ -19,9 +19,9 @@
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
     if (plan_half(plan, end)->renews && !plan->transport->has_other_end)
-        return problem_unsupported(problem,
-                                   "workload=%s does not work with transport=%s: it has no other end to connect to",
-                                   plan->workload->variant.name, plan->transport->variant.name);
+        return problem_unsupported(
+            problem, "workload=%s does not work with transport=%s: it has no other end to connect to",
+            plan->workload->variant.name, plan->transport->variant.name);
     if (plan_half(plan, end)->renews && !plan_drives(plan, end))
         return problem_unsupported(
             problem, "server.engine=block cannot carry workload=connect: a thread that serves one "
