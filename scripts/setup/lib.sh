@@ -3,13 +3,14 @@
 #
 # What every launcher shares: where the tree is, how to speak, logs, time. Sourced; UNCORK_TOP must be set.
 
-# What is built, fetched and logged goes to build/; that of an installation, which has the file "installed" and may
-# belong to root, to the user's cache.
+# What is built, fetched and logged goes to build/. An installation has the file "installed" and may
+# belong to root: there it goes to the user's cache.
 UNCORK_CACHED=${UNCORK_CACHE:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uncork}
 UNCORK_BUILD=$UNCORK_TOP/build UNCORK_SETUP=scripts/setup/target UNCORK_MEND=scripts/demo
+# shellcheck disable=SC2034  # messages have them
 if [ -e "$UNCORK_TOP/installed" ]; then
-    # shellcheck disable=SC2034  # of messages
-    UNCORK_BUILD=$UNCORK_CACHED UNCORK_SETUP='uncork setup' UNCORK_MEND="$UNCORK_TOP/scripts/setup/target run"
+    UNCORK_BUILD=$UNCORK_CACHED UNCORK_SETUP='uncork setup'
+    UNCORK_MEND="$UNCORK_TOP/scripts/setup/target run"
     export PYTHONDONTWRITEBYTECODE=1 # removal would leave behind what Python writes there
 fi
 LOGS=$UNCORK_BUILD/logs
