@@ -22,10 +22,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^```\n\$ (scripts/uncork \w+ reference/(?:.*\\\n)?.*)\n(?:.*\n)*?```$",
+BLOCK = re.compile(r"^```\n\$ (uncork \w+ reference/(?:.*\\\n)?.*)\n(?:.*\n)*?```$",
                    re.MULTILINE)
 PICTURE = re.compile(
-    r"^<!-- (scripts/uncork plot reference/.*) -->\n!\[[^]]*\]\((?:\.\./docs/|docs/)?"
+    r"^<!-- (uncork plot reference/.*) -->\n!\[[^]]*\]\((?:\.\./docs/|docs/)?"
     r"(pictures/[\w-]+)\.png\)$", re.MULTILINE)
 # a figure that was measured: a ratio, a share, a time, a number of times
 FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:x\b| ?%(?! interval)| (?:us|ms|times)\b)")
@@ -34,7 +34,8 @@ FIGURE = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:x\b| ?%(?! interval)| (?:us|ms|t
 def output_of(command: str, folder: Path) -> str:
     """What a command prints, run from the root of the tree; it may write into folder. The program
     ends where it fails."""
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, text=True,
+    script = f'uncork() {{ {shlex.quote(str(ROOT / "scripts" / "uncork"))} "$@"; }}; {command}'
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", script], cwd=ROOT, text=True,
                           capture_output=True,
                           env=os.environ | {"COLUMNS": "100", "UNCORK_RESULTS": str(folder)})
     if done.returncode not in (0, 141):  # 141: head(1) had enough

@@ -81,7 +81,7 @@ def test_examples_of_all_documents_are_as_the_reference_results_have_them():
 EXAMPLE = """# A page
 
 ```
-$ scripts/uncork table reference/nodelay place=together | grep ^together
+$ uncork table reference/nodelay place=together | grep ^together
 {}```
 """
 
@@ -121,9 +121,9 @@ def test_the_check_names_each_figure_of_a_sentence_that_no_example_has(
 
 
 def test_the_check_fails_where_the_data_of_a_picture_differ(tmp_path):
-    command = "scripts/uncork plot reference/nodelay kind=bars metric=time_per_message"
+    command = "uncork plot reference/nodelay kind=bars metric=time_per_message"
     drawn = tmp_path / "drawn"
-    subprocess.run([*command.split(), "-o", drawn], cwd=ROOT, check=True, timeout=120,
+    subprocess.run([ROOT / "scripts" / "uncork", *command.split()[1:], "-o", drawn], cwd=ROOT, check=True, timeout=120,
                    env=os.environ, stdout=subprocess.DEVNULL)
     stem = ROOT / "docs" / "pictures" / "of-a-test"
     data, = drawn.glob("*.dat")
