@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shutil
 import subprocess
@@ -25,7 +26,8 @@ from suite.scenario.scenario import (
 from within import uncork_call
 
 DOCS = ROOT / "docs"
-PAGES = ("fleet", "lab", "load", "patches", "remote", "scenarios", "tls")
+PAGES = ("fleet", "lab", "load", "patches", "remote", "scenarios", "tls",
+         "which-write")
 COLUMNS, WORDS = 100, 25  # of a line; of a sentence
 # machines, kernels, builds and files that only the reader has
 AWAY = re.compile(r"\b(target|server|hosts|build)=\S+|--psk \S+")
@@ -163,3 +165,36 @@ def test_scenarios_md_has_every_key_of_the_reader():
             is_key = table is Scenario and field.name == "source"  # "from" of published figures
             key = field.name if is_key else keys.get(field.name, field.name)
             assert re.search(rf"^\|.*`\[*{key}\]*`", page, re.MULTILINE), (table.__name__, key)
+
+
+def counts_shown(heading: str) -> dict[tuple[str, str], tuple[int, ...]]:
+    """The counts of a table of which-write.md, by strategy and shape; the table's first row begins
+    with heading."""
+    lines = page_read("which-write").partition(f"\n| {heading} |")[2].split("\n\n")[0].splitlines()
+    shapes = [cell.strip(" `") for cell in lines[0].strip("|").split("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    return {(re.findall(r"`([\w:]+)`", row[0])[0], shape): tuple(map(int, cell.split(", ")))
+            for row in rows for shape, cell in zip(shapes, row[1:], strict=True)}
+
+
+@pytest.mark.parametrize(("heading", "words", "shape", "strategy", "metrics"), [
+    ("strategy (`write=`)", "reply=1", "message", "write",
+     ("segments_per_message", "sends_per_message")),
+    ("`reply_write=`", "security=gnutls,openssl", "reply", "reply_write",
+     ("records_per_reply", "segments_per_reply", "sends_per_reply")),
+])
+def test_counts_of_which_write_md_are_what_each_strategy_does(
+        uncork, tmp_path, heading, words, shape, strategy, metrics):
+    shown = counts_shown(heading)
+    names, shapes = (",".join(dict.fromkeys(keys)) for keys in zip(*shown, strict=True))
+    done = uncork_call(["run", *words.split(), f"{shape}={shapes}", f"{strategy}={names}",
+                        "place=together", "messages=20", "warmup=1ms", "rounds=1",
+                        "-o", tmp_path / "r"], uncork.environment)
+    assert done.returncode == 0, done.stderr
+    table = uncork_call(["table", tmp_path / "r", f"columns={','.join(metrics)}", "--csv"],
+                        uncork.environment).stdout
+    rows = [row for row in csv.DictReader(table.splitlines()) if row["status"] == "ok"]
+    assert {(row[strategy], row[shape]) for row in rows} == set(shown)
+    for row in rows:
+        assert tuple(round(float(row[metric])) for metric in metrics) == shown[
+            row[strategy], row[shape]], row
