@@ -67,7 +67,7 @@ def sysctl_set(name: str, value: str) -> str:
 
 
 def finding_document(name: str, finding: Finding) -> dict[str, Any]:
-    """The finding of a check as in docs/record.md, "What doctor finds"; empty texts are absent."""
+    """The finding of a check, docs/record.md, "What the doctor finds"; empty texts are absent."""
     return {"name": name} | {key: value for key, value in asdict(finding).items() if value}
 
 
