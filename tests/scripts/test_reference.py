@@ -39,6 +39,12 @@ def test_there_is_a_reference_result_of_each_scenario_that_documents_quote():
         "nbd_cork", "nodelay", "unix_sndbuf", "uring_bundles")]
 
 
+def test_the_list_names_every_reference_result_with_its_question(uncork):
+    lines = uncork.run("list").stdout.splitlines()
+    for name in reference_names():
+        assert any(line.split()[:1] == [name] and len(line.split()) > 4 for line in lines), name
+
+
 def test_a_reference_result_with_a_wrong_name_is_refused_and_the_nearest_is_named(uncork, tmp_path):
     done = uncork.run("table", "reference/nodelai", UNCORK_CACHE=str(tmp_path))
     assert (done.returncode, done.stderr) == (2, (
@@ -123,8 +129,8 @@ def test_the_check_names_each_figure_of_a_sentence_that_no_example_has(
 def test_the_check_fails_where_the_data_of_a_picture_differ(tmp_path):
     command = "uncork plot reference/nodelay kind=bars metric=time_per_message"
     drawn = tmp_path / "drawn"
-    subprocess.run([ROOT / "scripts" / "uncork", *command.split()[1:], "-o", drawn], cwd=ROOT, check=True, timeout=120,
-                   env=os.environ, stdout=subprocess.DEVNULL)
+    subprocess.run([ROOT / "scripts" / "uncork", *command.split()[1:], "-o", drawn], cwd=ROOT,
+                   check=True, timeout=120, env=os.environ, stdout=subprocess.DEVNULL)
     stem = ROOT / "docs" / "pictures" / "of-a-test"
     data, = drawn.glob("*.dat")
     page = page_write(tmp_path / "page.md",

@@ -30,6 +30,7 @@ from suite.base.units import size_text
 from suite.base.words import words_text
 from suite.places.lab.probe import lab_refusal
 from suite.result.record import ENDS
+from suite.result.reference import reference_names
 from suite.scenario.keys import part_keys
 from suite.scenario.scenario import Scenario, scenario_load
 
@@ -131,6 +132,10 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
     words = vocabulary.words.values()
     lines = ["Scenarios (uncork run NAME)"]
     lines += rows_lines(((item.name, item.question) for item in scenarios), width)
+    questions = {item.name: item.question for item in scenarios}
+    lines += ["", "Reference results (uncork table NAME), to read before you measure"]
+    lines += rows_lines(((name, questions.get(name.rpartition("/")[2], ""))
+                         for name in reference_names()), width)
     lines += ["", "Parts of a scenario (a file of TOML, uncork run FILE)"]
     lines += rows_lines(SCENARIO_PARTS.items(), width)
     lines += ["", "Words (key=value; with their defaults; each end: client., server., proxy. too)"]
@@ -152,8 +157,9 @@ def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
     metrics = [{"name": metric.name, "unit": metric.unit, "better": metric.better,
                 "means": metric.means}
                for metric in METRICS.values()]
-    return json.dumps(vocabulary.document | {"scenarios": listed, "metrics": metrics}, indent=1,
-                      ensure_ascii=False)
+    document = vocabulary.document | {"scenarios": listed, "metrics": metrics,
+                                      "references": reference_names()}
+    return json.dumps(document, indent=1, ensure_ascii=False)
 
 
 def variants_of(vocabulary: Vocabulary, word: Mapping[str, Any]) -> list[dict[str, Any]]:
