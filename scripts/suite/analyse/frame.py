@@ -359,15 +359,17 @@ def series_between(matrix: Matrix, first: Cell, second: Cell,
     return sides if all(side.positive for side in sides) else None
 
 
-def ratio_of(new: Series, base: Series, shared: bool) -> stats.Estimate:
+def ratio_of(new: Series, base: Series, shared: bool,
+             alpha: float = stats.ALPHA) -> stats.Estimate:
     """new / base, all above 0: by round where the rounds are shared, else of all values of one to
     all of the other.
 
-    Only its direction where a value is censored.
+    Only its direction where a value is censored. Its interval has the confidence 1 - alpha.
     """
     if new.censored or base.censored:
-        return stats.ratio_directed((new.bounds, new.values), (base.bounds, base.values), shared)
-    return stats.ratio_estimate(new.values, base.values, shared)
+        return stats.ratio_directed((new.bounds, new.values), (base.bounds, base.values), shared,
+                                    alpha)
+    return stats.ratio_estimate(new.values, base.values, shared, alpha)
 
 
 def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:

@@ -74,6 +74,37 @@ def verdict_of(ratio: stats.Estimate | None, floor: float | None, adjusted: floa
     return Verdict.CHANGED if adjusted <= stats.ALPHA else Verdict.BRACKETED
 
 
+class GateVerdict(Enum):
+    """Where a figure lies beside the limit of a gate; the value is its word."""
+
+    WITHIN = "within"          # its interval excludes everything beyond the limit
+    REGRESSION = "regression"  # its interval excludes the limit, and noise does not explain it
+    UNDECIDED = "undecided"    # neither
+
+
+def limit_verdict(figure: stats.Estimate | None, limit: float, above: bool, floor: float | None,
+                  exact: bool = False, change: Verdict | None = None) -> GateVerdict:
+    """The one verdict of a figure beside a limit that it must not be above (else below).
+
+    figure: a ratio or a value; its interval is corrected for the other rows. floor: the noise floor
+    of the row, a ratio. exact: a count that was the same in every run. change: the verdict of the
+    ratio: where to be beyond the limit is a change, there is one.
+    """
+    if figure is None or (figure.interval is None and not exact):
+        return GateVerdict.UNDECIDED
+    low, high = (figure.value, figure.value) if exact or figure.interval is None else (
+        figure.interval[:2])
+    if (high <= limit) if above else (low >= limit):
+        return GateVerdict.WITHIN
+    if exact:
+        return GateVerdict.REGRESSION
+    explained = limit > 0 and stats.is_within_floor(figure.value / limit, floor)
+    doubted = change is Verdict.BRACKETED and (limit >= 1 if above else limit <= 1)
+    beyond = low > limit if above else high < limit
+    return (GateVerdict.REGRESSION if beyond and not explained and not doubted
+            else GateVerdict.UNDECIDED)
+
+
 RatioRow = tuple[Mapping[str, str], stats.Estimate | None, Verdict | None]
 
 

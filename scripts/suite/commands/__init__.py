@@ -74,6 +74,11 @@ def output_add(parser: ArgumentParser, metavar: str, text: str) -> None:
     parser.add_argument("-o", "--output", metavar=metavar, help=text)
 
 
+def gates_add(parser: ArgumentParser, text: str) -> None:
+    """--fail-if: gates."""
+    parser.add_argument("--fail-if", action="append", default=[], metavar="GATE", help=text)
+
+
 def formats_add(parser: ArgumentParser, formats: Mapping[str, Format]) -> None:
     """What a table is written as: one of these formats by name."""
     style = parser.add_mutually_exclusive_group()
@@ -95,6 +100,8 @@ def run_arguments(parser: ArgumentParser) -> None:
                               "takes those of the result in DIR")
     parser.add_argument("-n", "--dry-run", action="store_true",
                         help="run nothing: show what would run, for how long, and the commands")
+    gates_add(parser, "with -n: how many rounds these gates need, which uncork compare then holds "
+                      "against the result")
     transport = parser.add_mutually_exclusive_group()
     transport.add_argument("--psk", metavar="FILE", help="speak by TLS to a server that "
                        "server= names, with the first key of FILE")
@@ -141,6 +148,10 @@ def compare_arguments(parser: ArgumentParser) -> None:
                         help="refuse where anything but what is compared differs")
     parser.add_argument("--force", action="store_true", help="compare across virtualisation, "
                         "number of CPUs or congestion control, and say so")
+    gates_add(parser, "a limit that no row may be beyond, and may be repeated: a change "
+                      "(time_per_message > +3%%), or the figure of the new side "
+                      "(segments_per_message > 1, latency_p99 > 2ms); the exit status says what "
+                      "it came to")
     formats_add(parser, formats_known())
 
 
@@ -270,7 +281,9 @@ COMMANDS = {
                      table_arguments, own={"rows": "axes", "columns": "metrics",
                                            "gain": "metrics", "best": "axes"}),
     "compare": Command("two sides cell by cell: what changed, how certain it is, and what else "
-                       "differs", compare_arguments, own=COMPARE_WORDS),
+                       "differs", compare_arguments,
+                       f"{EXIT}; with --fail-if 0 all rows within, 3 some undecided, 4 nothing "
+                       "compared, 5 a regression", own=COMPARE_WORDS),
     "show": Command("one cell explained: counts, CPU, placement, options, every round",
                     show_arguments),
     "check": Command("the scenario's claims as TAP: ok, not ok, or undecided "

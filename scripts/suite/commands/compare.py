@@ -6,7 +6,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from suite.analyse.comparison.build import compare_cells, compare_results, geomeans_every
+from suite.analyse.comparison.build import (
+    TimesInvalid,
+    cells_alone,
+    compare_cells,
+    compare_results,
+    geomeans_every,
+)
 from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.comparison.sides import (
@@ -18,6 +24,7 @@ from suite.analyse.comparison.sides import (
     sides_within,
 )
 from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.gate import NOTHING_COMPARED, Gate, gates_decide, gates_parse
 from suite.analyse.results import result_load
 from suite.base.errors import UsageError
 from suite.base.text import say, terminal_width
@@ -25,18 +32,23 @@ from suite.base.words import Arguments, arguments_sort
 from suite.commands import COMPARE_WORDS
 from suite.present.comparison import FORMATS
 from suite.present.comparison.document import comparison_document
+from suite.present.comparison.gate import gates_document
 from suite.present.tables import RENDERERS, TERMINAL
 
 
 def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
-                      axis: Sequence[str]) -> list[Comparison]:
-    """Everything that is asked for; UsageError where there is nothing to compare."""
-    metrics = metrics_choose(matrices[0], asked.own.get("columns"))
+                      axis: Sequence[str], gates: Sequence[Gate]) -> list[Comparison]:
+    """Everything that is asked for; UsageError where there is nothing to compare. Gates that limit
+    figures themselves need no base."""
+    metrics = tuple(dict.fromkeys(gate.metric for gate in gates)) or metrics_choose(
+        matrices[0], asked.own.get("columns"))
     if len(matrices) == 2:
         sides = sides_between(asked.selectors, "compare")
         return [compare_results(matrices[0], matrices[1], *sides, metrics, axis)]
     pairs = sides_within(matrices[0], asked.selectors, "compare")
     if not pairs:
+        if gates and not any(gate.relative for gate in gates):
+            return [cells_alone(matrices[0], asked.words, metrics)]
         raise UsageError(
             f"{matrices[0].result.folder}: nothing to compare: give one word two values, "
             "write=nodelay write=cork, or another result"
@@ -53,16 +65,26 @@ def main(options: argparse.Namespace) -> int:
                          f"leave out columns={asked.own['columns']}")
     every = geomean_every(asked.own.get("geomean"))
     axis = axes_declared(asked.own.get("axis"), len(asked.folders))
+    gates = gates_parse(options.fail_if)
+    if gates and (options.format in FORMATS or "columns" in asked.own or every):
+        raise UsageError("--fail-if prints its gates: leave out columns=, geomean= and the formats "
+                         f"of other tools ({', '.join(RENDERERS)} are right)")
     matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
-    comparisons = [refusals_check(one, axis, options.strict, options.force)
-                   for one in comparisons_build(matrices, asked, axis)]
+    try:
+        comparisons = [refusals_check(one, axis, options.strict, options.force)
+                       for one in comparisons_build(matrices, asked, axis, gates)]
+    except TimesInvalid as error:
+        error.status = NOTHING_COMPARED if gates else error.status
+        raise
     comparisons = list(map(geomeans_every, comparisons)) if every else comparisons
     for matrix in matrices:
         say(sides_left_out(matrix, asked.selectors, len(matrices) == 1))
     if options.format in FORMATS:
-        text = FORMATS[options.format].render(comparisons)
-    else:
-        written = RENDERERS[options.format] if options.format else TERMINAL
-        text = written.render(comparison_document(comparisons), terminal_width())
-    print(text, end="")
-    return 0
+        print(FORMATS[options.format].render(comparisons), end="")
+        return 0
+    decided = gates_decide(comparisons, gates)
+    document = (gates_document(decided, comparisons) if gates
+                else comparison_document(comparisons))
+    written = RENDERERS[options.format] if options.format else TERMINAL
+    print(written.render(document, terminal_width()), end="")
+    return decided.status if gates else 0

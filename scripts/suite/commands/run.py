@@ -272,6 +272,9 @@ def main(options: argparse.Namespace) -> int:
     """Plans, runs or says what would run, and prints the table."""
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
+    if options.fail_if and not options.dry_run:
+        raise UsageError("--fail-if tells how many rounds a gate needs, with -n; "
+                         "the gate itself is uncork compare RESULT --fail-if")
     given = result_given(options)
     stored = None if options.words or options.quick else given  # whose words are taken
     scenario, path, words = scenario_choose(
@@ -293,6 +296,7 @@ def main(options: argparse.Namespace) -> int:
         if options.dry_run:
             if given and not options.more:
                 planned = replace(planned, notes=(*planned.notes, left_text(*given)))
+            planned = replace(planned, notes=(*planned.notes, *gates_lines(planned.plan, options)))
             print(plan_text(planned, targets))
             return 0
         nothing_refuse(planned.plan, {})
@@ -304,6 +308,14 @@ def main(options: argparse.Namespace) -> int:
             answer_print(journal)
             outcome_check(journal)
     return 0
+
+
+def gates_lines(plan: Plan, options: argparse.Namespace) -> list[str]:
+    """How many rounds the gates of --fail-if need."""
+    if not options.fail_if:
+        return []
+    from suite.analyse.gate import gates_parse, plan_lines
+    return plan_lines(plan, gates_parse(options.fail_if))
 
 
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,

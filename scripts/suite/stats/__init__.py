@@ -48,7 +48,16 @@ if TYPE_CHECKING:
         signed_rank_counts,
         signed_rank_null,
     )
-    from suite.stats.power import ROUNDS_ADVISED, rounds_to_find, smallest_detectable
+    from suite.stats.power import (
+        PLANNED_CHANGE,
+        PLANNED_POWER,
+        ROUNDS_ADVISED,
+        noise_measured,
+        rounds_for_shift,
+        rounds_planned,
+        rounds_to_find,
+        smallest_detectable,
+    )
     from suite.stats.shift import geometric_mean, ratio_estimate, shift_estimate
 else:
     def __getattr__(name: str) -> object:
@@ -63,12 +72,13 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 __all__ = [
-    "ALPHA", "ROUNDS_ADVISED", "ROUNDS_NEEDED", "SIDES_NEEDED", "Beyond", "Estimate", "Interval",
-    "Spans",
+    "ALPHA", "PLANNED_CHANGE", "PLANNED_POWER", "ROUNDS_ADVISED", "ROUNDS_NEEDED", "SIDES_NEEDED",
+    "Beyond", "Estimate", "Interval", "Spans",
     "benjamini_hochberg", "direction_estimate", "geometric_mean", "is_within_floor",
     "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "estimate_floor",
-    "outliers_mark", "ratio_directed", "ratio_estimate", "relative_width", "rounds_deciding",
-    "rounds_to_find", "rows_decided", "shift_estimate",
+    "noise_measured", "outliers_mark", "ratio_directed", "ratio_estimate", "relative_width",
+    "rounds_deciding", "rounds_for_shift", "rounds_planned", "rounds_to_find", "rows_decided",
+    "shift_estimate",
     "sign_null", "sign_test_rank", "signed_rank_counts", "signed_rank_null",
     "smallest_detectable",
 ]

@@ -31,22 +31,23 @@ def median(values: Sequence[float], bounds: Sequence[float] | None = None) -> fl
 
 
 @lru_cache
-def sign_test_rank(n: int) -> int:
-    """The largest k with 2 P(Binomial(n, 1/2) < k) <= 5 %; 0 where there is none (n < 6)."""
+def sign_test_rank(n: int, alpha: float = ALPHA) -> int:
+    """The largest k with 2 P(Binomial(n, 1/2) < k) <= alpha; 0 where there is none (at 5 %: n < 6).
+    """
     tails = accumulate(math.comb(n, k) for k in range(n + 1))
-    return sum(2 * tail <= ALPHA * 2**n for tail in tails)
+    return sum(2 * tail <= alpha * 2**n for tail in tails)
 
 
 def median_interval(values: Sequence[float],
-                    bounds: Sequence[float] | None = None) -> Interval | None:
-    """The interval of the median: order statistics k and n+1-k. min..max below 6 values; None below
-    2. Bounds as in median()."""
+                    bounds: Sequence[float] | None = None, alpha: float = ALPHA) -> Interval | None:
+    """The interval of the median of confidence 1 - alpha: order statistics k and n+1-k. min..max
+    where there is none (at 5 %: below 6 values); None below 2. Bounds as in median()."""
     ordered = np.sort(np.asarray(values, dtype=float))
     beyond = np.sort(np.asarray(values if bounds is None else bounds, dtype=float))
     n = len(ordered)
     if n < 2:
         return None
-    rank = sign_test_rank(n)
+    rank = sign_test_rank(n, alpha)
     low, high = (Beyond(beyond[place]) if math.isinf(ordered[place]) else float(ordered[place])
                  for place in (max(rank, 1) - 1, n - max(rank, 1)))
     outside = 2 * sum(math.comb(n, i) for i in range(rank)) / 2**n

@@ -31,7 +31,8 @@ def signs_of(new: Spans, base: Spans) -> np.ndarray:
     return above.astype(int) - below.astype(int)
 
 
-def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int) -> Estimate:
+def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int,
+                       alpha: float = ALPHA) -> Estimate:
     """What signs (of any shape) tell of a ratio: that it is above 1, or below, or neither.
 
     Its value is infinite, 0 or 1 by what is more frequent, its interval all that it may be.
@@ -42,17 +43,17 @@ def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int) -> Esti
         return Estimate(value, None, pairs, directed=True)
     p = null.two_sided(signs.size - max(more, less))
     sure_side = (JUST_ABOVE, math.inf) if more > less else (0.0, JUST_BELOW)
-    low, high = (0.0, math.inf) if p > ALPHA else sure_side
-    return Estimate(value, Interval(low, high, null.level), pairs, p, null.two_sided(0),
-                    directed=True)
+    low, high = (0.0, math.inf) if p > alpha else sure_side
+    return Estimate(value, Interval(low, high, null.level_of(null.rank_at(alpha))), pairs, p,
+                    null.two_sided(0), directed=True)
 
 
-def ratio_directed(new: Spans, base: Spans, paired: bool) -> Estimate:
+def ratio_directed(new: Spans, base: Spans, paired: bool, alpha: float = ALPHA) -> Estimate:
     """new / base as far as it is known, of values above 0; paired: both have one value for each
     round."""
     if paired:
         rounds = len(new[0])
-        return direction_estimate(signs_of(new, base), sign_null(rounds), rounds)
+        return direction_estimate(signs_of(new, base), sign_null(rounds), rounds, alpha)
     every = signs_of(tuple(side[:, None] for side in new), tuple(side[None, :] for side in base))
     sides = len(new[0]), len(base[0])
-    return direction_estimate(every.ravel(), unpaired_null(*sides), min(sides))
+    return direction_estimate(every.ravel(), unpaired_null(*sides), min(sides), alpha)

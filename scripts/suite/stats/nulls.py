@@ -48,19 +48,27 @@ class Null:
             return min(1.0, 2 * float(self.cumulative[w]))
         return min(1.0, math.erfc((self.size / 2 - w - 0.5) / (self.deviation * math.sqrt(2))))
 
-    @property
-    def rank(self) -> int:
-        """The largest c with 2 P(W < c) <= 5 %, 0: there is none. Intervals end at the c-th of size
-        from either side.
+    def rank_at(self, alpha: float) -> int:
+        """The largest c with 2 P(W < c) <= alpha, 0: there is none. Intervals end at the c-th of
+        size from either side.
 
         Signed ranks, n = 10: c = 9, the published lower critical value 8, plus one.
         """
-        return bisect_right(range(self.size + 1), ALPHA, key=self.two_sided)
+        return bisect_right(range(self.size + 1), alpha, key=self.two_sided)
+
+    @property
+    def rank(self) -> int:
+        """rank_at(5 %)."""
+        return self.rank_at(ALPHA)
 
     @property
     def level(self) -> float:
-        """The coverage of that interval, 1 - 2 P(W < c); 0 where there is none."""
-        return 1 - self.two_sided(self.rank - 1) if self.rank else 0.0
+        """The coverage of the interval that ends at rank, 1 - 2 P(W < c); 0 where there is none."""
+        return self.level_of(self.rank)
+
+    def level_of(self, rank: int) -> float:
+        """The coverage of the interval that ends at a rank; 0 for the rank 0."""
+        return 1 - self.two_sided(rank - 1) if rank else 0.0
 
 
 def null_build(size: int, variance: float, counts: np.ndarray | None) -> Null:

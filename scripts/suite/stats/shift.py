@@ -19,7 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from suite.stats.estimate import Estimate, Interval
+from suite.stats.estimate import ALPHA, Estimate, Interval
 from suite.stats.nulls import ROUNDS_NEEDED, Null, signed_rank_null, unpaired_null
 
 # Logarithms of equal ratios differ by their rounding (up to 1e-14): what is nearer to 0 than this
@@ -52,9 +52,10 @@ def shifts_make(new: Sequence[float], base: Sequence[float], paired: bool) -> Sh
     return np.sort(differences, axis=None), unpaired_null(*sides), min(sides)
 
 
-def estimate_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estimate:
-    """The median of elementary shifts (ascending, not empty); with a null its interval, and p of a
-    shift of 0.
+def estimate_build(ordered: np.ndarray, null: Null | None, pairs: int,
+                   alpha: float = ALPHA) -> Estimate:
+    """The median of elementary shifts (ascending, not empty); with a null its interval of
+    confidence 1 - alpha, if so many have one, and p of a shift of 0.
 
     The interval [c-th smallest, c-th largest] excludes 0 where fewer than c shifts are <= 0, or >=
     0. So p is that of the smaller of these two numbers, and a shift of 0 counts on both sides.
@@ -62,14 +63,17 @@ def estimate_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estima
     centre = float(np.median(ordered))
     if null is None:
         return Estimate(centre, None, pairs)
-    interval = Interval(float(ordered[null.rank - 1]), float(ordered[-null.rank]), null.level)
+    rank = null.rank_at(alpha)
+    interval = Interval(float(ordered[rank - 1]), float(ordered[-rank]),
+                        null.level_of(rank)) if rank else None
     smaller = min(np.count_nonzero(ordered <= 0), np.count_nonzero(ordered >= 0))
     return Estimate(centre, interval, pairs, null.two_sided(smaller), null.two_sided(0))
 
 
-def ratio_build(ordered: np.ndarray, null: Null | None, pairs: int) -> Estimate:
+def ratio_build(ordered: np.ndarray, null: Null | None, pairs: int,
+                alpha: float = ALPHA) -> Estimate:
     """The estimate of a ratio from elementary shifts of its logarithm, ascending."""
-    shift = estimate_build(np.where(np.abs(ordered) < ROUNDING, 0.0, ordered), null, pairs)
+    shift = estimate_build(np.where(np.abs(ordered) < ROUNDING, 0.0, ordered), null, pairs, alpha)
     interval = shift.interval
     if interval is not None:
         interval = Interval(math.exp(interval.low), math.exp(interval.high), interval.level)
@@ -82,9 +86,10 @@ def shift_estimate(new: Sequence[float], base: Sequence[float], paired: bool) ->
     return estimate_build(*shifts_make(new, base, paired))
 
 
-def ratio_estimate(new: Sequence[float], base: Sequence[float], paired: bool) -> Estimate:
-    """new / base, all above 0; as shift_estimate()."""
-    return ratio_build(*shifts_make(np.log(new), np.log(base), paired))
+def ratio_estimate(new: Sequence[float], base: Sequence[float], paired: bool,
+                   alpha: float = ALPHA) -> Estimate:
+    """new / base, all above 0; as shift_estimate(), with an interval of confidence 1 - alpha."""
+    return ratio_build(*shifts_make(np.log(new), np.log(base), paired), alpha)
 
 
 def geometric_mean(ratios: Sequence[Sequence[float]]) -> Estimate:

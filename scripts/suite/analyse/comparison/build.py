@@ -43,6 +43,10 @@ from suite.base.words import words_text
 NO_TIMES = f"{TIMES_INVALID}: under emulation times say nothing, and are not compared"
 
 
+class TimesInvalid(UsageError):
+    """Only times are asked for, of machines whose times mean nothing."""
+
+
 def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metric,
                    unit: Unit) -> tuple[dict[int, Change], Mean | None, Family]:
     """The changes of one metric with their verdicts, by the place of their row; their geometric
@@ -112,8 +116,8 @@ def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric
     counted = tuple(metric for metric in metrics if not metric.timed)
     if not counted:
         times = ", ".join(metric.name for metric in metrics)
-        raise UsageError(f"{TIMES_INVALID}: under emulation {times} says nothing; "
-                         "ask for counts, columns=segments_per_message")
+        raise TimesInvalid(f"{TIMES_INVALID}: under emulation {times} says nothing; "
+                           "ask for counts, columns=segments_per_message")
     return counted, [NO_TIMES] if len(counted) < len(metrics) else []
 
 
@@ -166,6 +170,17 @@ def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparis
     base = baseline_words(matrix)
     return [compare_cells(matrix, base, other, metrics)
             for other in baseline_others(matrix, base, {})]
+
+
+def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Comparison:
+    """The cells of a result as new sides without a base, for limits of the figures themselves."""
+    cells = cells_select(matrix, words)
+    side = Side(words_text(words), matrix, words, tuple(sessions_of(matrix)))
+    rows = tuple(Row(cell.axes, None, cell) for cell in cells)
+    known = tuple(metric for metric in metrics if not metric.timed
+                  or not all(cell.emulated for cell in cells))
+    return Comparison(side, side, matrix.axes, known, rows, Unit.ROUND, {}, {}, (), (),
+                      (*(NO_TIMES,) * (len(known) < len(metrics)), *matrix.result.notes))
 
 
 def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:

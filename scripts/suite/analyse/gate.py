@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: MIT
+"""Gates of `--fail-if`: which rows of a comparison are beyond a limit, within it, or undecided.
+
+    gate  = metric ( ">" | "<" ) limit
+    limit = [ sign ] number "%"    the change, new / base - 1
+          | number [ unit ]        the figure of the new side itself
+
+All gates and rows of a command are one family, exact counts aside: each interval has the confidence
+1 - 5 % / their number (Bonferroni), so that the interval that is shown is the one that decides.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suite import stats
+from suite.analyse.comparison.model import Comparison, Row, Unit
+from suite.analyse.comparison.samples import Sample, sample_take, session_medians
+from suite.analyse.frame import Cell, Series, noise_floor_widest, ratio_of
+from suite.analyse.metrics import Metric, metric_find
+from suite.analyse.verdicts import GateVerdict, Verdict, limit_verdict
+from suite.base.errors import UsageError
+from suite.base.units import UNIT_PREFIXES, counted_text, number_text, percent_text
+from suite.result.plan import Plan
+
+GATE = re.compile(r"\s*(\w+)\s*([<>])\s*([-+]?)(\d+(?:\.\d*)?|\.\d+)\s*(%|[A-Za-z/]*)\s*")
+GRAMMAR = 'METRIC > LIMIT or METRIC < LIMIT, the limit a change (+3%) or a figure (1, 30us)'
+UNITS_NEEDED = ("s", "bit/s")  # a bare number would be seconds, or bit/s
+NOTHING_COMPARED = 4  # exit status
+# Exit statuses, the one that counts most first; None: a gate has no row.
+STATUS = {GateVerdict.REGRESSION: 5, None: NOTHING_COMPARED, GateVerdict.UNDECIDED: 3,
+          GateVerdict.WITHIN: 0}
+NOISES = (0.03, 0.1, 0.3)  # of the ratio of a round, for which a plan tells the rounds
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One gate. above: it fails above its limit, else below. relative: the limit is a ratio new /
+    base, else a value of the new side in the base unit. limit_text: as it was typed."""
+
+    metric: Metric
+    above: bool
+    limit: float
+    relative: bool
+    limit_text: str
+
+    @property
+    def text(self) -> str:
+        """As it is typed."""
+        return f"{self.metric.name} {self.limit_text}"
+
+
+@dataclass(frozen=True)
+class GateRow:
+    """One row of a comparison beside the limit of one gate.
+
+    figure: the ratio, or the value, with its corrected interval; None: there is none, and why says
+    the reason. rounds: how many (boots, sessions) would decide an undecided row; infinite where so
+    many are no advice. planned: how many find what a gate is planned for; None where the noise is
+    not known.
+    """
+
+    gate: Gate
+    comparison: Comparison
+    row: Row
+    verdict: GateVerdict
+    figure: stats.Estimate | None = None
+    exact: bool = False
+    why: str = ""
+    rounds: float = math.inf
+    planned: float | None = None
+
+
+@dataclass(frozen=True)
+class Gates:
+    """All gates of a command, decided. alpha: of each interval. tested: how many rows need one.
+    missing: by gate that no row knows."""
+
+    rows: tuple[GateRow, ...]
+    alpha: float
+    tested: int
+    missing: tuple[Gate, ...]
+
+    @property
+    def status(self) -> int:
+        """Exit status: 5 a regression, 4 a gate compared nothing, 3 a row is undecided, 0 all rows
+        are within."""
+        found = {row.verdict for row in self.rows} | ({None} if self.missing else set())
+        return next(status for verdict, status in STATUS.items() if verdict in found)
+
+
+def gate_parse(text: str) -> Gate:
+    """A gate as it was typed; UsageError says what would be right."""
+    where = f'--fail-if "{text}"'
+    match = GATE.fullmatch(text)
+    if match is None:
+        raise UsageError(f"{where}: a gate is {GRAMMAR}")
+    name, way, sign, number, unit = match.groups()
+    metric, value = metric_find(name, where), float(number)
+    if unit == "%":
+        limit = 1 + float(f"{sign}{number}") / 100
+        if limit <= 0:
+            raise UsageError(f"{where}: a change is above -100%")
+        return Gate(metric, way == ">", limit, True, f"{way} {sign or '+' * (value > 0)}{number}%")
+    if sign:
+        raise UsageError(f"{where}: a figure has no sign, and a change has its percent: "
+                         f"{name} {way} {sign}{number}%")
+    return Gate(metric, way == ">", value * unit_factor(metric, unit, value, where), False,
+                f"{way} {number} {unit}".rstrip())
+
+
+def unit_factor(metric: Metric, unit: str, value: float, where: str) -> float:
+    """How many base units of a metric a unit is; without one 1 where that cannot be misread."""
+    units = {name.casefold(): factor for factor, name in UNIT_PREFIXES[metric.unit] if name}
+    names = ", ".join(name for _, name in UNIT_PREFIXES[metric.unit] if name)
+    if not unit and (metric.unit not in UNITS_NEEDED or value == 0):
+        return 1.0
+    if unit.casefold() in units:
+        return units[unit.casefold()]
+    if not units:
+        raise UsageError(f"{where}: {metric.name} is a count and has no unit")
+    raise UsageError(f"{where}: {metric.name} is in {names}: give the limit one of these units")
+
+
+def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:
+    """All gates of a command; UsageError where one is there twice."""
+    gates = tuple(map(gate_parse, texts))
+    for number, gate in enumerate(gates):
+        if gate in gates[:number]:
+            raise UsageError(f'--fail-if "{texts[number]}" is given twice')
+    return gates
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row before its verdict. values: of the new side, by round or session, where the gate is of
+    a figure; sample: both sides, where it is of a change. why: the reason that it has neither."""
+
+    gate: Gate
+    comparison: Comparison
+    row: Row
+    sample: Sample | None = None
+    values: Series | None = None
+    exact: bool = False
+    why: str = ""
+
+    @property
+    def paired(self) -> bool:
+        """Whether the independent values come one by one, not as those of two sides."""
+        return self.values is not None or self.comparison.paired
+
+    @property
+    def floor(self) -> float | None:
+        """The noise floor of the row, a ratio; None where none is known."""
+        sides = zip(self.comparison.sides, (self.row.base, self.row.new), strict=True)
+        return noise_floor_widest([(side.matrix, cell) for side, cell in sides if cell],
+                                  self.gate.metric.name)
+
+
+def reason_of(name: str, cell: Cell) -> str:
+    """Why a cell has no figure."""
+    return f"{name}: {cell.status}{': ' * bool(cell.reasons)}{'; '.join(cell.reasons)}"
+
+
+def case_make(gate: Gate, comparison: Comparison, row: Row) -> Case | None:
+    """The figures of a row that a gate asks for. None where it is no row of the gate: a side has no
+    such cell, or neither side knows the metric and none of the two has failed."""
+    metric = gate.metric
+    sides = [side.matrix for side in comparison.sides]
+    cells = [cell for cell in (row.base, row.new) if cell and (gate.relative or cell is row.new)]
+    if len(cells) < 1 + gate.relative:
+        return None
+    series = [matrix.series(cell.name, metric.name)
+              for matrix, cell in zip(sides[-len(cells):], cells, strict=True)]
+    if metric not in comparison.metrics or not all(map(len, series)):
+        names = ("base", "new")[-len(cells):]
+        silent = [reason_of(name, cell) for name, cell, found in
+                  zip(names, cells, series, strict=True) if not len(found)]
+        counts = metric in comparison.metrics and (
+            any(map(len, series)) or any(cell.status in ("failed", "missing") for cell in cells))
+        return Case(gate, comparison, row, why="; ".join(silent)) if counts else None
+    if gate.relative:
+        sample = sample_take((sides[0], sides[1]), (cells[0], cells[1]), metric, comparison.unit)
+        if sample is None:
+            return Case(gate, comparison, row, why="the two sides share no round")
+        known = sample.exact or sample.positive
+        return Case(gate, comparison, row, sample, None, sample.exact, "" if known else
+                    "0 in some round: give the figure itself a limit")
+    exact = sides[1].is_exact(cells[0].name, metric.name)
+    values = series[0] if comparison.unit is not Unit.SESSION or exact else session_medians(
+        sides[1], series[0])
+    return Case(gate, comparison, row, None, values, exact)
+
+
+def exact_figure(case: Case) -> stats.Estimate:
+    """The count of the new side, or its ratio to that of the base, which may be infinite."""
+    if case.sample is None:
+        value = float(case.values.values[0]) if case.values is not None else math.nan
+    else:
+        base, new = float(case.sample.base.median), float(case.sample.new.median)
+        value = new / base if base else 1.0 if new == base else math.inf
+    return stats.Estimate(value, None, 0)
+
+
+def sides_of(case: Case) -> tuple[Series, Series]:
+    """New values, and those of the base as far as the limit allows: the gate fails where the new
+    ones are beyond these."""
+    limit = case.gate.limit
+    if case.sample is not None:
+        base = case.sample.base_values
+        return case.sample.new_values, Series(base.rounds, base.values * limit, base.bounds * limit)
+    assert case.values is not None
+    same = np.full(len(case.values), limit)
+    return case.values, Series(case.values.rounds, same, same)
+
+
+def figure_of(case: Case, alpha: float) -> stats.Estimate | None:
+    """The ratio, or the median, with its interval of confidence 1 - alpha. Of values that are
+    bounds there is no ratio, only the direction beside the limit."""
+    if case.sample is not None:
+        new, limit = sides_of(case)
+        censored = new.censored or limit.censored
+        return ratio_of(new, limit if censored else case.sample.base_values, case.paired, alpha)
+    assert case.values is not None
+    values = case.values
+    interval = stats.median_interval(values.values, values.bounds, alpha)
+    sure = interval if interval and interval.level is not None else None
+    return stats.Estimate(stats.median(values.values, values.bounds), sure, len(values))
+
+
+def shift_of(case: Case) -> stats.Estimate | None:
+    """How far a row is from its limit, in logarithms, with its 95 % interval; None where values are
+    bounds, or one is not above 0."""
+    new, limit = sides_of(case)
+    if new.censored or limit.censored or not new.positive or not limit.positive:
+        return None
+    if case.sample is not None:
+        return stats.shift_estimate(np.log(new.values), np.log(limit.values), case.paired)
+    interval, centre = stats.median_interval(new.values), math.log(case.gate.limit)
+    ends = None if interval is None or interval.level is None else stats.Interval(
+        math.log(interval.low) - centre, math.log(interval.high) - centre, interval.level)
+    return stats.Estimate(math.log(stats.median(new.values)) - centre, ends, len(new))
+
+
+def row_decide(case: Case, tested: int) -> GateRow:
+    """The row with its verdict, as one of so many that are tested."""
+    gate, floor = case.gate, case.floor
+    if case.why:
+        return GateRow(gate, case.comparison, case.row, GateVerdict.UNDECIDED, why=case.why)
+    figure = exact_figure(case) if case.exact else figure_of(case, stats.ALPHA / tested)
+    change = case.row.changes.get(gate.metric.name) if gate.relative else None
+    limit = 1.0 if figure and figure.directed else gate.limit
+    verdict = limit_verdict(figure, limit, gate.above, floor, case.exact,
+                            change.verdict if change else None)
+    shift = None if case.exact else shift_of(case)
+    rounds, planned = math.inf, None
+    if shift is not None:
+        fewest = stats.rounds_deciding(tested, case.paired)
+        beyond = (shift.value > 0) is gate.above
+        rounds = fewest if shift.interval is None else max(shift.pairs + 1, stats.rounds_for_shift(
+            shift, case.paired, tested, (floor or 1.0) if beyond else 1.0))
+        noise = stats.noise_measured(shift)
+        planned = None if noise is None else stats.rounds_planned(noise, tested, case.paired)
+    bracketed = verdict is GateVerdict.UNDECIDED and change is not None and (
+        change.verdict is Verdict.BRACKETED)
+    return GateRow(gate, case.comparison, case.row, verdict, figure, case.exact,
+                   "among all rows of the result it may be chance" if bracketed else "",
+                   rounds, planned)
+
+
+def gates_decide(comparisons: Sequence[Comparison], gates: Sequence[Gate]) -> Gates:
+    """All gates over all rows of all comparisons, as one family."""
+    cases = [case for gate in gates for one in comparisons for row in one.rows
+             if (case := case_make(gate, one, row))]
+    tested = sum(not case.exact for case in cases)
+    known = {case.gate for case in cases}
+    return Gates(tuple(row_decide(case, max(tested, 1)) for case in cases),
+                 stats.ALPHA / max(tested, 1), tested,
+                 tuple(gate for gate in gates if gate not in known))
+
+
+def planned_text() -> str:
+    """What the rounds of a gate are planned for."""
+    return (f"a row {percent_text(stats.PLANNED_CHANGE - 1)} beyond its limit is found in "
+            f"{number_text(10 * stats.PLANNED_POWER, 1)} of 10 results of")
+
+
+def plan_lines(plan: Plan, gates: Iterable[Gate]) -> list[str]:
+    """How many rounds gates need on the cells of a plan, for `uncork run -n`."""
+    rows = sum(len(plan.compared if gate.relative else plan.runnable)
+               for gate in gates if not gate.metric.whole)
+    if not rows:
+        return ["gate: counts that are the same in every run are decided by 2 rounds"]
+    texts = [f"{needed} rounds where ratios of rounds vary by {percent_text(noise)}"
+             for noise in NOISES if math.isfinite(needed := stats.rounds_planned(noise, rows))]
+    return [f"gate: {stats.rounds_deciding(rows)} rounds are the fewest that decide "
+            f"{counted_text(rows, 'row')}",
+            f"gate: {planned_text()} {', '.join(texts)}"]

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""The gates of a comparison as a document: a row for each gate and row, and what it came to. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from suite import stats
+from suite.analyse.comparison.model import Comparison, Unit
+from suite.analyse.gate import GateRow, Gates, planned_text
+from suite.analyse.verdicts import GateVerdict
+from suite.base.units import change_texts, counted_text, interval_text, noise_text, value_text
+from suite.base.words import words_text
+from suite.present.comparison.document import sides_pairs, title_of
+from suite.present.comparison.records import comparisons_json
+from suite.present.comparison.texts import NOTHING, floor_fraction
+from suite.present.tables.csv import csv_number
+from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
+
+HEADS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
+         "verdict", "rounds")
+MEANS = {
+    GateVerdict.WITHIN: "the interval excludes everything beyond the limit",
+    GateVerdict.REGRESSION: "the interval excludes the limit, and the noise floor does not "
+                            "explain it",
+    GateVerdict.UNDECIDED: "the interval holds the limit, or noise explains what is beyond it",
+}
+OUTCOMES = {0: "every row is within its limit", 3: "undecided",
+            4: "nothing was compared by a gate", 5: "a regression"}
+
+
+def figure_texts(row: GateRow) -> tuple[str, str]:
+    """A change or a value, and its interval."""
+    figure = row.figure
+    if figure is None:
+        return NOTHING, NOTHING
+    if figure.directed:
+        return NOTHING, "bounds only"
+    if row.gate.relative:
+        first, *ends = ["inf"] if math.isinf(figure.value) else change_texts(*figure.span)
+    else:
+        first, *ends = (value_text(one, row.gate.metric.unit) for one in figure.span)
+    return first, "exact" if row.exact else interval_text([first, *ends]) or NOTHING
+
+
+def floor_of(row: GateRow) -> float | None:
+    """The noise floor of a row, a ratio; None where it is not known, or the row is exact."""
+    change = row.row.changes.get(row.gate.metric.name)
+    return None if row.exact or change is None else change.floor
+
+
+def rounds_item(row: GateRow) -> str:
+    """How many rounds would decide an undecided row."""
+    if row.verdict is not GateVerdict.UNDECIDED or row.figure is None:
+        return ""
+    return f"> {stats.ROUNDS_ADVISED}" if math.isinf(row.rounds) else str(int(row.rounds))
+
+
+def confidence_text(gates: Gates) -> str:
+    """The confidence of each interval: 99.58%."""
+    return f"{100 * (1 - gates.alpha):.4g}%"
+
+
+def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
+    """A row for each gate and row."""
+    rows = gates.rows
+    axes = list(dict.fromkeys(axis for one in comparisons for axis in one.axes))
+    keys = [("gate", [row.gate.metric.name for row in rows])]
+    if len(comparisons) > 1:
+        keys.append(("new", [row.comparison.new.name for row in rows]))
+    keys += [(axis, [row.row.axes.get(axis, "") or "none" for row in rows]) for axis in axes]
+    texts = list(map(figure_texts, rows))
+    floors = [noise_text(floor) if floor else "" for floor in map(floor_of, rows)]
+    unit = comparisons[0].unit.value
+    heads = {"change" if row.gate.relative else "value" for row in rows}
+    columns = [("figure" if len(heads) > 1 else heads.pop(), [first for first, _ in texts]),
+               (f"{confidence_text(gates)} CI", [within for _, within in texts]),
+               ("A/A", floors), ("limit", [row.gate.limit_text for row in rows]),
+               (f"{unit}s", list(map(rounds_item, rows)))]
+    shown = [Column(head, tuple(map(Item, items))) for head, items in columns if any(items)]
+    verdicts = Column("verdict", tuple(Item(row.verdict.value) for row in rows), left=True)
+    breaks = [index for index in range(1, len(rows)) if rows[index].gate != rows[index - 1].gate]
+    return Table(tuple(Column(head, tuple(map(Item, items)), left=True) for head, items in keys),
+                 (Group("", (*shown, verdicts)),), "", tuple(breaks))
+
+
+def row_text(row: GateRow) -> str:
+    """The gate and the words that name a row."""
+    return " ".join(filter(None, (row.gate.metric.name, words_text(row.row.axes))))
+
+
+def undecided_rows(gates: Gates) -> list[GateRow]:
+    """The undecided rows that have a figure."""
+    return [row for row in gates.rows if row.verdict is GateVerdict.UNDECIDED and row.figure]
+
+
+def more_lines(gates: Gates) -> list[str]:
+    """The commands that add what undecided rows need, as they are typed."""
+    lines: dict[str, int] = {}
+    for row in undecided_rows(gates):
+        one = row.comparison
+        if one.unit is Unit.SESSION:
+            fewest = stats.rounds_deciding(gates.tested, row.gate.relative is False)
+            wanted = max(fewest, stats.SIDES_NEEDED, 0 if math.isinf(row.rounds) else row.rounds)
+            needs = [(side.matrix, wanted - len(side.sessions)) for side in one.sides]
+        elif math.isfinite(row.rounds):
+            matrix = one.new.matrix
+            needs = [(matrix, math.ceil((row.rounds - matrix.rounds) / matrix.result.plan.rounds))]
+        else:
+            needs = []
+        for matrix, missing in needs:
+            command = f"uncork run --more {shlex.quote(str(matrix.result.folder))}"
+            lines[command] = max(lines.get(command, 0), int(missing))
+    return [f"{command}   # {counted_text(times, 'time')}"
+            for command, times in lines.items() if times > 0]
+
+
+def plan_text(gates: Gates) -> str:
+    """How many rounds a gate of these rows needs, by the noise of this result; empty where no row
+    has any."""
+    planned = [row.planned for row in gates.rows if row.planned is not None]
+    if not planned:
+        return ""
+    most, unit = max(planned), gates.rows[0].comparison.unit.value
+    rounds = f"more than {stats.ROUNDS_ADVISED}" if math.isinf(most) else str(int(most))
+    return f"{planned_text()} {rounds} {unit}s, by the noise of this one"
+
+
+def gates_foot(gates: Gates, comparisons: Sequence[Comparison]) -> list[Pair]:
+    """What marks mean, what would decide, and the outcome."""
+    verdicts = dict.fromkeys(row.verdict for row in gates.rows)
+    pairs: list[Pair] = [(verdict.value, text) for verdict, text in MEANS.items()
+                         if verdict in verdicts]
+    if gates.tested:
+        pairs.append(("CI", f"each has a confidence of {confidence_text(gates)}, "
+                            f"so that all {counted_text(gates.tested, 'row')} together have 95% "
+                            "(Bonferroni); exact counts need none"))
+    pairs += [("plan", text) for text in [plan_text(gates)] if text]
+    pairs += [("note", f"{row_text(row)}: {row.why}") for row in gates.rows if row.why]
+    if any(row.gate.relative and row.gate.limit == 1 for row in undecided_rows(gates)):
+        pairs.append(("note", "a limit of 0% passes only a row that changed to the other side; "
+                              "a limit of 3% passes one that is the same"))
+    pairs += [("note", text) for text in dict.fromkeys(text for one in comparisons
+                                                       for text in one.notes)]
+    pairs += [("missing", f"{gate.text}: no row knows this metric") for gate in gates.missing]
+    pairs += [("to decide" if not number else None, line)
+              for number, line in enumerate(more_lines(gates))]
+    counts = [f"{sum(row.verdict is verdict for row in gates.rows)} {verdict.value}"
+              for verdict in GateVerdict if verdict in verdicts]
+    return [*pairs, ("gate", f"{OUTCOMES[gates.status]} ({', '.join(counts) or 'no row'}): "
+                             f"exit status {gates.status}")]
+
+
+def sides_heads(comparisons: Sequence[Comparison]) -> list[Pair]:
+    """The sides of all comparisons; what they share stands once."""
+    if comparisons[0].base is comparisons[0].new:
+        return [("cells", words_text(comparisons[0].new.words) or "all; nothing is compared")]
+    heads = [sides_pairs(one) for one in comparisons]
+    shared = [pairs[:-1] for pairs in heads]
+    if all(pairs == shared[0] for pairs in shared):
+        news = [text for *_, (_, text) in heads]
+        return [*shared[0], *((None if number else "new", text)
+                              for number, text in enumerate(news))]
+    return [pair for pairs in heads for pair in pairs]
+
+
+def row_record(row: GateRow) -> dict[str, str]:
+    """One line for programs by HEADS and the axes: base units, a change as a fraction."""
+    less, figure = float(row.gate.relative), row.figure
+    low, high = figure.interval[:2] if figure and figure.interval else (None, None)
+    numbers = {"value": figure.value if figure else None, "low": low, "high": high,
+               "limit": row.gate.limit}
+    return {"gate": row.gate.text, "unit": "change" if less else row.gate.metric.unit,
+            "new_name": row.comparison.new.name, "row": "cell", **row.row.axes,
+            **{key: csv_number(None if number is None else number - less)
+               for key, number in numbers.items()},
+            "noise_floor": csv_number(floor_fraction(floor_of(row))),
+            "verdict": row.verdict.value, "rounds": rounds_item(row)}
+
+
+def row_json(row: GateRow) -> dict[str, Any]:
+    """One row as JSON; infinite figures are null."""
+    less, figure = float(row.gate.relative), row.figure
+    ends = figure.interval[:2] if figure and figure.interval else None
+    known = figure is not None and math.isfinite(figure.value)
+    return {"gate": row.gate.text, "metric": row.gate.metric.name, "relative": row.gate.relative,
+            "limit": row.gate.limit - less, "base": row.row.base.name if row.row.base else None,
+            "new": row.row.new.name if row.row.new else None, "axes": dict(row.row.axes),
+            "figure": figure.value - less if figure and known else None,
+            "interval": [end - less if math.isfinite(end) else None for end in ends]
+            if ends else None,
+            "exact": row.exact, "noise_floor": floor_fraction(floor_of(row)),
+            "verdict": row.verdict.value, "why": row.why or None,
+            "rounds": int(row.rounds) if math.isfinite(row.rounds) and not row.exact else None}
+
+
+def gates_document(gates: Gates, comparisons: Sequence[Comparison]) -> Document:
+    """All gates: what is compared, the rows, what would decide, the outcome."""
+    axes = dict.fromkeys(axis for one in comparisons for axis in one.axes)
+    tables = [gates_table(gates, comparisons)] if gates.rows else []
+    section = Section(sides_heads(comparisons), tables)
+    return Document(title_of(comparisons[0]), [section], gates_foot(gates, comparisons),
+                    heads=[*HEADS[:4], *axes, *HEADS[4:]],
+                    records=lambda: map(row_record, gates.rows),
+                    data=lambda: comparisons_json(comparisons) | {
+                        "gates": [row_json(row) for row in gates.rows],
+                        "missing": [gate.text for gate in gates.missing],
+                        "confidence": 1 - gates.alpha, "status": gates.status})
