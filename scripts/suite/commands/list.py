@@ -193,7 +193,9 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
               if word.get(key)]
     ends = ", ".join(f"{end}.{word['key']}" for end in ENDS) if word.get("ends") else ""
     rows = [("default", str(word["default"]) if word.get("default") is not None else "none"),
-            ("values", bounds_text(word)), ("takes", " and ".join(listed)), ("each end", ends),
+            ("values", "; ".join(filter(None, (", ".join(word.get("names", ())),
+                                               bounds_text(word))))),
+            ("takes", " and ".join(listed)), ("each end", ends),
             ("for", "the whole run (uncork run only)" if word.get("scope") == "run" else "")]
     lines = [f"{word['key']}=",
              *textwrap.wrap(str(word.get("help", "")), width - 2, initial_indent="  ",
