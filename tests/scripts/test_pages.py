@@ -39,10 +39,11 @@ def page_read(name: str) -> str:
 
 def page_commands(text: str) -> list[str]:
     """The commands of the blocks of a page, without the comments behind them, long lines joined."""
-    blocks = re.findall(r"^```(?:sh)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    shell = "".join(block for language, block in blocks if language in ("", "sh"))
+    lines = shell.replace("\\\n", " ").splitlines()
     return [re.split(r"\s#|\s*>", line.removeprefix("$ "))[0].strip() for line in lines
-            if re.match(r"(\$ )?(scripts/uncork|uncork-client) ", line)]
+            if re.match(r"(\$ )?(uncork|uncork-client) ", line)]
 
 
 def page_sentences(text: str) -> list[str]:
@@ -93,7 +94,7 @@ def test_every_run_of_a_page_is_one_that_uncork_plans(page, uncork, tmp_path, mo
         Path("rpc.toml").write_text(toml)
     for line in page_commands(page):
         words = AWAY.sub("", line).split()
-        if words[:2] == ["scripts/uncork", "run"] and not {"--more", "SCENARIO"} & {*words}:
+        if words[:2] == ["uncork", "run"] and not {"--more", "SCENARIO"} & {*words}:
             done = uncork_call([*words[1:], "-n"], uncork.environment)
             assert done.returncode == 0, (line, done.stderr)
 
@@ -108,8 +109,9 @@ def test_uncork_client_knows_the_words_of_every_client_of_a_page(page, binaries,
 
 
 def test_every_other_command_and_option_of_a_page_is_one_of_uncork(page, uncork):
+    assert page_commands(page)
     for line in page_commands(page):
-        if not line.startswith("scripts/uncork"):
+        if not line.startswith("uncork "):
             continue
         command, *words = line.split()[1:]
         assert command in COMMANDS, line
@@ -133,7 +135,7 @@ def test_the_steps_of_scenarios_md_build_one_that_runs_and_shows_what_the_page_s
             assert uncork_call(["run", "rpc.toml", "-n"], uncork.environment).returncode == 0
             continue
         for line in text.splitlines():
-            words = line.removeprefix("scripts/uncork ").split()
+            words = line.removeprefix("uncork ").split()
             if words[0] == "plot" and not shutil.which("gnuplot"):
                 continue
             short = ["rounds=6", "duration=5ms", "warmup=0s"] if "-o" in words else []
