@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""What every document holds: width, names of files, length of sentences, keys of real results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from suite.base.client import client_list
+from suite.result.reference import reference_find, reference_names
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+COLUMNS = 100
+WORDS = 25  # in a sentence
+
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+SUFFIXES = "c|h|py|sh|toml|def|md|cmake|gp|in|j2"
+# A name in backticks that has a folder or is a file of a kind that the tree has.
+NAMED = re.compile(rf"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:{SUFFIXES}))`")
+TOPS = ("client", "server", "common", "scripts", "scenarios", "plots", "tests", "docs", "cmake")
+# Names of files that a user, another program or the program makes.
+MADE = {"io_uring/poll.c", "common/strategy/pairs.c", "rpc.toml"}
+
+
+def parametrize(pages: list[Path]) -> pytest.MarkDecorator:
+    """One case for each page, by its name."""
+    return pytest.mark.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def prose(page: Path) -> str:
+    """The text of a page without its code blocks."""
+    return FENCE.sub("", page.read_text())
+
+
+@cache
+def files() -> set[str]:
+    """Every file and folder of the tree, each behind a slash."""
+    paths = (path.relative_to(ROOT) for top in TOPS for path in [ROOT / top,
+                                                                 *(ROOT / top).rglob("*")])
+    return {f"/{path}" for path in paths} | {f"/{path.name}" for path in ROOT.iterdir()}
+
+
+def exists(name: str) -> bool:
+    """Whether the tree has this, from its top or at the end of a longer path."""
+    end = f"/{name.rstrip('/')}"
+    return any(path.endswith(end) for path in files())
+
+
+def sentences(page: Path) -> Iterator[str]:
+    """The sentences of paragraphs and of items; headings, tables and code are none.
+
+    Code in backticks, or a list of such names, counts as one word.
+    """
+    text = re.sub(r"^(?:\||#|<|!\[).*$", "", prose(page), flags=re.MULTILINE)
+    for part in re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.) ", text, flags=re.MULTILINE):
+        words = re.sub(r"`[^`]*`", "code", LINK.sub(r"\1", " ".join(part.split())))
+        words = re.sub(r"(?:code,? )+(?:and )?code", "code", words)
+        yield from re.split(r"(?<=[.!?])[\"*)]*\s+", words)
+
+
+@parametrize(PAGES)
+def test_no_line_is_wider_than_100_columns_but_rows_of_tables(page):
+    wide = [f"{number}: {line}" for number, line in enumerate(page.read_text().splitlines(), 1)
+            if len(line) > COLUMNS and not line.startswith("|")]
+    assert not wide
+
+
+@parametrize(PAGES)
+def test_every_file_that_a_page_names_exists(page):
+    names = {*NAMED.findall(prose(page)), *re.findall(r"[a-z_/]+\.py\b", page.read_text())}
+    missing = {name for name in names
+               if name not in MADE and not exists(name)
+               and (name.startswith(tuple(f"{top}/" for top in TOPS))
+                    or re.search(rf"\.(?:{SUFFIXES})$", name))}
+    assert not missing
+
+
+@parametrize(PAGES)
+def test_no_sentence_has_more_than_25_words(page):
+    long = [f"{len(text.split())}: {text}" for text in sentences(page)
+            if len(text.split()) > WORDS]
+    assert not long
+
+
+# A section that a comment names: docs/record.md, "Files of a result". The name may go on in the
+# next line of the comment.
+SECTION = re.compile(r'(docs/[\w/-]+\.md)(?:, "([^"]+)")?')
+
+
+def test_every_section_that_a_comment_names_exists():
+    missing = set()
+    for path in (path for top in TOPS for path in (ROOT / top).rglob("*")
+                 if path.suffix in (".c", ".h", ".py", ".sh", ".toml")):
+        text = re.sub(r"\n[ #*]*", " ", path.read_text())
+        for name, section in SECTION.findall(text):
+            page = ROOT / name
+            headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE) if page.exists() else []
+            if not page.exists() or section and section.replace("`", "") not in [
+                    heading.replace("`", "") for heading in headings]:
+                missing.add(f"{path.relative_to(ROOT)}: {name}, {section}")
+    assert not missing
+
+
+def test_the_steps_that_take_minutes_are_called_long():
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    for name, long in re.findall(r"^\| `(\w+)`( \(long\))? \|", page, re.MULTILINE):
+        step, = (ROOT / "scripts" / "setup" / "steps").glob(f"??-{name}.sh")
+        assert ("# long: yes" in step.read_text()) == bool(long), name
+
+
+RECORD = ROOT / "docs" / "record.md"
+# Objects whose keys are words, kinds of calls, names of settings and values of axes.
+MAPS = {"words", "given", "calls", "sysctl", "mitigations", "offloads", "sizes", "builds",
+        "targets"}
+
+
+def keys(value: Any) -> Iterator[str]:
+    """The keys of a JSON value at any depth, but of maps."""
+    if isinstance(value, list):
+        for item in value:
+            yield from keys(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            if key not in MAPS:
+                yield from keys(item)
+
+
+@pytest.mark.parametrize("name", reference_names())
+def test_every_key_of_a_real_result_is_documented(name):
+    folder = reference_find(Path(name))
+    hosts = json.loads((folder / "hosts.json").read_text())
+    found = {*keys(json.loads((folder / "plan.json").read_text())), *keys(list(hosts.values()))}
+    for line in (folder / "records.jsonl").read_text().splitlines():
+        found.update(keys(json.loads(line)))
+    known = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]+`", RECORD.read_text()))))
+    assert len(found) > 100 and not found - known
+
+
+def test_the_words_of_a_run_are_all_documented(binaries):
+    words = list(client_list(binaries).run_words)
+    page = RECORD.read_text()
+    listed = page.partition("and the words of the run: ")[2].partition(" |")[0]
+    assert re.findall(r"`(\w+)`", listed) == words
+    assert re.findall(r"`(\w+)`", page.partition("`run`: of the run, not of a cell (")[2].partition(
+        ")")[0]) == words
