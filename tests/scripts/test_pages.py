@@ -26,7 +26,7 @@ from suite.scenario.scenario import (
 from within import uncork_call
 
 DOCS = ROOT / "docs"
-PAGES = ("fleet", "lab", "load", "patches", "remote", "scenarios", "tls",
+PAGES = ("fleet", "lab", "load", "other-tools", "patches", "remote", "scenarios", "tls",
          "which-write")
 COLUMNS, WORDS = 100, 25  # of a line; of a sentence
 # machines, kernels, builds and files that only the reader has
@@ -52,7 +52,7 @@ def page_sentences(text: str) -> list[str]:
     prose = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "X", prose))
     parts = re.split(r"\n\s*\n|^\s*(?:- |\d+\. )", prose, flags=re.MULTILINE)
     return [sentence for part in parts
-            for sentence in re.split(r"(?<=[.?!:])(?:\*\*)?\s+(?=[A-Z0-9*(\"])",
+            for sentence in re.split(r"(?<=[.?!:])(?:\*\*)?\s+(?=[A-Z0-9*(\"]|uncork )",
                                      " ".join(part.split()))]
 
 
