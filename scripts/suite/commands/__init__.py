@@ -41,8 +41,8 @@ LAB = "\n" + "".join(f"  {f'{part} {takes}':<26} {text}\n"
                      for part, (takes, text) in LAB_PARTS.items()) + """
 a run in it by hand, as uncork run -n prints it (uncork run lab=on needs none of this):
   uncork lab up link_rate=1gbit
-  uncork lab run uncork-client --server-in 198.18.2.3@/run/netns/uncork-c \\
-      lab=on link_rate=1gbit
+  uncork lab run uncork-client \\
+      --server-in 198.18.2.3@/run/netns/uncork-c lab=on link_rate=1gbit
   uncork lab down
 with workload=proxy the client takes one option more, for the proxy in B:
   --proxy-in 198.18.1.2@/run/netns/uncork-b
