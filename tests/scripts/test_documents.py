@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every document holds: width, names of files, length of sentences, keys of real results."""
+"""What every document holds: width, links, names of files, sentences, keys of real results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
+from suite.analyse.metrics import METRICS
 from suite.base.client import client_list
+from suite.commands import COMMANDS, parser_make
 from suite.result.reference import reference_find, reference_names
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -22,6 +24,7 @@ WORDS = 25  # in a sentence
 
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+ELSEWHERE = ("http://", "https://", "mailto:")
 SUFFIXES = "c|h|py|sh|toml|def|md|cmake|gp|in|j2"
 # A name in backticks that has a folder or is a file of a kind that the tree has.
 NAMED = re.compile(rf"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:{SUFFIXES}))`")
@@ -38,6 +41,18 @@ def parametrize(pages: list[Path]) -> pytest.MarkDecorator:
 def prose(page: Path) -> str:
     """The text of a page without its code blocks."""
     return FENCE.sub("", page.read_text())
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name behind `#`, as GitHub makes it of the headings."""
+    found: dict[str, int] = {}
+    made = set()
+    for heading in re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE):
+        text = LINK.sub(r"\1", heading).replace("`", "").strip().lower()
+        name = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+        made.add(f"{name}-{found[name]}" if name in found else name)
+        found[name] = found.get(name, 0) + 1
+    return made
 
 
 @cache
@@ -74,6 +89,18 @@ def test_no_line_is_wider_than_100_columns_but_rows_of_tables(page):
 
 
 @parametrize(PAGES)
+def test_every_link_leads_to_a_file_and_a_heading_that_exist(page):
+    broken = []
+    for _, target in LINK.findall(prose(page)):
+        path, _, anchor = target.partition("#")
+        other = (page.parent / path).resolve() if path else page
+        if not target.startswith(ELSEWHERE) and (
+                not other.exists() or anchor and anchor not in anchors(other)):
+            broken.append(target)
+    assert not broken
+
+
+@parametrize(PAGES)
 def test_every_file_that_a_page_names_exists(page):
     names = {*NAMED.findall(prose(page)), *re.findall(r"[a-z_/]+\.py\b", page.read_text())}
     missing = {name for name in names
@@ -88,6 +115,21 @@ def test_no_sentence_has_more_than_25_words(page):
     long = [f"{len(text.split())}: {text}" for text in sentences(page)
             if len(text.split()) > WORDS]
     assert not long
+
+
+def test_no_help_has_a_sentence_of_more_than_25_words(binaries):
+    document = client_list(binaries).document
+    helps = {f"{key} {entry['name' if key != 'word' else 'key']}": entry["help"]
+             for key, entries in [("word", document["words"]), *document["variants"].items()]
+             for entry in entries}
+    helps |= {f"metric {name}": metric.means for name, metric in METRICS.items()}
+    for name, command in COMMANDS.items():
+        helps |= {f"{name} {number}": text for number, text in enumerate(
+            [command.help, command.exit, *(action.help for action in parser_make(name)._actions)])
+            if text}
+    long = {name: part for name, text in helps.items() for part in re.split(r"[.;]\s", text)
+            if len(part.split()) > WORDS}
+    assert len(helps) > 150 and not long
 
 
 # A section that a comment names: docs/record.md, "Files of a result". The name may go on in the

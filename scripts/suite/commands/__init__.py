@@ -139,8 +139,8 @@ def compare_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork compare`."""
     result_add(parser,
                "another result, to compare with; write=nodelay write=cork: two sides (several "
-               "words of one in quotes), without any the baseline against each other value, or the "
-               "first target or build against each other; other words narrow both; "
+               "words of one in quotes); without sides: the baseline against each other value, or "
+               "the first target or build against each other; other words narrow both; "
                "columns=METRIC,... (default: the first of the table); "
                "axis=kernel,...: what two results are compared about; "
                "geomean=all: the mean of all rows", "RESULTS|WORD")
@@ -148,10 +148,9 @@ def compare_arguments(parser: ArgumentParser) -> None:
                         help="refuse where anything but what is compared differs")
     parser.add_argument("--force", action="store_true", help="compare across virtualisation, "
                         "number of CPUs or congestion control, and say so")
-    gates_add(parser, "a limit that no row may be beyond, and may be repeated: a change "
-                      "(time_per_message > +3%%), or the figure of the new side "
-                      "(segments_per_message > 1, latency_p99 > 2ms); the exit status says what "
-                      "it came to")
+    gates_add(parser, "a limit that no row may be beyond; repeatable; of a change "
+                      "(time_per_message > +3%%), or of the figure of the new side "
+                      "(segments_per_message > 1, latency_p99 > 2ms); sets the exit status")
     formats_add(parser, formats_known())
 
 
