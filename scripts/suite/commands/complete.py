@@ -20,15 +20,22 @@ from pathlib import Path
 from typing import Any
 
 from suite.base import ROOT, cache_place
-from suite.base.client import Client, Vocabulary, client_list, client_place, scenario_names
+from suite.base.client import (
+    BINARIES,
+    Client,
+    Vocabulary,
+    client_list,
+    client_place,
+    scenario_names,
+)
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
 from suite.base.process import process_run
 from suite.base.runner_words import ARM
 from suite.commands import COMMANDS, LAB_PARTS, parser_make
+from suite.result.record import ENDS
 
-ENDS = ("client", "server", "proxy")
-PROGRAMS = ("uncork-client", "uncork-server")
+HELP_SECONDS = 5
 Candidates = Iterable[tuple[str, str]]  # each with its meaning
 
 
@@ -47,10 +54,11 @@ def named(names: Iterable[str]) -> Candidates:
     return [(name, "") for name in names]
 
 
-def helped(command: Sequence[str]) -> Candidates:
-    """The options of a program as its help has them."""
-    text = process_run([*command, "--help"], "", 5).stdout
-    return re.findall(r"^  (?:-h, )?(--[a-z-]+)\S*(?: \S+)?(?:  +|\n +)(.*)$", text, re.MULTILINE)
+def helped(program: Path) -> list[tuple[str, str, str]]:
+    """The options of a program as its help has them: name, value or nothing, meaning."""
+    text = process_run([str(program), "--help"], "", HELP_SECONDS).stdout
+    return re.findall(r"^  (?:-h, )?(--[a-z-]+)\S*(?: ([A-Z]\S*)| \S+)?(?:  +|\n +)(.*)$", text,
+                      re.MULTILINE)
 
 
 class Line:
@@ -71,15 +79,15 @@ class Line:
         kept = cache_place() / "words.json"
         try:
             found = os.stat(self.client.program)
-        except OSError:
+            stamp = [self.client.program, found.st_mtime_ns, found.st_size]
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                known = json.loads(kept.read_bytes())
+                if known["stamp"] == stamp:
+                    return Vocabulary(known["listed"],
+                                      {word["key"]: word for word in known["listed"]["words"]})
+            listed = client_list(self.client)
+        except (OSError, UncorkError):
             return Vocabulary({}, {})
-        stamp = [self.client.program, found.st_mtime_ns, found.st_size]
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            known = json.loads(kept.read_bytes())
-            if known["stamp"] == stamp:
-                return Vocabulary(known["listed"],
-                                  {word["key"]: word for word in known["listed"]["words"]})
-        listed = client_list(self.client)
         with contextlib.suppress(OSError):
             kept.parent.mkdir(parents=True, exist_ok=True)
             fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
@@ -110,14 +118,11 @@ class Line:
         return [cell["words"] for folder in folders
                 for cell in json.loads((folder / PLAN).read_text())["cells"]]
 
-    @cached_property
-    def axes(self) -> dict[str, list[str]]:
-        """The words of these results that vary, with their values."""
-        keys = dict.fromkeys(chain.from_iterable(self.cells))
-        values = {key: list(dict.fromkeys(cell[key] for cell in self.cells if key in cell))
-                  for key in keys}
-        return {key: found for key, found in values.items()
-                if len(found) > 1 or any(key not in cell for cell in self.cells)}
+    @property
+    def axes(self) -> list[str]:
+        """The words of these results that vary."""
+        return [key for key in dict.fromkeys(chain.from_iterable(self.cells))
+                if len({cell.get(key) for cell in self.cells}) > 1]
 
     def results(self) -> Candidates:
         """The names of results, the newest first, and of reference results."""
@@ -148,15 +153,14 @@ class Line:
         word = self.words.get(key.rpartition(".")[2])
         if word is None:
             return ()
-        meanings = {one["name"]: one["help"]
-                    for variants in self.vocabulary.document["variants"].values()
-                    if [one["name"] for one in variants] == word.get("choices") for one in variants}
+        variants = {one["name"]: one for axis in self.vocabulary.document["variants"].values()
+                    if [one["name"] for one in axis] == word.get("choices") for one in axis}
         own = self.scenario.get("sweep", {}).get(key, self.scenario.get("fixed", {}).get(key, []))
         names = [str(value) for value in (own if isinstance(own, list) else [own])]
         names += [*word.get("choices", ()), *word.get("names", ()), word["default"] or ""]
-        takes = {"vng": "vng:", "ssh": "ssh:"} if key == "target" else {}
-        return [(name, meanings.get(name, "")) for name in dict.fromkeys(
-            takes.get(name, re.sub(r":[A-Z]+$", ":", name)) for name in names) if name]
+        found = [(name, variants.get(name, {})) for name in dict.fromkeys(names) if name]
+        return [(f"{name}:" if one.get("takes") else re.sub(":[A-Z]+$", ":", name),
+                 one.get("help", "")) for name, one in found]
 
     def values_own(self, of: str) -> Candidates:
         """The values of a word that belongs to the command; of: what they are."""
@@ -257,11 +261,11 @@ class Line:
 def program_candidates(program: str, before: Sequence[str], last: str) -> Candidates:
     """What may stand behind uncork-client or uncork-server."""
     line = Line("run", before, last)
+    previous = before[-1] if before else ""
+    options = helped(line.client.folder / program) if "-" in (previous[:1], last[:1]) else []
     if last.startswith("-"):
-        return helped([str(line.client.folder / program)])
-    if program == "uncork-server" or (before and before[-1].startswith("--")
-                                      and before[-1] not in ("--json", "--insecure", "--facts",
-                                                             "--expand")):
+        return [(name, means) for name, _, means in options]
+    if program == "uncork-server" or any(name == previous and value for name, value, _ in options):
         return ()
     if "=" in last:
         return line.value_candidates({}, False)
@@ -273,7 +277,7 @@ def candidates_of(line: str) -> list[tuple[str, str]]:
     """The candidates for the last word of a line."""
     program, *typed = line_split(line) or [""]
     *before, last = typed or [""]
-    if Path(program).name in PROGRAMS:
+    if Path(program).name in BINARIES:
         found = program_candidates(Path(program).name, before, last)
     elif not before or before == ["help"]:
         found = [(name, command.help) for name, command in COMMANDS.items()]
