@@ -117,6 +117,11 @@ def test_no_sentence_has_more_than_25_words(page):
     assert not long
 
 
+@parametrize([*PAGES, *sorted((ROOT / "scenarios").glob("*.toml"))])
+def test_every_subject_has_a_name(page):
+    assert not re.findall(r"\b(?:who|any|some|no)(?:ever|body)\b", page.read_text(), re.IGNORECASE)
+
+
 def test_no_help_has_a_sentence_of_more_than_25_words(binaries):
     document = client_list(binaries).document
     helps = {f"{key} {entry['name' if key != 'word' else 'key']}": entry["help"]
