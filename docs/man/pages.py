@@ -126,7 +126,8 @@ def command_text(name: str) -> str:
     actions = [action for action in parser._actions if action.dest != "help"]
     items = [(flags(action) if action.option_strings else f"Ar {argument(str(action.metavar))}",
               [sentence(str(action.help))]) for action in actions if action.help]
-    parts = [f".Ss uncork {name}", *synopsis(name, actions), ".Pp", sentence(command.help)]
+    parts = [f".Ss uncork {name}", *synopsis(name, actions), ".Pp",
+             sentence(command.help[:1].upper() + command.help[1:])]
     parts += [listed(items)] if items else []
     if name == "lab":
         parts += [named((f"{part} {takes}".strip(), text)

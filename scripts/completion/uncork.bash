@@ -15,8 +15,9 @@ _uncork() {
         COMPREPLY+=("${candidate#"${word%"$2"}"}")
     done < <("$_uncork_program" complete "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
     case ${#COMPREPLY[@]}:${COMPREPLY[0]:-} in
-    1:*[=:]) compopt -o nospace ;;
+    1:*[=:]) compopt -o nospace 2>/dev/null ;; # bash 3 has no compopt
     esac
 }
 
-complete -o default -o nosort -F _uncork uncork uncork-client uncork-server
+complete -o default -o nosort -F _uncork uncork uncork-client uncork-server 2>/dev/null ||
+    complete -o default -F _uncork uncork uncork-client uncork-server # before bash 4.4
