@@ -8,7 +8,9 @@ if ! have shellcheck; then
 fi
 # The launchers have no suffix. Of a step, only what it calls is defined elsewhere.
 status=0
-for script in scripts/demo scripts/test scripts/uncork scripts/setup/python scripts/setup/kernels scripts/setup/lint scripts/package scripts/readme scripts/reference scripts/completion/uncork.bash cmake/debian/* .ci/run tests/bench/run tests/bench/start tests/portability/run $(sources '*.sh'); do
+# shellcheck disable=SC2046  # words
+launchers=$(grep -lIE '^#!/(usr/bin/env bash|bin/sh)$' $(sources '*'))
+for script in $(sources '*.sh' '*.bash') $launchers; do
     echo "$script"
     if shellcheck -x "$script"; then count passed 1; else count failed 1 && status=1; fi
 done
