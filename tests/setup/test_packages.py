@@ -18,7 +18,7 @@ __all__ = ["sandbox"]
 
 WANTED = "command:uncork-wanted  wanted+wanted-dev  wanted-devel  build"
 EVERYWHERE = ("build", "run", "test")
-PURPOSES = (*EVERYWHERE, "portability", "package",
+PURPOSES = (*EVERYWHERE, "portability", "package", "root",
             *(path.stem for path in (TOP / "scripts/setup/targets").glob("*.sh")))
 ENSURE = 'packages_ensure build run; echo "python is $PYTHON"'
 

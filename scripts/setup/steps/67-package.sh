@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# does: makes the packages, then installs, uses and removes them in a minimal root of this Debian
+# long: yes
+# seconds: 2400
+
+# shellcheck source=scripts/setup/packages.sh
+. "$UNCORK_TOP/scripts/setup/packages.sh"
+# shellcheck source=scripts/setup/debian.sh
+. "$UNCORK_TOP/scripts/setup/debian.sh"
+
+root=$UNCORK_TOP/build/package-root
+
+# root_make: a new root; sets WHY and fails where this machine cannot make one.
+root_make() {
+    local mirror suite
+    WHY=''
+    if [ "$(id -u)" != 0 ] || ! unshare --mount true; then
+        WHY="a root needs root and mounts"
+    elif ! packages_try root; then
+        WHY=$PACKAGES_WHY
+    elif ! mirror=$(debian_mirror) || ! suite=$(debian_suite); then
+        WHY="no mirror of Debian is among the sources of apt"
+    else
+        rm -rf "$root"
+        debootstrap --variant=minbase "$suite" "$root" "$mirror" ||
+            WHY="debootstrap made no root of $suite from $mirror"
+    fi
+    [ -z "$WHY" ]
+}
+
+scripts/package || return
+if have lintian; then
+    if lintian --allow-root --fail-on error build/packages/*.deb; then count passed 1; else count failed 1; fi
+else
+    count skipped 1 "lintian is not installed"
+fi
+if root_make; then
+    if tests/package/run "$root" build/packages; then count passed 1; else count failed 1; fi
+else
+    count skipped 1 "$WHY"
+fi
+rm -rf "$root"
