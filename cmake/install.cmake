@@ -31,8 +31,7 @@ endforeach()
 foreach(file debian.sh lib.sh packages packages.sh pypi.sh)
     install(FILES scripts/setup/${file} DESTINATION ${share}/scripts/setup)
 endforeach()
-install(DIRECTORY scripts/setup/targets DESTINATION ${share}/scripts/setup
-        PATTERN static.sh EXCLUDE) # which builds from sources
+install(DIRECTORY scripts/setup/targets DESTINATION ${share}/scripts/setup)
 install(DIRECTORY scripts/suite scripts/ansible DESTINATION ${share}/scripts
         PATTERN __pycache__ EXCLUDE PATTERN *.pyc EXCLUDE)
 install(DIRECTORY scenarios plots DESTINATION ${share})

@@ -35,6 +35,7 @@ def test_without_root_an_administrators_command_is_named_and_nothing_is_built(
     sandbox.command_add("id", "echo 1000")
     sandbox.table_write(WANTED)
     sandbox.recorder_add("cmake")
+    (sandbox.tree / "CMakeLists.txt").touch()
     done = sandbox.run("scripts/setup/target", "static")
     first, *_, command, _ = done.stderr.splitlines()
     assert (done.returncode, first) == (

@@ -2,10 +2,13 @@
 # shellcheck shell=bash
 # installs: what static programs are linked from, and builds build/static, which other machines are given
 
-# shellcheck source=scripts/setup/build.sh
-. "$UNCORK_TOP/scripts/setup/build.sh"
-
 target_ensure() {
+    if [ ! -f "$UNCORK_TOP/CMakeLists.txt" ]; then
+        TARGET_WHY="it is built in a checkout; a release has static programs (docs/install.md)"
+        return 1
+    fi
+    # shellcheck source=scripts/setup/build.sh
+    . "$UNCORK_TOP/scripts/setup/build.sh"
     if ! packages_try build static; then
         TARGET_WHY=$PACKAGES_WHY
         return 1
