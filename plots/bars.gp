@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Bars: a panel for each value of the outer axis, a bar for each cell, whiskers for intervals.
-# Set before this: panels, bars (array of rows per panel), heads (array), tops (array: right end of
-# each axis), label (of the axes), height (pixels), widest (characters of the longest name).
+# Set before this: panels, bars (array of rows per panel), heads (array), tops, tops_text, steps
+# (arrays: right end of each axis, drawn and in text, and the distance of its tics), label, label_text
+# (of the axes, the latter in label_lines lines), label_foot (height of label), widest (characters of
+# the longest name).
 # Columns of name.dat: row, length of the bar, low, high, where the value is written, colour, where
 # a break or an arrow is drawn and how, value, cell. A whole bar has an empty text in place of an
 # arrow, and a position all the same: gnuplot 5.4 crashes where all labels of a plot are at NaN.
@@ -9,7 +11,7 @@
 
 do for [format in formats] {
     text = format eq "txt"
-    eval start(format, height, 18)
+    eval start(format, 18)
     set output name.".".format
     unset key
     set border 1
@@ -21,22 +23,24 @@ do for [format in formats] {
         set multiplot
         set grid xtics lc rgb "#dddddd" lt 1
     }
-    total = 0
-    do for [p = 1:panels] { total = total + bars[p] + 3.2 }
-    above = 0.0
+    # A panel has 28 units above its bars and 55 below them.
+    rows = 0
+    do for [p = 1:panels] { rows = rows + bars[p] }
+    row = (high - head - foot - label_foot - 83.0 * panels) / rows
+    above = head
     do for [p = 1:panels] {
         last = p == panels
         unset label
-        if (p == 1) { eval titles(height) }
+        if (p == 1) { if (text) { eval titles_text } else { eval titles } }
         set title heads[p] offset 0,(text ? 0 : -0.6)
-        set xrange [0:tops[p]]
         if (text) {
+            set xrange [0:tops_text[p]]
             # One line of text for each bar: the plot is bars + 1 steps of a line high.
             over = (p == 1 ? title_lines : 0) + (heads[p] eq "" ? 0 : 1) + 1
-            eval start(format, 0, bars[p] + 4 + over + (last ? 1 + signs_lines : 0))
-            set xlabel (last ? label."\n".signs_text : "")
+            eval start(format, bars[p] + 4 + over + (last ? label_lines + signs_lines : 0))
+            set xlabel (last ? label_text."\n".signs_text : "")
             set tmargin over
-            set bmargin last ? 3 + signs_lines : 2
+            set bmargin last ? 2 + label_lines + signs_lines : 2
             set lmargin widest + 3
             set yrange [bars[p]:-1]
             unset ytics
@@ -46,19 +50,20 @@ do for [format in formats] {
                  "" index p-1 using 5:1:9 with labels left offset character 2,0, \
                  "" index p-1 using (0):1:10 with labels right offset character -1,0
         } else {
-            room = (height - 34.0 - 40.0) / height
-            set tmargin at screen 1.0 - 34.0 / height - room * (above + 1.1) / total
-            set bmargin at screen 1.0 - 34.0 / height - room * (above + 1.1 + bars[p]) / total
-            set lmargin at screen (24 + 8.2 * widest) / 960
+            set xrange [0:tops[p]]
+            eval sprintf("set xtics %.9g", steps[p])
+            set tmargin at screen 1 - (above + 28) / high
+            set bmargin at screen 1 - (above + 28 + row * bars[p]) / high
+            set lmargin at screen (24 + 8.2 * widest) / wide
             set rmargin at screen 0.97
             set xlabel (last ? label : "") offset 0,0.3
-            above = above + bars[p] + 3.2
+            above = above + row * bars[p] + 83
             set yrange [bars[p] - 0.5:-0.5]
             plot data index p-1 using 2:1:(0):2:($1-0.36):($1+0.36):6:ytic(10) \
                      with boxxyerror linecolor rgb variable, \
                  "" index p-1 using ($4 >= $3 ? $2 : NaN):1:3:4 \
                      with xerrorbars pt 7 ps 0.01 lw 1.2 lc rgb "#000000", \
-                 "" index p-1 using 7:1:8 with labels center font "Sans,16" \
+                 "" index p-1 using 7:1:8 with labels center font sans(16) \
                      textcolor rgb "#ffffff", \
                  "" index p-1 using 5:1:9 with labels left offset character 0.7,0 boxed
         }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Curve: a metric by size with intervals, and under it its ratio to the baseline.
-# Set before this: label_x, label_y, base (number of the baseline, 0: none), empty (1: no value at
+# Set before this: label_x, label_y, label_ratio, base (number of the baseline, 0: none), empty (1: no value at
 # all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top), ratio_low, ratio_high,
 # logarithmic_ratio, and as macros tics_x, tics_blank (the same without labels), tics_text (in more
 # lines), tics_ratio, tics_ratio_text. dodge_drawn, dodge_text: a series stands so far beside the
@@ -20,12 +20,11 @@ ground = logarithmic_y ? bottom : 0
 do for [format in formats] {
     text = format eq "txt"
     dodge = text ? dodge_text : dodge_drawn
-    eval start(format, 720, 20 + title_lines + key_lines + label_rows + !base * signs_lines)
+    eval start(format, 20 + title_lines + key_lines + label_rows + !base * signs_lines)
     set output name.".".format
-    eval titles(720)
+    if (text) { eval titles_text } else { eval titles }
     set border 3
     set tics nomirror out
-    below = shaded && !base && series <= 4 # the names of its lines are long
     if (logarithmic_x) { set logscale x 2 }
     if (logarithmic_y) { set logscale y 10 }
     set xrange [left:right]
@@ -46,13 +45,15 @@ do for [format in formats] {
     } else {
         if (base) { @tics_blank } else { @tics_x }
         set key @key_drawn
-        if (below) { set key at screen 0.54, screen 0.16 center top horizontal maxcols 2 notitle }
         set grid xtics ytics lc rgb "#dddddd" lt 1
         set multiplot
-        set lmargin at screen 0.12
-        set rmargin at screen (below ? 930 : 876 - 8.0 * widest) / 960.0
-        set tmargin at screen 0.93
-        set bmargin at screen (base ? 0.47 : below ? 0.25 : 0.14)
+        set lmargin at screen axes_left
+        set rmargin at screen axes_right
+        set tmargin at screen axes_top
+        # The ratios have a third of the height.
+        lowest = (axes_foot + 17 * drawn_rows) / high
+        ratios_top = lowest + 0.37 * (axes_top - lowest - 30 / high)
+        set bmargin at screen (base ? ratios_top + 30 / high : lowest)
         if (!base) { set xlabel label_x offset 0,-drawn_rows }
         set ylabel label_y
         set bars 0.6
@@ -60,14 +61,14 @@ do for [format in formats] {
         plot for [i = 1:(shaded ? series : 0)] data index i-1 using (beside($1, i)):10 \
                 with lines lw 18 lc rgb "#b8".colours[i][2:7] notitle, \
             for [i = 1:(shaded ? series : 0)] data index i-1 using (beside($1, i)):10 \
-                with points pt 7 ps 2.2 lc rgb "#b8".colours[i][2:7] notitle, \
+                with points pt 7 ps 2.2 * grain lc rgb "#b8".colours[i][2:7] notitle, \
             for [i = 1:series] data index i-1 using (beside($1, i)):2:3:4 with yerrorbars \
                 lw 1.4 pt 7 ps 0.01 lc rgb colours[i] notitle, \
             for [i = 1:series] data index i-1 using (beside($1, i)):2 with linespoints lw 1.4 \
-                pt points[i] ps 0.8 dt dashes[i] lc rgb colours[i] title names[i], \
+                pt points[i] ps 0.8 * grain dt dashes[i] lc rgb colours[i] title names[i], \
             for [i = 1:(beyond ? series : 0)] data index i-1 \
                 using (at($1, $9, i)):(or($9, ground)):($9 == $9 ? "↑" : "") \
-                with labels font "Sans,18" offset 0,0.7 tc rgb colours[i] notitle
+                with labels font sans(18) offset 0,0.7 tc rgb colours[i] notitle
     }
     if (base) {
         unset key
@@ -76,7 +77,7 @@ do for [format in formats] {
         if (logarithmic_ratio) { set logscale y 2 }
         set yrange [ratio_low:ratio_high]
         if (text) {
-            eval start(format, 0, 17 + label_rows + signs_lines)
+            eval start(format, 17 + label_rows + signs_lines)
             @tics_ratio_text
             set title "ratio to ".names[base]
             set tmargin 2
@@ -92,19 +93,19 @@ do for [format in formats] {
         } else {
             @tics_x
             @tics_ratio
-            set tmargin at screen 0.43
-            set bmargin at screen 0.14
-            set ylabel "ratio to ".names[base]
+            set tmargin at screen ratios_top
+            set bmargin at screen lowest
+            set ylabel label_ratio
             set xlabel label_x offset 0,0.3 - 0.7 * drawn_rows
             plot 1 with lines lw 1.4 lc rgb colours[base] dt dashes[base], \
                 for [i = 1:series] data index i-1 using (beside($1, i)):(i == base ? NaN : $5) \
                     with lines lw 0.7 dt dashes[i] lc rgb colours[i], \
                 for [i = 1:series] data index i-1 \
                     using (beside($1, i)):(i == base || $8 != 1 ? NaN : $5):6:7 \
-                    with yerrorbars lw 1.6 pt points[i] ps 0.9 lc rgb colours[i], \
+                    with yerrorbars lw 1.6 pt points[i] ps 0.9 * grain lc rgb colours[i], \
                 for [i = 1:series] data index i-1 \
                     using (beside($1, i)):(i == base || $8 == 1 ? NaN : $5):6:7 \
-                    with yerrorbars lw 1.4 pt points[i] ps 0.7 \
+                    with yerrorbars lw 1.4 pt points[i] ps 0.7 * grain \
                     lc rgb "#a8".colours[i][2:7]
         }
     }

@@ -7,9 +7,9 @@
 
 do for [format in formats] {
     text = format eq "txt"
-    eval start(format, 560, 21 + key_lines + title_lines)
+    eval start(format, 21 + key_lines + title_lines)
     set output name.".".format
-    eval titles(560)
+    if (text) { eval titles_text } else { eval titles }
     set border 3
     set tics nomirror out
     set logscale x 10
@@ -31,13 +31,13 @@ do for [format in formats] {
         set ylabel label_y
         set key @key_drawn
         set grid xtics ytics lc rgb "#dddddd" lt 1
-        set tmargin at screen 0.92
-        set lmargin at screen 0.11
-        set rmargin at screen (876 - 8.0 * widest) / 960
-        set bmargin at screen 0.16
+        set lmargin at screen axes_left
+        set rmargin at screen axes_right
+        set tmargin at screen axes_top
+        set bmargin at screen axes_foot / high
         if (points_every) {
             plot for [i = 1:series] data index i-1 using 1:2 with linespoints \
-                pointinterval points_every lw 1.6 pt points[i] ps 0.8 dt dashes[i] \
+                pointinterval points_every lw 1.6 pt points[i] ps 0.8 * grain dt dashes[i] \
                 lc rgb colours[i] title names[i]
         } else {
             plot for [i = 1:series] data index i-1 using 1:2 with steps lw 1.6 dt dashes[i] \

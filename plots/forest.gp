@@ -2,21 +2,21 @@
 # Forest plot: a ratio with its interval for each row, its noise floor shaded around 1.
 # Set before this: label_x, lines (how many there are, headings and blank ones too), heads (how many
 # headings), bands (how many noise floors), ratios (how many ratios: gnuplot dies of marks none of
-# which has a place), widest (characters of the longest name), told (of the longest text), left,
+# which has a place), widest (characters of the longest name), told, told_text (of the longest text,
+# drawn and in text), label_rows (lines of label_x), label_x_text, left,
 # right, logarithmic, and as macros tics_x, tics_text (as many as have room in text).
-# Blocks of name.dat: line, ratio, low, high, type of point, name, text; if heads line, heading; if
+# Blocks of name.dat: line, ratio, low, high, type of point, name, text in text, drawn text; if heads line, heading; if
 # bands low, high, first and last line.
 
 banded = heads > 0 ? 2 : 1
-height = 144 + 24 * lines
 lower(x) = x > left ? x : left
 upper(x) = x < right ? x : right
 do for [format in formats] {
     text = format eq "txt"
     # A line of text for each row: the plot is lines steps of a line high.
-    eval start(format, height, lines + 7 + title_lines + signs_lines)
+    eval start(format, lines + 7 + title_lines + signs_lines)
     set output name.".".format
-    eval titles(height)
+    if (text) { eval titles_text } else { eval titles }
     unset key
     set border 1
     set tics nomirror out
@@ -26,12 +26,12 @@ do for [format in formats] {
     if (text) {
         @tics_text
         # Titles would be centred on the ratios, and be cut off where these have little room.
-        set label label_x at screen 0.5, character signs_lines center
+        set label label_x_text at screen 0.5, character signs_lines center
         set label signs_text at screen 0.5, character signs_lines - 1 center
         set yrange [lines - 0.5:-1]
         unset ytics
         set lmargin widest + 2
-        set rmargin told + 2
+        set rmargin told_text + 2
         set tmargin title_lines + 1
         set bmargin 4 + signs_lines
         set arrow from first 1, graph 0 to first 1, graph 1 nohead
@@ -48,12 +48,12 @@ do for [format in formats] {
     } else {
         @tics_x
         set yrange [lines - 0.5:-0.5]
-        set lmargin at screen (34 + 8.2 * widest) / 960
-        set rmargin at screen (944 - 8.9 * told) / 960
-        set tmargin at screen 1 - 36.0 / height
-        set bmargin at screen 102.0 / height
+        set lmargin at screen (34 + 8.2 * widest) / wide
+        set rmargin at screen (wide - 16 - 8.9 * told) / wide
+        set tmargin at screen 1 - (head + 2) / high
+        set bmargin at screen (foot + 44 + 18 * label_rows) / high
         set grid xtics lc rgb "#dddddd" lt 1
-        set label label_x at screen 0.5, screen 50.0 / height center
+        set label label_x at screen 0.5, screen (foot + 18 * label_rows - 8) / high center
         set bars 0.6
         plot for [b = 1:bands > 0] data index banded \
                  using (lower($1)):3:(lower($1)):(upper($2)):3:4 \
@@ -63,8 +63,8 @@ do for [format in formats] {
              "" index 0 using ($3 == $3 ? $2 : NaN):1:3:4:ytic(6) \
                  with xerrorbars pt 7 ps 0.01 lw 1.6 lc rgb "#333333", \
              "" index 0 using 2:1:5 \
-                 with points pt variable ps 1.2 lw 1.6 lc rgb "#333333", \
-             "" index 0 using (right):1:7 with labels left offset character 1,0, \
+                 with points pt variable ps 1.2 * grain lw 1.6 lc rgb "#333333", \
+             "" index 0 using (right):1:8 with labels left offset character 1,0, \
              for [h = 1:heads > 0] "" index 1 using (left):1:2 with labels left font "Sans Bold,11"
     }
     set output

@@ -1,38 +1,37 @@
 # SPDX-License-Identifier: MIT
 # Heat map: how many times better than the baseline each cell is, as a figure on a colour.
 # Set before this: rows, columns (arrays of names), widest (characters of the longest name of a
-# row), label_x, height, begin, pixels, below (pixels: of the picture, on the left of the columns,
-# of a column, below the rows), slanted (1 where names of columns have no room beside each other),
-# and for text wide (characters of a column) and together (how many columns stand beside each other;
+# row), label_x, label_x_text (in label_text_rows lines), label_rows, begin, pixels, below (units: on the
+# left of the columns, of a column, below the rows), slanted (1 where names of columns have no room beside each other),
+# and for text letters (characters of a column) and together (how many columns stand beside each other;
 # the others follow below).
 # Columns of name.dat: column, row, colour, colour of the text, text.
 
 do for [format in formats] {
     text = format eq "txt"
-    eval start(format, height, 18)
+    eval start(format, 18)
     set output name.".".format
     unset key
     set tics scale 0 nomirror
     set style fill solid 1.0 border rgb "#bbbbbb"
     set border 0
     if (!text) {
-        eval titles(height)
-        set label label_x at screen (begin + pixels * |columns| / 2.0) / 960, \
-            screen 46.0 / height center
-        set lmargin at screen begin / 960.0
-        set rmargin at screen (begin + pixels * |columns|) / 960.0
-        set tmargin at screen 1 - 36.0 / height
-        set bmargin at screen below * 1.0 / height
+        eval titles
+        set label label_x at screen 0.5, screen (foot + 18 * label_rows - 9) / high center
+        set lmargin at screen begin / wide
+        set rmargin at screen (begin + pixels * |columns|) / wide
+        set tmargin at screen 1 - (head + 2) / high
+        set bmargin at screen (foot + below) / high
         set yrange [|rows| - 0.5:-0.5]
         set ytics ()
         do for [r = 1:|rows|] { set ytics add (rows[r] r - 1) }
         set xrange [-0.5:|columns| - 0.5]
-        if (slanted) { set xtics rotate by 20 right font "Sans,9" } else { set xtics norotate }
+        if (slanted) { set xtics rotate by 20 right font sans(small_points) } else { set xtics norotate }
         set xtics ()
         do for [c = 1:|columns|] { set xtics add (columns[c] c - 1) }
         plot data using 1:2:($1-0.48):($1+0.48):($2-0.46):($2+0.46):3 \
                  with boxxyerror linecolor rgb variable, \
-             "" using 1:2:5:4 with labels center font (pixels < 62 ? "Sans,9" : "Sans,11") \
+             "" using 1:2:5:4 with labels center font sans(pixels < 62 ? small_points : 11) \
                  textcolor rgb variable
     } else {
         # Names are labels: tics would leave their marks. A title would be centred above the
@@ -42,20 +41,20 @@ do for [format in formats] {
         do for [from = 0:|columns| - 1:together] {
             to = from + together < |columns| ? from + together : |columns|
             first = from == 0 ? title_lines : 0
-            last = to == |columns| ? 2 + signs_lines : 0
+            last = to == |columns| ? 1 + label_text_rows + signs_lines : 0
             # A line for each row and so many characters for each column: all is in place.
-            eval start(format, 0, |rows| + 3 + first + last)
+            eval start(format, |rows| + 3 + first + last)
             set lmargin widest + 2
-            set rmargin 72 - (widest + 2) - wide * (to - from) - 1
+            set rmargin 72 - (widest + 2) - letters * (to - from) - 1
             set tmargin 1 + first
             set bmargin 1 + last
             unset label
-            if (first) { eval titles(0) }
+            if (first) { eval titles_text }
             do for [r = 1:|rows|] {
                 set label rows[r] at first from - 0.5, first r - 1 right offset character -1,0
             }
             do for [c = from + 1:to] { set label columns[c] at first c - 1, first |rows| center }
-            set xlabel (last ? label_x : "") offset 0,-1
+            set xlabel (last ? label_x_text : "") offset 0,-1
             if (last) { set label signs_text at screen 0.5, character signs_lines - 1 center }
             set xrange [from - 0.5:to - 0.5]
             plot data using 1:2:5 with labels center

@@ -8,9 +8,9 @@
 
 do for [format in formats] {
     text = format eq "txt"
-    eval start(format, 560, 21 + key_lines + title_lines + signs_lines)
+    eval start(format, 21 + key_lines + title_lines + signs_lines)
     set output name.".".format
-    eval titles(560)
+    if (text) { eval titles_text } else { eval titles }
     set border 3
     set tics nomirror out
     if (logarithmic) { set logscale y 2 }
@@ -18,7 +18,7 @@ do for [format in formats] {
     set yrange [bottom:top]
     set xlabel "round".(text ? "\n".signs_text : "")
     # A round is numbered in its middle and ends at a line; of many only some are numbered.
-    step = ceil(rounds / 20.0)
+    step = ceil(rounds / (text ? 20.0 : wide * (axes_right - axes_left) / 33))
     set xtics scale 0 ()
     do for [r = 1:rounds:step] { set xtics add (sprintf("%d", r) r - 0.5) }
     if (text) {
@@ -33,29 +33,29 @@ do for [format in formats] {
                  with labels offset character 0,1 notitle
     } else {
         @tics_y
-        set tmargin at screen 0.92
+        set tmargin at screen axes_top
         set ylabel label_y
         set key @key_drawn
         set grid ytics lc rgb "#dddddd" lt 1
         do for [r = 1:rounds:step] {
             set arrow from first r - 1, graph 0 to first r - 1, graph 1 nohead back lc rgb "#dddddd"
         }
-        set lmargin at screen 0.1
-        set rmargin at screen (876 - 8.0 * widest) / 960
-        set bmargin at screen 0.16
+        set lmargin at screen axes_left
+        set rmargin at screen axes_right
+        set bmargin at screen axes_foot / high
         plot 1 with lines lw 1.4 lc rgb "#555555" notitle, \
-             for [i = 1:series] data index i-1 using 1:2 with points pt points[i] ps 0.9 \
+             for [i = 1:series] data index i-1 using 1:2 with points pt points[i] ps 0.9 * grain \
                  lc rgb colours[i] title names[i], \
              for [i = 1:(outliers ? series : 0)] data index i-1 using 1:3 \
-                 with points pt 6 ps 2.2 lw 1.6 lc rgb "#333333" notitle, \
+                 with points pt 6 ps 2.2 * grain lw 1.6 lc rgb "#333333" notitle, \
              for [i = 1:(outliers ? series : 0)] data index i-1 using 1:3:4 with labels right \
-                 rotate by 90 offset character 0,-0.9 font "Sans,9" notitle, \
+                 rotate by 90 offset character 0,-0.9 font sans(small_points) notitle, \
              for [i = 1:(outliers ? series : 0)] data index i-1 using 1:3:5 with labels left \
-                 rotate by 90 offset character 0,0.9 font "Sans,9" notitle, \
+                 rotate by 90 offset character 0,0.9 font sans(small_points) notitle, \
              for [i = 1:outliers] NaN \
-                 with points pt 6 ps 2.2 lw 1.6 lc rgb "#333333" title "outlier", \
+                 with points pt 6 ps 2.2 * grain lw 1.6 lc rgb "#333333" title "outlier", \
              for [i = 1:failures] data index series using 1:(bottom) \
-                 with points pt 2 ps 1.6 lw 1.6 lc rgb "#333333" title "failed"
+                 with points pt 2 ps 1.6 * grain lw 1.6 lc rgb "#333333" title "failed"
     }
     set output
     reset

@@ -1,29 +1,47 @@
 # SPDX-License-Identifier: MIT
 # Stands in front of each template, behind the settings of the picture.
-# Every picture sets: name, formats, headline, headline_text (the same in title_lines lines), note,
-# signs (what signs mean), signs_text (the same for a picture in text, in signs_lines lines).
+# All lengths are in units: a pixel on a screen, where letters are as high as 11 pt.
+# Every picture sets: name, formats, wide, high (its size), unit (in 1/96 in), sharp (pixels of a png
+# in 1/96 in), small_points (letters of the small print), head, foot (heights of title and small print), headline
+# (array of lines), small_print (array of lines, dark of them about signs), headline_text (lines of
+# the title in text, title_lines of them), signs_text (what signs mean in text, signs_lines lines).
 # Pictures of series also set: series (their number), names, colours, points, dashes (arrays),
-# widest (characters of the longest name), title_key (what the names are values of).
+# widest (characters of the longest name), title_key (what the names are values of), key_columns,
+# key_rows (of a key below the axes; 0 rows: it stands on their right). Where labels on the left have
+# several lines there are label_columns of them.
 
 data = name.".dat"
+wide = wide * 1.0
+high = high * 1.0
 set macros
-look = ' noenhanced font "Sans,11" background "#ffffff" size '
-# The command that begins a picture: height in pixels, or so many lines of 72 columns.
-start(format, height, lines) = format eq "txt" \
+# The command that begins a picture, or so many lines of 72 columns. grain: size of points.
+start(format, lines) = format eq "txt" \
     ? sprintf('set terminal dumb nofeed mono noenhanced size 72,%d', lines) \
-    : 'set terminal '.(format eq "svg" ? 'svg fontscale 1.3'.look.sprintf('960,%d', height) \
-    : format eq "png" ? 'pngcairo'.look.sprintf('960,%d', height) \
-    : 'pdfcairo fontscale 1 lw 2'.look.sprintf('%.4fin,%.4fin', 960 / 72.0, height / 72.0))
-# The command for headline, signs and note. A long headline is small.
-large(letters) = letters < 95 ? 13 : letters < 135 ? 1235 / letters : 9
-titles(height) = text ? 'set label headline_text at screen 0.5, screen 1 center' \
-    : sprintf('set label headline at screen 0.5, screen %f center font "Sans,%d";', \
-              1 - 18.0 / height, large(strlen(headline))) \
-    .sprintf('set label signs at screen 0.5, screen %f center font "Sans,9";', 27.0 / height) \
-    .sprintf('set label note at screen 0.5, screen %f center font "Sans,9" ', 10.0 / height) \
-    .'textcolor rgb "#555555"'
+    : format eq "svg" ? begin('svg', 1, 4 / 3.0, 1, sprintf('%.0f,%.0f', wide, high)) \
+    : format eq "png" ? begin('pngcairo', unit * sharp, 1, 1, \
+                              sprintf('%.0f,%.0f', wide * unit * sharp, high * unit * sharp)) \
+    : begin('pdfcairo', 0.75 * unit, 1, 2, \
+            sprintf('%.4fin,%.4fin', wide * unit / 96, high * unit / 96))
+begin(terminal, scale, letters, lines, size) = sprintf('grain = %.4f; set terminal ', scale) \
+    .terminal.sprintf(' noenhanced font "Sans,11" background "#ffffff" fontscale %.4f lw %.4f size ', \
+                      scale * letters, scale * lines).size
+sans(points) = sprintf('Sans,%g', points)
+titles = 'do for [i = 1:|headline|] { set label headline[i] font sans(13) \
+        at screen 0.5, screen 1 - (22.0 * i - 4) / high center }; \
+    do for [i = 1:|small_print|] { set label small_print[i] font sans(small_points) \
+        textcolor rgb (i > dark ? "#555555" : "#000000") \
+        at screen 0.5, screen (foot - 17.0 * i + 4) / high center }'
+titles_text = 'set label headline_text at screen 0.5, screen 1 center'
 # The key stands below a picture in text: names would take the columns of the points.
 key_lines = exists("series") ? ceil(series * (widest + 9.0) / 64) : 0
 key_text = 'below left reverse Left samplen 2'
-key_drawn = 'outside right center reverse Left samplen 2 title title_key'
+# Drawn, it stands on the right of the axes, or below them where they would get too narrow.
+axes_left = (96 + (exists("label_columns") ? 18 * (label_columns - 1) : 0)) / wide
+axes_right = exists("series") && !key_rows ? (wide - 84 - 8.6 * widest) / wide : (wide - 26) / wide
+axes_foot = foot + (exists("series") ? 18 * key_rows : 0) + 60
+axes_top = 1 - (head + 12) / high
+key_drawn = (exists("series") && key_rows \
+    ? sprintf('at screen 0.5, screen %f center top horizontal maxcols %d', \
+              (foot + 18 * key_rows) / high, key_columns) \
+    : 'outside right center').' reverse Left samplen 2 title title_key'
 

@@ -31,14 +31,28 @@ def figure(median, low, high):
     return Figure(median, Interval(low, high, 0.95), 10, False, None, ())
 
 
+def title_of(drawing):
+    """The title of a picture in one line."""
+    return " ".join(drawing.settings["headline"])
+
+
+def signs_of(drawing):
+    """What a picture says that its signs mean."""
+    return " ".join(drawing.settings["small_print"][:drawing.settings["dark"]])
+
+
+def size_of(png):
+    """Width and height of a png in pixels."""
+    return struct.unpack(">II", png.read_bytes()[16:24])
+
+
 def draw(matrix, folder, asked=()):
     """Draws what is asked for, or everything; checks each picture; gives the drawings."""
     drawings = drawings_make(matrix, asked)
     for drawing in drawings:
         for path in drawing_write(drawing, folder):
             assert path.stat().st_size > 80
-        png = (folder / f"{drawing.name}.png").read_bytes()
-        assert png.startswith(b"\x89PNG") and struct.unpack(">I", png[16:20])[0] == 960
+        assert size_of(folder / f"{drawing.name}.png") == (960, drawing.settings["high"])
         ElementTree.parse(folder / f"{drawing.name}.svg")
         text = (folder / f"{drawing.name}.txt").read_text()
         assert text.isascii() and "\t" not in text and "\f" not in text

@@ -76,7 +76,7 @@ def forest_read(matrices: Matrices, metric: str) -> Rows:
         blocks = data_rows(drawing)
         heads = [(int(at), name) for at, name in blocks[1] if at.isdigit()] if (
             "# headings" in drawing.data) else []
-        for at, _, _, _, point, name, text in blocks[0]:
+        for at, _, _, _, point, name, text, _ in blocks[0]:
             head = next((head for line, head in reversed(heads) if line < int(at)), "")
             wanted = f"{head} {name}".split()
             for one in comparisons:
@@ -108,7 +108,7 @@ def bars_read(kind: str) -> Reader:
         for drawing in drawn(matrices, metric, kind):
             for panel in drawing.data.split("\n\n\n"):
                 head, *lines = panel.splitlines()
-                shown = drawing.texts("headline") if kind == "counts" else head
+                shown = " ".join(drawing.texts("headline")) if kind == "counts" else head
                 for line in lines:
                     *_, label, name = shlex.split(line)
                     values = [part.split("=")[-1] for part in [*str(shown).split(), *name.split()]]

@@ -19,7 +19,7 @@ from picture_make import LONG, recipe_same, recipe_verdicts
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from conftest import ROOT
-from drawn import draw, made, needs_gnuplot
+from drawn import draw, made, needs_gnuplot, signs_of, title_of
 from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
@@ -190,9 +190,9 @@ def test_a_forest_names_what_opposite_rows_depend_on_in_place_of_a_mean(nodelay)
     _, cork, more, *_ = compare_baseline(nodelay, (METRICS["time_per_message"],))
     (forest,) = forest_draw([cork], METRICS["time_per_message"], "forest")
     assert '2 NaN NaN NaN 0 "geomean" "depends on place"' in forest.data
-    assert "diamond" not in forest.settings["signs"]
+    assert "diamond" not in signs_of(forest)
     (forest,) = forest_draw([more], METRICS["time_per_message"], "forest")
-    assert "depends" not in forest.data and "diamond" in forest.settings["signs"]
+    assert "depends" not in forest.data and "diamond" in signs_of(forest)
 
 
 def test_only_the_signs_that_occur_are_explained(nodelay):
@@ -201,13 +201,13 @@ def test_only_the_signs_that_occur_are_explained(nodelay):
     cork = replace(cork, rows=cork.rows[:1], geomeans={})
     def signs(verdict):
         (drawing,) = forest_draw([floor_set(change_with(cork, verdict=verdict), None)], metric, "f")
-        return drawing.settings["signs"], drawing.settings["signs_text"]
+        return signs_of(drawing), drawing.settings["signs_text"]
     assert signs(Verdict.BRACKETED) == ("hollow (): may be chance among so many",
         "---: 95 % interval; (): may be chance among so many")
     assert signs(Verdict.SAME)[0] == "hollow ~: undecided"
     assert signs(Verdict.CHANGED) == ("filled: changed", "---: 95 % interval")
     (heat,) = heatmap_draw([change_with(cork, verdict=Verdict.SAME)], metric, None, "heat")
-    assert heat.settings["signs"] == "~: undecided"
+    assert signs_of(heat) == "~: undecided"
 
 
 def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):
@@ -301,7 +301,7 @@ def test_an_unsupported_cell_is_explained(tmp_path):
     matrix = made(tmp_path, result_make.recipe_transports())
     for kind in ("heatmap", "forest"):
         drawings = drawings_make(matrix, [asked(kind)])
-        assert any("-: unsupported" in drawing.settings["signs"] for drawing in drawings)
+        assert any("-: unsupported" in signs_of(drawing) for drawing in drawings)
 
 
 @needs_gnuplot
@@ -419,7 +419,7 @@ def titled(folder, name):
     """The titles of all kinds of pictures of the stored result under this name."""
     matrix = matrix_of(shutil.copytree(NODELAY, folder / name))
     kinds = [asked(kind) for kind in ("bars", "heatmap", "forest", "order", "counts")]
-    return [drawing.settings["headline"] for drawing in drawings_make(matrix, kinds)]
+    return [title_of(drawing) for drawing in drawings_make(matrix, kinds)]
 
 
 def test_a_title_names_the_scenario_and_not_the_folder_which_may_look_like_a_unit(tmp_path):
@@ -431,7 +431,7 @@ def test_a_title_of_words_alone_names_the_result_behind_the_metric(tmp_path):
     matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
     (drawing,) = drawings_make(matrix)
     assert matrix.result.scenario.question == ""
-    assert drawing.settings["headline"] == "bandwidth, Mbit/s (higher is better): sizes-3-1"
+    assert title_of(drawing) == "bandwidth, Mbit/s (higher is better): sizes-3-1"
 
 
 @pytest.mark.parametrize("metric, said", [

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 
 import pytest
 
@@ -18,7 +17,8 @@ from suite.analyse.metrics import METRICS
 from suite.base.units import scale_choose
 from suite.present.pictures.bars import Panel, panel_block, panel_limit, panels_group
 from suite.present.pictures.distribution import unsent_text
-from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
+from suite.present.pictures.gnuplot import IMAGE_FORMATS
+from suite.present.pictures.look import Look
 from suite.present.pictures.percentiles import nines_text
 from suite.present.pictures.picture import (
     axis_words,
@@ -154,7 +154,7 @@ def test_a_word_that_the_cells_of_a_picture_do_not_use_is_neither_in_its_name_no
 
 
 def test_a_long_title_has_several_lines_in_text():
-    settings = title_settings("it's " + "long " * 20, "")
+    settings = title_settings(Look(), 100, "it's " + "long " * 20, "")
     assert settings["headline_text"] == ("it's " + ("long " * 13).rstrip() + "\n"
                                          + ("long " * 7).rstrip())
     assert settings["title_lines"] == 2 and settings["signs_lines"] == 0
@@ -350,18 +350,6 @@ def test_a_pdf_has_its_fonts(tmp_path):
     if shutil.which("pdffonts"):
         fonts = subprocess.run(["pdffonts", pdf], capture_output=True, text=True).stdout
         assert all("yes" in line for line in fonts.splitlines()[2:]) and "Sans" in fonts
-
-
-@needs_gnuplot
-def test_a_headline_is_as_small_as_its_length_needs(tmp_path):
-    (drawing,) = drawings_make(matrix_of(NODELAY))
-    sizes = []
-    for length in (40, 110, 140):
-        settings = {**drawing.settings, "headline": "w" * length}
-        drawing_write(replace(drawing, settings=settings), tmp_path, ("svg",))
-        svg = (tmp_path / f"{drawing.name}.svg").read_text()
-        sizes.append(float(re.findall(r'font-size="([0-9.]+)"[^>]*>\s*<text>w{40}', svg)[0]))
-    assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == 3
 
 
 @needs_gnuplot

@@ -13,7 +13,7 @@ from picture_make import recipe_verdicts
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from conftest import ROOT
-from drawn import draw, figure, made, needs_gnuplot
+from drawn import draw, figure, made, needs_gnuplot, signs_of
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
@@ -22,6 +22,7 @@ from suite.present.columns import ratio_item
 from suite.present.pictures import picture
 from suite.present.pictures.curve import height_settings, labels_stagger
 from suite.present.pictures.gnuplot import drawing_write
+from suite.present.pictures.look import Look
 from suite.present.pictures.picture import (
     COLOURS,
     figures_of,
@@ -138,7 +139,7 @@ def test_a_strategy_more_than_there_are_colours_looks_otherwise_all_the_same(mon
     recipe = result_make.recipe_sizes(14, 1, rounds=1)
     matrix = made(tmp_path, recipe)
     monkeypatch.setattr(picture, "cells_group", lambda cells, axes: [(name,) for name in names])
-    settings = series_settings(matrix, ("write",), {(name,): name for name in names})
+    settings = series_settings(Look(), matrix, ("write",), {(name,): name for name in names})
     assert len(set(zip(*(settings[key] for key in ("colours", "points", "dashes")),
                        strict=True))) == len(names)
 
@@ -156,12 +157,13 @@ def test_other_series_take_colours_that_no_strategy_of_the_picture_has():
 def test_series_look_the_same_in_all_pictures_of_a_result_and_those_of_one_colour_differ(tmp_path):
     matrix = matrix_of(NODELAY)
     def settings(*names):
-        return series_settings(matrix, ("place", "write"), {name: " ".join(name) for name in names})
+        return series_settings(Look(), matrix, ("place", "write"),
+                               {name: " ".join(name) for name in names})
     corked = [("together", "cork"), ("apart", "cork")]
     both, (alone,) = settings(*corked), [settings(corked[1])]
     assert len(set(both["colours"])) == 1 and len(set(both["dashes"])) == 2
     assert all(alone[key] == both[key][1:] for key in ("colours", "points", "dashes"))
-    places = [series_settings(matrix, ("place",), {(place,): place})["colours"]
+    places = [series_settings(Look(), matrix, ("place",), {(place,): place})["colours"]
               for place in ("together", "apart")]
     assert places == [[COLOURS[0]], [COLOURS[1]]]
 
@@ -172,7 +174,7 @@ def test_series_are_named_by_their_values_and_arms_need_no_word_above_them(monke
     assert drawing.settings["title_key"] == "direction"
     matrix = matrix_of(NODELAY)
     monkeypatch.setattr(picture, "cells_group", lambda cells, axes: [("read",), ("write",)])
-    settings = series_settings(matrix, ("arm",), {("read",): "read", ("write",): "write"})
+    settings = series_settings(Look(), matrix, ("arm",), {("read",): "read", ("write",): "write"})
     assert settings["title_key"] == "", "the name of an arm says what it is"
 
 
@@ -225,13 +227,13 @@ def test_a_bar_has_the_ratio_and_the_mark_of_the_table_and_says_what_marks_mean(
     marked = {re.sub(r" \[.*\]", "", item.text + item.mark) for item in table if item.text}
     assert marked == {label.split(", ")[1] for label in labels if "x" in label}
     assert any(text.endswith("~") for text in marked)
-    assert "~: undecided" in drawings[0].settings["signs"]
+    assert "~: undecided" in signs_of(drawings[0])
 
 
 @needs_gnuplot
 def test_a_curve_shows_what_is_no_change_pale_and_in_text_by_small_letters(verdicts, tmp_path):
     (drawing,) = draw(verdicts, tmp_path, [Picture("curve", "bandwidth", None, "message", None)])
-    assert drawing.settings["signs"] == "pale: undecided"
+    assert signs_of(drawing) == "pale: undecided"
     figures = figures_of(verdicts, METRICS["bandwidth"]).values()
     changed = [figure.verdict in (Verdict.CHANGED, Verdict.EXACT)
                for figure in figures if figure.ratio]

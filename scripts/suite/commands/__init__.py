@@ -169,7 +169,8 @@ def plot_arguments(parser: ArgumentParser) -> None:
     from suite.scenario.scenario import PICTURES
     result_add(parser, "kind=KIND,...: these instead of the scenario's pictures "
                        f"({', '.join(PICTURES)}); metric=METRIC,... or of=HISTOGRAM,...: what they "
-                       "show; x=WORD: along which word; "
+                       "show; x=WORD: along which word; size=column|page|WIDTHxHEIGHT(in|mm|px): "
+                       "for print (default: a screen); title=no, note=no: without it; "
                        "other words select cells: write=cork,more (default: all)")
     output_add(parser, "DIR", "where the pictures go (default: RESULTS/plots)")
 
@@ -291,7 +292,9 @@ COMMANDS = {
                      "fails"),
     "plot": Command("a result as pictures: png, svg, pdf and 72 columns of text, with their .dat "
                     "and .gp", plot_arguments, own={"kind": "pictures", "metric": "metrics",
-                                                    "of": "histograms", "x": "axes"}),
+                                                    "of": "histograms", "x": "axes",
+                                                    "size": "sizes", "title": "shown",
+                                                    "note": "shown"}),
     "report": Command("a result, or two, as one page of HTML: verdicts, tables, pictures, "
                       "machines, commands", report_arguments),
     "paste": Command("a block for a mail: figures with intervals, the machine, the command",

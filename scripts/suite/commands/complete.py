@@ -165,11 +165,12 @@ class Line:
     def values_own(self, of: str) -> Candidates:
         """The values of a word that belongs to the command; of: what they are."""
         from suite.analyse.metrics import METRICS
-        from suite.scenario.scenario import PICTURES
+        from suite.scenario.scenario import PICTURES, SIZES
         from suite.stats.histogram import HISTOGRAMS
         metrics = [(name, metric.means) for name, metric in METRICS.items()]
         return {"metrics": metrics, "pictures": named(PICTURES), "histograms": named(HISTOGRAMS),
-                "axes": named(self.axes), "all": [("all", "every row")]}.get(of, ())
+                "axes": named(self.axes), "sizes": named(SIZES), "shown": named(("yes", "no")),
+                "all": [("all", "every row")]}.get(of, ())
 
     def option_values(self, action: argparse.Action) -> Candidates:
         """The values of an option; none for files, which the shell knows."""

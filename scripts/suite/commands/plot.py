@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`uncork plot RESULTS [kind=...] [metric=...] [of=...] [x=...] [WORD...] [-o DIR]`."""
+"""`uncork plot RESULTS [kind=...] [metric=...] [of=...] [x=...] [size=...] [title=no] [note=no]
+[WORD...] [-o DIR]`."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from suite.commands import COMMANDS
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
 from suite.result.reference import output_place
-from suite.scenario.scenario import PICTURES, Picture
+from suite.scenario.scenario import LOOKS, PICTURES, Picture, look_check
 from suite.stats.histogram import histogram_find
 
 PLOT_WORDS = tuple(COMMANDS["plot"].own)
@@ -54,9 +55,11 @@ def main(options: argparse.Namespace) -> int:
     if options.output == "-":
         raise UsageError("-o -: a picture is several files: give a folder")
     asked = arguments_sort([options.results, *options.words], PLOT_WORDS, most=1)
-    pictures = pictures_asked(asked.own)
+    looks = {key: look_check(key, value, f'"{key}={value}": ')
+             for key, value in asked.own.items() if key in LOOKS}
+    pictures = pictures_asked({key: value for key, value in asked.own.items() if key not in LOOKS})
     matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, PLOT_WORDS)
-    drawings = drawings_make(matrix, pictures, say)
+    drawings = drawings_make(matrix, pictures, say, looks)
     if not drawings:
         raise Failure("no picture of the scenario can be drawn from this result: "
                       "choose one, kind=bars")

@@ -22,6 +22,8 @@ TYPES = {  # by reader: the type, and what holds where the key is absent; None: 
     scenario.label_read: (f"{LABEL} or {LABEL_REPEAT}", LABEL),
     scenario.kind_read: (f"one of {', '.join(PICTURES)}", None),
     scenario.histogram_name_read: (f"one of {', '.join(HISTOGRAMS)}", "none"),
+    scenario.size_read: ("column, page or WIDTHxHEIGHT with in, mm or px", "none"),
+    scenario.shown_read: ("yes or no", "none"),
     scenario.name_read: ("letters, digits, _, - and .", "the name of the file without .toml"),
 }
 MEANS = {
@@ -66,6 +68,9 @@ MEANS = {
               + ", ".join(kind for kind, key in PICTURES.items() if key == "of"),
         "x": "word along which bars and curves run, columns of a heat map, lines of other kinds",
         "name": "name of the files of the picture; none: metric or histogram, and kind",
+        "size": "size in print, column (3.3 in), page (6.9 in) or any other; none: a screen",
+        "title": "whether the title is shown; none: yes",
+        "note": "whether the small print about rounds and machines is shown; none: yes",
     },
 }
 

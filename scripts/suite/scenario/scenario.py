@@ -32,6 +32,10 @@ PICTURES = {
     "percentiles": "of",
     "ecdf": "of",
 }
+# How pictures look: size, and what may be left out.
+SIZES = ("column", "page")
+SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(in|mm|px)?")
+LOOKS = ("size", "title", "note")
 WORD_TABLES = ("fixed", "sweep", "run")
 LABEL = "A"
 LABEL_REPEAT = "A'"  # the second run of a baseline cell in a round: the A/A pair
@@ -102,6 +106,7 @@ class Picture:
 
     metric: of all that show one. of: the histogram behind percentiles and ecdf.
     x: the axis along which bars and curves run, the columns of a heat map, the lines of the others.
+    size: one of SIZES, or WIDTHxHEIGHT. title, note: yes or no.
     """
 
     kind: str
@@ -109,6 +114,9 @@ class Picture:
     of: str | None
     x: str | None
     name: str | None
+    size: str | None = None
+    title: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -305,6 +313,27 @@ def histogram_name_read(table: dict[str, Any], key: str, where: str) -> str | No
     return histogram_find(name, f"{where}{key}") if name else None
 
 
+def look_check(key: str, value: str, where: str) -> str:
+    """The value of a word of LOOKS; UsageError says what would be right."""
+    right = ("column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, 1280x720px" if key == "size"
+             else "yes or no")
+    if not (value in SIZES or SIZE_PATTERN.fullmatch(value) if key == "size"
+            else value in ("yes", "no")):
+        raise UsageError(f'{where}{key} must be {right}, not "{value}"')
+    return value
+
+
+def size_read(table: dict[str, Any], key: str, where: str) -> str | None:
+    """The size of a picture, or None."""
+    value = string_or_none(table, key, where)
+    return look_check(key, value, where) if value else None
+
+
+def shown_read(table: dict[str, Any], key: str, where: str) -> str | None:
+    """Whether a part of a picture is shown, yes or no, or None."""
+    return size_read(table, key, where)
+
+
 def name_read(table: dict[str, Any], key: str, where: str, stem: str = "") -> str:
     """The name of a scenario; absent is the stem of the file's name."""
     name = string_read(table, key, where) or stem
@@ -329,7 +358,7 @@ PART_KEYS: dict[str, dict[str, KeyReader]] = {  # of the parts whose keys are no
     },
     "picture": {
         "kind": kind_read, "of": histogram_name_read, "metric": string_or_none, "x": string_or_none,
-        "name": string_or_none,
+        "name": string_or_none, "size": size_read, "title": shown_read, "note": shown_read,
     },
 }
 SCENARIO_KEYS: dict[str, KeyReader] = {

@@ -1,7 +1,14 @@
 name = 'bandwidth-heatmap'
-headline = 'bandwidth, times faster than write=nodelay: verdicts'
-note = 'paired ratios, 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor'
-signs = 'blue: better; orange: worse; ~: undecided; -: unsupported'
+wide = 960
+high = 292
+unit = 1
+sharp = 1
+small_points = 9
+head = 34
+foot = 40
+dark = 1
+array headline[1] = ['bandwidth, times faster than write=nodelay: verdicts']
+array small_print[2] = ['blue: better; orange: worse; ~: undecided; -: unsupported', 'paired ratios, 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor']
 headline_text = 'bandwidth, times faster than write=nodelay: verdicts'
 title_lines = 1
 signs_text = '~: undecided; -: unsupported'
@@ -9,11 +16,13 @@ signs_lines = 1
 array rows[5] = ['cork', 'more', 'writev', 'coalesce', 'uring-sendmsg-with-a-name-tha...']
 array columns[5] = ['64', '256', '1K', '4K', '16K']
 widest = 32
-wide = 10
+letters = 10
 together = 3
-begin = 280
-pixels = 130
+begin = 288
+pixels = 128
 slanted = 0
-below = 84
-height = 290
+below = 44
 label_x = 'bandwidth, times faster than write=nodelay, by message, bytes'
+label_rows = 1
+label_x_text = 'bandwidth, times faster than write=nodelay, by'."\n".'message, bytes'
+label_text_rows = 2

@@ -13,6 +13,7 @@ from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
 from suite.present.columns import is_hidden, median_text, verdict_item
+from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
 from suite.present.pictures.picture import (
     Drawing,
     data_line,
@@ -30,6 +31,7 @@ from suite.present.pictures.picture import (
     picture_metric,
     picture_name,
     pictures_divide,
+    step_choose,
     strategy_colour,
     title_settings,
     verdict_signs,
@@ -39,10 +41,14 @@ from suite.present.pictures.picture import (
 from suite.scenario.scenario import Picture
 
 BAR_COLOUR, BASE_COLOUR = 0x8DA9C4, 0x999999  # where no axis is one of strategies
+TEXT_WIDTH = 66  # of a label in text, with the longest name
 BARS_MAX = 36  # in one picture; more panels go into another
 BOUND_ARROW = "\u2192"  # in a bar that ends at a bound
 CUT_MEDIANS = 20  # a bar longer than this many medians of its panel is cut off
-LABEL_ROOM = 1.45  # of the axis to the bars, so that the last label has room
+LABEL_ROOM = 1.45  # of the axis to the bars in text, so that the last label has room
+ROW_UNITS, ROW_LEAST = 26, 17  # the height of a bar, and at least
+PANEL_UNITS = 83  # the height of a panel without its bars
+TIC_UNITS = 90  # from tic to tic, at least
 
 
 @dataclass(frozen=True)
@@ -108,14 +114,15 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
     return extent, lines
 
 
-def panels_make(matrix: Matrix, x: str | None) -> list[Panel]:
-    """Panels by the outer axis: the first, or all but x where the picture names one."""
+def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
+    """Panels by the outer axis: the first, or all but x where the picture names one. most:
+    characters of the name of a bar."""
     inner = (x,) if x else matrix.axes[1:] or matrix.axes
-    names = dict(zip(matrix.cells, words_names([
-        {axis: cell.axes[axis] for axis in inner} for cell in matrix.cells.values()]), strict=True))
-    return [Panel(values[0] if len(values) > 1 else "", words, tuple(
+    words = [{axis: cell.axes[axis] for axis in inner} for cell in matrix.cells.values()]
+    names = dict(zip(matrix.cells, words_names(words, most), strict=True))
+    return [Panel(values[0] if len(values) > 1 else "", head, tuple(
         (names[cell.name] or matrix.result.name, cell) for cell in cells))
-        for values, words, cells in pictures_divide(matrix, inner)]
+        for values, head, cells in pictures_divide(matrix, inner)]
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
@@ -134,10 +141,11 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
 
     The longest whole bar is the same in all panels if theirs differ by at most 2.
     """
-    metric = picture_metric(matrix, picture)
+    metric, look = picture_metric(matrix, picture), look_of(picture)
     figures = figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
-    drawings, groups = [], panels_group(panels_make(matrix, picture_axis(matrix, picture)))
+    drawings, groups = [], panels_group(
+        panels_make(matrix, picture_axis(matrix, picture), look.name_most))
     for number, panels in enumerate(groups, start=1):
         limits = [panel_limit(panel, figures, scale) for panel in panels]
         if max(limits) <= 2 * min(limits):
@@ -150,24 +158,53 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
             matrix, picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
             headline_text(matrix, what_text(metric.text, scale.unit, metric.better)),
             (measure_text(metric.text, scale.unit), "; each panel with its own scale" * apart),
-            {metric: figures}, panels, extents if apart else [max(extents)] * len(extents), blocks))
+            {metric: figures}, panels, extents if apart else [max(extents)] * len(extents), blocks,
+            look))
     return drawings
 
 
 def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
                  shown: Mapping[Metric, Mapping[str, Figure]], panels: Sequence[Panel],
-                 extents: Sequence[float], blocks: Sequence[Sequence[str]]) -> Drawing:
+                 extents: Sequence[float], blocks: Sequence[Sequence[str]], look: Look = Look()
+                 ) -> Drawing:
     """A picture of panels; label: of the axes, before and behind the words on ratios; shown: the
     figures of each metric."""
     cells = [cell for panel in panels for _, cell in panel.rows]
     base, counts = " ".join(baseline_words(matrix).values()), [len(panel.rows) for panel in panels]
+    widest = max(len(name) for panel in panels for name, _ in panel.rows)
+    room = 0.97 * look.wide - 24 - LETTER * widest
+    tops = [top_of(block, extent, room) for extent, block in zip(extents, blocks, strict=True)]
+    tops = tops if len(set(extents)) > 1 else [max(tops)] * len(tops)
+    text = label[0] + f", and the ratio to {base}" * bool(base) + label[1]
+    drawn, in_text = look.lines(text, room), lines_of(text, TEXT_WIDTH - widest)
+    foot = LINE * (len(drawn) - 1)
+    around = PANEL_UNITS * len(panels) + foot
     signs = verdict_signs({figures[cell.name].verdict for figures in shown.values()
                            for cell in cells if cell.name in figures})
     return Drawing(name_safe(name), "bars", data_text(blocks), {
-        **title_settings(headline, note_text(matrix, cells, medians_text(matrix, cells, *shown)),
-                         signs, [f"[ ]: {interval_kind(matrix)}", *signs]),
-        "panels": len(panels), "bars": counts, "heads": [panel.head for panel in panels],
-        "tops": [LABEL_ROOM * extent for extent in extents],
-        "label": label[0] + f", and the ratio to {base}" * bool(base) + label[1],
-        "widest": max(len(name) for panel in panels for name, _ in panel.rows),
-        "height": round(74 + sum(26 * (count + 3.2) for count in counts))})
+        **title_settings(look, ROW_UNITS * sum(counts) + around, headline,
+                         note_text(matrix, cells, medians_text(matrix, cells, *shown)), signs,
+                         [f"[ ]: {interval_kind(matrix)}", *signs],
+                         ROW_LEAST * sum(counts) + around),
+        "panels": len(panels), "bars": counts,
+        "heads": [head_text(panel, room) for panel in panels],
+        "tops": tops, "tops_text": [LABEL_ROOM * extent for extent in extents],
+        "steps": [step_choose(top, max(2, round(room / TIC_UNITS))) for top in tops],
+        "label": "\n".join(drawn), "label_text": "\n".join(in_text), "label_lines": len(in_text),
+        "label_foot": foot, "widest": widest})
+
+
+def head_text(panel: Panel, room: float) -> str:
+    """The heading of a panel; where it has no room, only the values of its words."""
+    return panel.head if LETTER * len(panel.head) <= room + 40 else " ".join(
+        word.partition("=")[2] for word in panel.head.split())
+
+
+def top_of(block: Sequence[str], extent: float, room: float) -> float:
+    """The end of the axis of a panel with these lines, so that each label has room behind its bar
+    and whisker. room: the units of the axis."""
+    top = 1.02 * extent
+    for line in block[1:]:
+        share = (LETTER * len(line.split('"')[-4]) + 14) / room
+        top = max(top, float(line.split()[4]) / (1 - min(share, 0.9)))
+    return top

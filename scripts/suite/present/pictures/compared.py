@@ -18,6 +18,7 @@ from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.present.columns import is_hidden
 from suite.present.heading import known_text
+from suite.present.pictures.look import Look
 from suite.present.pictures.picture import headline_text, note_text, picture_metric, title_settings
 from suite.scenario.scenario import Picture
 
@@ -90,9 +91,9 @@ def known_texts(comparisons: Sequence[Comparison]) -> list[str]:
     return [text for text in texts if text]
 
 
-def comparison_titles(comparisons: Sequence[Comparison], what: str, figures: str,
-                      signs: Sequence[str], signs_text: Sequence[str], place: str = ""
-                      ) -> dict[str, object]:
+def comparison_titles(look: Look, body: int, comparisons: Sequence[Comparison], what: str,
+                      figures: str, signs: Sequence[str], signs_text: Sequence[str],
+                      place: str = "", least: int = 0) -> dict[str, object]:
     """The settings for headline, signs and small print: what a picture shows, and where it was
     measured.
 
@@ -102,5 +103,5 @@ def comparison_titles(comparisons: Sequence[Comparison], what: str, figures: str
     headline = headline_text(matrix, what, place)
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
     texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}", *known_texts(comparisons)]
-    return title_settings(headline, note_text(matrix, matrix.cells.values(), "; ".join(texts)),
-                          signs, signs_text)
+    return title_settings(look, body, headline, note_text(
+        matrix, matrix.cells.values(), "; ".join(texts)), signs, signs_text, least)

@@ -14,6 +14,7 @@ from suite.analyse.summary import metrics_default
 from suite.base.errors import UsageError
 from suite.base.units import Scale
 from suite.present.pictures.bars import bars_drawing, panel_block, panel_limit, panels_make
+from suite.present.pictures.look import look_of
 from suite.present.pictures.picture import (
     Drawing,
     figures_of,
@@ -45,9 +46,9 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     """A picture for each combination of the axes other than that of the bars, by default the last;
     in it a panel for each metric that any of its cells has."""
     counted = {metric: figures_of(matrix, metric) for metric in metrics_counted(matrix)}
-    base, drawings = baseline_words(matrix), []
+    base, look, drawings = baseline_words(matrix), look_of(picture), []
     for place in panels_make(matrix, picture_axis(matrix, picture) or next(
-            reversed(matrix.axes), None)):
+            reversed(matrix.axes), None), look.name_most):
         shown = {metric: figures for metric, figures in counted.items()
                  if any(cell.name in figures for _, cell in place.rows)}
         if not shown:
@@ -60,5 +61,5 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
         drawings.append(bars_drawing(
             matrix, place_name(picture_name(picture, ""), values),
             headline_text(matrix, "what was counted", place.head), ("how many", ""), shown,
-            panels, extents, blocks))
+            panels, extents, blocks, look))
     return drawings

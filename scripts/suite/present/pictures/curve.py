@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_words
@@ -17,11 +18,13 @@ from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
+from suite.present.pictures.look import LETTER, LINE, Look, look_of
 from suite.present.pictures.picture import (
     RATIOS_LEAST,
     Drawing,
     Tics,
     absence_text,
+    axes_units,
     cells_group,
     data_line,
     data_text,
@@ -31,6 +34,7 @@ from suite.present.pictures.picture import (
     interval_kind,
     measure_text,
     medians_text,
+    name_cut,
     note_text,
     picture_metric,
     picture_name,
@@ -47,7 +51,8 @@ from suite.present.pictures.picture import (
 )
 from suite.scenario.scenario import Picture
 
-AXIS_COLUMNS, AXIS_COLUMNS_TEXT = 80, 56  # of labels that fit along an axis, drawn and in text
+AXIS_COLUMNS_TEXT = 56  # of labels that fit along an axis in text
+BODY, BODY_LEAST = 644, 240  # the height without title and small print
 DODGE_MOST = 0.06  # of the axis: how far apart the first and last series at one value are
 SHADED_SIGN, PALE_SIGN = "shaded: as good as the best", "pale: undecided"
 # Values that span so many times are on a logarithmic axis. What is better high ends in a plateau,
@@ -126,12 +131,13 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     figures, name = figures_of(matrix, metric), picture_name(picture, metric.name)
     if not figures:
         raise UsageError(f"picture: curve: no cell has {metric.name}; kind=bars says why")
-    return [curve_drawing(matrix, metric, axis, cells, inner, place, place_name(name, values),
+    look = look_of(picture)
+    return [curve_drawing(look, matrix, metric, axis, cells, inner, place, place_name(name, values),
                           figures, alike)
             for values, place, cells in pictures_divide(matrix, (axis.name, *inner))]
 
 
-def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
+def curve_drawing(look: Look, matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
                   inner: tuple[str, ...], place: str, name: str, figures: Mapping[str, Figure],
                   alike: set[str] | None) -> Drawing:
     """One picture of the cells; inner: the axes of the series, empty for a single one.
@@ -146,7 +152,8 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
     bases = [number for number, values in enumerate(series, start=1)
              if len(series) > 1 and base == dict(zip(inner, values, strict=True))]
     labels = words_names([dict(zip(inner, values, strict=True)) for values in series]) if (
-        len(inner) > 1) else [value or "none" for value, in series] if inner else [metric.text]
+        len(inner) > 1) else [name_cut(value or "none") for value, in series] if inner else [
+            metric.text]
     names = {values: series_label(label, found, used)
              for label, (values, found) in zip(labels, series.items(), strict=True)}
     ends = [*RATIOS_LEAST, *(end for figure in used.values() if figure.ratio
@@ -159,17 +166,26 @@ def curve_drawing(matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Ce
     signs_text = [f"|: {interval_kind(matrix)}", *["small letter: undecided"] * paler,
                   *["^: at least so much"] * beyond]
     what = what_text(metric.text, scale.unit, metric.better)
+    settings = series_settings(look, matrix, inner, names)
+    axes = axes_settings(axis, scale, metric, list(used.values()), len(series),
+                         round(axes_units(look, settings) / LETTER))
+    around = LINE * (settings["key_rows"] + axes["drawn_rows"])
+    body = look.share(BODY, 0.95 if bases else 0.75) + around
+    titles = title_settings(look, body, headline_text(matrix, what, place), note_text(
+        matrix, cells, medians_text(matrix, cells, metric)), signs, signs_text,
+        BODY_LEAST + around)
+    high = titles["high"] - titles["head"] - titles["foot"] - around - 72
+    beside = {"label_y": look.lines(axes["label_y"], high * (0.6 if bases else 1)),
+              "label_ratio": look.lines(f"ratio to {[*names.values()][bases[0] - 1]}", high / 3)
+              if bases else [""]}
     return Drawing(name, "curve", data_text(
         [f"# {names[values]}", *series_lines(found, axis, used, scale, alike)]
         for values, found in series.items()), {
-        **title_settings(headline_text(matrix, what, place), note_text(
-            matrix, cells, medians_text(matrix, cells, metric)), signs, signs_text),
-        "empty": not used, "shaded": alike is not None, "base": next(iter(bases), 0),
-        **series_settings(matrix, inner, names),
-        **axes_settings(axis, scale, metric, list(used.values()), len(series)),
-        "beyond": beyond,
+        **titles, "empty": not used, "shaded": alike is not None, "base": next(iter(bases), 0),
+        **settings, **axes, **{key: "\n".join(lines) for key, lines in beside.items()},
+        "label_columns": max(map(len, beside.values())), "beyond": beyond,
         **ratio_axis("y", ("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
-                           "tics_ratio_text"), ends, (8, 4))})
+                           "tics_ratio_text"), ends, (min(8, max(2, high // 70)), 4))})
 
 
 def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
@@ -210,10 +226,11 @@ def is_shown(figure: Figure) -> bool:
 
 
 def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure],
-                  series: int) -> dict[str, object]:
+                  series: int, columns: int) -> dict[str, Any]:
     """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot.
 
     dodge: how far one series is beside the one before it, so that no whisker covers another.
+    columns: of labels that fit along the drawn axis.
     """
     labels = sorted(axis.positions.items(), key=lambda item: item[1])
     first, last = labels[0][1], labels[-1][1]
@@ -224,14 +241,14 @@ def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Fi
              (at - low) / (high - low) for _, at in labels]
     share = min([DODGE_MOST, *(0.7 * (to - at) for at, to in pairwise(steps))]) / series
     text = min(0.7 * (to - at) for at, to in pairwise(steps)) / series
-    drawn, columns = ((high / low) ** one if axis.logarithmic else (high - low) * one
+    drawn, in_text = ((high / low) ** one if axis.logarithmic else (high - low) * one
                       for one in (share, text))
     return {"left": low, "right": high, "logarithmic_x": axis.logarithmic,
-            "dodge_drawn": drawn, "dodge_text": columns,
+            "dodge_drawn": drawn, "dodge_text": in_text,
             **{name: max(label.count("\\n") for label, _ in labels_stagger(labels, steps, room))
-               for name, room in (("label_rows", AXIS_COLUMNS_TEXT), ("drawn_rows", AXIS_COLUMNS))},
+               for name, room in (("label_rows", AXIS_COLUMNS_TEXT), ("drawn_rows", columns))},
             **height_settings(figures, scale, metric.better),
-            "tics_x": tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS)),
+            "tics_x": tics_command("x", labels_stagger(labels, steps, columns)),
             "tics_blank": tics_command("x", [("", at) for _, at in labels]),
             "tics_text": tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS_TEXT)),
             "label_x": word_text(axis.name), "label_y": measure_text(metric.text, scale.unit)}

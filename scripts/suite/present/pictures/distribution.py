@@ -14,13 +14,16 @@ from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.measured import NANOSECOND, MeasuredRun
 from suite.base.errors import UsageError
 from suite.base.units import Scale, counted_text, percent_text, scale_choose
+from suite.present.pictures.look import BODY, BODY_LEAST, BODY_SHARE, LINE, look_of
 from suite.present.pictures.picture import (
     Drawing,
     Tics,
     absence_text,
+    axes_units,
     data_line,
     data_text,
     headline_text,
+    name_cut,
     note_text,
     picture_axis,
     picture_name,
@@ -34,13 +37,14 @@ from suite.present.pictures.picture import (
 from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram
 
+TIC_UNITS = 62  # from tic to tic along x, at least
 FLOOR_NS = 1.0  # a shorter time has no place on a logarithmic axis
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
           "handshake": "handshake", "handover": "hand-over"}
 
 Points = Callable[[Histogram, Scale], Iterable[tuple[float, float]]]  # (x, y) of one line
-# settings of both axes; str: the label of the axis of times
-AxesSettings = Callable[[list[Histogram], Scale, str], dict[str, object]]
+# settings of both axes; str: the label of the axis of times; int: of tics along x at most
+AxesSettings = Callable[[list[Histogram], Scale, str, int], dict[str, object]]
 
 
 def unsent_text(runs: Sequence[MeasuredRun]) -> str:
@@ -61,7 +65,7 @@ def line_make(matrix: Matrix, cell: Cell, x: str | None, name: str
     runs = runs_good(matrix, cell.name)
     histogram = histogram_of(runs, name)
     missing = "" if histogram else f" ({absence_text(cell)})"
-    label = cell.axes[x] or "none" if x else matrix.result.name
+    label = name_cut(cell.axes[x] or "none") if x else matrix.result.name
     return label + missing + unsent_text(runs), histogram
 
 
@@ -89,7 +93,7 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
     if not any(histogram for _, histogram in lines.values()):
         raise UsageError(f"picture: {picture.kind}: no cell has the {HISTOGRAM_TITLES[shown]} of "
                          "its requests; kind=bars draws what was measured")
-    drawings = []
+    look, drawings = look_of(picture), []
     for values, place, cells in pictures_divide(matrix, (x,)):
         inside = [lines[cell.name] for cell in cells]
         known = [found for _, found in inside if found]
@@ -100,14 +104,18 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                                  place)
         since = " from the intended start" * (shown == "latency"
                                               and all(cell.open_loop for cell in cells))
+        settings = series_settings(look, matrix, (x,) if x else (), {
+            (cell.axes[x],) if x else (): lines[cell.name][0] for cell in cells})
+        rows, tics = settings["key_rows"], round(axes_units(look, settings) / TIC_UNITS)
         drawings.append(Drawing(
             place_name(picture_name(picture, shown), values), "distribution",
             data_text([f"# {label}", *(([data_line(*point) for point in points(histogram, scale)]
                                         if histogram else []) or ["NaN NaN"])]
                       for label, histogram in inside), {
-                **title_settings(headline, note_text(
-                    matrix, cells, f"all requests of {counted_text(matrix.rounds, 'round')}")),
-                **series_settings(matrix, (x,) if x else (), {
-                    (cell.axes[x],) if x else (): lines[cell.name][0] for cell in cells}),
-                **axes_settings(known, scale, f"{HISTOGRAM_TITLES[shown]}{since}, {scale.unit}")}))
+                **title_settings(look, look.share(BODY, BODY_SHARE) + LINE * rows, headline,
+                                 note_text(matrix, cells, "all requests of "
+                                           + counted_text(matrix.rounds, "round")),
+                                 least=BODY_LEAST + LINE * rows), **settings,
+                **axes_settings(known, scale, f"{HISTOGRAM_TITLES[shown]}{since}, {scale.unit}",
+                                tics)}))
     return drawings

@@ -28,14 +28,15 @@ def ecdf_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]
               for end, seen in zip(ends, counts, strict=True))]
 
 
-def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str, object]:
+def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
+              ) -> dict[str, object]:
     """Range, tics and labels; the extremes of few requests do not squeeze all others."""
     low = min((time_in(scale, h.quantile(1 - TAIL) or h.minimum) for h in histograms), default=1.0)
     high = max((time_in(scale, h.quantile(TAIL) or h.maximum) for h in histograms), default=10.0)
     shares = tics_command("y", [(f"{share} %", share / 100) for share in range(0, 101, 25)])
     return {"left": low / 1.1, "right": high * 1.1, "bottom": 0, "top": 1, "logarithmic_y": False,
             "label_x": label, "label_y": "share of requests", "points_every": 0,
-            "tics_x": tics_command("x", time_tics(low, high, 12)), "tics_y": shares,
+            "tics_x": tics_command("x", time_tics(low, high, min(most, 12))), "tics_y": shares,
             "tics_x_text": tics_command("x", time_tics(low, high, 6)), "tics_y_text": shares}
 
 

@@ -23,6 +23,7 @@ from suite.present.pictures.compared import (
     estimate_marked,
     side_value,
 )
+from suite.present.pictures.look import LETTER, LINE, Look, look_of
 from suite.present.pictures.picture import (
     Drawing,
     data_line,
@@ -42,7 +43,10 @@ VERDICT_POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.WITHIN_NOISE
                   Verdict.SAME: 6, Verdict.UNKNOWN: 2, Verdict.EXACT: 5}
 FLOOR_WIDE = 1.5  # a noise floor above it makes no room for itself: its shade ends with the axis
 GEOMEAN_POINT = 13
-LINE_COLUMNS = (112, 70)  # of text that have room in a line, drawn and in text
+TEXT_COLUMNS = 70  # of text that have room in a line
+ROW_UNITS, ROW_LEAST = 24, 18  # the height of a line, as large as there is room
+AXIS_LEAST = 0.3  # of the width: where less is left for the ratios, their intervals are only drawn
+TOLD_LETTER = 8.9  # units of a letter of the text beside a ratio, which has many figures
 TIC_COLUMNS = 9  # of them that a tic takes
 
 
@@ -56,6 +60,10 @@ class ForestRow:
     text: str
     floor: float | None = None
     verdict: Verdict | None = None
+
+    def drawn(self, short: bool) -> str:
+        """The text beside the ratio; short: without the interval, which is drawn."""
+        return self.text.partition(" [")[0] if short else self.text
 
 
 ForestGroup = tuple[str, list[ForestRow]]  # a heading, empty where it says nothing; its lines
@@ -73,18 +81,19 @@ def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
                      change.verdict)
 
 
-def group_make(comparison: Comparison, metric: Metric) -> ForestGroup:
-    """The rows of a comparison, and their geometric mean at the bottom if it is known."""
+def group_make(comparison: Comparison, metric: Metric, most: int) -> ForestGroup:
+    """The rows of a comparison, and their geometric mean at the bottom if it is known. most:
+    characters of a name."""
     both = [row for row in comparison.rows if row.base and row.new]
-    rows = [row_make(row, name, metric)
-            for row, name in zip(both, words_names([row.axes for row in both]), strict=True)]
+    names = words_names([row.axes for row in both], most)
+    rows = [row_make(row, name, metric) for row, name in zip(both, names, strict=True)]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
         rows.append(ForestRow(mean_size(comparison, mean), mean.ratio,
                               GEOMEAN_POINT, estimate_marked(mean.ratio, mean.verdict)))
     elif opposed := opposed_of(comparison, metric):
         rows.append(ForestRow(MEAN, None, 0, opposed.partition(":")[0]))
-    return name_cut(side_value(comparison.new)), rows
+    return name_cut(side_value(comparison.new), most), rows
 
 
 def groups_join(groups: Sequence[ForestGroup]) -> Sequence[ForestGroup]:
@@ -94,8 +103,9 @@ def groups_join(groups: Sequence[ForestGroup]) -> Sequence[ForestGroup]:
     return [("", groups[0][1])] if len(groups) == 1 else groups
 
 
-def groups_data(groups: Sequence[ForestGroup]) -> tuple[str, int]:
-    """A .dat, and how many lines high it is: a blank one stands between two groups."""
+def groups_data(groups: Sequence[ForestGroup], short: bool) -> tuple[str, int]:
+    """A .dat, and how many lines high it is: a blank one stands between two groups. short: drawn
+    texts have no intervals."""
     rows, heads, bands, at = ["# rows"], ["# headings"], ["# noise floors"], 0
     for head, lines in groups:
         if head:
@@ -105,22 +115,23 @@ def groups_data(groups: Sequence[ForestGroup]) -> tuple[str, int]:
             if row.floor:
                 bands.append(data_line(1 / row.floor, row.floor, at - 0.5, at + 0.5))
             value, low, high, *_ = *(row.estimate.span if row.estimate else ()), None, None, None
-            rows.append(data_line(at, value, low, high, row.point, row.name, row.text))
+            rows.append(data_line(at, value, low, high, row.point, row.name, row.text,
+                                  row.drawn(short)))
             at += 1
         at += 1
     return data_text([rows, *(block for block in (heads, bands) if len(block) > 1)]), at - 1
 
 
-def ratios_axis(groups: Sequence[ForestGroup], columns: int) -> dict[str, object]:
+def ratios_axis(groups: Sequence[ForestGroup], room: Sequence[float]) -> dict[str, object]:
     """Range and tics along the ratios, which holds all of them, and of noise floors the narrow.
 
-    columns: of names and texts beside the axis.
+    room: columns of text along the axis, drawn and in text.
     """
     rows = [row for _, lines in groups for row in lines]
     floors = [row.floor for row in rows if row.floor and row.floor < FLOOR_WIDE]
     ends = [1.0, *(end for floor in floors for end in (1 / floor, floor)),
             *(end for row in rows if row.estimate for end in row.estimate.span)]
-    most = [min(max((room - columns) // TIC_COLUMNS, 2), 9) for room in LINE_COLUMNS]
+    most = [min(max(int(columns) // TIC_COLUMNS, 2), 9) for columns in room]
     return ratio_axis("x", ("left", "right", "logarithmic", "tics_x", "tics_text"), ends, most)
 
 
@@ -129,19 +140,26 @@ def floor_texts(floors: Sequence[float]) -> list[str]:
     return [f"noise floor (A/A), at most {noise_text(max(floors))}"] if floors else []
 
 
-def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) -> list[Drawing]:
+def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
+                look: Look = Look()) -> list[Drawing]:
     """The forest of these comparisons; more than one picture only for very many rows."""
     base, first = base_name(comparisons), comparisons[0]
-    every = groups_join([group_make(one, metric) for one in comparisons])
+    every = groups_join([group_make(one, metric, look.name_most) for one in comparisons])
     pictures = groups_fill(every, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
     side = f" of {first.new.name}" if len(comparisons) == 1 else ""
     what = f"{metric.text}{side} against {base} ({metric.better} is better)"
     drawings = []
     for number, groups in enumerate(pictures, start=1):
-        data, height = groups_data(groups)
         rows = [row for _, rows in groups for row in rows]
         floors = [row.floor for row in rows if row.floor]
-        widths = max(len(row.name) for row in rows), max(len(row.text) for row in rows)
+        widest, in_text = max(len(row.name) for row in rows), max(len(row.text) for row in rows)
+        room = [look.wide - 50 - LETTER * widest - TOLD_LETTER * max(
+            len(row.drawn(short)) for row in rows) for short in (False, True)]
+        short = room[0] < AXIS_LEAST * look.wide
+        data, height = groups_data(groups, short)
+        label = f"{metric.text}: ratio to {base}"
+        drawn = look.lines(label, look.wide - 30)
+        beside = 66 + LINE * (len(drawn) - 1)
         mean = any(row.point == GEOMEAN_POINT for row in rows)
         verdicts = {row.verdict for row in rows}
         absent = absent_signs(row.text for row in rows)
@@ -151,11 +169,15 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str) ->
                       *["#: geometric mean"] * mean, *verdict_signs(verdicts), *absent]
         drawings.append(Drawing(
             name_safe(name + f"-{number}" * (len(pictures) > 1)), "forest", data, {
-                **comparison_titles(comparisons, what, ", 95 % interval", signs, signs_text),
-                "label_x": f"{metric.text}: ratio to {base}",
+                **comparison_titles(look, ROW_UNITS * height + beside, comparisons, what,
+                                    ", 95 % interval", signs, signs_text,
+                                    least=ROW_LEAST * height + beside),
+                "label_x": "\n".join(drawn), "label_rows": len(drawn), "label_x_text": label,
                 "heads": sum(bool(head) for head, _ in groups), "bands": len(floors),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
-                "widest": widths[0], "told": widths[1], **ratios_axis(every, sum(widths))}))
+                "widest": widest, "told": max(len(row.drawn(short)) for row in rows),
+                "told_text": in_text, **ratios_axis(
+                    every, (room[short] / LETTER, TEXT_COLUMNS - widest - in_text))}))
     return drawings
 
 
@@ -163,4 +185,4 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     """The forest of a result: its baseline against each other value."""
     comparisons = baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
-    return forest_draw(comparisons, metric, picture_name(picture, metric.name))
+    return forest_draw(comparisons, metric, picture_name(picture, metric.name), look_of(picture))

@@ -29,11 +29,21 @@ def gnuplot_run(script: Path) -> None:
         raise Failure(f"{script}: gnuplot says: {lines[-1] if lines else 'nothing'}")
 
 
+def svg_sized(text: str, drawing: Drawing) -> str:
+    """The SVG with its size in inches where a unit of the picture is no pixel."""
+    unit = drawing.settings.get("unit", 1.0)
+    if unit == 1.0 or not isinstance(unit, float):
+        return text
+    return re.sub(r'(width|height)="(\d+)"', lambda side:
+                  f'{side[1]}="{int(side[2]) * unit / 96:.4g}in"', text, count=2)
+
+
 def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE_FORMATS
                   ) -> list[Path]:
     """Writes NAME.dat and NAME.gp and draws; gives the paths of the pictures.
 
-    A picture in text loses blanks at the ends of lines and superfluous empty lines.
+    A picture in text loses blanks at the ends of lines and superfluous empty lines. An SVG, which
+    gnuplot draws in units, gets the size that was asked for.
     """
     templates = [(ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
                  for name in ("start", drawing.template)]
@@ -43,6 +53,9 @@ def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE
     gnuplot_run(script)
     pictures = [folder / f"{drawing.name}.{form}" for form in formats]
     for picture in pictures:
+        if picture.suffix == ".svg":
+            picture.write_text(svg_sized(picture.read_text(encoding="utf-8"), drawing),
+                               encoding="utf-8")
         if picture.suffix == ".txt":
             lines = [line.rstrip() for line in picture.read_text(encoding="utf-8").splitlines()]
             text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")

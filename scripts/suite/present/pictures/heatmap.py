@@ -5,9 +5,11 @@ Pure."""
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from suite.analyse.comparison.model import Comparison, Row
 from suite.analyse.frame import Matrix
@@ -24,6 +26,7 @@ from suite.present.pictures.compared import (
     comparison_titles,
     side_value,
 )
+from suite.present.pictures.look import LETTER, LINE, Look, look_of
 from suite.present.pictures.picture import (
     Drawing,
     axis_words,
@@ -43,8 +46,10 @@ from suite.scenario.scenario import Picture
 BETTER_COLOUR, WORSE_COLOUR, MIDDLE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 0xFFFFFF, 0xE8E8E8
 BLACK, WHITE = 0x000000, 0xFFFFFF
 DARKEST_LEAST, DARKEST_MOST = 1.1, 8.0  # the darkest colour is so many times better
-COLUMNS_MAX, TEXT_WIDTH = 16, 72
-PICTURE_PIXELS, COLUMN_PIXELS = 960, 130  # how wide a picture is, and a column at least
+TEXT_WIDTH = 72
+COLUMN_UNITS, COLUMN_LEAST = 130, 48  # how wide a column is where there is room, and at least
+ROW_UNITS, ROW_LEAST = 34, 22  # the height of a row
+NAME_UNITS = 54  # beside the names of rows
 COLOURS_TOLD = {"blue: better": 1, "orange: worse": -1}  # each with the sign of log(times)
 
 
@@ -108,10 +113,10 @@ def text_colour(colour: int) -> int:
 
 
 def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | None,
-                 name: str) -> list[Drawing]:
+                 name: str, look: Look = Look()) -> list[Drawing]:
     """A heat map for each combination of the axes that are neither down nor across.
 
-    x: the axis of the columns. Of more than COLUMNS_MAX columns there are several pictures.
+    x: the axis of the columns. Of more columns than have room there are several pictures.
     """
     versus = " ".join(comparisons[0].new.words) or "result"
     tiles = [tile_make({**row.axes, " ".join(one.new.words) or "result": side_value(one.new)}, row,
@@ -127,12 +132,19 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
             tile.place.get(down, ""), tile.place.get(across, "")] = tile
     what = (f"{metric.text}, times {'faster' if is_speed(metric) else 'better'} than "
             f"{base_name(comparisons)}")
+    text = what + f", by {word_text(across)}" * bool(across)
+    label, in_text = look.lines(text, look.wide - 30), textwrap.wrap(text, 50)
     known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
     drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     for values, grid in grids.items():
         rows, columns = (list(dict.fromkeys(place[index] for place in grid)) for index in (0, 1))
-        for number, begin in enumerate(range(0, len(columns), COLUMNS_MAX), start=1):
-            shown = columns[begin:begin + COLUMNS_MAX]
+        named = NAME_UNITS + LETTER * max(
+            len(name_cut(row or "none", look.name_most)) for row in rows)
+        least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in grid.values()) + 4)
+        pictures = -(-len(columns) // max(1, int((look.wide - named) // least)))
+        for number in range(pictures):
+            shown = columns[number * len(columns) // pictures:
+                            (number + 1) * len(columns) // pictures]
             shown_tiles = [tile for (_, column), tile in grid.items() if column in shown]
             lines = [f"# {down or '-'} down, {across or '-'} across"]
             for (r, row), (c, column) in product(enumerate(rows), enumerate(shown)):
@@ -143,35 +155,39 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
                      *absent_signs(tile.text for tile in shown_tiles)]
             told = [told for told, way in COLOURS_TOLD.items()
                     if way in {tile.direction for tile in shown_tiles}]
+            settings = grid_settings(grid, rows, shown, across, look)
+            below = settings["below"] + LINE * (len(label) - 1)
+            around = below + 4
             drawings.append(Drawing(
-                place_name(name, values) + f"-{number}" * (len(columns) > COLUMNS_MAX), "heatmap",
+                place_name(name, values) + f"-{number + 1}" * (pictures > 1), "heatmap",
                 data_text([lines]), {
-                    **comparison_titles(comparisons, what, "", [*told, *signs], signs,
-                                        axis_words(outer, values)),
-                    **grid_settings(grid, rows, shown, across),
-                    "label_x": what + f", by {word_text(across)}" * bool(across)}))
+                    **comparison_titles(look, ROW_UNITS * len(rows) + around, comparisons, what, "",
+                                        [*told, *signs], signs, axis_words(outer, values),
+                                        ROW_LEAST * len(rows) + around),
+                    **settings, "below": below, "label_x": "\n".join(label),
+                    "label_rows": len(label), "label_x_text": "\n".join(in_text),
+                    "label_text_rows": len(in_text)}))
     return drawings
 
 
 def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
-                  columns: Sequence[str], across: str) -> dict[str, object]:
+                  columns: Sequence[str], across: str, look: Look = Look()) -> dict[str, Any]:
     """Names, and how wide a column is in text: so many as have room, the rest below them."""
-    names = [name_cut(row or "none") for row in rows]
-    heads = [name_cut(column or "none") if across else "" for column in columns]
+    names = [name_cut(row or "none", look.name_most) for row in rows]
+    heads = [name_cut(column or "none", look.name_most) if across else "" for column in columns]
     widest, longest = max(map(len, names)), max(map(len, heads))
     # A column is as wide as its name where there is room, else names are slanted.
-    named = round(24 + 8.0 * widest)
-    pixels = min(max(COLUMN_PIXELS, round(8.5 * longest + 16)), (PICTURE_PIXELS - 30 - named)
+    named = round(24 + LETTER * widest)
+    pixels = min(max(COLUMN_UNITS, round(8.5 * longest + 16)), (look.wide - 30 - named)
                  // len(columns))
     slanted = 8.5 * longest > pixels
-    below = 84 + round(2.5 * longest) * slanted
+    below = 44 + round(2.5 * longest) * slanted
     texts = [tile.text for (_, column), tile in grid.items() if column in columns]
-    wide = 2 + max(map(len, [*texts, *heads]))
-    return {"rows": names, "columns": heads, "widest": widest, "wide": wide,
-            "together": max(1, (TEXT_WIDTH - 4 - widest) // wide),
-            "begin": named + (PICTURE_PIXELS - 30 - named - pixels * len(columns)) // 2,
-            "pixels": pixels, "slanted": slanted, "below": below,
-            "height": 36 + 34 * len(names) + below}
+    letters = 2 + max(map(len, [*texts, *heads]))
+    return {"rows": names, "columns": heads, "widest": widest, "letters": letters,
+            "together": max(1, (TEXT_WIDTH - 4 - widest) // letters),
+            "begin": named + (look.wide - 30 - named - pixels * len(columns)) // 2,
+            "pixels": pixels, "slanted": slanted, "below": below}
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
@@ -179,4 +195,4 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     comparisons = baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
     return heatmap_draw(comparisons, metric, picture_axis(matrix, picture),
-                        picture_name(picture, metric.name))
+                        picture_name(picture, metric.name), look_of(picture))

@@ -18,6 +18,7 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.base.units import counted_text, ratio_text, value_text
+from suite.present.pictures.look import BODY, BODY_LEAST, BODY_SHARE, LINE, look_of
 from suite.present.pictures.picture import (
     RATIOS_LEAST,
     Drawing,
@@ -113,7 +114,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     moments, metric = moments_make(matrix), picture_metric(matrix, picture)
     inner = picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
     what = f"{metric.text} of every run / median of its cell"
-    drawings, counted = [], counted_text(matrix.rounds, "round")
+    look, drawings, counted = look_of(picture), [], counted_text(matrix.rounds, "round")
     for values, place, cells in pictures_divide(matrix, (inner,)):
         series = [series_make(matrix, moments, cell,
                               name_cut(cell.axes[inner] or "none") if inner else matrix.result.name,
@@ -121,19 +122,22 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
         low, high = ratios_range(series)
         failed = sorted(at for one in series for at in one.failed)
         outliers = any(one.good["outlier"].any() for one in series)
+        settings = series_settings(look, matrix, (inner,) if inner else (), {
+            (cell.axes[inner],) if inner else (): one.label
+            for cell, one in zip(cells, series, strict=True)}, outliers + bool(failed))
+        rows = settings["key_rows"]
         drawings.append(Drawing(
             place_name(picture_name(picture, metric.name), values), "order", data_text([
                 *(run_lines(one, low, high) for one in series),
                 ["# failed", *map(data_line, failed or [math.nan])]]), {
-                **title_settings(headline_text(matrix, what, place),
+                **title_settings(look, look.share(BODY, BODY_SHARE) + LINE * rows,
+                                 headline_text(matrix, what, place),
                                  note_text(matrix, cells, f"every run of {counted}"), (),
                                  [*["*: outlier", "^ v: beyond the axis"] * outliers,
-                                  *["x: failed"] * bool(failed)]),
+                                  *["x: failed"] * bool(failed)], BODY_LEAST + LINE * rows),
                 "label_y": f"{metric.text} / median of its cell",
                 "rounds": max(matrix.rounds, 1), "outliers": outliers, "failures": bool(failed),
-                **series_settings(matrix, (inner,) if inner else (), {
-                    (cell.axes[inner],) if inner else (): one.label
-                    for cell, one in zip(cells, series, strict=True)}),
+                **settings,
                 **ratio_axis("y", ("bottom", "top", "logarithmic", "tics_y", "tics_text"),
                              (low, high), (8, 5))}))
     return drawings

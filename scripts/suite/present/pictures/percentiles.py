@@ -40,7 +40,8 @@ def nines_text(nines: int) -> str:
     return f"99.{'9' * (nines - 2)}".rstrip(".") + " %"
 
 
-def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str, object]:
+def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
+                     ) -> dict[str, object]:
     """Ranges, tics and labels of both axes; y is logarithmic if the values span a lot."""
     points = [point for histogram in histograms for point in percentiles_points(histogram, scale)]
     right = max([10.0, *(x for x, _ in points)])
@@ -48,9 +49,10 @@ def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> d
     low, high = min(values), max(values)
     steep = high > STEEP_TIMES * low
     nines = [(nines_text(n), 10.0**n) for n in range(math.floor(math.log10(right) + 1e-9) + 1)]
-    tics = {f"tics_x{end}": tics_command("x", nines) for end in ("", "_text")} | {
-        f"tics_y{end}": tics_command("y", time_tics(low, high, most)) if steep
-        else "set ytics autofreq" for end, most in (("", 12), ("_text", 6))}
+    drawn = nines[::-(-len(nines) // max(most, 2))]
+    tics = {"tics_x": tics_command("x", drawn), "tics_x_text": tics_command("x", nines)} | {
+        f"tics_y{end}": tics_command("y", time_tics(low, high, count)) if steep
+        else "set ytics autofreq" for end, count in (("", 12), ("_text", 6))}
     return {"left": 1, "right": right * 1.15, "bottom": low / 1.1 if steep else 0,
             "top": high * 1.1, "logarithmic_y": steep, "points_every": STEPS,
             "label_x": "percentile of requests", "label_y": label, **tics}

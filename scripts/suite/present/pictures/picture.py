@@ -14,7 +14,7 @@ import re
 import textwrap
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
@@ -24,13 +24,8 @@ from suite.analyse.verdicts import Verdict
 from suite.base.client import ROOT
 from suite.base.runner_words import ARM
 from suite.base.units import counted_text, size_parse
-from suite.present.heading import (
-    congestion_text,
-    known_text,
-    machine_text,
-    machines_text,
-    word_values_text,
-)
+from suite.present.heading import congestion_text, known_text, machines_text, word_values_text
+from suite.present.pictures.look import LETTER, NAME_MAX, Look
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
@@ -52,9 +47,9 @@ POINT_SIGNS = {Verdict.CHANGED: ("filled", "changed"),
 # units of words whose values are numbers, and units that the name of a rate says
 WORD_UNITS = {"bytes": ("message", "chunk", "sndbuf", "rcvbuf"), "requests per second": ("rate",)}
 RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}
+KEY_LETTER = 9.2  # units of a letter of a key, at most
+KEY_BESIDE = 180  # units that a key beside the axes and the labels of these take, but for names
 TEXT_COLUMNS = 70  # of a headline and of signs in a picture in text
-NOTE_MAX = 150  # characters of the small print
-NAME_MAX = 32  # characters of the name of a bar or row
 STEEP_RATIOS = 2.0  # ratios that span more are on a logarithmic axis
 RATIOS_LEAST = (0.98, 1.0, 1.02)  # the axis of many runs has these, so that a quiet result looks so
 # Leading digits of tics, finest first; every range of a fifth or more has one of the finest.
@@ -194,20 +189,20 @@ def absence_text(cell: Cell) -> str:
     return cell.status if cell.status != "ok" else cell.emulated or "none"
 
 
-def name_cut(name: str) -> str:
-    """A name of at most NAME_MAX characters: a longer one would take the room of the figures."""
-    return name if len(name) <= NAME_MAX else name[:NAME_MAX - 3] + "..."
+def name_cut(name: str, most: int = NAME_MAX) -> str:
+    """A name of at most so many characters: a longer one would take the room of the figures."""
+    return name if len(name) <= most else name[:most - 3] + "..."
 
 
-def words_names(rows: Sequence[Mapping[str, str]]) -> list[str]:
+def words_names(rows: Sequence[Mapping[str, str]], most: int = NAME_MAX) -> list[str]:
     """The values of these words as the names of bars or rows; where there is room for all, numbers
     have their word before them, or at least bare ones."""
     for is_named in (size_parse, str.isdigit, lambda _: False):
         names = [" ".join(f"{word}={value}" if is_named(value) else value or "none"
                           for word, value in row.items()) for row in rows]
-        if max(map(len, names), default=0) <= NAME_MAX:
+        if max(map(len, names), default=0) <= most:
             break
-    return [*map(name_cut, names)]
+    return [name_cut(name, most) for name in names]
 
 
 def name_safe(text: str) -> str:
@@ -260,18 +255,9 @@ def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str
 
 
 def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
-    """The small print of a picture: what its figures are, and what was measured where.
-
-    Where it is too long, the names of processors go first, then placements that the picture shows.
-    """
-    place = f"place {word_values_text(cells, 'place')}; "
-    congestion = f"congestion {congestion_text(matrix)}; "
-    unnamed = machines_text(
-        matrix, tell=lambda machine: machine_text(machine, lambda processor: ""))
-    texts = [f"{figures}; {place}{congestion}{machines_text(matrix)}",
-             f"{figures}; {place}{congestion}{unnamed}",
-             *([f"{figures}; {congestion}{unnamed}"] if "place" in matrix.axes else [])]
-    return next((text for text in texts if len(text) <= NOTE_MAX), texts[-1][:NOTE_MAX - 3] + "...")
+    """The small print of a picture: what its figures are, and what was measured where."""
+    return (f"{figures}; place {word_values_text(cells, 'place')}; "
+            f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
 
 
 def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
@@ -286,11 +272,11 @@ def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> 
     return [f"{sign}: {' or '.join(meanings)}" for sign, meanings in named.items()]
 
 
-def title_settings(headline: str, note: str, signs: Sequence[str] = (),
-                   signs_text: Sequence[str] = ()) -> dict[str, object]:
-    """The headline, the small print, and what the signs of a picture mean; headline and signs again
-    in lines for a picture in text."""
-    settings: dict[str, object] = {"headline": headline, "note": note, "signs": "; ".join(signs)}
+def title_settings(look: Look, body: int, headline: str, note: str, signs: Sequence[str] = (),
+                   signs_text: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
+    """The size, the headline, the small print, and what the signs of a picture mean (Look.frame);
+    headline and signs again in lines for a picture in text."""
+    settings = look.frame(body, headline, note, signs, least)
     for name, text in (("headline_text", headline), ("signs_text", "; ".join(signs_text))):
         lines = textwrap.wrap(text, TEXT_COLUMNS)
         settings |= {name: "\n".join(lines),
@@ -336,9 +322,11 @@ def strategy_colour(axes: Mapping[str, str]) -> int | None:
     return None if place is None else int(COLOURS[place % len(COLOURS)][1:], 16)
 
 
-def series_settings(matrix: Matrix, axes: tuple[str, ...], names: Mapping[tuple[str, ...], str]
-                    ) -> dict[str, object]:
+def series_settings(look: Look, matrix: Matrix, axes: tuple[str, ...],
+                    names: Mapping[tuple[str, ...], str], more: int = 0) -> dict[str, Any]:
     """Number, names, colours, points and dashes of the series; names: by their values of the axes.
+    The key stands below the axes where less than half of the width would be left for these. more:
+    entries that it has beside the series.
 
     A series looks the same in all pictures of a result. Those of one colour, which is that of one
     strategy at several places, differ by their points and dashes.
@@ -348,12 +336,22 @@ def series_settings(matrix: Matrix, axes: tuple[str, ...], names: Mapping[tuple[
     looks = {values: (place, places[:number].count(place))
              for number, (values, place) in enumerate(zip(every, places, strict=True))}
     shown = [looks[values] for values in names]
-    return {"series": len(names), "names": [*names.values()],
-            "title_key": axes[0] if len(axes) == 1 and axes[0] != ARM else "",
-            "widest": max(map(len, [*axes, *names.values()])),
+    title, widest = axes[0] if len(axes) == 1 and axes[0] != ARM else "", max(
+        map(len, [*axes, *names.values()]))
+    beside = look.wide - KEY_BESIDE - LETTER * widest >= look.wide / 2
+    columns = max(1, int((look.wide - 122) / (KEY_LETTER * max(map(len, names.values())) + 56)))
+    return {"series": len(names), "names": [*names.values()], "title_key": title, "widest": widest,
+            "key_columns": columns,
+            "key_rows": 0 if beside else -(-(len(names) + more) // columns) + bool(title),
             "colours": [COLOURS[place % len(COLOURS)] for place, _ in shown],
             "points": [POINTS[(place + turn) % len(POINTS)] for place, turn in shown],
             "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4 for place, turn in shown]}
+
+
+def axes_units(look: Look, series: Mapping[str, Any]) -> float:
+    """How wide the axes are, in units, beside a key or above it. series: series_settings()."""
+    beside = 0 if series["key_rows"] else LETTER * series["widest"] + KEY_BESIDE - 122
+    return look.wide - 122 - beside
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:
@@ -373,12 +371,18 @@ def tics_command(axis: str, tics: Tics) -> str:
     return f"set {axis}tics ({', '.join(texts)})"
 
 
+def step_choose(span: float, most: int) -> float:
+    """The smallest of the round steps of which fewer than so many make the span."""
+    powers = range(math.floor(math.log10(span)) - 2, math.ceil(math.log10(span)) + 1)
+    return next(step for step in (float(f"{digit}e{power}") for power in powers
+                                  for digit in (1, 2, 5)) if span / step < most)
+
+
 def ratio_tics(axis: str, low: float, high: float, most: int) -> str:
     """gnuplot's command for at most that many tics at round ratios, 1 among them."""
     if high / low > STEEP_RATIOS:
         return tics_command(axis, [(f"{tic:g}x", tic) for tic in round_numbers(low, high, most)])
-    steps = (float(f"{digit}e{power}") for power in range(-6, 1) for digit in (1, 2, 5))
-    step = next(step for step in steps if (high - low or 0.02) / step < most)
+    step = step_choose(high - low or 0.02, most)
     return f'set {axis}tics {step:g}; set format {axis} "%gx"'
 
 

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import count
+from types import MappingProxyType
 
 from suite.analyse.frame import Matrix
 from suite.base.errors import UsageError, nearest_hint
@@ -49,23 +50,25 @@ def picture_draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
 
 
 def drawings_make(matrix: Matrix, asked: Sequence[Picture] = (),
-                  refused: Callable[[str], None] | None = None) -> list[Drawing]:
+                  refused: Callable[[str], None] | None = None,
+                  looks: Mapping[str, str] = MappingProxyType({})) -> list[Drawing]:
     """The pictures asked for, else those of the scenario, else the default, each with its own name.
 
-    UsageError where one cannot be drawn from this result. One of the scenario is then left out
-    where `refused` takes the reason.
+    looks: words of LOOKS that all of them have. UsageError where one cannot be drawn from this
+    result. One of the scenario is then left out where `refused` takes the reason.
     """
     named: dict[str, Drawing] = {}
     for picture in asked or matrix.result.scenario.pictures or pictures_default(matrix):
         try:
-            drawings = picture_draw(matrix, picture)
+            drawings = picture_draw(matrix, replace(picture, **looks))
         except UsageError as error:
             if asked or refused is None:
                 raise
             refused(f"left out: {error}")
             continue
+        size = looks.get("size", picture.size)
         for drawing in drawings:
-            names = (drawing.name + f"-{n}" * (n > 1) for n in count(1))
+            names = (drawing.name + f"-{size}" * bool(size) + f"-{n}" * (n > 1) for n in count(1))
             name = next(name for name in names if name not in named)
             named[name] = replace(drawing, name=name)
     return [*named.values()]

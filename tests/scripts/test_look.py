@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""How pictures look: their size in print and on a screen, title, small print."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from itertools import combinations
+
+import pytest
+from picture_make import recipe_verdicts
+
+from answers import NODELAY, matrix_of, refused, result_make, uncork
+from drawn import made, needs_gnuplot, size_of, title_of
+from suite.base.errors import UsageError
+from suite.present.pictures.gnuplot import drawing_write
+from suite.present.pictures.look import Look, look_of
+from suite.present.pictures.plot import drawings_make
+from suite.scenario.scenario import PICTURES, Picture, scenario_load, scenario_text
+
+KINDS = [kind for kind, key in PICTURES.items() if key != "of"]
+
+
+def asked(kind, x=None, **looks):
+    """One picture with words for its looks."""
+    return Picture(kind, None, None, x, None, **looks)
+
+
+class Text:
+    """A text of an SVG: its letters and roughly the box that they fill, in units."""
+
+    def __init__(self, group, text):
+        place = re.match(r"translate\(([-\d.]+),([-\d.]+)\)", group["transform"])
+        x, y = map(float, place.groups())
+        self.points, self.letters = float(group["font-size"]), "".join(text.itertext())
+        long, anchor = 0.5 * self.points * len(self.letters), group["text-anchor"]
+        begin = {"start": 0, "middle": -long / 2, "end": -long}[anchor]
+        high = 0.7 * self.points
+        self.box = ((x - high, y - begin - long, x, y - begin) if "rotate" in group["transform"]
+                    else (x + begin, y - high, x + begin + long, y))
+
+    def touches(self, other):
+        """Whether the two overlap."""
+        return (self.box[0] < other.box[2] and other.box[0] < self.box[2]
+                and self.box[1] < other.box[3] and other.box[1] < self.box[3])
+
+
+def texts_of(path):
+    """All texts of an SVG, and its width and height in units."""
+    root = ElementTree.parse(path).getroot()
+    found = [Text(group.attrib, text) for group in root.iter() if "transform" in group.attrib
+             for text in group if text.tag.endswith("text") and "".join(text.itertext()).strip()]
+    found = [*{(text.letters, text.box): text for text in found}.values()]  # a box has it twice
+    return found, [*map(float, root.get("viewBox").split()[2:])], root
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("size", [None, "column", "page", "120x130mm", "700x640px"])
+@pytest.mark.parametrize("recipe", [result_make.recipe_sizes(5, 4), result_make.recipe_transports(),
+                                    recipe_verdicts(), result_make.recipe_buffers()],
+                         ids=lambda recipe: recipe.name)
+def test_no_label_of_any_size_is_cut_or_lies_on_another(tmp_path, recipe, size):
+    matrix = made(tmp_path, recipe)
+    for kind in KINDS:
+        try:
+            drawings = drawings_make(matrix, [asked(kind, size=size)])[:2]
+        except UsageError as error:
+            assert re.search("has no two numbers|needs a height|nothing was counted", str(error))
+            continue
+        for drawing in drawings:
+            drawing_write(drawing, tmp_path, ("svg",))
+            texts, (wide, high), _ = texts_of(tmp_path / f"{drawing.name}.svg")
+            assert (wide, high) == (drawing.settings["wide"], drawing.settings["high"])
+            for text in texts:
+                assert text.box[0] >= 0 and text.box[1] >= 0, text.letters
+                assert text.box[2] <= wide and text.box[3] <= high, (text.letters, drawing.name)
+            for one, other in combinations([text for text in texts if text.letters != "//"], 2):
+                assert not one.touches(other), (one.letters, other.letters, drawing.name)
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("size, inches", [
+    ("column", 3.3), ("page", 6.9), ("4x5in", 4), ("4x5", 4), ("127x120mm", 5)])
+def test_a_picture_for_print_has_its_size_in_all_formats_and_letters_of_7_pt(
+        tmp_path, size, inches):
+    (drawing,) = drawings_make(matrix_of(NODELAY), [asked("bars", size=size)])
+    assert drawing.name == f"time_per_message-bars-{size}"
+    drawing_write(drawing, tmp_path)
+    path = tmp_path / drawing.name
+    assert size_of(path.with_suffix(".png"))[0] == pytest.approx(300 * inches, abs=2)
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+)", path.with_suffix(".pdf").read_bytes())
+    assert float(box[1]) == pytest.approx(72 * inches, abs=1)
+    texts, (wide, _), root = texts_of(path.with_suffix(".svg"))
+    assert root.get("width").endswith("in")
+    assert float(root.get("width")[:-2]) == pytest.approx(inches, abs=0.005)
+    assert min(72 * inches / wide * text.points for text in texts) >= 7
+
+
+def test_a_size_in_pixels_is_that_of_a_screen():
+    assert look_of(asked("bars", size="1280x720px")) == Look(1280, 720, size="1280x720px")
+
+
+def test_a_picture_without_a_size_is_as_wide_as_on_a_page():
+    page = look_of(asked("bars", size="page"))
+    assert (page.wide, page.high) == (Look().wide, Look().high)
+
+
+@needs_gnuplot
+def test_the_text_of_a_picture_has_72_columns_and_its_title_in_all_sizes(tmp_path):
+    texts = []
+    for looks in ({}, {"size": "column", "title": "no", "note": "no"}):
+        (drawing,) = drawings_make(matrix_of(NODELAY), [asked("bars", **looks)])
+        drawing_write(drawing, tmp_path, ("txt",))
+        texts.append((tmp_path / f"{drawing.name}.txt").read_text())
+    assert texts[0] == texts[1]
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("kind", KINDS)
+def test_title_and_note_can_be_left_out_and_signs_stay(tmp_path, kind):
+    matrix = made(tmp_path, recipe_verdicts())
+    looks = {key: drawings_make(matrix, [asked(kind, "message" if kind == "curve" else None,
+                                               **({key: "no"} if key else {}))])[0]
+             for key in ("", "title", "note")}
+    for key, drawing in looks.items():
+        assert (title_of(drawing) == "") == (key == "title")
+        printed = " ".join(drawing.settings["small_print"])
+        assert ("Invented CPU" in printed) == (key != "note")
+        dark = drawing.settings["dark"]
+        assert drawing.settings["small_print"][:dark] == looks[""].settings["small_print"][:dark]
+    assert looks["title"].settings["high"] == looks[""].settings["high"] - 22
+    assert looks["note"].settings["high"] < looks[""].settings["high"]
+
+
+@pytest.mark.parametrize("words, said", [
+    (["size=colum"], 'size must be column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm'),
+    (["size=5x3cm"], 'not "5x3cm"'), (["title=off"], 'title must be yes or no, not "off"'),
+    (["size=1x1in"], "size=1x1in: a picture is 3.2 to 29 in wide, or 440 to 4000 px"),
+    (["size=99999x300px"], "a picture is 3.2 to 29 in wide"),
+    (["size=4x1in"], "this picture needs a height of 3.4 in (87 mm)"),
+    (["size=500x100px"], "this picture needs a height of"),
+])
+def test_a_look_that_cannot_be_is_refused_in_one_line(tmp_path, words, said):
+    assert said in refused("plot", NODELAY, "kind=bars", *words, "-o", tmp_path)
+
+
+@needs_gnuplot
+def test_words_for_looks_hold_for_the_pictures_of_the_scenario(tmp_path):
+    done = uncork("plot", NODELAY, "size=column", "title=no", "note=no", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {line.rpartition("/")[2].rpartition(".")[0] for line in done.stdout.split()} == {
+        "time_per_message-bars-column"}
+
+
+def test_a_scenario_says_how_its_pictures_look(tmp_path):
+    path = tmp_path / "looks.toml"
+    path.write_text('[[picture]]\nkind = "bars"\nsize = "column"\ntitle = "no"\nnote = "no"\n')
+    scenario = scenario_load(path)
+    assert scenario.pictures == (asked("bars", size="column", title="no", note="no"),)
+    path.write_text(scenario_text(scenario))
+    assert scenario_load(path).pictures == scenario.pictures
+    path.write_text('[[picture]]\nkind = "bars"\nsize = "wide"\n')
+    with pytest.raises(UsageError, match=r"\[picture\] size must be column, page or WIDTHxHEIGHT"):
+        scenario_load(path)
