@@ -156,4 +156,4 @@ def test_names_that_may_change_are_names_and_the_schema_is_the_one_that_is_writt
         assert (key in words and (not value or value in words[key]["choices"])
                 or name.removeprefix("uncork ") in COMMANDS
                 or f"`{name}`" in programs_list(binaries)), name
-    assert len(rows) >= 8 and f"schema {SCHEMA}:" in page
+    assert rows and f"schema {SCHEMA}:" in page
