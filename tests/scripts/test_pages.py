@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The documents by task: every page says first what it is for, and uncork knows every command."""
+"""Documents: uncork knows every command of every page; a page by task says first what it is for."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ from within import uncork_call
 DOCS = ROOT / "docs"
 PAGES = ("fleet", "lab", "load", "other-tools", "patches", "remote", "scenarios", "tls",
          "which-write")
-COLUMNS, WORDS = 100, 25  # of a line; of a sentence
 # machines, kernels, builds and files that only the reader has
 AWAY = re.compile(r"\b(target|server|hosts|build)=\S+|--psk \S+")
+
+
+EVERY = ["../README", *sorted(path.stem for path in DOCS.glob("*.md"))]
 
 
 def page_read(name: str) -> str:
@@ -41,51 +43,21 @@ def page_commands(text: str) -> list[str]:
     """The commands of the blocks of a page, without the comments behind them, long lines joined."""
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     shell = "".join(block for language, block in blocks if language in ("", "sh"))
-    lines = shell.replace("\\\n", " ").splitlines()
-    return [re.split(r"\s#|\s*>", line.removeprefix("$ "))[0].strip() for line in lines
+    lines = re.sub(r"\\\n *", " ", shell).splitlines()
+    return [re.split(r"\s#|\s*>|\s{3,}", line.removeprefix("$ "))[0].strip() for line in lines
             if re.match(r"(\$ )?(uncork|uncork-client) ", line)]
 
 
-def page_sentences(text: str) -> list[str]:
-    """The sentences outside of blocks and tables."""
-    prose = re.sub(r"^```.*?^```$|^[|#!].*$", "", text, flags=re.MULTILINE | re.DOTALL)
-    prose = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "X", prose))
-    parts = re.split(r"\n\s*\n|^\s*(?:- |\d+\. )", prose, flags=re.MULTILINE)
-    return [sentence for part in parts
-            for sentence in re.split(r"(?<=[.?!:])(?:\*\*)?\s+(?=[A-Z0-9*(\"]|uncork )",
-                                     " ".join(part.split()))]
-
-
-@pytest.fixture(params=PAGES)
+@pytest.fixture(params=EVERY)
 def page(request: pytest.FixtureRequest) -> str:
     return page_read(request.param)
 
 
-def test_the_first_line_says_what_the_reader_can_do(page):
-    title, _, first = page.partition("\n\n")
-    assert title.startswith("# ") and first.startswith("After this page you can ")
-
-
-def test_lines_and_sentences_are_short(page):
-    assert not [line for line in page.splitlines() if len(line) > COLUMNS]
-    assert not [text for text in page_sentences(page)
-                if sum(bool(re.search(r"\w", word)) for word in text.split()) > WORDS]
-
-
-def test_the_answer_is_on_the_first_screen(page):
-    assert re.search(r"^(```|\|)", "\n".join(page.splitlines()[:12]), re.MULTILINE)
-
-
 @pytest.mark.parametrize("name", PAGES)
-def test_links_lead_to_pages_and_sections_that_exist(name):
-    for link in re.findall(r"\]\(([^):]+)\)", page_read(name)):
-        path, _, anchor = link.partition("#")
-        target = DOCS / (path or f"{name}.md")
-        assert target.is_file(), link
-        if anchor:
-            titles = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
-            assert anchor in [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-                              for title in titles], link
+def test_a_page_says_first_what_the_reader_can_do_and_then_how(name):
+    title, _, first = page_read(name).partition("\n\n")
+    assert title.startswith("# ") and first.startswith("After this page you can ")
+    assert re.search(r"^(```|\|)", "\n".join(first.splitlines()[:10]), re.MULTILINE)
 
 
 def test_every_run_of_a_page_is_one_that_uncork_plans(page, uncork, tmp_path, monkeypatch):
@@ -109,7 +81,6 @@ def test_uncork_client_knows_the_words_of_every_client_of_a_page(page, binaries,
 
 
 def test_every_other_command_and_option_of_a_page_is_one_of_uncork(page, uncork):
-    assert page_commands(page)
     for line in page_commands(page):
         if not line.startswith("uncork "):
             continue
