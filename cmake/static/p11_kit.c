@@ -21,6 +21,13 @@ static _Noreturn void refuse(const char *name)
     }
 
 REFUSED(p11_kit_config_option)
+REFUSED(p11_kit_iter_add_filter)
+REFUSED(p11_kit_iter_begin_with)
+REFUSED(p11_kit_iter_free)
+REFUSED(p11_kit_iter_get_attributes)
+REFUSED(p11_kit_iter_get_object)
+REFUSED(p11_kit_iter_new)
+REFUSED(p11_kit_iter_next)
 REFUSED(p11_kit_message)
 REFUSED(p11_kit_module_finalize)
 REFUSED(p11_kit_module_get_flags)
