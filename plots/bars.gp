@@ -7,7 +7,8 @@
 # Columns of name.dat: row, length of the bar, low, high, where the value is written, colour, where
 # a break or an arrow is drawn and how, value, cell. A whole bar has an empty text in place of an
 # arrow, and a position all the same: gnuplot 5.4 crashes where all labels of a plot are at NaN.
-# One block for each panel.
+# One block for each panel. rounds: 1 where each has a further block, of the value and the row of
+# every round.
 
 do for [format in formats] {
     text = format eq "txt"
@@ -61,6 +62,8 @@ do for [format in formats] {
             set yrange [bars[p] - 0.5:-0.5]
             plot data index p-1 using 2:1:(0):2:($1-0.36):($1+0.36):6:ytic(10) \
                      with boxxyerror linecolor rgb variable, \
+                 for [q = 1:rounds] "" index panels+p-1 using 1:2 \
+                     with points pt 7 ps 0.4 * grain lc rgb "#98000000", \
                  "" index p-1 using ($4 >= $3 ? $2 : NaN):1:3:4 \
                      with xerrorbars pt 7 ps 0.01 lw 1.2 lc rgb "#000000", \
                  "" index p-1 using 7:1:8 with labels center font sans(16) \

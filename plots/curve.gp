@@ -8,10 +8,14 @@
 # shaded: 1 where column 10 has the values that stand out. beyond: 1 where column 9 has values that
 # are only bounds, which get an arrow.
 # Columns of name.dat: x, value, low, high, ratio, its low, its high, whether it shows a change,
-# bound. One block for each series.
+# bound. One block for each series. floors: 1 where one more has noise floors: from, to, low, high.
+# rounds: 1 where one more for each series has rounds: x, value, how far beside the others.
 
 beside(x, i) = logarithmic_x ? x * dodge ** (i - (series + 1) / 2.0) \
                              : x + dodge * (i - (series + 1) / 2.0)
+dot(x, share, i) = logarithmic_x ? beside(x, i) * dodge ** (0.7 * share) \
+                                 : beside(x, i) + dodge * 0.7 * share
+within(y) = y < ratio_low ? ratio_low : y > ratio_high ? ratio_high : y
 small(i) = sprintf("%c", 96 + i) # the letter of a series, as the key has it, but small
 # Labels without a place are empty, in a corner: gnuplot 5.4 crashes where all are at NaN.
 or(y, other) = y == y ? y : other
@@ -62,6 +66,8 @@ do for [format in formats] {
                 with lines lw 18 lc rgb "#b8".colours[i][2:7] notitle, \
             for [i = 1:(shaded ? series : 0)] data index i-1 using (beside($1, i)):10 \
                 with points pt 7 ps 2.2 * grain lc rgb "#b8".colours[i][2:7] notitle, \
+            for [i = 1:(rounds ? series : 0)] data index series+floors+i-1 using (dot($1, $3, i)):2 \
+                with points pt 7 ps 0.4 * grain lc rgb "#a8".colours[i][2:7] notitle, \
             for [i = 1:series] data index i-1 using (beside($1, i)):2:3:4 with yerrorbars \
                 lw 1.4 pt 7 ps 0.01 lc rgb colours[i] notitle, \
             for [i = 1:series] data index i-1 using (beside($1, i)):2 with linespoints lw 1.4 \
@@ -97,7 +103,10 @@ do for [format in formats] {
             set bmargin at screen lowest
             set ylabel label_ratio
             set xlabel label_x offset 0,0.3 - 0.7 * drawn_rows
-            plot 1 with lines lw 1.4 lc rgb colours[base] dt dashes[base], \
+            plot for [b = 1:floors] data index series using \
+                    1:(within($3)):1:2:(within($3)):(within($4)) \
+                    with boxxyerror fs solid 1.0 noborder fc rgb "#e0e0e0", \
+                1 with lines lw 1.4 lc rgb colours[base] dt dashes[base], \
                 for [i = 1:series] data index i-1 using (beside($1, i)):(i == base ? NaN : $5) \
                     with lines lw 0.7 dt dashes[i] lc rgb colours[i], \
                 for [i = 1:series] data index i-1 \

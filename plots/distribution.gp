@@ -3,7 +3,8 @@
 # Set before this: left, right, bottom, top, logarithmic_y, label_x, label_y, points_every (0: steps
 # without points), and as macros tics_x, tics_y and, as many as have room in text, tics_x_text,
 # tics_y_text.
-# Columns of name.dat: x, y. One block for each series.
+# Columns of name.dat: x, y. One block for each series. rounds: 1 where one more for each series has
+# the band between its rounds: x, low, high.
 
 do for [format in formats] {
     text = format eq "txt"
@@ -36,11 +37,15 @@ do for [format in formats] {
         set tmargin at screen axes_top
         set bmargin at screen axes_foot / high
         if (points_every) {
-            plot for [i = 1:series] data index i-1 using 1:2 with linespoints \
+            plot for [i = 1:(rounds ? series : 0)] data index series+i-1 using 1:2:3 \
+                with filledcurves fs solid noborder fc rgb "#c8".colours[i][2:7] notitle, \
+                for [i = 1:series] data index i-1 using 1:2 with linespoints \
                 pointinterval points_every lw 1.6 pt points[i] ps 0.8 * grain dt dashes[i] \
                 lc rgb colours[i] title names[i]
         } else {
-            plot for [i = 1:series] data index i-1 using 1:2 with steps lw 1.6 dt dashes[i] \
+            plot for [i = 1:(rounds ? series : 0)] data index series+i-1 using 1:2:3 \
+                with filledcurves fs solid noborder fc rgb "#c8".colours[i][2:7] notitle, \
+                for [i = 1:series] data index i-1 using 1:2 with steps lw 1.6 dt dashes[i] \
                 lc rgb colours[i] title names[i]
         }
     }

@@ -33,10 +33,16 @@ from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import Picture
 
 
+def blocks_of(drawing: Drawing) -> list[str]:
+    """The blocks of a .dat that have figures; those of single rounds and noise floors have none."""
+    return [block for block in drawing.data.split("\n\n\n")
+            if not block.startswith(("# rounds", "# noise floor\n"))]
+
+
 def data_rows(drawing: Drawing) -> list[list[list[str]]]:
     """The fields of a .dat, in its blocks."""
     return [[shlex.split(line, comments=True) for line in block.splitlines() if line[:1] != "#"]
-            for block in drawing.data.split("\n\n\n")]
+            for block in blocks_of(drawing)]
 
 
 def drawn(matrices: Matrices, metric: str, kind: str) -> list[Drawing]:
@@ -106,7 +112,7 @@ def bars_read(kind: str) -> Reader:
         if kind == "counts" and not METRICS[metric].counts:
             return rows
         for drawing in drawn(matrices, metric, kind):
-            for panel in drawing.data.split("\n\n\n"):
+            for panel in blocks_of(drawing):
                 head, *lines = panel.splitlines()
                 shown = " ".join(drawing.texts("headline")) if kind == "counts" else head
                 for line in lines:

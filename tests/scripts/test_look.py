@@ -11,7 +11,8 @@ import pytest
 from picture_make import recipe_verdicts
 
 from answers import NODELAY, matrix_of, refused, result_make, uncork
-from drawn import made, needs_gnuplot, size_of, title_of
+from drawn import made, needs_gnuplot, signs_of, size_of, title_of
+from suite.analyse.frame import noise_floor
 from suite.base.errors import UsageError
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.look import Look, look_of
@@ -162,3 +163,85 @@ def test_a_scenario_says_how_its_pictures_look(tmp_path):
     path.write_text('[[picture]]\nkind = "bars"\nsize = "wide"\n')
     with pytest.raises(UsageError, match=r"\[picture\] size must be column, page or WIDTHxHEIGHT"):
         scenario_load(path)
+
+
+def dots_of_series(drawing):
+    """The blocks of rounds of a picture: pairs of numbers or triples."""
+    return {block.splitlines()[0].removeprefix("# rounds "): [
+        tuple(map(float, line.split())) for line in block.splitlines()[1:] if line[:1] != "#"]
+        for block in drawing.data.split("\n\n\n") if block.startswith("# rounds")}
+
+
+def test_bars_have_a_dot_for_every_round_whose_bar_is_whole_and_say_which_lie_beyond():
+    matrix = matrix_of(NODELAY)
+    (drawing,) = drawings_make(matrix, [asked("bars")])
+    dots = dots_of_series(drawing)
+    assert list(dots) == ["place=together", "place=apart"]
+    values = matrix.series(next(name for name in matrix.cells if "together" in name
+                                and name.endswith("write=cork")), "time_per_message").values
+    row = [value for value, row in dots["place=together"] if 1.5 < row < 2.5]
+    assert row == pytest.approx(1e6 * values, rel=1e-5)
+    shown = sum(map(len, dots.values()))
+    beyond = int((re.search(r"dots: rounds \((\d+) beyond", signs_of(drawing)) or [0, 0])[1])
+    whole = [name for name in matrix.cells if not name.endswith("write=nagle")]
+    assert shown + beyond == sum(len(matrix.series(name, "time_per_message")) for name in whole)
+
+
+def test_dots_do_not_move_and_a_count_that_is_the_same_in_every_round_has_none():
+    matrix = matrix_of(NODELAY)
+    assert len({drawings_make(matrix, [asked("bars")])[0].data for _ in range(3)}) == 1
+    (drawing,) = drawings_make(matrix, [Picture("bars", "sends_per_message", None, None, None)])
+    assert not dots_of_series(drawing) and "dots" not in signs_of(drawing)
+
+
+@pytest.mark.parametrize("kind", ["bars", "curve"])
+def test_dots_and_bands_are_there_where_there_is_room_or_where_asked(tmp_path, kind):
+    matrix = made(tmp_path, result_make.recipe_sizes(8, 4))
+    many = {points: dots_of_series(drawings_make(matrix, [asked(kind, points=points)])[0])
+            for points in (None, "yes", "no")}
+    assert many["yes"] and not many["no"] and bool(many[None]) == (kind == "bars")
+
+
+def test_a_round_far_beyond_all_intervals_does_not_make_a_curve_flat(tmp_path):
+    matrix = made(tmp_path, recipe_verdicts())
+    (drawing,) = drawings_make(matrix, [asked("curve", "message", points="yes")])
+    ends = [float(line.split()[3]) for block in drawing.data.split("\n\n\n")[:6]
+            for line in block.splitlines()[1:] if line.split()[3] != "NaN"]
+    shown = [value for dots in dots_of_series(drawing).values() for _, value, _ in dots]
+    assert max(shown) <= 1.2 * max(ends) * 1.001
+
+
+def test_the_ratios_of_a_curve_stand_on_the_noise_floor_of_each_position(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_sizes(3, 5, rounds=7))
+    (drawing,) = drawings_make(matrix, [asked("curve")])
+    (block,) = [block for block in drawing.data.split("\n\n\n") if "# noise floor" in block]
+    rows = [tuple(map(float, line.split())) for line in block.splitlines()[1:]]
+    assert [row[0] for row in rows[1:]] == [row[1] for row in rows[:-1]]
+    assert (rows[0][0], rows[-1][1]) == pytest.approx(
+        (drawing.settings["left"], drawing.settings["right"]), rel=1e-4)
+    floors = [noise_floor(matrix, cell, "bandwidth") for cell in matrix.cells.values()
+              if cell.baseline]
+    assert sorted(row[3] for row in rows) == pytest.approx(sorted(floors), rel=1e-4)
+    assert "grey: noise floor (A/A), at most" in signs_of(drawing)
+
+
+@pytest.mark.parametrize("kind", ["percentiles", "ecdf"])
+def test_a_band_is_the_interval_of_the_median_of_rounds(tmp_path, kind):
+    matrix = made(tmp_path, result_make.recipe_open(("500", "900"), rounds=7))
+    (drawing, *_) = drawings_make(matrix, [Picture(kind, None, "latency", "rate", None)])
+    bands = dots_of_series(drawing)
+    assert len(bands) == len(drawing.series) == 2
+    for name, rows in bands.items():
+        assert rows and all(low <= high for _, low, high in rows), name
+        assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    assert "shaded: 95 % interval of the median of rounds" in signs_of(drawing)
+    (without, *_) = drawings_make(matrix, [
+        Picture(kind, None, "latency", "rate", None, points="no")])
+    assert not dots_of_series(without) and "shaded" not in signs_of(without)
+
+
+def test_a_single_round_has_no_dots_and_no_band(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_open(("500",), rounds=1))
+    for kind in ("bars", "percentiles"):
+        (drawing, *_) = drawings_make(matrix, [Picture(kind, None, None, None, None)])
+        assert not dots_of_series(drawing)

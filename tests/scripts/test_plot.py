@@ -12,6 +12,7 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from drawn import draw, figure, made, needs_gnuplot
+from drawn_readers import blocks_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS
 from suite.base.units import scale_choose
@@ -55,7 +56,7 @@ def test_data_and_script_of_a_distribution(tmp_path, kind):
 def lines_of(drawing):
     """The lines of a .dat by name: pairs of numbers."""
     found = {}
-    for block in drawing.data.split("\n\n\n"):
+    for block in blocks_of(drawing):
         head, *rows = block.strip().splitlines()
         found[head.removeprefix("# ")] = [tuple(map(float, row.split())) for row in rows]
     return found

@@ -171,6 +171,8 @@ def plot_arguments(parser: ArgumentParser) -> None:
                        f"({', '.join(PICTURES)}); metric=METRIC,... or of=HISTOGRAM,...: what they "
                        "show; x=WORD: along which word; size=column|page|WIDTHxHEIGHT(in|mm|px): "
                        "for print (default: a screen); title=no, note=no: without it; "
+                       "points=yes|no: "
+                       "each round as a dot, or rounds as a band (default: where there is room); "
                        "other words select cells: write=cork,more (default: all)")
     output_add(parser, "DIR", "where the pictures go (default: RESULTS/plots)")
 
@@ -294,7 +296,7 @@ COMMANDS = {
                     "and .gp", plot_arguments, own={"kind": "pictures", "metric": "metrics",
                                                     "of": "histograms", "x": "axes",
                                                     "size": "sizes", "title": "shown",
-                                                    "note": "shown"}),
+                                                    "note": "shown", "points": "shown"}),
     "report": Command("a result, or two, as one page of HTML: verdicts, tables, pictures, "
                       "machines, commands", report_arguments),
     "paste": Command("a block for a mail: figures with intervals, the machine, the command",

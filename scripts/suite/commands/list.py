@@ -53,7 +53,8 @@ SCENARIO_PARTS = {
     "answer": "[[answer]]: a question (asks), and what answers it: which value of word is best by "
               "metric, where the cells have these words; uncork table prints the answer first",
     "table": "[table]: rows, columns, and gain or best",
-    "picture": "[[picture]]: kind, metric or of, x, name, size, title, note; uncork plot",
+    "picture": "[[picture]]: kind, metric or of, x, name, size, title, note, points; "
+               "uncork plot",
 }
 SPELLED = {  # units whose numbers carry a unit of their own when they are typed, largest first
     "duration": {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1},

@@ -70,6 +70,7 @@ MEANS = {
         "name": "name of the files of the picture; none: metric or histogram, and kind",
         "size": "size in print, column (3.3 in), page (6.9 in) or any other; none: a screen",
         "title": "whether the title is shown; none: yes",
+        "points": "whether each round is shown, as a dot or in a band; none: where there is room",
         "note": "whether the small print about rounds and machines is shown; none: yes",
     },
 }

@@ -35,7 +35,7 @@ PICTURES = {
 # How pictures look: size, and what may be left out.
 SIZES = ("column", "page")
 SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(in|mm|px)?")
-LOOKS = ("size", "title", "note")
+LOOKS = ("size", "title", "note", "points")
 WORD_TABLES = ("fixed", "sweep", "run")
 LABEL = "A"
 LABEL_REPEAT = "A'"  # the second run of a baseline cell in a round: the A/A pair
@@ -106,7 +106,7 @@ class Picture:
 
     metric: of all that show one. of: the histogram behind percentiles and ecdf.
     x: the axis along which bars and curves run, the columns of a heat map, the lines of the others.
-    size: one of SIZES, or WIDTHxHEIGHT. title, note: yes or no.
+    size: one of SIZES, or WIDTHxHEIGHT. title, note, points: yes or no.
     """
 
     kind: str
@@ -117,6 +117,7 @@ class Picture:
     size: str | None = None
     title: str | None = None
     note: str | None = None
+    points: str | None = None
 
 
 @dataclass(frozen=True)
@@ -359,6 +360,7 @@ PART_KEYS: dict[str, dict[str, KeyReader]] = {  # of the parts whose keys are no
     "picture": {
         "kind": kind_read, "of": histogram_name_read, "metric": string_or_none, "x": string_or_none,
         "name": string_or_none, "size": size_read, "title": shown_read, "note": shown_read,
+        "points": shown_read,
     },
 }
 SCENARIO_KEYS: dict[str, KeyReader] = {

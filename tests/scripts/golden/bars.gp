@@ -8,13 +8,14 @@ head = 34
 foot = 40
 dark = 1
 array headline[1] = ['time per message, us (lower is better): nodelay']
-array small_print[2] = ['~: undecided', 'median of 7 rounds, 95 % interval; place together, apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor']
+array small_print[2] = ['~: undecided; dots: rounds', 'median of 7 rounds, 95 % interval; place together, apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor']
 headline_text = 'time per message, us (lower is better): nodelay'
 title_lines = 1
 signs_text = '[ ]: 95 % interval; ~: undecided'
 signs_lines = 1
 panels = 2
 array bars[2] = [6, 6]
+rounds = 1
 array heads[2] = ['place=together', 'place=apart']
 array tops[2] = [52.2578, 142.1]
 array tops_text[2] = [56.7944, 164.387]

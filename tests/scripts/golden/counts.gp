@@ -15,6 +15,7 @@ signs_text = '[ ]: 95 % interval'
 signs_lines = 1
 panels = 2
 array bars[2] = [6, 6]
+rounds = 0
 array heads[2] = ['segments per message', 'sends per message']
 array tops[2] = [16.83, 19.6204]
 array tops_text[2] = [23.925, 27.115]

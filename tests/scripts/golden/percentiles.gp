@@ -22,6 +22,7 @@ key_rows = 0
 array colours[3] = ['#d55e00', '#009e73', '#56b4e9']
 array points[3] = [5, 9, 13]
 array dashes[3] = [1, 1, 1]
+rounds = 0
 left = 1
 right = 55.0425
 bottom = 3.38864

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from types import MappingProxyType
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_words, words_match
@@ -18,6 +19,8 @@ from suite.present.pictures.picture import (
     Drawing,
     data_line,
     data_text,
+    dots_of,
+    dots_signs,
     figures_of,
     groups_fill,
     headline_text,
@@ -31,6 +34,7 @@ from suite.present.pictures.picture import (
     picture_metric,
     picture_name,
     pictures_divide,
+    rounds_shown,
     step_choose,
     strategy_colour,
     title_settings,
@@ -49,6 +53,9 @@ LABEL_ROOM = 1.45  # of the axis to the bars in text, so that the last label has
 ROW_UNITS, ROW_LEAST = 26, 17  # the height of a bar, and at least
 PANEL_UNITS = 83  # the height of a panel without its bars
 TIC_UNITS = 90  # from tic to tic, at least
+
+
+Dots = Mapping[str, Sequence[tuple[float, float]]]  # by cell: dots_of()
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,8 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
 
 
 def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
-                limit: float, base: Mapping[str, str]) -> tuple[float, list[str]]:
+                limit: float, base: Mapping[str, str], dots: Dots = MappingProxyType({})
+                ) -> tuple[float, list[str]]:
     """How far the bars and whiskers of a panel extend, at most to twice the longest bar; and its
     block in a .dat. limit: the longest bar that is not cut. base: words."""
     whole = {name: figure for name, figure in figures.items()
@@ -109,9 +117,18 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
         colour = strategy_colour(cell.axes)
         if colour is None:
             colour = BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR
-        lines.append(data_line(row, length, low, high, max(length, high or 0.0), colour,
-                               *end, bar_label(cell, figure, metric, scale, cut, beyond), name))
+        last = max([length, high or 0.0, *(
+            value for value, _ in dots.get(cell.name, ()) if value <= extent)])
+        lines.append(data_line(row, length, low, high, last, colour, *end,
+                               bar_label(cell, figure, metric, scale, cut, beyond), name))
     return extent, lines
+
+
+def dots_block(panel: Panel, dots: Dots, extent: float) -> list[str]:
+    """The block of the rounds of a panel as far as its axis reaches: value, row."""
+    lines = [data_line(value, row + 0.5 * beside) for row, (_, cell) in enumerate(panel.rows)
+             for value, beside in dots.get(cell.name, ()) if value <= extent]
+    return [f"# rounds {panel.head}".rstrip(), *(lines or ["NaN NaN"])]
 
 
 def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
@@ -144,6 +161,12 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     metric, look = picture_metric(matrix, picture), look_of(picture)
     figures = figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
+    whole = max(panel_limit(panel, figures, scale)
+                for panel in panels_make(matrix, picture_axis(matrix, picture), look.name_most))
+    dots = {cell.name: dots_of(matrix, cell, metric, scale)
+            for cell in matrix.cells.values()
+            if rounds_shown(look, matrix, 1) and (figure := figures.get(cell.name))
+            and not figure.exact and scale.apply(figure.median) <= whole}
     drawings, groups = [], panels_group(
         panels_make(matrix, picture_axis(matrix, picture), look.name_most))
     for number, panels in enumerate(groups, start=1):
@@ -152,23 +175,27 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
             limits = [max(limits)] * len(limits)
         apart = len(set(limits)) > 1
         extents, blocks = zip(*(
-            panel_block(panel, figures, metric, scale, limit, baseline_words(matrix))
+            panel_block(panel, figures, metric, scale, limit, baseline_words(matrix), dots)
             for panel, limit in zip(panels, limits, strict=True)), strict=True)
+        extents = extents if apart else (max(extents),) * len(extents)
+        rounds = [dots_block(panel, dots, extent)
+                  for panel, extent in zip(panels, extents, strict=True)] if dots else []
         drawings.append(bars_drawing(
             matrix, picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
             headline_text(matrix, what_text(metric.text, scale.unit, metric.better)),
             (measure_text(metric.text, scale.unit), "; each panel with its own scale" * apart),
-            {metric: figures}, panels, extents if apart else [max(extents)] * len(extents), blocks,
-            look))
+            {metric: figures}, panels, extents, blocks, look, rounds, dots_signs(bool(dots), sum(
+                value > extent for panel, extent in zip(panels, extents, strict=True)
+                for _, cell in panel.rows for value, _ in dots.get(cell.name, ())))))
     return drawings
 
 
 def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
                  shown: Mapping[Metric, Mapping[str, Figure]], panels: Sequence[Panel],
-                 extents: Sequence[float], blocks: Sequence[Sequence[str]], look: Look = Look()
-                 ) -> Drawing:
+                 extents: Sequence[float], blocks: Sequence[Sequence[str]], look: Look = Look(),
+                 rounds: Sequence[Sequence[str]] = (), dots: Sequence[str] = ()) -> Drawing:
     """A picture of panels; label: of the axes, before and behind the words on ratios; shown: the
-    figures of each metric."""
+    figures of each metric; rounds: a block of dots for each panel, or none; dots: what they are."""
     cells = [cell for panel in panels for _, cell in panel.rows]
     base, counts = " ".join(baseline_words(matrix).values()), [len(panel.rows) for panel in panels]
     widest = max(len(name) for panel in panels for name, _ in panel.rows)
@@ -181,12 +208,13 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
     around = PANEL_UNITS * len(panels) + foot
     signs = verdict_signs({figures[cell.name].verdict for figures in shown.values()
                            for cell in cells if cell.name in figures})
-    return Drawing(name_safe(name), "bars", data_text(blocks), {
+    return Drawing(name_safe(name), "bars", data_text([*blocks, *rounds]), {
         **title_settings(look, ROW_UNITS * sum(counts) + around, headline,
-                         note_text(matrix, cells, medians_text(matrix, cells, *shown)), signs,
+                         note_text(matrix, cells, medians_text(matrix, cells, *shown)),
+                         [*signs, *dots],
                          [f"[ ]: {interval_kind(matrix)}", *signs],
                          ROW_LEAST * sum(counts) + around),
-        "panels": len(panels), "bars": counts,
+        "panels": len(panels), "bars": counts, "rounds": bool(rounds),
         "heads": [head_text(panel, room) for panel in panels],
         "tops": tops, "tops_text": [LABEL_ROOM * extent for extent in extents],
         "steps": [step_choose(top, max(2, round(room / TIC_UNITS))) for top in tops],

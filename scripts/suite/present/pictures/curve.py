@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_words
+from suite.analyse.frame import Cell, Matrix, baseline_words, noise_floor
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import optima_build, optimum_of
 from suite.analyse.summary import Figure
@@ -20,6 +20,7 @@ from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
 from suite.present.pictures.look import LETTER, LINE, Look, look_of
 from suite.present.pictures.picture import (
+    FLOOR_WIDE,
     RATIOS_LEAST,
     Drawing,
     Tics,
@@ -28,7 +29,10 @@ from suite.present.pictures.picture import (
     cells_group,
     data_line,
     data_text,
+    dots_of,
+    dots_signs,
     figures_of,
+    floor_texts,
     headline_text,
     interval_ends,
     interval_kind,
@@ -41,6 +45,7 @@ from suite.present.pictures.picture import (
     pictures_divide,
     place_name,
     ratio_axis,
+    rounds_shown,
     series_settings,
     spread,
     tics_command,
@@ -54,6 +59,8 @@ from suite.scenario.scenario import Picture
 AXIS_COLUMNS_TEXT = 56  # of labels that fit along an axis in text
 BODY, BODY_LEAST = 644, 240  # the height without title and small print
 DODGE_MOST = 0.06  # of the axis: how far apart the first and last series at one value are
+DOTS_BEYOND = 1.2  # of the highest end of an interval: a round beyond it is not drawn
+OUTSIDE = "# beyond the axis"
 SHADED_SIGN, PALE_SIGN = "shaded: as good as the best", "pale: undecided"
 # Values that span so many times are on a logarithmic axis. What is better high ends in a plateau,
 # which is to be seen. A cost falls along sizes, until all that is low lies on the ground of a
@@ -156,13 +163,22 @@ def curve_drawing(look: Look, matrix: Matrix, metric: Metric, axis: Axis, cells:
             metric.text]
     names = {values: series_label(label, found, used)
              for label, (values, found) in zip(labels, series.items(), strict=True)}
-    ends = [*RATIOS_LEAST, *(end for figure in used.values() if figure.ratio
-                             and not figure.ratio.directed for end in figure.ratio.span)]
+    floors = {axis.positions[axis.value(cell)]: floor
+              for cell in ([*series.values()][bases[0] - 1] if bases else ())
+              if (floor := noise_floor(matrix, cell, metric.name))}
+    ends = [*RATIOS_LEAST,
+            *(end for floor in floors.values() if floor < FLOOR_WIDE for end in (1 / floor, floor)),
+            *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
+              for end in figure.ratio.span)]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used.values())
     paler = bool(bases) and any(figure.verdict and not is_shown(figure)
                                 for figure in used.values())
+    dots = [[f"# rounds {names[values]}", *dots_lines(matrix, metric, found, axis, used, scale)]
+            for values, found in series.items()] if rounds_shown(look, matrix, len(series)) else []
     signs = [*[PALE_SIGN] * paler, *[SHADED_SIGN] * bool(alike),
-             *["arrow: at least so much"] * beyond]
+             *["arrow: at least so much"] * beyond, *(f"grey: {text}" for text in floor_texts(
+                 [*floors.values()])), *dots_signs(bool(dots), sum(
+                     block.count(OUTSIDE) for block in dots))]
     signs_text = [f"|: {interval_kind(matrix)}", *["small letter: undecided"] * paler,
                   *["^: at least so much"] * beyond]
     what = what_text(metric.text, scale.unit, metric.better)
@@ -178,14 +194,36 @@ def curve_drawing(look: Look, matrix: Matrix, metric: Metric, axis: Axis, cells:
     beside = {"label_y": look.lines(axes["label_y"], high * (0.6 if bases else 1)),
               "label_ratio": look.lines(f"ratio to {[*names.values()][bases[0] - 1]}", high / 3)
               if bases else [""]}
-    return Drawing(name, "curve", data_text(
-        [f"# {names[values]}", *series_lines(found, axis, used, scale, alike)]
-        for values, found in series.items()), {
+    blocks = [[f"# {names[values]}", *series_lines(found, axis, used, scale, alike)]
+              for values, found in series.items()]
+    return Drawing(name, "curve", data_text([*blocks, *floors_blocks(floors, axes), *dots]), {
         **titles, "empty": not used, "shaded": alike is not None, "base": next(iter(bases), 0),
         **settings, **axes, **{key: "\n".join(lines) for key, lines in beside.items()},
         "label_columns": max(map(len, beside.values())), "beyond": beyond,
+        "floors": bool(floors), "rounds": bool(dots),
         **ratio_axis("y", ("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
                            "tics_ratio_text"), ends, (min(8, max(2, high // 70)), 4))})
+
+
+def floors_blocks(floors: Mapping[float, float], axes: Mapping[str, Any]) -> list[list[str]]:
+    """A block with the noise floor at each position: from, to, low, high; none without any."""
+    edges = [math.sqrt(one * two) if axes["logarithmic_x"] else (one + two) / 2
+             for one, two in pairwise(sorted(floors))]
+    spans = zip([axes["left"], *edges], [*edges, axes["right"]], sorted(floors), strict=False)
+    return [["# noise floor", *(data_line(begin, end, 1 / floors[at], floors[at])
+                                for begin, end, at in spans)]] if floors else []
+
+
+def dots_lines(matrix: Matrix, metric: Metric, cells: Sequence[Cell], axis: Axis,
+               figures: Mapping[str, Figure], scale: Scale) -> list[str]:
+    """Each round of a series: position, value, how far beside the others; OUTSIDE where it is far
+    beyond all intervals of the picture, which it would make flat."""
+    ends = [scale.apply(end) for figure in figures.values() for end in (
+        figure.median, *interval_ends(figure.interval)) if math.isfinite(end)]
+    return [data_line(axis.positions[axis.value(cell)], value, beside)
+            if value <= DOTS_BEYOND * max(ends) else OUTSIDE
+            for cell in cells if cell.name in figures
+            for value, beside in dots_of(matrix, cell, metric, scale)] or ["NaN NaN NaN"]
 
 
 def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,

@@ -7,8 +7,10 @@ its requests; a table shows the median of rounds.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
+from suite import stats
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.measured import NANOSECOND, MeasuredRun
@@ -23,6 +25,8 @@ from suite.present.pictures.picture import (
     data_line,
     data_text,
     headline_text,
+    interval_ends,
+    interval_kind,
     name_cut,
     note_text,
     picture_axis,
@@ -30,6 +34,7 @@ from suite.present.pictures.picture import (
     pictures_divide,
     place_name,
     round_numbers,
+    rounds_shown,
     series_settings,
     title_settings,
     what_text,
@@ -38,6 +43,7 @@ from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram
 
 TIC_UNITS = 62  # from tic to tic along x, at least
+BAND_MOST = 300  # points of a band
 FLOOR_NS = 1.0  # a shorter time has no place on a logarithmic axis
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
           "handshake": "handshake", "handover": "hand-over"}
@@ -60,13 +66,32 @@ def unsent_text(runs: Sequence[MeasuredRun]) -> str:
 
 
 def line_make(matrix: Matrix, cell: Cell, x: str | None, name: str
-              ) -> tuple[str, Histogram | None]:
-    """The label of a cell in the key, and its histogram."""
+              ) -> tuple[str, Histogram | None, list[Histogram]]:
+    """The label of a cell in the key, its histogram, and those of its rounds."""
     runs = runs_good(matrix, cell.name)
     histogram = histogram_of(runs, name)
     missing = "" if histogram else f" ({absence_text(cell)})"
     label = name_cut(cell.axes[x] or "none") if x else matrix.result.name
-    return label + missing + unsent_text(runs), histogram
+    rounds = [found for run in runs if (found := histogram_of([run], name))]
+    return label + missing + unsent_text(runs), histogram, rounds
+
+
+def band_lines(rounds: Sequence[Sequence[tuple[float, float]]], xs: Iterable[float], ends: bool
+               ) -> list[str]:
+    """The interval of the median of the lines of rounds, at each x: x, low, high. ends: it ends
+    with the first of them."""
+    if len(rounds) < 2 or not all(rounds):
+        return ["NaN NaN NaN"]
+    grids = [[x for x, _ in points] for points in rounds]
+    last, lines = min(grid[-1] for grid in grids), []
+    for x in xs:
+        places = [bisect_right(grid, x * (1 + 1e-9)) for grid in grids]
+        values = [points[place - 1][1] if place else 0.0
+                  for points, place in zip(rounds, places, strict=True)]
+        if not ends or x <= last:
+            within = stats.median_interval(values, values)
+            lines.append(data_line(x, *interval_ends(within)))
+    return lines
 
 
 def time_in(scale: Scale, value_ns: float) -> float:
@@ -90,13 +115,13 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
     x = picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
     # One cell after the other: records are large.
     lines = {name: line_make(matrix, cell, x, shown) for name, cell in matrix.cells.items()}
-    if not any(histogram for _, histogram in lines.values()):
+    if not any(histogram for _, histogram, _ in lines.values()):
         raise UsageError(f"picture: {picture.kind}: no cell has the {HISTOGRAM_TITLES[shown]} of "
                          "its requests; kind=bars draws what was measured")
     look, drawings = look_of(picture), []
     for values, place, cells in pictures_divide(matrix, (x,)):
         inside = [lines[cell.name] for cell in cells]
-        known = [found for _, found in inside if found]
+        known = [found for _, found, _ in inside if found]
         if not known:
             continue
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
@@ -107,15 +132,23 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
         settings = series_settings(look, matrix, (x,) if x else (), {
             (cell.axes[x],) if x else (): lines[cell.name][0] for cell in cells})
         rows, tics = settings["key_rows"], round(axes_units(look, settings) / TIC_UNITS)
+        drawn = [[*points(histogram, scale)] if histogram else [] for _, histogram, _ in inside]
+        bands = [[f"# rounds {label}", *band_lines(
+            [[*points(one, scale)] for one in rounds],
+            [x for x, _ in line[::-(-len(line) // BAND_MOST) or 1]], picture.kind != "ecdf")]
+            for line, (label, _, rounds) in zip(drawn, inside, strict=True)] if rounds_shown(
+                look, matrix, len(inside)) else []
         drawings.append(Drawing(
             place_name(picture_name(picture, shown), values), "distribution",
-            data_text([f"# {label}", *(([data_line(*point) for point in points(histogram, scale)]
-                                        if histogram else []) or ["NaN NaN"])]
-                      for label, histogram in inside), {
+            data_text([*([f"# {label}", *([data_line(*point) for point in line] or ["NaN NaN"])]
+                         for line, (label, _, _) in zip(drawn, inside, strict=True)), *bands]), {
                 **title_settings(look, look.share(BODY, BODY_SHARE) + LINE * rows, headline,
                                  note_text(matrix, cells, "all requests of "
                                            + counted_text(matrix.rounds, "round")),
+                                 [f"shaded: {interval_kind(matrix)} of the median of rounds"]
+                                 * bool(bands),
                                  least=BODY_LEAST + LINE * rows), **settings,
+                "rounds": bool(bands),
                 **axes_settings(known, scale, f"{HISTOGRAM_TITLES[shown]}{since}, {scale.unit}",
                                 tics)}))
     return drawings

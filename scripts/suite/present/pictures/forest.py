@@ -11,7 +11,6 @@ from suite.analyse.comparison.model import Comparison, Row
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
-from suite.base.units import noise_text
 from suite.present.comparison.texts import MEAN, mean_size, opposed_of
 from suite.present.pictures.compared import (
     absent_signs,
@@ -25,9 +24,11 @@ from suite.present.pictures.compared import (
 )
 from suite.present.pictures.look import LETTER, LINE, Look, look_of
 from suite.present.pictures.picture import (
+    FLOOR_WIDE,
     Drawing,
     data_line,
     data_text,
+    floor_texts,
     groups_fill,
     name_cut,
     name_safe,
@@ -41,7 +42,6 @@ from suite.scenario.scenario import Picture
 ROWS_MAX = 36  # in one picture; more comparisons go into another
 VERDICT_POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.WITHIN_NOISE: 6,
                   Verdict.SAME: 6, Verdict.UNKNOWN: 2, Verdict.EXACT: 5}
-FLOOR_WIDE = 1.5  # a noise floor above it makes no room for itself: its shade ends with the axis
 GEOMEAN_POINT = 13
 TEXT_COLUMNS = 70  # of text that have room in a line
 ROW_UNITS, ROW_LEAST = 24, 18  # the height of a line, as large as there is room
@@ -133,11 +133,6 @@ def ratios_axis(groups: Sequence[ForestGroup], room: Sequence[float]) -> dict[st
             *(end for row in rows if row.estimate for end in row.estimate.span)]
     most = [min(max(int(columns) // TIC_COLUMNS, 2), 9) for columns in room]
     return ratio_axis("x", ("left", "right", "logarithmic", "tics_x", "tics_text"), ends, most)
-
-
-def floor_texts(floors: Sequence[float]) -> list[str]:
-    """What the noise floors of a picture are; none without any."""
-    return [f"noise floor (A/A), at most {noise_text(max(floors))}"] if floors else []
 
 
 def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,

@@ -23,7 +23,7 @@ from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.analyse.verdicts import Verdict
 from suite.base.client import ROOT
 from suite.base.runner_words import ARM
-from suite.base.units import counted_text, size_parse
+from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.present.heading import congestion_text, known_text, machines_text, word_values_text
 from suite.present.pictures.look import LETTER, NAME_MAX, Look
 from suite.present.table import axis_values
@@ -47,6 +47,9 @@ POINT_SIGNS = {Verdict.CHANGED: ("filled", "changed"),
 # units of words whose values are numbers, and units that the name of a rate says
 WORD_UNITS = {"bytes": ("message", "chunk", "sndbuf", "rcvbuf"), "requests per second": ("rate",)}
 RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}
+FLOOR_WIDE = 1.5  # a noise floor above it makes no room for itself: its shade ends with the axis
+ROUNDS_MOST, SERIES_MOST = 50, 6  # up to which each round is shown
+GOLDEN = 0.618034  # its multiples modulo 1 lie far from each other
 KEY_LETTER = 9.2  # units of a letter of a key, at most
 KEY_BESIDE = 180  # units that a key beside the axes and the labels of these take, but for names
 TEXT_COLUMNS = 70  # of a headline and of signs in a picture in text
@@ -346,6 +349,30 @@ def series_settings(look: Look, matrix: Matrix, axes: tuple[str, ...],
             "colours": [COLOURS[place % len(COLOURS)] for place, _ in shown],
             "points": [POINTS[(place + turn) % len(POINTS)] for place, turn in shown],
             "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4 for place, turn in shown]}
+
+
+def rounds_shown(look: Look, matrix: Matrix, series: int) -> bool:
+    """Whether a picture of so many series shows each round: where asked, or where there is room."""
+    if look.points is None:
+        return 1 < matrix.rounds <= ROUNDS_MOST and series <= SERIES_MOST
+    return look.points
+
+
+def dots_of(matrix: Matrix, cell: Cell, metric: Metric, scale: Scale) -> list[tuple[float, float]]:
+    """The value of each round of a cell, and how far beside the others it is drawn, -0.5 to 0.5."""
+    series = matrix.series(cell.name, metric.name)
+    return [(scale.apply(value), number * GOLDEN % 1 - 0.5)
+            for number, value in enumerate(series.values.tolist()) if math.isfinite(value)]
+
+
+def dots_signs(shown: bool, beyond: int) -> list[str]:
+    """What the dots of a picture are."""
+    return ["dots: rounds" + f" ({beyond} beyond the axis)" * bool(beyond)] * shown
+
+
+def floor_texts(floors: Sequence[float]) -> list[str]:
+    """What the noise floors of a picture are; none without any."""
+    return [f"noise floor (A/A), at most {noise_text(max(floors))}"] if floors else []
 
 
 def axes_units(look: Look, series: Mapping[str, Any]) -> float:
