@@ -29,6 +29,7 @@ OLD, NEW = "vng:6.1", "vng:newest"
 BOOTED_SECONDS = 240  # for tests in an emulated guest, whose machine is busy
 RUN_SECONDS = 800  # eight boots, of 10 s to a minute as the machine is busy
 UNIT, LOOPBACK = "build/release/tests/unit-ktls", "tests/loopback/test_ktls.py"
+UNSUPPORTED = "unsupported"  # a gate of uncork bisect
 CELLS = ("read=recv,uring-bundle", "message=15x16", "duration=100ms", "warmup=20ms", "rounds=2")
 
 
@@ -131,3 +132,28 @@ def test_boots_alternate_and_each_is_a_machine_of_its_own(compared: Path) -> Non
 
 def test_nothing_is_said_of_how_fast_an_emulated_kernel_is(compared: Path) -> None:
     assert not re.search(r"\d\.\d+x", table_of(compared))
+
+
+def test_the_commit_that_lost_bundles_is_found_by_a_boot_a_step(tmp_path: Path) -> None:
+    new, old = guest_of(NEW), guest_of(OLD)
+    if old.image.release == new.image.release:
+        pytest.skip(f"there is no newer kernel here than {old.image.release}")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for number, guest in enumerate((new, new, old, old)):
+        if number == 0:
+            subprocess.run([*git, "init", "-q"], check=True)
+        (tmp_path / "image").write_text(f"{guest.image.root} {guest.image.path} {number}\n")
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", f"change {number}"], check=True)
+        subprocess.run([*git, "tag", f"c{number}"], check=True)
+    build = "read -r root image _ <image; rm -rf lib; cp -a $root/lib . && cp $image bzImage"
+    done = subprocess.run(
+        [str(TOP / "scripts/uncork"), "bisect", "c0", "c3", "--tree", str(tmp_path), "--build",
+         build, "--fail-if", UNSUPPORTED, "target=vng:{tree}/bzImage", "read=uring-bundle",
+         "message=15x16"], capture_output=True, text=True, timeout=RUN_SECONDS,
+        env=os.environ | {"UNCORK_RESULTS": str(tmp_path / "results")})
+    if "twice" in done.stderr:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^# first bad commit: .* change 2$", done.stdout, re.MULTILINE), done.stdout
+    assert "unsupported: read=uring-bundle" in done.stdout

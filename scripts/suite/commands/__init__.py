@@ -74,9 +74,10 @@ def output_add(parser: ArgumentParser, metavar: str, text: str) -> None:
     parser.add_argument("-o", "--output", metavar=metavar, help=text)
 
 
-def gates_add(parser: ArgumentParser, text: str) -> None:
+def gates_add(parser: ArgumentParser, text: str, required: bool = False) -> None:
     """--fail-if: gates."""
-    parser.add_argument("--fail-if", action="append", default=[], metavar="GATE", help=text)
+    parser.add_argument("--fail-if", action="append", default=[], metavar="GATE", help=text,
+                        required=required)
 
 
 def formats_add(parser: ArgumentParser, formats: Mapping[str, Format]) -> None:
@@ -152,6 +153,23 @@ def compare_arguments(parser: ArgumentParser) -> None:
                       "(time_per_message > +3%%), or of the figure of the new side "
                       "(segments_per_message > 1, latency_p99 > 2ms); sets the exit status")
     formats_add(parser, formats_known())
+
+
+def bisect_arguments(parser: ArgumentParser) -> None:
+    """The command line of `uncork bisect`."""
+    parser.add_argument("good", metavar="GOOD", help="a revision whose gates pass")
+    parser.add_argument("bad", metavar="BAD", help="a later one, at which they fail")
+    parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
+                        help="what each step runs, as for uncork run; {tree} in a word is the "
+                             "worktree of its revision (target=vng:{tree}); without it the "
+                             "revision is an uncork that build= names")
+    gates_add(parser, "what makes a revision bad, as for uncork compare; a change is from GOOD, in "
+                      "the same rounds; unsupported: a cell cannot run", required=True)
+    parser.add_argument("--tree", metavar="DIR", help="the repository (default: that of uncork)")
+    parser.add_argument("--build", metavar="COMMAND",
+                        help="builds a revision, by sh in its worktree, there or in $UNCORK_BUILD "
+                             "(default: cmake, for uncork)")
+    output_add(parser, "DIR", "folder of the results of all steps (default: beside other results)")
 
 
 def show_arguments(parser: ArgumentParser) -> None:
@@ -286,6 +304,9 @@ COMMANDS = {
                        "differs", compare_arguments,
                        f"{EXIT}; with --fail-if 0 all rows within, 3 some undecided, 4 nothing "
                        "compared, 5 a regression", own=COMPARE_WORDS),
+    "bisect": Command("which commit did it: drives git bisect run by gates, in worktrees of its "
+                      "own", bisect_arguments,
+                      f"{EXIT}; 3 where skipped revisions leave several commits"),
     "show": Command("one cell explained: counts, CPU, placement, options, every round",
                     show_arguments),
     "check": Command("the scenario's claims as TAP: ok, not ok, or undecided "

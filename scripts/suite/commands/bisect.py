@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""`uncork bisect GOOD BAD --fail-if GATE [WORD...]`: drives `git bisect run` by gates.
+
+Revisions are built in worktrees of a temporary folder; the user's tree is not touched. A step is
+this command again, which finds the folder in the environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from suite.analyse.comparison.build import cells_alone, compare_cells
+from suite.analyse.frame import matrix_build
+from suite.analyse.gate import STATUS as STATUSES
+from suite.analyse.gate import Gate, gates_decide, gates_parse
+from suite.analyse.results import result_load
+from suite.base import ROOT
+from suite.base.client import client_open, complaint_text
+from suite.base.errors import Failure, UncorkError, UsageError
+from suite.base.process import process_end, process_run
+from suite.base.runner_words import BUILD
+from suite.base.text import say
+from suite.base.words import words_split
+from suite.measure.resume import folder_name
+from suite.measure.runner import signals_unify
+from suite.present.comparison.gate import figure_texts, row_text
+from suite.result.files import RECORDS, results_place
+
+FOLDER = "UNCORK_BISECT"  # in the environment of a step: its Bisection
+TREE = "{tree}"  # in a word: the worktree of the revision
+UNSUPPORTED = "unsupported"  # a gate without a figure: GOOD can run every cell
+OWN_BUILD = ('cmake -S . -B "$UNCORK_BUILD" -DCMAKE_BUILD_TYPE=Release && cmake --build '
+             '"$UNCORK_BUILD" --target uncork-client uncork-server -j "$(nproc)"')
+GOOD, BAD, SKIP = 0, 1, 125  # exit statuses that `git bisect run` knows
+OUTCOMES = {GOOD: "good", BAD: "bad", SKIP: "skipped"}
+STATUS = {0: GOOD, 5: BAD}  # of gates; others say nothing of a revision
+FOREVER_S = 1e6
+Judged = tuple[int, str]  # GOOD, BAD or SKIP; what was seen
+
+
+class Bisection(NamedTuple):
+    """What a step needs. folder: of worktrees, `step` and `good`, and their builds. results: where
+    steps leave what they measured. cwd: where the command was typed. words: of each run."""
+    folder: Path
+    results: Path
+    cwd: Path
+    words: Sequence[str]
+    gates: Sequence[Gate]
+    build: str
+
+    def word(self, name: str) -> str:
+        """The word that runs the revision of a worktree: `build=` unless a word has {tree}."""
+        tree, build = self.folder / name, self.folder / f"{name}-build"
+        named = [word for word in self.words if TREE in word]
+        return named[0].replace(TREE, str(tree)) if named else (
+            f"{BUILD}={build if any(build.iterdir()) else tree}")
+
+    def steps(self) -> list[dict[str, str]]:
+        """The steps so far."""
+        notes = self.results / "steps.jsonl"
+        return list(map(json.loads, notes.read_text().splitlines())) if notes.exists() else []
+
+
+def git(tree: Path, *arguments: str) -> str:
+    """What git says; Failure where it ends with another status than 0."""
+    done = process_run(["git", "-C", str(tree), *arguments], "", FOREVER_S)
+    if done.returncode != 0:
+        raise Failure(f"git {arguments[0]}: {complaint_text(done.stderr) or done.returncode}")
+    return done.stdout.strip()
+
+
+def build_make(work: Bisection, name: str, log: Path) -> str | None:
+    """Builds a worktree; the reason where that fails."""
+    build = work.folder / f"{name}-build"
+    build.mkdir(exist_ok=True)
+    done = process_run(["env", "-C", str(work.folder / name), f"UNCORK_BUILD={build}", "sh", "-c",
+                        work.build], "", FOREVER_S)
+    log.write_text(done.stdout + done.stderr)
+    return f"it does not build: {log}" if done.returncode else None
+
+
+def uncork_run(work: Bisection, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`uncork run`, from where this command was typed."""
+    done = process_run(["env", "-C", str(work.cwd), "-u", FOLDER, sys.executable, "-P", "-m",
+                        "suite", "run", *arguments], "", FOREVER_S)
+    if done.returncode >= 128:
+        raise Failure(f"uncork run: {complaint_text(done.stderr)}")
+    return done
+
+
+def revision_judge(work: Bisection, name: str) -> Judged:
+    """Builds and runs the revision in the worktree `step`."""
+    if why := build_make(work, "step", work.results / f"{name}.log"):
+        return SKIP, why
+    relative = any(gate.relative for gate in work.gates)
+    sides, folder = list(map(work.word, ("good", "step")[not relative:])), work.results / name
+    words = [word for word in work.words if TREE not in word]
+    if not any(word.startswith("rounds=") for word in words) and not relative and all(
+            gate.metric.whole for gate in work.gates):
+        words.append("rounds=2")  # the fewest that show that a count is exact
+    words.append(",".join([sides[0], *(side.partition("=")[2] for side in sides[1:])]))
+    done = uncork_run(work, *words, *(["-o", str(folder)] if work.gates else ["-n"]))
+    if (folder / RECORDS).exists():
+        return result_judge(folder, work.gates, sides)
+    asked = uncork_run(work, *words, "-n") if work.gates else done
+    found = re.findall(r"^# unsupported: .*?: (.*)$", asked.stdout, re.MULTILINE)
+    if found:
+        return BAD, f"{UNSUPPORTED}: {found[0]}"
+    return (SKIP, complaint_text(done.stderr)) if done.returncode else (GOOD, "supported")
+
+
+def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> Judged:
+    """What gates say of a result, by the row that says most."""
+    matrix, metrics = matrix_build(result_load(folder)), tuple({gate.metric for gate in gates})
+    for cell in matrix.cells.values():
+        if cell.status == UNSUPPORTED:
+            return BAD, f"{UNSUPPORTED}: {cell.reasons[0]}"
+    try:
+        decided = gates_decide([cells_alone(matrix, {}, metrics) if len(sides) < 2 else
+                                compare_cells(matrix, words_split(sides[:1]),
+                                              words_split(sides[1:]), metrics)], gates)
+    except UsageError as error:
+        return SKIP, str(error)
+    if not decided.rows:
+        return SKIP, "no cell knows the metric"
+    row = max(decided.rows, key=lambda one: STATUSES[one.verdict])
+    return STATUS.get(decided.status, SKIP), (
+        f"{row_text(row)}: {', '.join(figure_texts(row))}, beside {row.gate.limit_text}: "
+        f"{row.why or row.verdict.value}")
+
+
+def step_run(work: Bisection) -> Judged:
+    """Judges the revision that is checked out in `step`, and notes it down."""
+    commit, subject = git(work.folder / "step", "log", "-1", "--format=%h %s").split(" ", 1)
+    with open(work.folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # folder_temporary() waits for it
+        status, seen = revision_judge(work, f"{len(work.steps()) + 1:02}-{commit}")
+    with open(work.results / "steps.jsonl", "a") as file:
+        print(json.dumps({"commit": commit, "outcome": OUTCOMES[status], "seen": seen,
+                          "subject": subject}), file=file)
+    say(f"{commit} {OUTCOMES[status]}: {seen}")
+    return status, seen
+
+
+@contextlib.contextmanager
+def folder_temporary(tree: Path) -> Iterator[Path]:
+    """A temporary folder for worktrees; in the end git knows nothing of them."""
+    folder = Path(tempfile.mkdtemp(prefix="uncork-bisect-"))
+    try:
+        yield folder
+    finally:
+        with open(folder / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        shutil.rmtree(folder, ignore_errors=True)
+        git(tree, "worktree", "prune")
+
+
+def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
+    """Tries both ends, GOOD and BAD as (commit, how it was typed), then runs `git bisect run`; its
+    log. Failure unless the gates pass at GOOD and fail at BAD."""
+    step = work.folder / "step"
+    for (commit, typed), wanted, name in zip(ends, (GOOD, BAD), ("GOOD", "BAD"), strict=True):
+        git(step, "checkout", "--quiet", "--detach", commit)
+        status, seen = step_run(work)
+        if status != wanted:
+            verb = {GOOD: "pass", BAD: "fail", SKIP: "decide nothing"}[status]
+            raise Failure(f"the gates {verb} at {name}, {typed}: {seen}")
+    git(step, "bisect", "start", ends[1][0], ends[0][0])
+    state = json.dumps(list(map(str, work[:3])))
+    child = subprocess.Popen(
+        ["git", "-C", str(step), "bisect", "run", sys.executable, "-P", "-m", "suite",
+         *sys.argv[1:]], env=os.environ | {FOLDER: state}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, process_group=0)
+    try:
+        child.wait()
+    except BaseException:
+        process_end(child)
+        raise
+    return git(step, "bisect", "log")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Finds the first bad commit, or judges one of its steps."""
+    signals_unify()
+    gates = gates_parse([text for text in options.fail_if if text != UNSUPPORTED])
+    rest = options.words, gates, options.build or OWN_BUILD
+    if FOLDER in os.environ:
+        folder, results, cwd = map(Path, json.loads(os.environ[FOLDER]))
+        try:
+            return step_run(Bisection(folder, results, cwd, *rest))[0]
+        except UncorkError as error:
+            say(str(error))
+            return 255  # ends `git bisect run`
+    named = " ".join(options.words).count(TREE)
+    if named > 1:
+        raise UsageError(f"{TREE} stands in one word, once: the runs of a step are of one tree")
+    if not options.build and (named or options.tree):
+        raise UsageError("--build is missing: the command that builds a revision of that tree")
+    client_open()
+    place = Path(options.tree or ROOT)
+    try:
+        tree = Path(git(place, "rev-parse", "--show-toplevel"))
+        good, bad = (git(tree, "rev-parse", "--verify", "--quiet", f"{one}^{{commit}}")
+                     for one in (options.good, options.bad))
+    except Failure:
+        raise UsageError(f'{place} is no tree of git, or has no revision "{options.good}" or '
+                         f'"{options.bad}": --tree names the tree') from None
+    if good == bad or git(tree, "merge-base", good, bad) != good:
+        raise UsageError(f"{options.bad} does not come after {options.good}")
+    results = Path(options.output or folder_name(results_place(), "bisect")).absolute()
+    with folder_temporary(tree) as folder:
+        results.mkdir(parents=True)
+        work = Bisection(folder, results, Path.cwd(), *rest)
+        for name in ("step", "good")[:1 + any(gate.relative for gate in gates)]:
+            git(tree, "worktree", "add", "--quiet", "--detach", str(folder / name), good)
+            if name == "good" and (why := build_make(work, name, results / "good.log")):
+                raise Failure(f"at GOOD, {options.good}: {why}")
+        log = bisect_run(work, ((good, options.good), (bad, options.bad)))
+    for step in work.steps():
+        print("{commit}  {outcome:7}  {subject}: {seen}".format(**step))
+    print(f"results: {results}\n\n{log}")  # whose last lines name the first bad commit
+    return 0 if "\n# first bad commit: " in log else 3

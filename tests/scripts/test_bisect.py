@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""`uncork bisect`: on a small repository whose commits build a library that is loaded into uncork,
+and one of which makes that library take MSG_MORE from every send()."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import Uncork
+
+COMMITS = 16
+GATE = ("--fail-if", "segments_per_message > 1")
+CELL = ("message=15x2", "reply=2", "write=more", "place=free", "duration=20ms", "warmup=1ms",
+        "rounds=6")
+LIBRARY = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/socket.h>
+ssize_t send(int fd, const void *data, size_t size, int flags) {
+    ssize_t (*next)(int, const void *, size_t, int) = dlsym(RTLD_NEXT, "send");
+    return next(fd, data, size, size > WHOLE ? flags KEPT : flags);
+}
+"""
+BUILD = """set -e
+grep -q 'void \\*data' lib.c  # else it does not build
+cc -shared -fPIC -o lib.so lib.c -ldl
+mkdir -p bin
+loaded="LD_PRELOAD=$PWD/lib.so exec BINARIES/uncork-client"
+printf '#!/bin/sh\\n%s "$@"\\n' "$loaded" >bin/uncork-client
+printf '#!/bin/sh\\nexec BINARIES/uncork-server "$@"\\n' >bin/uncork-server
+chmod +x bin/*
+"""
+
+pytestmark = pytest.mark.skipif(not (shutil.which("git") and shutil.which("cc")),
+                                reason="git and cc are needed")
+
+
+def git(tree: Path, *arguments: str) -> str:
+    """What git says in a tree, as an author of its own."""
+    return subprocess.run(["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@b",
+                           *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def tree(uncork: Uncork, tmp_path: Path) -> Callable[..., Path]:
+    """Makes a repository of 16 commits, of which those from bad on take MSG_MORE away, and those in
+    broken do not build. Tags name them c1 to c16. whole: of how many bytes a call is left as
+    it is; of 0, uncork finds out that MSG_MORE does nothing."""
+    def make(bad: int, broken: tuple[int, ...] = (), whole: int = 1) -> Path:
+        folder = tmp_path / "repository"
+        folder.mkdir()
+        git(folder, "init", "-q")
+        (folder / "build.sh").write_text(BUILD.replace("BINARIES", str(uncork.bin)))
+        for number in range(1, COMMITS + 1):
+            text = LIBRARY.replace("KEPT", "& ~MSG_MORE" if number >= bad else "").replace(
+                "WHOLE", str(whole))
+            text = text.replace("*data", "") if number in broken else text
+            (folder / "lib.c").write_text(f"// {number}\n{text}")
+            git(folder, "add", ".")
+            git(folder, "commit", "-q", "-m", f"change {number}")
+            git(folder, "tag", f"c{number}")
+        return folder
+    return make
+
+
+def bisected(uncork: Uncork, folder: Path, *arguments: str, good: str = "c1", bad: str = "c16"
+             ) -> subprocess.CompletedProcess[str]:
+    """What the command says of a tree, which is left as it was."""
+    before = git(folder, "status", "--porcelain", "--branch"), git(folder, "rev-parse", "HEAD")
+    done = uncork.run("bisect", good, bad, "--tree", str(folder), "--build", "sh build.sh",
+                      *arguments)
+    assert before == (git(folder, "status", "--porcelain", "--branch"),
+                      git(folder, "rev-parse", "HEAD"))
+    assert len(git(folder, "worktree", "list").splitlines()) == 1
+    assert not git(folder, "for-each-ref", "refs/bisect")
+    return done
+
+
+@pytest.mark.parametrize("bad", [2, 9, 16])
+def test_the_commit_that_stopped_joining_segments_is_found(
+    uncork: Uncork, tree: Callable[..., Path], bad: int, folder_short: Path,
+) -> None:
+    done = bisected(uncork, tree(bad), *GATE, *CELL)
+    assert done.returncode == 0, done.stderr
+    assert re.search(rf"^# first bad commit: .* change {bad}$", done.stdout, re.MULTILINE)
+    assert re.search(r"segments_per_message: 1\d\.\d+, .*, beside > 1: regression$", done.stdout,
+                     re.MULTILINE)
+    assert "\ngit bisect start " in done.stdout
+    assert len(re.findall(r"^\w{7,}  (good|bad) +change ", done.stdout, re.MULTILINE)) in (5, 6)
+    assert not list(folder_short.iterdir())  # the worktrees are gone
+
+
+@pytest.mark.parametrize("gate", [GATE, ("--fail-if", "unsupported")])
+def test_a_revision_that_cannot_run_what_good_can_is_bad(
+    uncork: Uncork, tree: Callable[..., Path], gate: tuple[str, ...],
+) -> None:
+    done = bisected(uncork, tree(7, whole=0), *gate, *CELL, good="c5", bad="c8")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^# first bad commit: \[\w+\] change 7$", done.stdout, re.MULTILINE)
+    assert "  bad      change 7: unsupported: write=more does not work" in done.stdout
+
+
+def test_a_commit_that_does_not_build_is_skipped(uncork: Uncork, tree: Callable[..., Path]) -> None:
+    done = bisected(uncork, tree(5, broken=(8, 9)), *GATE, *CELL, good="c3", bad="c13")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^# first bad commit: .* change 5$", done.stdout, re.MULTILINE)
+    assert re.search(r"^\w+  skipped  change [89]: it does not build: ", done.stdout, re.MULTILINE)
+
+
+def test_skipped_commits_leave_several_and_status_3(uncork: Uncork, tree: Callable[..., Path]
+                                                    ) -> None:
+    done = bisected(uncork, tree(9, broken=(8, 9)), *GATE, *CELL, good="c7", bad="c10")
+    assert done.returncode == 3, done.stderr
+    found = re.findall(r"^# possible first bad commit: .* change (\d+)$", done.stdout,
+                       re.MULTILINE)
+    assert sorted(map(int, found)) == [8, 9, 10]
+
+
+def test_a_change_is_from_good_in_the_same_rounds(uncork: Uncork, tree: Callable[..., Path]
+                                                  ) -> None:
+    done = bisected(uncork, tree(12), "--fail-if", "segments_per_message > +100%", *CELL,
+                    good="c10", bad="c13")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^# first bad commit: .* change 12$", done.stdout, re.MULTILINE)
+    assert re.search(r"segments_per_message: 1\d\.\dx, .*, beside > \+100%: regression$",
+                     done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("ends, words, says", [
+    (("c9", "c1"), CELL, "c1 does not come after c9"), (("c9", "c9"), CELL, "does not come after"),
+    (("nowhere", "c9"), CELL, 'or has no revision "nowhere"'),
+    (("c1", "c9"), ("target={tree}", "build={tree}"), "{tree} stands in one word, once"),
+])
+def test_what_it_refuses(uncork: Uncork, tree: Callable[..., Path], ends: tuple[str, str],
+                         words: tuple[str, ...], says: str) -> None:
+    done = bisected(uncork, tree(5), *GATE, *words, good=ends[0], bad=ends[1])
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and says in done.stderr
+
+
+def test_what_it_refuses_before_git_is_asked(uncork: Uncork, tmp_path: Path) -> None:
+    assert "required: --fail-if" in uncork.refused("bisect", "a", "b")
+    assert "--build is missing" in uncork.refused("bisect", "a", "b", *GATE, "--tree", "/")
+    assert "/ is no tree of git" in uncork.refused("bisect", "a", "b", *GATE, "--tree", "/",
+                                                   "--build", "make")
+
+
+@pytest.mark.parametrize("ends, says", [
+    (("c6", "c9"), "the gates fail at GOOD, c6: segments_per_message: 1"),
+    (("c1", "c4"), "the gates pass at BAD, c4: segments_per_message: 1.00"),
+])
+def test_both_ends_are_tried_first(
+    uncork: Uncork, tree: Callable[..., Path], ends: tuple[str, str], says: str,
+) -> None:
+    done = bisected(uncork, tree(5), *GATE, *CELL, good=ends[0], bad=ends[1])
+    assert done.returncode == 1 and f"uncork: {says}" in done.stderr.splitlines()[-1]
+
+
+def test_ctrl_c_leaves_the_tree_and_removes_the_worktrees(
+    uncork: Uncork, tree: Callable[..., Path], folder_short: Path, tmp_path: Path,
+) -> None:
+    folder = tree(9)
+    begun = tmp_path / "begun"
+    command = uncork.command(
+        "bisect", "c1", "c16", "--tree", str(folder), *GATE, *CELL, "--build",
+        f"sh build.sh; test $(git rev-parse HEAD) = {git(folder, 'rev-parse', 'c1')} || "
+        f"test $(git rev-parse HEAD) = {git(folder, 'rev-parse', 'c16')} || "
+        f"{{ touch {begun}; sleep 60; }}")
+    child = subprocess.Popen(command, env=uncork.environment, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not begun.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    os.kill(child.pid, signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert begun.exists() and child.returncode == 130, err
+    assert err.splitlines()[-1] == "uncork: interrupted"
+    assert len(git(folder, "worktree", "list").splitlines()) == 1
+    assert not git(folder, "status", "--porcelain") and not list(folder_short.iterdir())
