@@ -21,7 +21,8 @@ from suite.scenario.keys import MEANS, TOP, part_keys
 from suite.scenario.scenario import PART_KEYS, SCENARIO_KEYS, scenario_load
 from within import uncork_call
 
-PRIVATE = {"UNCORK_TOP"}  # which the scripts set for one another
+# which uncork sets for programs that it starts
+PRIVATE = {"UNCORK_TOP", "UNCORK_BISECT", "UNCORK_BUILD"}
 
 
 @pytest.fixture(scope="module")

@@ -104,11 +104,9 @@ class Line:
     def scenario(self) -> Mapping[str, Any]:
         """The file of the scenario that stands in the line, as it is written."""
         import tomllib
-        names = [text for text in self.before if "=" not in text]
-        path = Path(names[0] if names else "")
-        if names and names[0] in scenario_names():
-            path = ROOT / "scenarios" / f"{names[0]}.toml"
-        return tomllib.loads(path.read_text()) if path.is_file() else {}
+        files = [ROOT / "scenarios" / f"{text}.toml" if text in scenario_names() else Path(text)
+                 for text in self.before if text in scenario_names() or text.endswith(".toml")]
+        return tomllib.loads(files[0].read_text()) if files else {}
 
     @cached_property
     def cells(self) -> list[Mapping[str, str]]:
@@ -221,13 +219,14 @@ class Line:
 
     def place_candidates(self, places: Sequence[argparse.Action]) -> Candidates:
         """What may stand in the place of an argument; places: all arguments of the command."""
-        takes = str(places[min(len(self.before), len(places) - 1)].metavar)
+        place = min(len(self.before), len(places) - 1)
+        takes = str(places[place].metavar)
         of_result = places[0].dest == "results"
         own = COMMANDS[self.command].own
         if "=" in self.last and "WORD" in takes:
             return self.value_candidates(own, of_result)
         found: list[Candidates] = []
-        named_already = any("=" not in text for text in self.before)
+        named_already = any("=" not in text for text in self.before[place:])
         if "SCENARIO" in takes and not named_already:
             found.append((name, "scenario") for name in scenario_names())
         if "RESULT" in takes and not (named_already and "SCENARIO" in takes):
