@@ -11,6 +11,7 @@
 # bound. One block for each series. floors: 1 where one more has noise floors: from, to, low, high.
 # rounds: 1 where one more for each series has rounds: x, value, how far beside the others.
 
+# Whiskers are vectors: with yerrorbars a pdf of gnuplot 5.4 blanks what is behind the points.
 beside(x, i) = logarithmic_x ? x * dodge ** (i - (series + 1) / 2.0) \
                              : x + dodge * (i - (series + 1) / 2.0)
 dot(x, share, i) = logarithmic_x ? beside(x, i) * dodge ** (0.7 * share) \
@@ -68,8 +69,8 @@ do for [format in formats] {
                 with points pt 7 ps 2.2 * grain lc rgb "#b8".colours[i][2:7] notitle, \
             for [i = 1:(rounds ? series : 0)] data index series+floors+i-1 using (dot($1, $3, i)):2 \
                 with points pt 7 ps 0.4 * grain lc rgb "#a8".colours[i][2:7] notitle, \
-            for [i = 1:series] data index i-1 using (beside($1, i)):2:3:4 with yerrorbars \
-                lw 1.4 pt 7 ps 0.01 lc rgb colours[i] notitle, \
+            for [i = 1:series] data index i-1 using (beside($1, i)):3:(0):($4-$3) \
+                with vectors heads size graph 0.006,90 lw 1.4 lc rgb colours[i] notitle, \
             for [i = 1:series] data index i-1 using (beside($1, i)):2 with linespoints lw 1.4 \
                 pt points[i] ps 0.8 * grain dt dashes[i] lc rgb colours[i] title names[i], \
             for [i = 1:(beyond ? series : 0)] data index i-1 \
@@ -101,7 +102,8 @@ do for [format in formats] {
             @tics_ratio
             set tmargin at screen ratios_top
             set bmargin at screen lowest
-            set ylabel label_ratio
+            # In an svg gnuplot forgets the width of all lines but the first.
+            set ylabel label_ratio offset (format eq "svg" ? -1.6 * (label_columns - 1) : 0),0
             set xlabel label_x offset 0,0.3 - 0.7 * drawn_rows
             plot for [b = 1:floors] data index series using \
                     1:(within($3)):1:2:(within($3)):(within($4)) \
@@ -110,12 +112,17 @@ do for [format in formats] {
                 for [i = 1:series] data index i-1 using (beside($1, i)):(i == base ? NaN : $5) \
                     with lines lw 0.7 dt dashes[i] lc rgb colours[i], \
                 for [i = 1:series] data index i-1 \
-                    using (beside($1, i)):(i == base || $8 != 1 ? NaN : $5):6:7 \
-                    with yerrorbars lw 1.6 pt points[i] ps 0.9 * grain lc rgb colours[i], \
+                    using (beside($1, i)):(i == base || $8 != 1 ? NaN : $6):(0):($7-$6) \
+                    with vectors heads size graph 0.006,90 lw 1.6 lc rgb colours[i], \
                 for [i = 1:series] data index i-1 \
-                    using (beside($1, i)):(i == base || $8 == 1 ? NaN : $5):6:7 \
-                    with yerrorbars lw 1.4 pt points[i] ps 0.7 * grain \
-                    lc rgb "#a8".colours[i][2:7]
+                    using (beside($1, i)):(i == base || $8 != 1 ? NaN : $5) \
+                    with points lw 1.6 pt points[i] ps 0.9 * grain lc rgb colours[i], \
+                for [i = 1:series] data index i-1 \
+                    using (beside($1, i)):(i == base || $8 == 1 ? NaN : $6):(0):($7-$6) \
+                    with vectors heads size graph 0.006,90 lw 1.4 lc rgb "#a8".colours[i][2:7], \
+                for [i = 1:series] data index i-1 \
+                    using (beside($1, i)):(i == base || $8 == 1 ? NaN : $5) \
+                    with points lw 1.4 pt points[i] ps 0.7 * grain lc rgb "#a8".colours[i][2:7]
         }
     }
     if (!text) { unset multiplot }
