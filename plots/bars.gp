@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Bars: a panel for each value of the outer axis, a bar for each cell, whiskers for intervals.
 # Set before this: panels, bars (array of rows per panel), heads (array), tops, tops_text, steps
-# (arrays: right end of each axis, drawn and in text, and the distance of its tics), label, label_text
-# (of the axes, the latter in label_lines lines), label_foot (height of label), widest (characters of
-# the longest name).
+# (arrays: right end of each axis, drawn and in text, and the distance of its tics), label and
+# label_text (of the axes, the latter in label_lines lines), label_foot (height of label beyond a
+# line), widest (characters of the longest name).
 # Columns of name.dat: row, length of the bar, low, high, where the value is written, colour, where
 # a break or an arrow is drawn and how, value, cell. A whole bar has an empty text in place of an
 # arrow, and a position all the same: gnuplot 5.4 crashes where all labels of a plot are at NaN.
@@ -64,8 +64,8 @@ do for [format in formats] {
                      with boxxyerror linecolor rgb variable, \
                  for [q = 1:rounds] "" index panels+p-1 using 1:2 \
                      with points pt 7 ps 0.4 * grain lc rgb "#98000000", \
-                 "" index p-1 using ($4 >= $3 ? $2 : NaN):1:3:4 \
-                     with xerrorbars pt 7 ps 0.01 lw 1.2 lc rgb "#000000", \
+                 "" index p-1 using ($4 >= $3 ? $3 : NaN):1:($4-$3):(0) \
+                     with vectors heads size graph 0.005,90 lw 1.2 lc rgb "#000000", \
                  "" index p-1 using 7:1:8 with labels center font sans(16) \
                      textcolor rgb "#ffffff", \
                  "" index p-1 using 5:1:9 with labels left offset character 0.7,0 boxed
