@@ -14,7 +14,16 @@ from suite import stats
 from suite.analyse.answers import advice_text, optimum_text
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import ALIKE, BEST, UNKNOWN, WORSE, Optimum, mark_choose, optima_build
+from suite.analyse.optimum import (
+    ALIKE,
+    BEST,
+    UNKNOWN,
+    WORSE,
+    Against,
+    Optimum,
+    mark_choose,
+    optima_build,
+)
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
@@ -130,12 +139,25 @@ def test_the_advice_is_the_smallest_value_that_is_good_enough(marks, said):
     assert advice_text(optimum(**marks), "sndbuf") == said
 
 
+def test_noise_does_not_make_the_advice_smaller_than_what_is_better_than_the_baseline():
+    marks = {"default": WORSE, "size_64K": ALIKE, "size_256K": ALIKE, "size_1M": BEST}
+    base = Against("default", stats.Estimate(2.0, None, 7), Verdict.CHANGED, 1.1, 3, True)
+    shown = replace(optimum(**marks), against=base)
+    assert advice_text(shown, "sndbuf") == "Set sndbuf=64K, the smallest that may be as good."
+    shown = replace(shown, better=frozenset(("256K", "1M")))
+    assert advice_text(shown, "sndbuf") == (
+        "Set sndbuf=256K, the smallest that may be as good and is better than default.")
+    shown = replace(shown, better=frozenset(("256K",)))  # what is best is not shown to be better
+    assert advice_text(shown, "sndbuf") == "Set sndbuf=64K, the smallest that may be as good."
+
+
 def test_the_answer_says_what_is_known():
     def said(text, **marks):
         return text in optimum_text(optimum(**marks), "sndbuf", TIME)
     assert said("64K is the only value with a good run (1.00 s).", size_64K=BEST)
     assert said(" Every other value is slower.", size_64K=BEST, size_1M=WORSE)
-    assert said(" 1M may be as fast; 4M is slower.", size_64K=BEST, size_1M=ALIKE, size_4M=WORSE)
+    assert said(" 1M may be as fast; 4M is slower than 64K.", size_64K=BEST, size_1M=ALIKE,
+                size_4M=WORSE)
     assert said(" 1M has too few rounds to compare with 64K.", size_64K=BEST, size_1M=UNKNOWN)
 
 

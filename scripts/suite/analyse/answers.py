@@ -127,7 +127,8 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
     verbs = {"may be as " + good: [value for value, mark in others.items()
                                    if mark == ALIKE and optimum.rounds.get(value) != 0],
              "{is} as " + good: [value for value in others if optimum.rounds.get(value) == 0],
-             "{is} " + worse: [value for value, mark in others.items() if mark == WORSE],
+             f"{{is}} {worse} than {optimum.best}": [
+                 value for value, mark in others.items() if mark == WORSE],
              f"{{has}} too few rounds to compare with {optimum.best}": [
                  value for value, mark in others.items() if mark == UNKNOWN
                  and not (against and against.verdict is Verdict.UNKNOWN)]}
@@ -139,7 +140,8 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
 
 
 def advice_text(optimum: Optimum, axis: str) -> str:
-    """The smallest value of those that cannot be told apart from the best.
+    """The smallest value of those that cannot be told apart from the best; where the best is better
+    than the baseline, of those that are, so that noise does not make the advice smaller.
 
     A value that is no number (`default`) is what a program has that sets nothing: if it is among
     them there is nothing to set. Empty where no value is a number, or nothing can be told apart.
@@ -152,10 +154,13 @@ def advice_text(optimum: Optimum, axis: str) -> str:
     if unset:
         return f"Leave it at {unset[0]}" + ("." if optimum.best in unset else
                                             ": noise hides what the others gain.")
-    least = min(alike, key=lambda value: sizes[value])
+    better = [value for value in alike if value in optimum.better]
+    least = min(better if optimum.best in better else alike, key=lambda value: sizes[value])
+    base = f" and is better than {optimum.against.value}" if (
+        optimum.against and optimum.best in better) else ""
     why = (", the largest that was tried: more may be better still"
            if least == max(sizes, key=lambda value: sizes[value])
-           else "" if least == optimum.best else ", the smallest that may be as good")
+           else "" if least == optimum.best else f", the smallest that may be as good{base}")
     return f"Set {axis}={least}{why}."
 
 

@@ -53,7 +53,8 @@ class Optimum:
     medians and marks: by value of the word, in the plan's order, of the cells that have a figure;
     medians are in the base unit of the metric. rounds: how many would tell a value of ALIKE from
     the best, 0 where both are the same count. left_out: why other values have no figure. against:
-    None where the best is alone. is_baseline: whether the best is the baseline.
+    None where the best is alone. is_baseline: whether the best is the baseline. better: the values
+    that changed for the better against the baseline.
     """
 
     place: Mapping[str, str]
@@ -63,6 +64,7 @@ class Optimum:
     left_out: Mapping[str, str] = field(default_factory=dict)
     against: Against | None = None
     is_baseline: bool = False
+    better: frozenset[str] = frozenset()
 
     @property
     def best(self) -> str:
@@ -129,6 +131,13 @@ def against_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: 
                    rounds_common((best, base)))
 
 
+def is_better(matrix: Matrix, cell: Cell, base: Cell, metric: Metric) -> bool:
+    """Whether a cell changed for the better against another one."""
+    ratio = ratio_between(matrix, cell, base, metric.name)
+    return (ratio is not None and better_ratio(ratio, metric).value > 1 and pair_verdict(
+        matrix, cell, base, metric.name) in (Verdict.CHANGED, Verdict.EXACT))
+
+
 def left_out_why(matrix: Matrix, cell: Cell, metric: Metric) -> str:
     """Why a cell of a group has no figure; empty where it has one, or never ran."""
     series = matrix.series(cell.name, metric.name)
@@ -166,7 +175,9 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
                     matrix, cell, metric))}
     return Optimum(place, medians, {value: marks[value] for value in by_value}, rounds, left_out,
                    against_build(matrix, best, against, metric, axis) if against else None,
-                   axis in baseline_words(matrix) and found is best)
+                   axis in baseline_words(matrix) and found is best,
+                   frozenset(value for value, cell in by_value.items() if found is not None
+                             and cell is not found and is_better(matrix, cell, found, metric)))
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:

@@ -114,9 +114,10 @@ def word_row(word: Mapping[str, Any]) -> tuple[str, str]:
 
 def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
     """A variant with its help and where this machine does not support it."""
-    takes = "SIZE" if variant.get("parameter") else variant.get("takes")
+    size = variant.get("parameter")
+    takes = "SIZE" if size else variant.get("takes")
     name = variant["name"] + (f":{takes}" if takes else "")
-    text = str(variant.get("help", "")).rstrip(".")
+    text = str(variant.get("help", "")).rstrip(".") + (f"; :SIZE {size}" if size else "")
     missing = variant.get("unsupported") or {}
     # A reason begins with the words that it was asked for, which stand here already.
     reasons = [f"not on {where}: {why.rpartition(' here: ')[2]}" for where, why in missing.items()]
@@ -249,7 +250,7 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
     found = []
     if (not dot or end in ENDS) and key in vocabulary.words:
         found.append(word_text(vocabulary, client, vocabulary.words[key], width))
-    found += value_texts(name, vocabulary, width)
+    found += value_texts(name.partition(":")[0], vocabulary, width)
     rows = {metric.name: [("means", metric.means), ("unit", metric.unit), ("better", metric.better)]
             for metric in METRICS.values()}
     rows |= {part: [("in a scenario", text), *key_rows(part)]

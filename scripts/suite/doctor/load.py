@@ -43,7 +43,7 @@ def load_look(facts: SystemFacts, words: CellWords) -> Finding:
     load, cpus = float(facts.text("proc/loadavg").split()[0]), facts.probes.cpus
     times = times_now(facts)
     used = sum(times) - sum(times[kind] for kind in IDLE_TIMES)
-    now = f", {percent_text(used / sum(times))} busy just now" if sum(times) > TICKS_LEAST else ""
+    now = f", {percent_text(used / sum(times))} busy" if sum(times) > TICKS_LEAST else ""
     seen = f"load {number_text(load, 2)} on {counted_text(cpus, 'CPU')}"
     if load < LOAD_LEAST:
         return fine(seen)

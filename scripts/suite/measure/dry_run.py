@@ -49,14 +49,14 @@ def deciding_lines(plan: Plan, rounds: int) -> list[str]:
     decided = stats.rows_decided(rounds, paired)
     if decided >= rows:
         return []
-    can = (f"can decide one change of at most {counted_text(decided, 'row')}" if decided else
-           "can decide nothing")
-    line = (f"{counted_text(rounds, 'round')} {can}; {stats.rounds_deciding(rows, paired)} rounds "
-            f"decide for {rows}")
+    can = (f"can decide a single change in a table of {counted_text(decided, 'row')}"
+           if decided else "can decide nothing")
+    line = (f"{counted_text(rounds, 'round')} {can}; for the {counted_text(rows, 'row')} here it "
+            f"takes rounds={stats.rounds_deciding(rows, paired)}")
     if plan.quick is not None and decided:
         least = next(changed for changed in range(1, rows + 1)
                      if stats.rows_decided(rounds, paired, changed) >= rows)
-        line += f"; --quick leaves a change of fewer than {least} of them undecided"
+        line += f", or a change of at least {least} of them"
     return [line]
 
 

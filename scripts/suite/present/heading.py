@@ -19,6 +19,7 @@ from suite.analyse.traits import AGREED
 from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
 from suite.base.runner_words import LOCAL
 from suite.base.units import Scale, counted_text, noise_text
+from suite.base.words import words_text
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
@@ -27,6 +28,8 @@ BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
 UNSPLIT_NOTE = (
     f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
     "of it is user and what is system by ticks, too few here")
+# words that a reader needs to know even where they are the default
+TOLD = ("workload", "place")
 
 
 def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
@@ -188,11 +191,22 @@ def known_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
     return f"{known} of {axes}" if axes else known
 
 
+def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
+    """The words of the plan that all cells share, without those that stand elsewhere, and those
+    that a reader needs to know although they are the default."""
+    words = [{key: value for key, value in {**cell.words, **cell.given}.items()
+              if key in (*TOLD, *cell.given)} for cell in cells]
+    return {key: value for key, value in next(iter(words), {}).items()
+            if key not in set(but) and all(own.get(key) == value for own in words)}
+
+
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
-    """Machine, placement, congestion control, what TLS was, labs, rounds, and how narrow intervals
-    had to be."""
+    """Words that all cells share, machine, placement, congestion control, what TLS was, labs,
+    rounds, and how narrow intervals had to be."""
     plan, emulated, precision = matrix.result.plan, emulated_text(matrix), precision_measure(matrix)
+    words = words_common(matrix.cells.values(), ("place", *matrix.axes))
     pairs = [
+        ("words", words_text(words)),
         ("machine", machines_text(matrix)),
         (TIMES_INVALID, emulated and f"{emulated}; no times and no ratios of them are shown"),
         ("disturbed", disturbances_text(matrix)),

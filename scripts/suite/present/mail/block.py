@@ -4,14 +4,14 @@ words above, a table for each metric, and below how and where it was measured.""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from suite.analyse.comparison.build import compare_cells, compare_results, geomeans_every
 from suite.analyse.comparison.differences import axis_hint, declared_check, forced
 from suite.analyse.comparison.model import Comparison, Side, difference_text
 from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
-from suite.analyse.frame import Cell, Matrix
+from suite.analyse.frame import Matrix
 from suite.analyse.measured import STREAMS
 from suite.analyse.metrics import METRICS, Metric
 from suite.analyse.selection import Selection
@@ -21,26 +21,16 @@ from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split, words_text
 from suite.present.comparison.texts import side_text
+from suite.present.heading import words_common
 from suite.present.mail.command import commands_join, commands_of
 from suite.present.mail.figures import cells_tables, comparison_tables
 from suite.present.mail.foot import cells_remarks, comparison_remarks, foot_pairs, known_remarks
 from suite.present.tables.model import Document, Section
 from suite.result.plan import revision_of
 
-# words that a reader needs to know even where they are the default
-TOLD = ("workload", "place")
 EVERYTHING = "everything"  # a side that nothing narrows
 # the columns that reviewers of netdev ask for, behind how much got through
 NETDEV = ("client_cpu_per_message", "server_cpu_per_message", "retransmits_per_message")
-
-
-def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
-    """The words of the plan that all cells share, without those that stand elsewhere, and those
-    that a reader needs to know although they are the default."""
-    words = [{key: value for key, value in {**cell.words, **cell.given}.items()
-              if key in (*TOLD, *cell.given)} for cell in cells]
-    return {key: value for key, value in next(iter(words), {}).items()
-            if key not in set(but) and all(own.get(key) == value for own in words)}
 
 
 def sides_name(base: Side, new: Side) -> tuple[str, str]:

@@ -24,14 +24,14 @@ from suite.present.comparison.texts import (
     rows_left_out,
     span_text,
 )
-from suite.present.heading import known_text, security_text
+from suite.present.heading import disturbances_text, known_text, security_text
 from suite.present.mail.rules import COLUMNS
 from suite.present.mail.setup import machines_tell, network_text, programs_text
 from suite.present.tables.model import Pair, Table
 from suite.result.plan import builds_text
 
 # of the lines below all figures
-LABELS = ("machine", "network", "tls", "uncork", "compared", "differs", "remarks", "legend")
+LABELS = ("machine", "network", "tls", "uncork", "compared", "differs", "remarks", "disturbed", "legend")
 # signs of a block, as they are found in its texts, and what they mean
 BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
@@ -132,6 +132,7 @@ def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
                remarks: Sequence[str], comparison: Comparison | None = None) -> list[Pair]:
     """All lines below the figures of these cells, each with its label, without empty ones."""
     differences = comparison.differences if comparison else ()
+    matrices = [side.matrix for side in comparison.sides] if comparison else [matrix]
     compared, others = (differs_text(one for one in differences if one.declared is declared)
                         for declared in (True, False))
     builds = "" if any(one.kind == "binaries" for one in differences) else builds_text(
@@ -141,5 +142,6 @@ def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
     texts = (machines_tell(matrix, cells), network_text(matrix, cells), security,
              "; ".join(filter(None, [programs_text(matrix), builds])),
              compared, others or "nothing else" if comparison else "", "; ".join(remarks),
+             "; ".join(filter(None, dict.fromkeys(map(disturbances_text, matrices)))),
              legend_text(tables))
     return [pair for pair in zip(LABELS, texts, strict=True) if pair[1]]
