@@ -4,11 +4,11 @@
 # (arrays: right end of each axis, drawn and in text, and the distance of its tics), label and
 # label_text (of the axes, the latter in label_lines lines), label_foot (height of label beyond a
 # line), widest (characters of the longest name).
-# Columns of name.dat: row, length of the bar, low, high, where the value is written, colour, where
-# a break or an arrow is drawn and how, value, cell. A whole bar has an empty text in place of an
-# arrow, and a position all the same: gnuplot 5.4 crashes where all labels of a plot are at NaN.
-# One block for each panel. rounds: 1 where each has a further block, of the value and the row of
-# every round.
+# Columns of name.dat: row, length of the bar, low, high, where the value is written, colour,
+# where a break or an arrow is drawn and how, value, cell. A whole bar has an empty text in place
+# of an arrow, and a position all the same: gnuplot 5.4 crashes where all labels of a plot are at
+# NaN. One block for each panel. rounds: 1 where each has a further block, of the value and the
+# row of every round.
 
 do for [format in formats] {
     text = format eq "txt"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 # Curve: a metric by size with intervals, and under it its ratio to the baseline.
-# Set before this: label_x, label_y, label_ratio, base (number of the baseline, 0: none), empty (1: no value at
-# all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top), ratio_low, ratio_high,
-# logarithmic_ratio, and as macros tics_x, tics_blank (the same without labels), tics_text (in more
-# lines), tics_ratio, tics_ratio_text. dodge_drawn, dodge_text: a series stands so far beside the
-# one before it. label_rows, drawn_rows: lines of labels beyond the first, in text and drawn.
-# shaded: 1 where column 10 has the values that stand out. beyond: 1 where column 9 has values that
-# are only bounds, which get an arrow.
+# Set before this: label_x, label_y, label_ratio, base (number of the baseline, 0: none), empty
+# (1: no value at all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top),
+# ratio_low, ratio_high, logarithmic_ratio, and as macros tics_x, tics_blank (the same without
+# labels), tics_text (in more lines), tics_ratio, tics_ratio_text. dodge_drawn, dodge_text: a
+# series stands so far beside the one before it. label_rows, drawn_rows: lines of labels beyond
+# the first, in text and drawn. shaded: 1 where column 10 has the values that stand out. beyond: 1
+# where column 9 has values that are only bounds, which get an arrow.
 # Columns of name.dat: x, value, low, high, ratio, its low, its high, whether it shows a change,
-# bound. One block for each series. floors: 1 where one more has noise floors: from, to, low, high.
-# rounds: 1 where one more for each series has rounds: x, value, how far beside the others.
+# bound. One block for each series. floors: 1 where one more has noise floors: from, to, low,
+# high. rounds: 1 where one more for each series has rounds: x, value, how far beside the others.
 
 # Whiskers are vectors: with yerrorbars a pdf of gnuplot 5.4 blanks what is behind the points.
 beside(x, i) = logarithmic_x ? x * dodge ** (i - (series + 1) / 2.0) \
@@ -67,8 +67,9 @@ do for [format in formats] {
                 with lines lw 18 lc rgb "#b8".colours[i][2:7] notitle, \
             for [i = 1:(shaded ? series : 0)] data index i-1 using (beside($1, i)):10 \
                 with points pt 7 ps 2.2 * grain lc rgb "#b8".colours[i][2:7] notitle, \
-            for [i = 1:(rounds ? series : 0)] data index series+floors+i-1 using (dot($1, $3, i)):2 \
-                with points pt 7 ps 0.4 * grain lc rgb "#a8".colours[i][2:7] notitle, \
+            for [i = 1:(rounds ? series : 0)] data index series+floors+i-1 \
+                using (dot($1, $3, i)):2 with points pt 7 ps 0.4 * grain \
+                lc rgb "#a8".colours[i][2:7] notitle, \
             for [i = 1:series] data index i-1 using (beside($1, i)):3:(0):($4-$3) \
                 with vectors heads size graph 0.006,90 lw 1.4 lc rgb colours[i] notitle, \
             for [i = 1:series] data index i-1 using (beside($1, i)):2 with linespoints lw 1.4 \

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # Forest plot: a ratio with its interval for each row, its noise floor shaded around 1.
-# Set before this: label_x, lines (how many there are, headings and blank ones too), heads (how many
-# headings), bands (how many noise floors), ratios (how many ratios: gnuplot dies of marks none of
-# which has a place), widest (characters of the longest name), told, told_text (of the longest text,
-# drawn and in text), label_rows (lines of label_x), label_x_text, left,
-# right, logarithmic, and as macros tics_x, tics_text (as many as have room in text).
-# Blocks of name.dat: line, ratio, low, high, type of point, name, text in text, drawn text; if heads line, heading; if
-# bands low, high, first and last line.
+# Set before this: label_x, lines (how many there are, headings and blank ones too), heads (how
+# many headings), bands (how many noise floors), ratios (how many ratios: gnuplot dies of marks
+# none of which has a place), widest (characters of the longest name), told, told_text (of the
+# longest text, drawn and in text), label_rows (lines of label_x), label_x_text, left, right,
+# logarithmic, and as macros tics_x, tics_text (as many as have room in text).
+# Blocks of name.dat: line, ratio, low, high, type of point, name, text in text, drawn text; if
+# heads line, heading; if bands low, high, first and last line.
 
 banded = heads > 0 ? 2 : 1
 lower(x) = x > left ? x : left

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Heat map: how many times better than the baseline each cell is, as a figure on a colour.
 # Set before this: rows, columns (arrays of names), widest (characters of the longest name of a
-# row), label_x, label_x_text (in label_text_rows lines), label_rows, begin, pixels, below (units: on the
-# left of the columns, of a column, below the rows), slanted (1 where names of columns have no room beside each other),
-# and for text letters (characters of a column) and together (how many columns stand beside each other;
-# the others follow below).
+# row), label_x, label_x_text (in label_text_rows lines), label_rows, begin, pixels, below (units:
+# on the left of the columns, of a column, below the rows), slanted (1 where names of columns have
+# no room beside each other), and for text letters (characters of a column) and together (how many
+# columns stand beside each other; the others follow below).
 # Columns of name.dat: column, row, colour, colour of the text, text.
 
 do for [format in formats] {
@@ -26,7 +26,8 @@ do for [format in formats] {
         set ytics ()
         do for [r = 1:|rows|] { set ytics add (rows[r] r - 1) }
         set xrange [-0.5:|columns| - 0.5]
-        if (slanted) { set xtics rotate by 20 right font sans(small_points) } else { set xtics norotate }
+        set xtics norotate
+        if (slanted) { set xtics rotate by 20 right font sans(small_points) }
         set xtics ()
         do for [c = 1:|columns|] { set xtics add (columns[c] c - 1) }
         plot data using 1:2:($1-0.48):($1+0.48):($2-0.46):($2+0.46):3 \

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 # Stands in front of each template, behind the settings of the picture.
 # All lengths are in units: a pixel on a screen, where letters are as high as 11 pt.
-# Every picture sets: name, formats, wide, high (its size), unit (in 1/96 in), sharp (pixels of a png
-# in 1/96 in), small_points (letters of the small print), head, foot (heights of title and small print), headline
-# (array of lines), small_print (array of lines, dark of them about signs), headline_text (lines of
-# the title in text, title_lines of them), signs_text (what signs mean in text, signs_lines lines).
+# Every picture sets: name, formats, wide, high (its size), unit (in 1/96 in), sharp (pixels of a
+# png in 1/96 in), small_points (letters of the small print), head, foot (heights of title and
+# small print), headline (array of lines), small_print (array of lines, dark of them about signs),
+# headline_text (lines of the title in text, title_lines of them), signs_text (what signs mean in
+# text, signs_lines lines).
 # Pictures of series also set: series (their number), names, colours, points, dashes (arrays),
 # widest (characters of the longest name), title_key (what the names are values of), key_columns,
-# key_rows (of a key below the axes; 0 rows: it stands on their right). Where labels on the left have
-# several lines there are label_columns of them.
+# key_rows (of a key below the axes; 0 rows: it stands on their right). Where labels on the left
+# have several lines there are label_columns of them.
 
 data = name.".dat"
 wide = wide * 1.0
@@ -23,8 +24,8 @@ start(format, lines) = format eq "txt" \
     : begin('pdfcairo', 0.75 * unit, 1, 2, \
             sprintf('%.4fin,%.4fin', wide * unit / 96, high * unit / 96))
 begin(terminal, scale, letters, lines, size) = sprintf('grain = %.4f; set terminal ', scale) \
-    .terminal.sprintf(' noenhanced font "Sans,11" background "#ffffff" fontscale %.4f lw %.4f size ', \
-                      scale * letters, scale * lines).size
+    .terminal.' noenhanced font "Sans,11" background "#ffffff" ' \
+    .sprintf('fontscale %.4f lw %.4f size ', scale * letters, scale * lines).size
 sans(points) = sprintf('Sans,%g', points)
 titles = 'do for [i = 1:|headline|] { set label headline[i] font sans(13) \
         at screen 0.5, screen 1 - (22.0 * i - 4) / high center }; \
