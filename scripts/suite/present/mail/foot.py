@@ -31,7 +31,8 @@ from suite.present.tables.model import Pair, Table
 from suite.result.plan import builds_text
 
 # of the lines below all figures
-LABELS = ("machine", "network", "tls", "uncork", "compared", "differs", "remarks", "disturbed", "legend")
+LABELS = ("machine", "network", "tls", "uncork", "compared", "differs", "remarks", "disturbed",
+          "legend")
 # signs of a block, as they are found in its texts, and what they mean
 BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
