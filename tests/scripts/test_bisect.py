@@ -84,7 +84,8 @@ def bisected(uncork: Uncork, folder: Path, *arguments: str, good: str = "c1", ba
     return done
 
 
-@pytest.mark.parametrize("bad", [2, 9, 16])
+@pytest.mark.parametrize("bad", [
+    9, *(pytest.param(bad, marks=pytest.mark.long) for bad in (2, 16))])
 def test_the_commit_that_stopped_joining_segments_is_found(
     uncork: Uncork, tree: Callable[..., Path], bad: int, folder_short: Path,
 ) -> None:
