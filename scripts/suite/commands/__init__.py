@@ -136,15 +136,17 @@ def table_arguments(parser: ArgumentParser) -> None:
     formats_add(parser, RENDERERS)
 
 
+SIDES = ("another result, to compare with; write=nodelay write=cork: two sides, the base first "
+         "(several words of one in quotes); without sides: the baseline against each other value, "
+         "or the first target or build against each other; other words narrow both; "
+         "columns=METRIC,... (default: the first of the table); "
+         "axis=kernel,...: what two results are compared about; "
+         "geomean=all: the mean of all rows")
+
+
 def compare_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork compare`."""
-    result_add(parser,
-               "another result, to compare with; write=nodelay write=cork: two sides (several "
-               "words of one in quotes); without sides: the baseline against each other value, or "
-               "the first target or build against each other; other words narrow both; "
-               "columns=METRIC,... (default: the first of the table); "
-               "axis=kernel,...: what two results are compared about; "
-               "geomean=all: the mean of all rows", "RESULTS|WORD")
+    result_add(parser, SIDES, "RESULTS|WORD")
     parser.add_argument("--strict", action="store_true",
                         help="refuse where anything but what is compared differs")
     parser.add_argument("--force", action="store_true", help="compare across virtualisation, "
@@ -206,12 +208,7 @@ def report_arguments(parser: ArgumentParser) -> None:
 def paste_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork paste`."""
     from suite.present.tables.mail import STYLES
-    result_add(parser,
-               "another result, to compare with the first; write=nodelay write=cork: two sides; "
-                       "other words narrow both; columns=METRIC,... (default: the result's first); "
-                       "axis=kernel,...: what two results are compared about; "
-                       "geomean=all: the mean of all rows",
-               "RESULTS | WORD")
+    result_add(parser, SIDES, "RESULTS | WORD")
     parser.add_argument("--style", choices=STYLES, default="plain",
                         help="plain: aligned text; md: tables with pipes (default: plain)")
     parser.add_argument("--utf8", action="store_true", help="symbols instead of ASCII")
