@@ -60,7 +60,7 @@ def test_a_cell_under_tls_names_library_version_cipher_key_exchange_and_records(
 def test_a_layer_that_shows_no_records_is_said_to(replies):
     cell = cell_choose(replies, ["transport=tcp", "security=ktls", "reply_write=cork"])
     text = show_text(replies, cell, 100)
-    assert "security=ktls shows nobody its records: they are not counted" in text
+    assert "security=ktls does not show its records: they are not counted" in text
     assert "records_per_reply" not in text and "TLS records" not in text
 
 

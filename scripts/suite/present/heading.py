@@ -234,4 +234,4 @@ def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[s
 
 def uncounted_note(cell: Cell) -> str:
     """Why a cell under TLS has no records; its layer is one of those that do not show them."""
-    return f"{cell.uncounted} shows nobody its records: they are not counted"
+    return f"{cell.uncounted} does not show its records: they are not counted"
