@@ -214,6 +214,7 @@ def test_a_selection_answers_only_what_it_shows(nodelay):
     ((_, text),) = questions_pairs(matrix_narrow(matrix, {"place": "apart"}))
     assert text.startswith("And apart? coalesce is ")
     assert texts_of(questions_pairs(matrix)).endswith(text)
+    assert not questions_pairs(matrix_narrow(matrix, {"write": "nodelay,cork"}))
 
 
 def documents_of(matrix, **options):

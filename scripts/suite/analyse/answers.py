@@ -200,14 +200,17 @@ def deciding_text(optimum: Optimum, metric: Metric) -> str:
 
 
 def question_answer(matrix: Matrix, question: Question) -> Answer:
-    """The answer to one question, of the groups that are shown and have its words."""
+    """The answer to one question, of the groups that have its words and of which every cell is
+    shown."""
     wanted = words_split(question.where.split(), f"[answer] where {question.where}: ")
     if question.word not in matrix.axes:
         return Answer(question, (), f"{question.word} does not vary here")
     places = [{key: value for key, value in cell.axes.items() if key != question.word}
               for cell in matrix.whole.cells.values() if words_match(wanted, cell.words)]
     optima = tuple(optimum for optimum in optima_build(matrix, question.word, metric_of(question))
-                   if optimum.place in places)
+                   if optimum.place in places and optimum.medians.keys() <= {
+                       cell.axes[question.word] for cell in matrix.cells.values()
+                       if optimum.place.items() <= cell.axes.items()})
     return Answer(question, optima, "" if optima else f"no cell here tells {question.metric}"
                   + (f" with {question.where}" if wanted else ""),
                   tuple(key for key in matrix.axes if key != question.word

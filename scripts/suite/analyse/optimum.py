@@ -52,9 +52,9 @@ class Optimum:
 
     medians and marks: by value of the word, in the plan's order, of the cells that have a figure;
     medians are in the base unit of the metric. rounds: how many would tell a value of ALIKE from
-    the best, 0 where both are the same count. left_out: why other values have no figure. against:
-    None where the best is alone. is_baseline: whether the best is the baseline. better: the values
-    that changed for the better against the baseline.
+    the best, 0 where both are the same count; not of one that is better round by round. left_out:
+    why other values have no figure. against: None where the best is alone. is_baseline: whether the
+    best is the baseline. better: the values that changed for the better against the baseline.
     """
 
     place: Mapping[str, str]
@@ -167,7 +167,7 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
             continue
         verdict = pair_verdict(matrix, cell, best, metric.name)
         marks[value] = mark_choose(ratio_between(matrix, cell, best, metric.name), verdict, metric)
-        if marks[value] == ALIKE:
+        if marks[value] == ALIKE and verdict is not Verdict.CHANGED:
             rounds[value] = (0 if verdict is Verdict.EXACT else
                              rounds_to_tell(matrix, cell, best, metric.name))
     left_out = {cell.axes[axis]: why for cell in matrix.cells.values()

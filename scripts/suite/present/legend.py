@@ -68,8 +68,8 @@ def bracket_legends(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -
     tested = ", ".join(dict.fromkeys(str(family.tested) for family in families))
     more = "; more rounds, or fewer rows, are needed" if any(family.hopeless
                                                              for family in families) else ""
-    return [("()", "within the noise floor of its row: the comparison of the baseline with itself "
-                   "does not exclude it",
+    return [("()", "within the noise floor of its row: the two runs of the baseline may differ by "
+                   "as much",
              any(Verdict.WITHIN_NOISE in found for found in verdicts.values())),
             ("()", f"the interval excludes 1, but as one of {tested} rows it may be chance "
                    f"(Benjamini and Hochberg){more}", bool(families))]
