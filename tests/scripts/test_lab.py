@@ -310,12 +310,14 @@ def test_a_server_that_others_reach_takes_nobody_without_its_key(
     assert "turned away a client at 198.18.1.1:" in told and "warning" not in told
 
 
-def test_ends_of_a_lab_have_a_key_that_nobody_sees(running: Callable[..., Running]) -> None:
+def test_ends_of_a_lab_have_a_key_that_is_not_to_be_seen(running: Callable[..., Running]) -> None:
     run = running(PROXIED, "rounds=1", "duration=60s")
     environment = Path(f"/proc/{run.process.pid}/environ").read_bytes()
     for pid in (run.server, run.proxy):
         process = Path(f"/proc/{pid}")
-        arguments = (process / "cmdline").read_bytes().split(b"\0")
+        command = process / "cmdline"
+        until(lambda path=command: b"--psk" in path.read_bytes(), 20, "it does not start")
+        arguments = command.read_bytes().split(b"\0")
         assert arguments[arguments.index(b"--psk") + 1] == b"/dev/fd/3"
         assert b"--insecure" not in arguments
         assert not re.search(rb"[0-9a-f]{32}", b"\0".join(arguments).lower())

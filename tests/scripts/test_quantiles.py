@@ -159,7 +159,7 @@ def test_a_curve_of_a_bound_has_an_arrow_there_and_no_ratio(tmp_path: Path) -> N
     assert bound[-1] == bound[1] != "NaN" and bound[4:7] == ["NaN"] * 3, "a bound has no ratio"
     assert all(line[-1] == "NaN" for line in [*blocks["# nodelay"], *blocks["# writev"]])
     script, text = (data.with_suffix(suffix).read_text() for suffix in (".gp", ".txt"))
-    assert "signs = 'arrow: at least so much'" in script
+    assert "small_print[3] = ['arrow: at least so much; " in script
     assert text.count("^") == 2 and "^: at least so much" in text
 
 
