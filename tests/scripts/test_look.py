@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""How pictures look: their size in print and on a screen, title, small print."""
+"""How pictures look: their size in print and on a screen, title, axes, small print."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 import zlib
 from itertools import combinations
@@ -14,6 +15,7 @@ from picture_make import recipe_verdicts
 from answers import NODELAY, matrix_of, refused, result_make, uncork
 from drawn import made, needs_gnuplot, signs_of, size_of, title_of
 from suite.analyse.frame import noise_floor
+from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.look import Look, look_of
@@ -23,9 +25,9 @@ from suite.scenario.scenario import PICTURES, Picture, scenario_load, scenario_t
 KINDS = [kind for kind, key in PICTURES.items() if key != "of"]
 
 
-def asked(kind, x=None, **looks):
+def asked(kind, x=None, metric=None, **looks):
     """One picture with words for its looks."""
-    return Picture(kind, None, None, x, None, **looks)
+    return Picture(kind, metric, None, x, None, **looks)
 
 
 class Text:
@@ -253,3 +255,48 @@ def test_a_single_round_has_no_dots_and_no_band(tmp_path):
     for kind in ("bars", "percentiles"):
         (drawing, *_) = drawings_make(matrix, [Picture(kind, None, None, None, None)])
         assert not dots_of_series(drawing)
+
+
+def test_titles_name_words_as_they_are_typed(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_replies(rounds=1))
+    than = "reply_write=nodelay"
+    for kind, said in (
+            ("heatmap", f"messages per second, times faster than {than}: replies, transport=unix'"),
+            ("forest", f"messages per second against {than} (higher is better): replies'")):
+        assert said in drawings_make(matrix, [asked(kind, metric="messages_per_second")])[0].script
+
+
+def titled(folder, name):
+    """The titles of all kinds of pictures of the stored result under this name."""
+    matrix = matrix_of(shutil.copytree(NODELAY, folder / name))
+    kinds = [asked(kind) for kind in ("bars", "heatmap", "forest", "order", "counts")]
+    return [title_of(drawing) for drawing in drawings_make(matrix, kinds)]
+
+
+def test_a_title_names_the_scenario_and_not_the_folder_which_may_look_like_a_unit(tmp_path):
+    assert titled(tmp_path, "us") == titled(tmp_path, "ms")
+    assert all(": nodelay" in title for title in titled(tmp_path, "s"))
+
+
+def test_a_title_of_words_alone_names_the_result_behind_the_metric(tmp_path):
+    matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
+    (drawing,) = drawings_make(matrix)
+    assert matrix.result.scenario.question == ""
+    assert title_of(drawing) == "bandwidth, Mbit/s (higher is better): sizes-3-1"
+
+
+@pytest.mark.parametrize("metric, said", [
+    ("time_per_message", "time per message, us"), ("cpu_per_message", "CPU per message, us"),
+    ("messages_per_second", "messages per second, thousands"),
+    ("segments_per_message", "segments per message"),
+])
+def test_axes_say_the_metric_in_words_and_its_unit(metric, said):
+    labels = {kind: drawings_make(matrix_of(NODELAY), [asked(kind, metric=metric)])[0].settings
+              for kind in ("bars", "forest", "heatmap", "order")}
+    text = METRICS[metric].text
+    assert labels["bars"]["label"].startswith(f"{said}, and the ratio to nodelay")
+    assert labels["forest"]["label_x"] == f"{text}: ratio to write=nodelay"
+    assert labels["heatmap"]["label_x"].startswith(text)
+    assert labels["heatmap"]["label_x"].endswith(" than write=nodelay, by place")
+    assert labels["order"]["label_y"] == f"{text} / median of its cell"
+    assert METRICS["latency_p999"].text == "latency p99.9"

@@ -161,6 +161,13 @@ def test_the_answer_says_what_is_known():
     assert said(" 1M has too few rounds to compare with 64K.", size_64K=BEST, size_1M=UNKNOWN)
 
 
+def test_values_are_better_than_a_baseline_of_their_group_only(buffers):
+    plan = replace(buffers.result.plan, baseline="direction=send")
+    other = replace(buffers, result=replace(buffers.result, plan=plan))
+    assert any(found.better for found in optima_build(buffers, "sndbuf", TIME))
+    assert not any(found.better for found in optima_build(other, "sndbuf", TIME))
+
+
 def test_few_rounds_have_a_best_median_and_no_advice(tmp_path):
     matrix = matrix_of(result_make.result_write(result_make.recipe_buffers(rounds=3), tmp_path))
     found = optima_build(matrix, "sndbuf", TIME)

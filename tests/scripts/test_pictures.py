@@ -19,7 +19,7 @@ from picture_make import LONG, recipe_same, recipe_verdicts
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from conftest import ROOT
-from drawn import draw, made, needs_gnuplot, signs_of, title_of
+from drawn import draw, made, needs_gnuplot, signs_of
 from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
@@ -404,51 +404,6 @@ def test_figures_names_and_reasons_are_in_the_text_of_a_picture(tmp_path, verdic
         assert all(name in text for name in ("cork", "writev", LONG[:29] + "...", "16K", "failed",
                                              "~", "999"))
         assert text.splitlines()[0].strip().startswith("bandwidth") and "verdicts" in text
-
-
-def test_titles_name_words_as_they_are_typed(tmp_path):
-    matrix = made(tmp_path, result_make.recipe_replies(rounds=1))
-    than = "reply_write=nodelay"
-    for kind, said in (
-            ("heatmap", f"messages per second, times faster than {than}: replies, transport=unix'"),
-            ("forest", f"messages per second against {than} (higher is better): replies'")):
-        assert said in drawings_make(matrix, [asked(kind, "messages_per_second")])[0].script
-
-
-def titled(folder, name):
-    """The titles of all kinds of pictures of the stored result under this name."""
-    matrix = matrix_of(shutil.copytree(NODELAY, folder / name))
-    kinds = [asked(kind) for kind in ("bars", "heatmap", "forest", "order", "counts")]
-    return [title_of(drawing) for drawing in drawings_make(matrix, kinds)]
-
-
-def test_a_title_names_the_scenario_and_not_the_folder_which_may_look_like_a_unit(tmp_path):
-    assert titled(tmp_path, "us") == titled(tmp_path, "ms")
-    assert all(": nodelay" in title for title in titled(tmp_path, "s"))
-
-
-def test_a_title_of_words_alone_names_the_result_behind_the_metric(tmp_path):
-    matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
-    (drawing,) = drawings_make(matrix)
-    assert matrix.result.scenario.question == ""
-    assert title_of(drawing) == "bandwidth, Mbit/s (higher is better): sizes-3-1"
-
-
-@pytest.mark.parametrize("metric, said", [
-    ("time_per_message", "time per message, us"), ("cpu_per_message", "CPU per message, us"),
-    ("messages_per_second", "messages per second, thousands"),
-    ("segments_per_message", "segments per message"),
-])
-def test_axes_say_the_metric_in_words_and_its_unit(nodelay, metric, said):
-    labels = {kind: drawings_make(nodelay, [asked(kind, metric)])[0].settings
-              for kind in ("bars", "forest", "heatmap", "order")}
-    text = METRICS[metric].text
-    assert labels["bars"]["label"].startswith(f"{said}, and the ratio to nodelay")
-    assert labels["forest"]["label_x"] == f"{text}: ratio to write=nodelay"
-    assert labels["heatmap"]["label_x"].startswith(text)
-    assert labels["heatmap"]["label_x"].endswith(" than write=nodelay, by place")
-    assert labels["order"]["label_y"] == f"{text} / median of its cell"
-    assert METRICS["latency_p999"].text == "latency p99.9"
 
 
 @needs_gnuplot

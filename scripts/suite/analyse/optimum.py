@@ -25,7 +25,7 @@ from suite.analyse.frame import (
     series_between,
 )
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Verdict, groups_find, pair_family, pair_verdict
+from suite.analyse.verdicts import Verdict, baseline_ratio, groups_find, pair_family, pair_verdict
 
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
 
@@ -54,7 +54,8 @@ class Optimum:
     medians are in the base unit of the metric. rounds: how many would tell a value of ALIKE from
     the best, 0 where both are the same count; not of one that is better round by round. left_out:
     why other values have no figure. against: None where the best is alone. is_baseline: whether the
-    best is the baseline. better: the values that changed for the better against the baseline.
+    best is the baseline. better: the values that changed for the better against the baseline; none
+    where the group has none.
     """
 
     place: Mapping[str, str]
@@ -132,8 +133,8 @@ def against_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: 
 
 
 def is_better(matrix: Matrix, cell: Cell, base: Cell, metric: Metric) -> bool:
-    """Whether a cell changed for the better against another one."""
-    ratio = ratio_between(matrix, cell, base, metric.name)
+    """Whether a cell changed for the better against its baseline."""
+    ratio = baseline_ratio(matrix, cell, metric.name)
     return (ratio is not None and better_ratio(ratio, metric).value > 1 and pair_verdict(
         matrix, cell, base, metric.name) in (Verdict.CHANGED, Verdict.EXACT))
 
@@ -176,8 +177,8 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
     return Optimum(place, medians, {value: marks[value] for value in by_value}, rounds, left_out,
                    against_build(matrix, best, against, metric, axis) if against else None,
                    axis in baseline_words(matrix) and found is best,
-                   frozenset(value for value, cell in by_value.items() if found is not None
-                             and cell is not found and is_better(matrix, cell, found, metric)))
+                   frozenset(value for value, cell in by_value.items() if found and found in cells
+                             and is_better(matrix, cell, found, metric)))
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:

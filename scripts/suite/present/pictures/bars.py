@@ -161,14 +161,13 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     metric, look = picture_metric(matrix, picture), look_of(picture)
     figures = figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
-    whole = max(panel_limit(panel, figures, scale)
-                for panel in panels_make(matrix, picture_axis(matrix, picture), look.name_most))
+    every = panels_make(matrix, picture_axis(matrix, picture), look.name_most)
+    whole = max(panel_limit(panel, figures, scale) for panel in every)
     dots = {cell.name: dots_of(matrix, cell, metric, scale)
             for cell in matrix.cells.values()
             if rounds_shown(look, matrix, 1) and (figure := figures.get(cell.name))
             and not figure.exact and scale.apply(figure.median) <= whole}
-    drawings, groups = [], panels_group(
-        panels_make(matrix, picture_axis(matrix, picture), look.name_most))
+    drawings, groups = [], panels_group(every)
     for number, panels in enumerate(groups, start=1):
         limits = [panel_limit(panel, figures, scale) for panel in panels]
         if max(limits) <= 2 * min(limits):
