@@ -7,6 +7,7 @@ UNCORK_GOLDEN=write writes the lists again: a name that goes needs what the page
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import subprocess
@@ -75,16 +76,28 @@ def values_text(word: dict[str, Any], variants: Sequence[dict[str, Any]]) -> str
 
 
 def words_list(client: Client) -> str:
-    """Every word with its values and its default."""
+    """Every word with its values and its default; words that follow each other and differ in their
+    name only share a row."""
     document = client_list(client).document
     rows = []
     for word in document["words"]:
         variants = next((found for found in document["variants"].values()
                          if [one["name"] for one in found] == word.get("choices")), [])
-        rows.append([f"`{word['key']}`", word["scope"], "yes" if word["ends"] else "",
+        rows.append([word["key"], word["scope"], "yes" if word["ends"] else "",
                      values_text(word, variants),
                      "" if word["default"] is None else f"`{word['default']}`"])
-    return table(["word", "of a", "ends", "values", "default"], rows)
+    return table(["word", "of a", "ends", "values", "default"], [
+        [code(row[0] for row in group), *rest]
+        for rest, group in itertools.groupby(rows, lambda row: row[1:])])
+
+
+def metrics_list() -> str:
+    """Every metric; those that follow each other with the same first word, unit and direction share
+    a row."""
+    groups = itertools.groupby(METRICS.values(), lambda one: (one.name.split("_")[0], one.unit,
+                                                              one.better))
+    return table(["metric", "unit", "better"], [
+        [code(one.name for one in group), unit, better] for (_, unit, better), group in groups])
 
 
 def scenario_list() -> str:
@@ -107,8 +120,7 @@ def formats_list() -> str:
 
 LISTS: dict[str, Callable[[Client], str]] = {
     "commands": lambda client: commands_list(), "programs": programs_list, "words": words_list,
-    "metrics": lambda client: table(["metric", "unit", "better"], [
-        [f"`{one.name}`", one.unit, one.better] for one in METRICS.values()]),
+    "metrics": lambda client: metrics_list(),
     "scenario": lambda client: scenario_list(), "formats": lambda client: formats_list(),
     "exit": lambda client: table(["command", "statuses"], [["every command", EXIT], *(
         [f"`uncork {name}`", command.exit.removeprefix(EXIT).lstrip("; ")]
