@@ -158,8 +158,8 @@ def programs_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def throttle_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """The part of a second that real-time threads may not have: sched(7), docs/methodology.md,
-    "What decides a result before any strategy does"."""
+    """The part of a second that real-time threads may not have: sched(7), docs/machine.md,
+    "Scheduling class"."""
     name = "kernel.sched_rt_runtime_us"
     runtime_us, period_us = (int(facts.sysctl(each))
                              for each in (name, "kernel.sched_rt_period_us"))

@@ -20,7 +20,7 @@ NOTRACK = ("nft 'table inet uncork_doctor { chain output { type filter hook outp
 
 def congestion_look(facts: SystemFacts, words: CellWords) -> Finding:
     """The machine's congestion control: a pacer is measured in place of the socket.
-    docs/methodology.md."""
+    docs/machine.md."""
     name = facts.sysctl(CONGESTION)
     if not name.startswith(PACING):
         return fine(f"congestion control {name}")
@@ -80,8 +80,8 @@ def firewall_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def buffers_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """The most that SO_SNDBUF and SO_RCVBUF can ask for: socket(7), docs/methodology.md, "Options
-    of a socket"."""
+    """The most that SO_SNDBUF and SO_RCVBUF can ask for: socket(7), docs/machine.md, "Options of
+    a socket"."""
     limits = {word: int(facts.sysctl(name)) for word, name in BUFFERS.items()}
     wanted = {word: BUFFERS_LEAST_BYTES if words.unplanned else words.largest(word)
               for word in BUFFERS}
