@@ -78,8 +78,20 @@ def finished(uncork: Uncork, finished_once: Path) -> Path:
     return shutil.copytree(finished_once, uncork.results / "mine")
 
 
-def test_a_killed_matrix_goes_on_where_it_was(uncork: Uncork) -> None:
-    folder = killed(uncork, *WORDS)
+@pytest.fixture(scope="module")
+def killed_once(binaries: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a matrix of WORDS that was killed in the middle, for copies."""
+    return killed(Uncork(binaries.folder, tmp_path_factory.mktemp("killed")), *WORDS)
+
+
+@pytest.fixture
+def unfinished(uncork: Uncork, killed_once: Path) -> Path:
+    """The same as a folder of the test's own."""
+    return shutil.copytree(killed_once, uncork.results / killed_once.name)
+
+
+def test_a_killed_matrix_goes_on_where_it_was(uncork: Uncork, unfinished: Path) -> None:
+    folder = unfinished
     before = records_of(folder)
     assert 5 <= len(before) < RUNS
     done = uncork.run(*WORDS)
@@ -101,8 +113,7 @@ def test_a_matrix_that_is_killed_again_and_again_is_complete_in_the_end(uncork: 
     assert_complete(folder)
 
 
-def test_a_new_run_resumes_nothing(uncork: Uncork, finished: Path) -> None:
-    unfinished = killed(uncork, *WORDS)
+def test_a_new_run_resumes_nothing(uncork: Uncork, finished: Path, unfinished: Path) -> None:
     done = uncork.run(*WORDS, "--new")
     assert done.returncode == 0 and "resuming" not in done.stderr, done.stderr
     (folder,) = set(uncork.results.iterdir()) - {unfinished, finished}
@@ -112,13 +123,14 @@ def test_a_new_run_resumes_nothing(uncork: Uncork, finished: Path) -> None:
     assert "not allowed with" in uncork.refused(*WORDS, "--new", "--more")
 
 
-def test_a_torn_last_line_is_dropped_and_its_run_done_again(uncork: Uncork) -> None:
-    folder = killed(uncork, *WORDS)
-    path = folder / "records.jsonl"
+def test_a_torn_last_line_is_dropped_and_its_run_done_again(
+    uncork: Uncork, unfinished: Path,
+) -> None:
+    path = unfinished / "records.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:4]) + lines[4][:50])
     assert uncork.run(*WORDS).returncode == 0
-    assert_complete(folder)
+    assert_complete(unfinished)
 
 
 def test_a_start_that_was_killed_before_its_plan_is_started_over(uncork: Uncork) -> None:
@@ -137,12 +149,11 @@ def test_a_finished_matrix_starts_a_new_folder(uncork: Uncork) -> None:
         assert len(list(uncork.results.iterdir())) == count
 
 
-def test_another_plan_starts_a_new_folder(uncork: Uncork) -> None:
-    folder = killed(uncork, *WORDS, after=3)
+def test_another_plan_starts_a_new_folder(uncork: Uncork, unfinished: Path) -> None:
     done = uncork.run("run", "place=free", "rounds=1", *SHORT)
     assert done.returncode == 0 and "resuming" not in done.stderr
     assert len(list(uncork.results.iterdir())) == 2
-    assert len(records_of(folder)) < RUNS
+    assert len(records_of(unfinished)) < RUNS
 
 
 def test_another_seed_starts_a_new_folder_and_the_same_seed_goes_on(uncork: Uncork) -> None:
@@ -153,13 +164,14 @@ def test_another_seed_starts_a_new_folder_and_the_same_seed_goes_on(uncork: Unco
     assert_complete(folder)
 
 
-def test_an_unfinished_folder_of_another_boot_is_left_alone(uncork: Uncork) -> None:
-    folder = killed(uncork, *WORDS, after=3)
-    plan_change(folder, lambda plan: plan["sessions"][0].update(boot="another"))
-    before = records_of(folder)
+def test_an_unfinished_folder_of_another_boot_is_left_alone(
+    uncork: Uncork, unfinished: Path,
+) -> None:
+    plan_change(unfinished, lambda plan: plan["sessions"][0].update(boot="another"))
+    before = records_of(unfinished)
     done = uncork.run(*WORDS)
     assert done.returncode == 0 and "resuming" not in done.stderr
-    assert records_of(folder) == before
+    assert records_of(unfinished) == before
 
 
 def test_a_finished_folder_is_refused(uncork: Uncork, finished: Path) -> None:
@@ -225,9 +237,8 @@ def test_a_result_in_place_of_a_scenario_is_what_o_names(uncork: Uncork, finishe
     assert_complete(finished)
 
 
-def test_more_of_an_unfinished_folder_is_refused(uncork: Uncork) -> None:
-    folder = killed(uncork, *WORDS, after=3)
-    assert "finish it without --more" in uncork.refused(*WORDS, "-o", str(folder), "--more")
+def test_more_of_an_unfinished_folder_is_refused(uncork: Uncork, unfinished: Path) -> None:
+    assert "finish it without --more" in uncork.refused(*WORDS, "-o", str(unfinished), "--more")
 
 
 @pytest.mark.parametrize("name", ["records.jsonl", "plan.json"])
@@ -245,7 +256,6 @@ def test_a_full_disk_names_the_file_and_the_command_that_goes_on(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     words = ("run", "place=free", "rounds=2", *SHORT, "-o", str(uncork.results / "mine"))
-    monkeypatch.setattr("sys.argv", ["uncork", *words])
     with monkeypatch.context() as full:
         full.setattr(os, "fsync", fsync_full)
         done = uncork_call(words, uncork.environment)
@@ -342,12 +352,13 @@ def test_a_folder_with_other_things_in_it_is_refused(uncork: Uncork, tmp_path: P
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
 
 
-def test_a_damaged_record_is_a_failure_that_names_its_line(uncork: Uncork) -> None:
-    folder = killed(uncork, *WORDS, after=3)
-    path = folder / "records.jsonl"
+def test_a_damaged_record_is_a_failure_that_names_its_line(
+    uncork: Uncork, unfinished: Path,
+) -> None:
+    path = unfinished / "records.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + b"broken\n" + lines[1])
-    assert "records.jsonl:2" in uncork.refused(*WORDS, "-o", str(folder), status=1)
+    assert "records.jsonl:2" in uncork.refused(*WORDS, "-o", str(unfinished), status=1)
 
 
 PLANS = {  # what a line says of it: a change of plan.json
@@ -404,12 +415,11 @@ def test_what_is_no_result_is_passed_over_without_a_word(uncork: Uncork, finishe
     assert done.returncode == 0 and "passed over" not in done.stderr
 
 
-def test_damaged_facts_of_machines_are_replaced(uncork: Uncork) -> None:
-    folder = killed(uncork, *WORDS, after=3)
-    (folder / "hosts.json").write_text("[]")
+def test_damaged_facts_of_machines_are_replaced(uncork: Uncork, unfinished: Path) -> None:
+    (unfinished / "hosts.json").write_text("[]")
     assert uncork.run(*WORDS).returncode == 0
-    host = records_of(folder)[0]["client"]["host"]
-    assert json.loads((folder / "hosts.json").read_text()).keys() == {host}
+    host = records_of(unfinished)[0]["client"]["host"]
+    assert json.loads((unfinished / "hosts.json").read_text()).keys() == {host}
 
 
 def test_two_runners_never_write_one_folder(uncork: Uncork) -> None:

@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
@@ -27,7 +28,8 @@ def uncork_call(arguments: Iterable[object],
     out, error = io.StringIO(), io.StringIO()
     handlers = {number: signal.getsignal(number) for number in HANDLED}
     try:
-        with mock.patch.dict(os.environ, environment), redirect_stdout(out), redirect_stderr(error):
+        with (mock.patch.dict(os.environ, environment), redirect_stdout(out),
+              redirect_stderr(error), mock.patch.object(sys, "argv", ["uncork", *words])):
             status = main(words)
     except SystemExit as end:  # --help
         status = end.code if isinstance(end.code, int) else 0
