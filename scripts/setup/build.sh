@@ -8,25 +8,26 @@ tree_options() {
     case $1 in
     release) echo -DCMAKE_BUILD_TYPE=Release ;;
     static) printf '%s\n' -DCMAKE_BUILD_TYPE=Release -DUNCORK_STATIC=ON ;;
-    clang) printf '%s\n' -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang ;;
-    asan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=address ;;
+    asan)
+        printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER=clang -DUNCORK_SANITIZE=address -DUNCORK_FUZZ=ON
+        ;;
     tsan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=thread ;;
     systems/*) echo -DCMAKE_BUILD_TYPE=Debug ;;
     portability/*) echo -DCMAKE_BUILD_TYPE=Release ;;
-    fuzz) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER=clang -DUNCORK_FUZZ=ON ;;
     *) fail "no build tree \"$1\"" ;;
     esac
 }
 
-# sources_configure SOURCES FOLDER [OPTION...]: what is built in the folder. A folder that was moved here from elsewhere
-# is configured anew.
+# sources_configure SOURCES FOLDER [OPTION...]: what is built in the folder. A folder that was moved here from elsewhere,
+# or had another compiler, is configured anew: CMake would forget all other options.
 sources_configure() {
-    local sources=$1 folder=$2
+    local sources=$1 folder=$2 cache=$2/CMakeCache.txt compiler
     shift 2
+    compiler=$(printf '%s\n' "$@" | sed -n 's/^-DCMAKE_C_COMPILER=\([a-z]*\)$/\1/p')
     [ -f "$sources/CMakeLists.txt" ] || fail "there is no CMakeLists.txt in $sources"
-    if [ -f "$folder/CMakeCache.txt" ] &&
-        ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$sources" "$folder/CMakeCache.txt"; then
-        echo "$folder was configured for another folder: starting anew"
+    if [ -f "$cache" ] && ! { grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$sources" "$cache" &&
+        { [ -z "$compiler" ] || grep -q "^CMAKE_C_COMPILER:.*[/=]$compiler$" "$cache"; }; }; then
+        echo "$folder was configured for another folder or compiler: starting anew"
         rm -rf "$folder"
     fi
     cmake -S "$sources" -B "$folder" -G Ninja --no-warn-unused-cli "$@"

@@ -136,16 +136,19 @@ def test_the_demo_builds_runs_and_prints(sandbox: Sandbox) -> None:
     assert "uncork: the run failed; what was measured is kept in results/quick-" in again.stderr
 
 
-def test_a_tree_that_was_moved_is_configured_anew(sandbox: Sandbox) -> None:
+def test_a_tree_that_was_moved_or_had_another_compiler_is_configured_anew(sandbox: Sandbox) -> None:
     (sandbox.tree / "CMakeLists.txt").write_text(CMAKE)
     assert sandbox.shell("tree_build release").returncode == 0
     cache = sandbox.tree / "build/release/CMakeCache.txt"
     home = "CMAKE_HOME_DIRECTORY:INTERNAL="
     assert home + str(sandbox.tree) in cache.read_text()
     cache.write_text(cache.read_text().replace(home + str(sandbox.tree), home + "/old"))
-    done = sandbox.shell("tree_build release")
-    assert done.returncode == 0, done.stderr
-    assert "was configured for another folder: starting anew" in done.stdout
+    for options, anew in (("", True), ("", False), ("-DCMAKE_C_COMPILER=clang", True),
+                          ("-DCMAKE_C_COMPILER=clang", False)):
+        done = sandbox.shell(f"tree_build release {options}")
+        assert done.returncode == 0, done.stderr
+        said = "was configured for another folder or compiler: starting anew" in done.stdout
+        assert said == anew, options
 
 
 def test_setup_lists_what_it_installs_and_hands_kernels_over(sandbox: Sandbox) -> None:

@@ -2,4 +2,6 @@
 # shellcheck shell=bash
 # does: loopback tests under ThreadSanitizer, but for those whose runs are like others to threads
 
-tree_build tsan -DUNCORK_WERROR=ON && tree_test tsan -L loopback -E "loopback-(client|gvisor|man|options|plain|psk|strace)$"
+tree_configure tsan -DUNCORK_WERROR=ON &&
+    cmake --build build/tsan -j "$(processors)" --target uncork-client uncork-server &&
+    tree_test tsan -L loopback -E "loopback-(client|gvisor|man|options|plain|psk|strace)$"

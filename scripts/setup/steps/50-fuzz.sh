@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: each fuzz target for 5 s, from tests/fuzz/corpus
+# does: each fuzz target for 3 s, from tests/fuzz/corpus
 
-tree_build fuzz -DUNCORK_WERROR=ON || return
+tree_build asan -DUNCORK_WERROR=ON || return
 mkdir -p build/fuzz/found
 
 # fuzz_one PROGRAM: new inputs stay in build/fuzz, those of the tree are only read.
@@ -14,7 +14,7 @@ fuzz_one() {
     mkdir -p "build/fuzz/corpus/$name"
     set -- "$1" "build/fuzz/corpus/$name"
     [ -d "$corpus" ] && set -- "$@" "$corpus"
-    if $NO_ASLR "$@" -max_total_time=5 -timeout=5 -print_final_stats=1 -artifact_prefix="build/fuzz/found/$name-" \
+    if $NO_ASLR "$@" -max_total_time=3 -timeout=5 -print_final_stats=1 -artifact_prefix="build/fuzz/found/$name-" \
         >"$LOGS/fuzz-$name.log" 2>&1; then
         count passed 1
         echo "fuzz_$name: $(grep -o 'Done [0-9]* runs.*' "$LOGS/fuzz-$name.log")"
@@ -26,7 +26,7 @@ fuzz_one() {
 }
 
 jobs=0
-for program in build/fuzz/bin/fuzz_*; do
+for program in build/asan/bin/fuzz_*; do
     [ -x "$program" ] || continue
     [ "$jobs" -lt "$(processors)" ] || { wait -n && jobs=$((jobs - 1)); }
     fuzz_one "$program" &
