@@ -129,7 +129,7 @@ def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> Non
     (record,) = batch_run(
         [
             "workload=proxy write=uring-bundle read=uring-bundle connections=40 window=1024 "
-            "chunk=32 messages=300 verify=on warmup=0s place=free"
+            "chunk=32 messages=80 verify=on warmup=0s place=free"
         ]
     )
     assert record["status"] == "ok", record["reason"]
