@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.__main__ import main
 from bench.contenders import CONTENDERS, floor, liburing
 from bench.contests import CONTESTS
 
@@ -142,9 +143,8 @@ def test_an_uncork_that_breaks_is_shown_with_its_reason(tmp_path):
     (("--fast",), "unrecognized arguments: --fast: a word has no dashes, fast=... "
                   "(see tests/bench/run --help)"),
 ])
-def test_what_was_typed_wrong_is_one_line_and_exit_2(words, complaint):
-    done = bench(*words)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"uncork: {complaint}\n")
+def test_what_was_typed_wrong_is_one_line_and_exit_2(words, complaint, capsys):
+    assert (main(words), *capsys.readouterr()) == (2, "", f"uncork: {complaint}\n")
 
 
 def test_the_list_names_every_contest_and_every_contender():

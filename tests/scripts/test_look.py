@@ -59,7 +59,7 @@ def texts_of(path):
 
 
 @needs_gnuplot
-@pytest.mark.parametrize("size", [None, "column", "page", "120x130mm", "700x640px"])
+@pytest.mark.parametrize("size", [None, "column", "120x130mm", "700x640px"])
 @pytest.mark.parametrize("recipe", [result_make.recipe_sizes(5, 4), result_make.recipe_transports(),
                                     recipe_verdicts(), result_make.recipe_buffers()],
                          ids=lambda recipe: recipe.name)

@@ -20,6 +20,14 @@ def readme_check(*pages: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([README, "--check", *pages], capture_output=True, text=True, timeout=600)
 
 
+def pages_write(folder: Path, *texts: str) -> list[Path]:
+    """Pages of the name whose sentences are checked, each in a folder of its own."""
+    folders = [folder / str(number) for number in range(len(texts))]
+    for one in folders:
+        one.mkdir()
+    return [page_write(one / "README.md", text) for one, text in zip(folders, texts, strict=True)]
+
+
 def page_write(path: Path, text: str) -> Path:
     path.write_text(text)
     return path
@@ -100,30 +108,30 @@ def page(tmp_path_factory) -> str:
     return path.read_text()
 
 
-def test_a_page_is_rendered_once_and_is_then_as_it_should_be(page, tmp_path):
+def test_a_page_is_rendered_once_and_the_check_names_the_figures_that_no_example_has(
+        page, tmp_path):
     assert "15.00" in page
-    assert readme_check(page_write(tmp_path / "README.md", page)).returncode == 0
+    sentences = ("Corking makes 15.00 % of something.", "It is 7.3x faster.", "It waits 44 ms.")
+    whole, unproved = pages_write(tmp_path, "\n".join([page, *sentences[:1]]),
+                                  "\n".join([page, *sentences]))
+    done = readme_check(whole)
+    assert (done.returncode, done.stdout) == (0, "")
+    done = readme_check(unproved)
+    assert done.returncode == 1 and done.stdout.splitlines() == [
+        f'{unproved}: no example of the page has the figure of "{told}"'
+        for told in ("7.3x", "44 ms")]
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("15.00", "14.00"), ("nodelay", "no_delay"), ("\n```\n", "\nanother line\n```\n")])
-def test_the_check_fails_where_a_figure_a_word_or_the_shape_of_an_example_differs(
-        page, tmp_path, old, new):
+def test_the_check_fails_where_a_figure_a_word_or_the_shape_of_an_example_differs(page, tmp_path):
     head, mark, rest = page.partition("grep ^together\n")
-    changed = head + mark + rest.replace(old, new, 1)
-    assert changed != page
-    done = readme_check(page_write(tmp_path / "README.md", changed))
-    assert done.returncode == 1 and new.strip("\n`") in done.stdout
-
-
-@pytest.mark.parametrize(("sentence", "told"), [
-    ("Corking makes 15.00 % of something.", ""), ("It is 7.3x faster.", "7.3x"),
-    ("It waits 44 ms.", "44 ms")])
-def test_the_check_names_each_figure_of_a_sentence_that_no_example_has(
-        page, tmp_path, sentence, told):
-    done = readme_check(page_write(tmp_path / "README.md", f"{page}\n{sentence}\n"))
-    assert done.returncode == bool(told)
-    assert (f'has the figure of "{told}"' in done.stdout) == bool(told)
+    changes = {"15.00": "14.00", "nodelay": "no_delay", "\n```\n": "\nanother line\n```\n"}
+    pages = pages_write(tmp_path, *(head + mark + rest.replace(old, new, 1)
+                                    for old, new in changes.items()))
+    done = readme_check(*pages)
+    assert done.returncode == 1
+    for path, new in zip(pages, changes.values(), strict=True):
+        _, _, shown = done.stdout.partition(f"--- {path}")
+        assert new.strip("\n`") in shown.partition("\n---")[0]
 
 
 def test_the_check_fails_where_the_data_of_a_picture_differ(tmp_path):

@@ -55,20 +55,22 @@ ALWAYS = range(30)  # rounds in which a cell fails
 ONE_CHANGED = {"message=256 write=cork": 0.8}
 SESSIONS, LATER = (1.0, 1.02, 0.99, 1.01), {"kernel": "6.19.0"}
 HALF = {"write=cork": 0.5}
+BOTH = ("time_per_message", "messages_per_second")  # of which less is better, and more
 
 # The results by name, and the verdicts that rows (named by words) must have. All seeds were chosen
 # before anything was looked at.
 RESULTS: dict[str, tuple[Truth, dict[str, Verdict]]] = {
-    "noise": (Truth(), {}),
+    "noise": (Truth(metrics=BOTH), {}),
     "heavy noise": (Truth(noise=0.5), {}),
     "drift": (Truth(drift=0.03), {}),
     "drift and a change": (Truth({"write=cork": 0.9}, drift=0.03), {"write=cork": CHANGED}),
-    "a tenth": (Truth({"write=cork": 0.9, "write=more": 1.1}),
+    "a tenth": (Truth({"write=cork": 0.9, "write=more": 1.1}, metrics=BOTH),
                 {"write=cork": CHANGED, "write=more": CHANGED}),
     "x0.12 beyond a wide floor": (Truth({"write=cork": 0.12}, again=3.0),
                                   {"write=cork": CHANGED}),
     "x8.3 beyond it": (Truth({"write=cork": 1 / 0.12}, again=3.0), {"write=cork": CHANGED}),
-    "half and twice within it": (Truth({"write=cork": 0.5, "write=more": 2.0}, again=3.0),
+    "half and twice within it": (Truth({"write=cork": 0.5, "write=more": 2.0}, again=3.0,
+                                       metrics=BOTH),
                                  {"write=cork": WITHIN_NOISE, "write=more": WITHIN_NOISE}),
     "a change below the floor": (Truth({"write=cork": 0.97}, again=1.1),
                                  {"write=cork": WITHIN_NOISE}),
@@ -100,8 +102,8 @@ RESULTS: dict[str, tuple[Truth, dict[str, Verdict]]] = {
     "opposite sides of the baseline": (
         Truth({"write=cork": 0.8, **{f"write={name}": 1.25 for name in SIZES["write"][2:]}},
               rounds=6, sweep=SIZES), {"write=cork": CHANGED, "write=nagle": CHANGED}),
-    "5 rounds": (Truth(HALF, rounds=5), {"write=cork": UNKNOWN}),
-    "6 rounds of 15 rows": (Truth(ONE_CHANGED, rounds=6, sweep=SIZES),
+    "5 rounds": (Truth(HALF, rounds=5, metrics=BOTH), {"write=cork": UNKNOWN}),
+    "6 rounds of 15 rows": (Truth(ONE_CHANGED, rounds=6, sweep=SIZES, metrics=BOTH),
                             {"message=256 write=cork": BRACKETED}),
     "10 rounds of 15 rows": (Truth(ONE_CHANGED, sweep=SIZES), {"message=256 write=cork": CHANGED}),
     "only a baseline run twice": (Truth(sweep={"write": ["nodelay"]}), {}),
@@ -109,7 +111,7 @@ RESULTS: dict[str, tuple[Truth, dict[str, Verdict]]] = {
                        {"write=cork": CHANGED}),
     "two machines of one speed": (Truth(rounds=24, sessions=SESSIONS, other=Truth(
         rounds=24, sessions=SESSIONS[::-1], facts=LATER, seed=2)), {}),
-    "two machines": (Truth(rounds=20, sessions=(*SESSIONS, 0.98), other=Truth(
+    "two machines": (Truth(rounds=20, sessions=(*SESSIONS, 0.98), metrics=BOTH, other=Truth(
         HALF, rounds=20, sessions=(*SESSIONS, 1.03), facts=LATER, seed=2)),
         {"write=cork": CHANGED}),
     "two builds of 4 sessions": (Truth(rounds=24, sessions=SESSIONS, other=Truth(

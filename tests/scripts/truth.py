@@ -49,7 +49,7 @@ class Truth:
     facts: Mapping[str, str] = field(default_factory=dict)
     programs: Mapping[str, str] = field(default_factory=dict)
     other: Truth | None = None
-    metrics: tuple[str, ...] = ("time_per_message", "messages_per_second")
+    metrics: tuple[str, ...] = ("time_per_message",)
     seed: int = 1
 
 
