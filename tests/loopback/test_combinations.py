@@ -3,7 +3,8 @@
 whole.
 
 The full product of these, and with each the other words so that every two of their values meet.
-Under a sanitizer a fifth of the product, another one for each strategy and transport.
+Of strategies of replies by readings a fifth of the product, another fifth for each transport and
+strategy of requests. Under a sanitizer that holds of all of it.
 Content is verified byte by byte where the reading delivers any; what is sent must be received; what
 a machine cannot do must say why.
 """
@@ -22,6 +23,7 @@ from combinations import (
     SLOW_IN_SMALL_BUFFERS,
     agreeing,
     cells_run,
+    fifth,
     names,
     shapes,
     strategies,
@@ -33,8 +35,10 @@ from programs import SANITIZED, batch_run, record_sum
 
 def cells(transport: str, write: str) -> list[dict[str, str]]:
     rows = pairwise_rows(OTHERS)
-    bases = thinned([shape | {"read": read} for shape, read in product(shapes(), names("reading"))],
-                    names("transport").index(transport) + strategies().index(write))
+    bases = [shape | {"read": read} for shape, read in product(shapes(), names("reading"))]
+    begin = names("transport").index(transport) + strategies().index(write)
+    bases = [*thinned([base for base in bases if "reply_write" not in base], begin),
+             *fifth([base for base in bases if "reply_write" in base], begin)]
     count = max(ROUNDS * len(rows), len(bases))
     mixed = zip(islice(cycle(rows), count), islice(cycle(bases), count), strict=False)
     common = COMMON | {"transport": transport, "write": write}

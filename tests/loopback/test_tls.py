@@ -9,7 +9,7 @@ from itertools import cycle, product
 
 import pytest
 
-from combinations import COMMON, OTHERS, ROUNDS, VOCABULARY, agreeing, cells_run, shapes, thinned
+from combinations import COMMON, OTHERS, VOCABULARY, agreeing, cells_run, shapes, thinned
 from pairwise import pairwise_rows
 from programs import BIN, batch_run, client_run, record_sum
 
@@ -43,7 +43,7 @@ def test_every_encrypted_combination_carries_its_bytes_whole(transport: str, tal
     rows, kinds = cycle(pairwise_rows(MIXED)), cycle(shape for shape in shapes()
                                                      if shape["workload"] != "request")
     planned = []
-    for _, write, engine, security in product(range(ROUNDS), senders, ENGINES, sides()):
+    for write, engine, security in product(senders, ENGINES, sides()):
         common = COMMON | {"transport": transport, "read": "recv", "write": write,
                            "engine": engine} | security
         if engine == "block":
