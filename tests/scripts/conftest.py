@@ -23,12 +23,18 @@ sys.path.insert(0, str(ROOT / "tests" / "scripts" / "data"))
 from suite.base.client import BINARIES, Client, client_place  # noqa: E402
 from within import uncork_call  # noqa: E402
 
+LONGEST = ("test_bisect.py", "test_pages.py", "test_reference.py", "test_truth.py")
 LONG = "long: takes so long that only `scripts/test --all` runs it"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """What tests here are marked with."""
     config.addinivalue_line("markers", LONG)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first: files are spread over processes in this order."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @dataclass(frozen=True)
