@@ -75,14 +75,6 @@ def uncork(*arguments: str | Path, **environment: str) -> subprocess.CompletedPr
     return uncork_call(arguments, {"COLUMNS": "100"} | environment)
 
 
-def uncork_started(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The same of a process of its own, as a user starts it."""
-    return subprocess.run(
-        [sys.executable, "-m", "suite", *map(str, arguments)], capture_output=True, text=True,
-        timeout=120, env=os.environ | {"PYTHONPATH": str(ROOT / "scripts"), "COLUMNS": "100"}
-        | environment)
-
-
 def refused(*arguments: str | Path, status: int = 2) -> str:
     """Runs what must be refused and gives its one line on standard error."""
     done = uncork(*arguments)

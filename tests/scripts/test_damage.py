@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from answers import NODELAY, golden_check, uncork_started
+from answers import NODELAY, golden_check
 from suite.analyse.results import result_load
 from suite.present.pictures import gnuplot
 from within import uncork_call
@@ -283,14 +283,6 @@ def test_the_columns_of_a_sysctl_are_no_damage(folder):
         facts["sysctl"] = {"net.ipv4.ip_local_port_range": "32768\t60999"}
     path.write_text(json.dumps(hosts))
     assert not result_load(folder).notes
-
-
-def test_a_command_as_a_user_starts_it_says_the_same(folder):
-    (folder / "records.jsonl").write_text("{\n")
-    done = uncork_started("table", folder)
-    assert done.returncode == 1
-    assert "records.jsonl:1: not JSON" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def bytes_flip(data: bytes, chance: random.Random) -> bytes:

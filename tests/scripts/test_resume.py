@@ -91,18 +91,17 @@ def unfinished(uncork: Uncork, killed_once: Path) -> Path:
 
 
 def test_a_killed_matrix_goes_on_where_it_was(uncork: Uncork, unfinished: Path) -> None:
-    folder = unfinished
-    before = records_of(folder)
+    before = records_of(unfinished)
     assert 5 <= len(before) < RUNS
     done = uncork.run(*WORDS)
     assert done.returncode == 0, done.stderr
-    assert [path.name for path in uncork.results.iterdir()] == [folder.name]
+    assert [path.name for path in uncork.results.iterdir()] == [unfinished.name]
     line = done.stderr.splitlines()[0]
     assert line.startswith("uncork: resuming ") and done.stderr.count("resuming") == 1
-    assert folder.name in line and f"({len(before)} of {RUNS} runs done)" in line
-    assert records_of(folder)[:len(before)] == before
-    assert len(records_of(folder)) == RUNS
-    assert_complete(folder)
+    assert unfinished.name in line and f"({len(before)} of {RUNS} runs done)" in line
+    assert records_of(unfinished)[:len(before)] == before
+    assert len(records_of(unfinished)) == RUNS
+    assert_complete(unfinished)
 
 
 def test_a_matrix_that_is_killed_again_and_again_is_complete_in_the_end(uncork: Uncork) -> None:
