@@ -95,9 +95,9 @@ def signals_held() -> Iterator[None]:
         signals_release()
 
 
-def process_run(argv: Sequence[str], given: str,
-                limit_s: float) -> subprocess.CompletedProcess[str]:
-    """Starts a program, gives it text and waits until it has ended.
+def process_run(argv: Sequence[str], given: str, limit_s: float,
+                stderr: int | None = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    """Starts a program, gives it text and waits until it has ended. stderr: as of Popen.
 
     OSError where it does not start. Before TimeoutExpired or another interruption leaves this
     function, the program has been ended with all that it started.
@@ -106,14 +106,14 @@ def process_run(argv: Sequence[str], given: str,
     try:
         with signals_held():
             child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                     stderr=subprocess.PIPE, text=True, errors="replace",
+                                     stderr=stderr, text=True, errors="replace",
                                      process_group=0, preexec_fn=signals_release)
-        stdout, stderr = child.communicate(given, timeout=limit_s)
+        stdout, said = child.communicate(given, timeout=limit_s)
     except BaseException:
         if child:
             process_end(child)
         raise
-    return subprocess.CompletedProcess(argv, child.returncode, stdout, stderr)
+    return subprocess.CompletedProcess(argv, child.returncode, stdout, said)
 
 
 class Output(Protocol):

@@ -8,7 +8,6 @@ this command again, which finds the folder in the environment.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import fcntl
 import json
 import os
@@ -17,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +28,7 @@ from suite.analyse.results import result_load
 from suite.base import ROOT
 from suite.base.client import client_open, complaint_text
 from suite.base.errors import Failure, UncorkError, UsageError
-from suite.base.process import process_end, process_run
+from suite.base.process import process_run
 from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split
@@ -47,6 +46,7 @@ GOOD, BAD, SKIP = 0, 1, 125  # exit statuses that `git bisect run` knows
 OUTCOMES = {GOOD: "good", BAD: "bad", SKIP: "skipped"}
 STATUS = {0: GOOD, 5: BAD}  # of gates; others say nothing of a revision
 FOREVER_S = 1e6
+SUITE = (sys.executable, "-P", "-m", "suite")
 Judged = tuple[int, str]  # GOOD, BAD or SKIP; what was seen
 
 
@@ -60,6 +60,16 @@ class Bisection(NamedTuple):
     gates: Sequence[Gate]
     build: str
 
+    @property
+    def trees(self) -> Sequence[str]:
+        """The worktrees: `good` is there where a gate is of a change."""
+        return ("good", "step")[not any(gate.relative for gate in self.gates):]
+
+    @property
+    def notes(self) -> Path:
+        """The file with a line for each step, as it is printed in the end."""
+        return self.results / "steps.txt"
+
     def word(self, name: str) -> str:
         """The word that runs the revision of a worktree: `build=` unless a word has {tree}."""
         tree, build = self.folder / name, self.folder / f"{name}-build"
@@ -67,15 +77,15 @@ class Bisection(NamedTuple):
         return named[0].replace(TREE, str(tree)) if named else (
             f"{BUILD}={build if any(build.iterdir()) else tree}")
 
-    def steps(self) -> list[dict[str, str]]:
-        """The steps so far."""
-        notes = self.results / "steps.jsonl"
-        return list(map(json.loads, notes.read_text().splitlines())) if notes.exists() else []
+
+def run_in(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a folder, outside of the bisection."""
+    return process_run(["env", "-C", str(folder), "-u", FOLDER, *command], "", FOREVER_S)
 
 
 def git(tree: Path, *arguments: str) -> str:
     """What git says; Failure where it ends with another status than 0."""
-    done = process_run(["git", "-C", str(tree), *arguments], "", FOREVER_S)
+    done = run_in(tree, "git", *arguments)
     if done.returncode != 0:
         raise Failure(f"git {arguments[0]}: {complaint_text(done.stderr) or done.returncode}")
     return done.stdout.strip()
@@ -85,39 +95,29 @@ def build_make(work: Bisection, name: str, log: Path) -> str | None:
     """Builds a worktree; the reason where that fails."""
     build = work.folder / f"{name}-build"
     build.mkdir(exist_ok=True)
-    done = process_run(["env", "-C", str(work.folder / name), f"UNCORK_BUILD={build}", "sh", "-c",
-                        work.build], "", FOREVER_S)
+    done = run_in(work.folder / name, f"UNCORK_BUILD={build}", "sh", "-c", work.build)
     log.write_text(done.stdout + done.stderr)
     return f"it does not build: {log}" if done.returncode else None
-
-
-def uncork_run(work: Bisection, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`uncork run`, from where this command was typed."""
-    done = process_run(["env", "-C", str(work.cwd), "-u", FOLDER, sys.executable, "-P", "-m",
-                        "suite", "run", *arguments], "", FOREVER_S)
-    if done.returncode >= 128:
-        raise Failure(f"uncork run: {complaint_text(done.stderr)}")
-    return done
 
 
 def revision_judge(work: Bisection, name: str) -> Judged:
     """Builds and runs the revision in the worktree `step`."""
     if why := build_make(work, "step", work.results / f"{name}.log"):
         return SKIP, why
-    relative = any(gate.relative for gate in work.gates)
-    sides, folder = list(map(work.word, ("good", "step")[not relative:])), work.results / name
+    sides, folder = [*map(work.word, work.trees)], work.results / name
     words = [word for word in work.words if TREE not in word]
-    if not any(word.startswith("rounds=") for word in words) and not relative and all(
-            gate.metric.whole for gate in work.gates):
+    if not any(word.startswith("rounds=") for word in words) and all(
+            gate.metric.whole and not gate.relative for gate in work.gates):
         words.append("rounds=2")  # the fewest that show that a count is exact
     words.append(",".join([sides[0], *(side.partition("=")[2] for side in sides[1:])]))
-    done = uncork_run(work, *words, *(["-o", str(folder)] if work.gates else ["-n"]))
+    done = run_in(work.cwd, *SUITE, "run", *words, *(["-o", str(folder)] if work.gates else ["-n"]))
+    if done.returncode >= 128:
+        raise Failure(f"uncork run: {complaint_text(done.stderr)}")
     if (folder / RECORDS).exists():
         return result_judge(folder, work.gates, sides)
-    asked = uncork_run(work, *words, "-n") if work.gates else done
-    found = re.findall(r"^# unsupported: .*?: (.*)$", asked.stdout, re.MULTILINE)
-    if found:
-        return BAD, f"{UNSUPPORTED}: {found[0]}"
+    if found := re.search(r"(^# unsupported: .*?|\bunsupported): (.*)$", done.stdout + done.stderr,
+                          re.MULTILINE):
+        return BAD, f"{UNSUPPORTED}: {found[2]}"
     return (SKIP, complaint_text(done.stderr)) if done.returncode else (GOOD, "supported")
 
 
@@ -144,27 +144,13 @@ def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> J
 def step_run(work: Bisection) -> Judged:
     """Judges the revision that is checked out in `step`, and notes it down."""
     commit, subject = git(work.folder / "step", "log", "-1", "--format=%h %s").split(" ", 1)
-    with open(work.folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # folder_temporary() waits for it
-        status, seen = revision_judge(work, f"{len(work.steps()) + 1:02}-{commit}")
-    with open(work.results / "steps.jsonl", "a") as file:
-        print(json.dumps({"commit": commit, "outcome": OUTCOMES[status], "seen": seen,
-                          "subject": subject}), file=file)
+    with open(work.notes, "a+") as notes:
+        fcntl.flock(notes, fcntl.LOCK_EX)  # main() waits for it before it removes worktrees
+        notes.seek(0)
+        status, seen = revision_judge(work, f"{len(notes.readlines()) + 1:02}-{commit}")
+        print(f"{commit}  {OUTCOMES[status]:7}  {subject}: {seen}", file=notes)
     say(f"{commit} {OUTCOMES[status]}: {seen}")
     return status, seen
-
-
-@contextlib.contextmanager
-def folder_temporary(tree: Path) -> Iterator[Path]:
-    """A temporary folder for worktrees; in the end git knows nothing of them."""
-    folder = Path(tempfile.mkdtemp(prefix="uncork-bisect-"))
-    try:
-        yield folder
-    finally:
-        with open(folder / "lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        shutil.rmtree(folder, ignore_errors=True)
-        git(tree, "worktree", "prune")
 
 
 def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
@@ -179,15 +165,8 @@ def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
             raise Failure(f"the gates {verb} at {name}, {typed}: {seen}")
     git(step, "bisect", "start", ends[1][0], ends[0][0])
     state = json.dumps(list(map(str, work[:3])))
-    child = subprocess.Popen(
-        ["git", "-C", str(step), "bisect", "run", sys.executable, "-P", "-m", "suite",
-         *sys.argv[1:]], env=os.environ | {FOLDER: state}, stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, process_group=0)
-    try:
-        child.wait()
-    except BaseException:
-        process_end(child)
-        raise
+    process_run(["env", "-C", str(step), f"{FOLDER}={state}", "git", "bisect", "run", *SUITE,
+                 *sys.argv[1:]], "", FOREVER_S, stderr=None)  # steps say there what they saw
     return git(step, "bisect", "log")
 
 
@@ -220,15 +199,19 @@ def main(options: argparse.Namespace) -> int:
     if good == bad or git(tree, "merge-base", good, bad) != good:
         raise UsageError(f"{options.bad} does not come after {options.good}")
     results = Path(options.output or folder_name(results_place(), "bisect")).absolute()
-    with folder_temporary(tree) as folder:
-        results.mkdir(parents=True)
-        work = Bisection(folder, results, Path.cwd(), *rest)
-        for name in ("step", "good")[:1 + any(gate.relative for gate in gates)]:
-            git(tree, "worktree", "add", "--quiet", "--detach", str(folder / name), good)
-            if name == "good" and (why := build_make(work, name, results / "good.log")):
-                raise Failure(f"at GOOD, {options.good}: {why}")
+    results.mkdir(parents=True)
+    work = Bisection(Path(tempfile.mkdtemp(prefix="uncork-bisect-")), results, Path.cwd(), *rest)
+    try:
+        for name in work.trees:
+            git(tree, "worktree", "add", "--quiet", "--detach", str(work.folder / name), good)
+        if "good" in work.trees and (why := build_make(work, "good", results / "good.log")):
+            raise Failure(f"at GOOD, {options.good}: {why}")
         log = bisect_run(work, ((good, options.good), (bad, options.bad)))
-    for step in work.steps():
-        print("{commit}  {outcome:7}  {subject}: {seen}".format(**step))
+    finally:
+        with open(work.notes, "a+") as notes:
+            fcntl.flock(notes, fcntl.LOCK_EX)
+        shutil.rmtree(work.folder, ignore_errors=True)
+        git(tree, "worktree", "prune")
+    print(work.notes.read_text(), end="")
     print(f"results: {results}\n\n{log}")  # whose last lines name the first bad commit
     return 0 if "\n# first bad commit: " in log else 3
