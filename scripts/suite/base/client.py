@@ -39,10 +39,8 @@ BATCH_END = "end"  # the line behind the last of a batch
 @dataclass(frozen=True)
 class Client:
     """The folder of both binaries. built: their build folder, where they are those of this tree.
-
     server_options: for servers that words name. place: where it is started; it may take boot_s
-    until it says anything. retry_place: where a run that left no record is tried once more.
-    """
+    until it says anything. retry_place: where a run that left no record is tried once more."""
 
     folder: Path
     built: Path | None
@@ -319,11 +317,9 @@ def client_batch(
     options: Sequence[str] = (),
 ) -> ProcessOutput:
     """`--batch` with these lines and options, in a process group of its own, perhaps inside a lab.
-
     The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id. Its
     standard input stays open behind the line `end`. When this process is killed, it closes, and the
-    client gives up.
-    """
+    client gives up."""
     server_options = options_for_server(client.server_options, " ".join(lines).split())
     command = client.command([*server_options, *(enclosure.arguments if enclosure else ()),
                               *options, "--batch", "-", "--with-parent"],

@@ -38,10 +38,8 @@ class Signalled(KeyboardInterrupt):
 
 
 class Interrupted(UncorkError):
-    """A signal ended this program: exit status 128 and its number, as a shell has it.
-
-    The text names the signal, then follows `kept`.
-    """
+    """A signal ended this program: exit status 128 and its number, as a shell has it. The text
+    names the signal, then follows `kept`."""
 
     def __init__(self, signalled: KeyboardInterrupt, kept: str = "") -> None:
         import signal  # slow to import, and most starts need none of it

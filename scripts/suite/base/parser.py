@@ -19,9 +19,8 @@ def value_typed(option: str, typed: Sequence[str]) -> str:
 
 class Parser(argparse.ArgumentParser):
     """argparse without abbreviations, whose errors are UsageError and name the nearest option.
-
-    formats: the names of formats that some command has, as options. typed: what stood in the shell.
-    """
+    formats: the names of formats that some command has, as options. typed: what stood in the
+    shell."""
 
     formats: Callable[[], Iterable[str]] = tuple
     typed: Sequence[str] = ()

@@ -97,11 +97,9 @@ def signals_held() -> Iterator[None]:
 
 def process_run(argv: Sequence[str], given: str, limit_s: float,
                 stderr: int | None = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
-    """Starts a program, gives it text and waits until it has ended. stderr: as of Popen.
-
-    OSError where it does not start. Before TimeoutExpired or another interruption leaves this
-    function, the program has been ended with all that it started.
-    """
+    """Starts a program, gives it text and waits until it has ended. stderr: as of Popen. OSError
+    where it does not start. Before TimeoutExpired or another interruption leaves this function, the
+    program has been ended with all that it started."""
     child = None
     try:
         with signals_held():
@@ -117,11 +115,9 @@ def process_run(argv: Sequence[str], given: str, limit_s: float,
 
 
 class Output(Protocol):
-    """The output of a program: `lines()` first, then the others tell of its end.
-
-    torn: what stood behind the last whole line. stderr: its standard error. status: how it ended,
-    as subprocess has it.
-    """
+    """The output of a program: `lines()` first, then the others tell of its end. torn: what stood
+    behind the last whole line. stderr: its standard error. status: how it ended, as subprocess has
+    it."""
 
     torn: bytes
     stderr: str
@@ -138,12 +134,9 @@ class Output(Protocol):
 
 class ProcessOutput:
     """The Output of a child, until both of its outputs have ended, or the time is over: then it is
-    ended.
-
-    Meanwhile the child is given its standard input, which then stays open: it may print more than a
-    pipe holds before it reads. limit_s counts from its first output, which may take boot_s where
-    that is not 0.
-    """
+    ended. Meanwhile the child is given its standard input, which then stays open: it may print more
+    than a pipe holds before it reads. limit_s counts from its first output, which may take boot_s
+    where that is not 0."""
 
     def __init__(self, child: subprocess.Popen[bytes], limit_s: float, boot_s: float = 0.0,
                  given: bytes = b"") -> None:

@@ -94,11 +94,8 @@ def noise_text(floor: float) -> str:
 
 def percent_signed(ratio: float) -> str:
     """A change with its sign: +2.4%, -0.6%, +142%, +0.02%; `>0%` and `<0%` where only the direction
-    is known.
-
-    A change of at least 0.0005 % never looks like 0: the end of an interval must show on which side
-    of 0 it lies.
-    """
+    is known. A change of at least 0.0005 % never looks like 0: the end of an interval must show on
+    which side of 0 it lies."""
     if math.isinf(ratio) or ratio == 0:
         return ">0%" if ratio else "<0%"
     percent = 100 * (ratio - 1)

@@ -60,10 +60,8 @@ class Arguments(NamedTuple):
 
 
 def arguments_sort(given: Sequence[object], own: Sequence[str] = (), most: int = 2) -> Arguments:
-    """Arguments by what they are; own: words that select no cells.
-
-    What has no `=`, or is there, is a folder: one, or as many as most, else UsageError.
-    """
+    """Arguments by what they are; own: words that select no cells. What has no `=`, or is there, is
+    a folder: one, or as many as most, else UsageError."""
     texts = [str(one) for one in given]
     folders = [text for text in texts if "=" not in text or Path(text).is_dir()]
     if not folders:

@@ -72,9 +72,7 @@ Files = Mapping[str, str | Unknown]
 @dataclass(frozen=True)
 class SystemFacts:
     """Texts by path without the leading slash, stripped; Unknown for a file that cannot be read.
-
-    `before` are the COUNTERS as they were before the watch.
-    """
+    `before` are the COUNTERS as they were before the watch."""
 
     files: Files
     before: Mapping[str, str] = field(default_factory=dict)
@@ -180,10 +178,8 @@ def config_files(version: str) -> tuple[str, ...]:
 
 
 def nftables_there(files: Files) -> bool | None:
-    """Whether the kernel has nf_tables, loaded or built in; None where files do not tell.
-
-    A question to a kernel that has it as a module would load it.
-    """
+    """Whether the kernel has nf_tables, loaded or built in; None where files do not tell. A
+    question to a kernel that has it as a module would load it."""
     if "nf_tables" in fields_read(text_readable(files, "proc/modules"), " "):
         return True
     names = config_files(text_readable(files, "proc/version"))

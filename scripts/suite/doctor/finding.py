@@ -32,10 +32,8 @@ STATUS_TITLES = {Status.DISTURBS: "Will disturb", Status.NOTE: "To note", Status
 @dataclass(frozen=True)
 class Finding:
     """What one check found; texts without a full stop are phrases, those with one are sentences.
-
     `fix` is a command for root and `undo` takes it back. `remark` says why there is no command, or
-    what to know about it. What is empty does not apply.
-    """
+    what to know about it. What is empty does not apply."""
 
     status: Status
     seen: str

@@ -72,10 +72,8 @@ def debug_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 def accounting_look(facts: SystemFacts, words: CellWords) -> Finding:
     """How user and system time are told apart: CONFIG_TICK_CPU_ACCOUNTING of init/Kconfig,
-    cputime_adjust() of Linux.
-
-    CONFIG_VIRT_CPU_ACCOUNTING_GEN counts each switch only on CPUs that nohz_full= names.
-    """
+    cputime_adjust() of Linux. CONFIG_VIRT_CPU_ACCOUNTING_GEN counts each switch only on CPUs that
+    nohz_full= names."""
     config = kernel_config(facts)
     if config.get("VIRT_CPU_ACCOUNTING_NATIVE") == "y" or (
             config.get("VIRT_CPU_ACCOUNTING_GEN") == "y"

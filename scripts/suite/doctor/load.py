@@ -37,9 +37,7 @@ def times_now(facts: SystemFacts) -> list[int]:
 
 def load_look(facts: SystemFacts, words: CellWords) -> Finding:
     """The load average of the last minute (proc_loadavg(5)), and what was used during the watch.
-
-    The effect is that of docs/performance.md, "The machine" and "Figures: the ends on two CPUs".
-    """
+    The effect is that of docs/performance.md, "The machine" and "Figures: the ends on two CPUs"."""
     load, cpus = float(facts.text("proc/loadavg").split()[0]), facts.probes.cpus
     times = times_now(facts)
     used = sum(times) - sum(times[kind] for kind in IDLE_TIMES)

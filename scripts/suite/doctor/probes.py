@@ -37,12 +37,10 @@ QUEUE_LIMIT_S = 5.0
 
 @dataclass(frozen=True)
 class Probes:
-    """The answers; the defaults are those of a machine that nothing disturbs.
-
-    A limit of None is unlimited. `ring_refusal` is the kernel's name of the error that refuses a
-    ring, empty where a ring is permitted. `programs` are attached or loaded BPF programs, how many
-    by type. Unknown stands where a question has no answer.
-    """
+    """The answers; the defaults are those of a machine that nothing disturbs. A limit of None is
+    unlimited. `ring_refusal` is the kernel's name of the error that refuses a ring, empty where a
+    ring is permitted. `programs` are attached or loaded BPF programs, how many by type. Unknown
+    stands where a question has no answer."""
 
     files_limit: int | None = None
     memlock_bytes: int | None = None
@@ -179,10 +177,8 @@ def programs_read() -> Mapping[int, int]:
 
 
 def probes_collect(processes: frozenset[str], nftables: bool | None) -> Probes:
-    """Asks everything, of this process and of the network namespace that it is in.
-
-    processes: the names of all. nftables: whether the kernel has it; None where that is not known.
-    """
+    """Asks everything, of this process and of the network namespace that it is in. processes: the
+    names of all. nftables: whether the kernel has it; None where that is not known."""
     return Probes(
         files_limit=hard_limit(resource.RLIMIT_NOFILE),
         memlock_bytes=hard_limit(resource.RLIMIT_MEMLOCK),

@@ -35,11 +35,8 @@ def clocks_available(facts: SystemFacts) -> list[str]:
 
 def emulator(facts: SystemFacts) -> str:
     """What carries out this machine's instructions in place of a CPU or a kernel; empty where
-    nothing seems to.
-
-    QEMU's own CPU models name themselves; one without KVM's clock under QEMU's firmware has no KVM
-    below it.
-    """
+    nothing seems to. QEMU's own CPU models name themselves; one without KVM's clock under QEMU's
+    firmware has no KVM below it."""
     if "gVisor" in facts.text("proc/version"):
         return "gVisor"
     model = fields_read(facts.text("proc/cpuinfo")).get("model name", "")
@@ -103,10 +100,7 @@ def turbo_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 def idle_look(facts: SystemFacts, words: CellWords) -> Finding:
     """Idle states and how long it takes to leave them: Documentation/admin-guide/pm/cpuidle.rst of
-    Linux.
-
-    The effect is that of docs/load.md, "An open loop".
-    """
+    Linux. The effect is that of docs/load.md, "An open loop"."""
     driver = facts.find(f"{CPU_FOLDER}/cpuidle/current_driver") or "none"
     latencies_us = {path.removesuffix("/latency"): int(value) for path, value in facts.matching(
         f"{CPU_FOLDER}/cpu0/cpuidle/state*/latency").items()}

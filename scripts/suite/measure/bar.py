@@ -15,10 +15,8 @@ from suite.measure.schedule import Run
 
 
 class Bar(Watch):
-    """A bar with the cell that runs, and the last figure of that cell.
-
-    figure: gives the text of a record. stream: the terminal.
-    """
+    """A bar with the cell that runs, and the last figure of that cell. figure: gives the text of a
+    record. stream: the terminal."""
 
     def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText,
                  stream: TextIO) -> None:

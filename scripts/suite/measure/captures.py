@@ -21,10 +21,8 @@ KEPT_ROUND = 1
 
 def capture_file(run: Run, cells: Sequence[str]) -> str | None:
     """The file of a run's packets within its result, named by the number of its cell in the plan.
-
     cells: the names of all cells of the plan. None where packets are not kept. A client on another
-    machine keeps none.
-    """
+    machine keeps none."""
     words = run.cell.words
     is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
                and run.round == KEPT_ROUND and run.label == LABEL)

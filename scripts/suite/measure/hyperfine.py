@@ -27,10 +27,8 @@ VERSION_SECONDS = 10
 
 
 def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
-    """UsageError for a cell whose time as a whole process would say nothing.
-
-    name: of the cell; empty for the only one. words: all that it uses. fixed: whether its work is.
-    """
+    """UsageError for a cell whose time as a whole process would say nothing. name: of the cell;
+    empty for the only one. words: all that it uses. fixed: whether its work is."""
     for is_wrong, why in (
         (not fixed, "it times fixed work: add bytes=... or messages=..."),
         (words.get("warmup") != "0s", "a warm-up would be in the time: add warmup=0s"),

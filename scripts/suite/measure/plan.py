@@ -74,11 +74,8 @@ class Planned:
 
 
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
-    """`write=zerocopy message=64,128` as key -> values, in canonical spelling.
-
-    UsageError, which begins with where, for no words, a word given twice, or one that the client
-    does not take.
-    """
+    """`write=zerocopy message=64,128` as key -> values, in canonical spelling. UsageError, which
+    begins with where, for no words, a word given twice, or one that the client does not take."""
     selector: dict[str, tuple[str, ...]] = {}
     words = [Word(*word_split(part), where=where) for part in text.split()]
     if not words:
@@ -126,11 +123,9 @@ def combinations_make(words: Words) -> list[dict[str, str]]:
 def combinations_exclude(
     client: Client, rows: list[dict[str, str]], excludes: Iterable[tuple[str, str, bool]],
 ) -> list[dict[str, str]]:
-    """Without the cells that an exclusion (text, where, must match) matches.
-
-    UsageError, which begins with where, for a word that no cell has, for an exclusion that must
-    match and leaves out nothing, and for one that leaves nothing.
-    """
+    """Without the cells that an exclusion (text, where, must match) matches. UsageError, which
+    begins with where, for a word that no cell has, for an exclusion that must match and leaves out
+    nothing, and for one that leaves nothing."""
     for text, where, strict in excludes:
         selector = selector_expand(client, text, where)
         missing = next((key for key in selector if key not in rows[0]), None)
@@ -180,11 +175,9 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
 
 def answer_complete(target: Target, row: Mapping[str, str], elsewhere: Mapping[str, str],
                     checked: Checked) -> Checked:
-    """The answer of a client for a row, with what no client knows.
-
-    These are the words that only the runner acts on, and why the target or a lab on this machine
-    cannot run the row. The addresses that only the client was given (elsewhere) are taken out.
-    """
+    """The answer of a client for a row, with what no client knows. These are the words that only
+    the runner acts on, and why the target or a lab on this machine cannot run the row. The
+    addresses that only the client was given (elsewhere) are taken out."""
     words, own = words_for_runner(row), {key: OWN_ENDS[key] for key in elsewhere}
     hidden = elsewhere if words_for_client(row) else DEFAULT_WORD | dict(elsewhere)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
@@ -217,10 +210,8 @@ def users_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], k
 def unused_refuse(client: Client, vocabulary: Vocabulary, row: Mapping[str, str],
                   checked: list[Checked], words: Words) -> tuple[Words, list[str]]:
     """The words that some cell uses, and notes about the others. row: the words of a cell.
-
     UsageError for a word that no cell uses. A word of the scenario that words of the shell made
-    useless is left out, with a note.
-    """
+    useless is left out, with a note."""
     idle = {key: word for key, word in words.items()
             if all(key in entry.unused for entry in checked)}
     for key, word in idle.items():
@@ -265,11 +256,9 @@ def baseline_choose(
 
 def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iterable[str]
                     ) -> Scenario:
-    """The plan written as a scenario again, with everything that the shell changed.
-
-    The targets that hosts= stands for are left out. Nothing was published for the fixed words that
-    the shell has changed: they are added to the words of the published figures.
-    """
+    """The plan written as a scenario again, with everything that the shell changed. The targets
+    that hosts= stands for are left out. Nothing was published for the fixed words that the shell
+    has changed: they are added to the words of the published figures."""
     cells = {key: word for key, word in words.items() if key != TARGET or plan.hosts is None}
     fixed, timing = ({key: value for key, (value,) in values_of(cells, role).items()}
                      for role in ("fixed", "timing"))
@@ -291,13 +280,9 @@ def plan_make(
     quick: bool = False,
 ) -> Planned:
     """The plan for a scenario (path is its file, for messages) and words of the shell; quick: for a
-    first look.
-
-    Words mean what they do to the client of this machine; what is supported its target says of each
-    cell.
-
-    UsageError where a word is wrong, given twice, contradicts another, or is used by no cell.
-    """
+    first look. Words mean what they do to the client of this machine; what is supported its target
+    says of each cell. UsageError where a word is wrong, given twice, contradicts another, or is
+    used by no cell."""
     client = targets.local
     vocabulary = client_list(client)
     shell, shell_excludes = shell_split(arguments)

@@ -40,13 +40,10 @@ def round_text(number: int, last: int) -> str:
 
 @dataclass
 class Pace:
-    """How long the rest will take: by the mean of the runs so far, before that by the plan.
-
-    total, done: runs. planned_s: seconds of one run by the plan, None where some are fixed work of
-    unknown time. spent_s: seconds of all runs that
-    are done. until: how narrow intervals have to be; with it there may be more runs than are known
-    of.
-    """
+    """How long the rest will take: by the mean of the runs so far, before that by the plan. total,
+    done: runs. planned_s: seconds of one run by the plan, None where some are fixed work of unknown
+    time. spent_s: seconds of all runs that are done. until: how narrow intervals have to be; with
+    it there may be more runs than are known of."""
 
     total: int
     planned_s: float | None
@@ -64,10 +61,8 @@ class Pace:
 
 
 class Watch(AbstractContextManager["Watch"]):
-    """What both kinds of progress share; `begin` before every batch, `end` after every run.
-
-    axes: whose words name a cell. last_round: the number of the session's last round.
-    """
+    """What both kinds of progress share; `begin` before every batch, `end` after every run. axes:
+    whose words name a cell. last_round: the number of the session's last round."""
 
     def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int) -> None:
         self.pace = pace

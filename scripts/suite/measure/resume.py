@@ -96,10 +96,8 @@ def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
 
 def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], more: bool) -> Plan:
     """The plan with the session to run: the last one where it is unfinished, with more a new one.
-
     UsageError where the last one is finished and more is not asked for, is of another boot, or
-    would have to be finished before another.
-    """
+    would have to be finished before another."""
     changed = plan.session.boots.changed(start.boots)
     if changed and not more:
         raise UsageError(f"{folder} was measured on {changed}: choose another folder with -o, or "
@@ -115,10 +113,8 @@ def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], mo
 
 def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
     """Goes on with a folder that has a plan: its unfinished session, or with more a new one.
-
     UsageError where it has another plan, is finished (without more), or is of another build or
-    boot.
-    """
+    boot."""
     descriptor = records_lock(folder)
     try:
         plan = plan_read(folder)
@@ -175,11 +171,9 @@ def folder_name(results: Path, name: str) -> Path:
 def journal_open(start: Start, folder: Path | None, results: Path, say: Say, more: bool = False,
                  new: bool = False) -> Journal:
     """The result to write: folder, or one of those in results to go on with, or a new one there.
-
     more: a session of a finished one. new: no result is gone on with. say: gets a line for each
     damaged result. UsageError where folder is a file, has another plan, or contradicts more or new;
-    Failure where it is damaged or another run writes it.
-    """
+    Failure where it is damaged or another run writes it."""
     if folder is None and not new:
         folder = folder_find(start, results, more, say)
         if folder is None and more:

@@ -58,11 +58,9 @@ def cells_run(
     options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
     artifacts: Artifacts = NO_ARTIFACTS,
 ) -> Records:
-    """Runs each cell once by one client, which is ended after limit_s seconds.
-
-    ends: words with the addresses of the ends that the runner has started. options: more options of
-    the client. Failure where the client does not start.
-    """
+    """Runs each cell once by one client, which is ended after limit_s seconds. ends: words with the
+    addresses of the ends that the runner has started. options: more options of the client. Failure
+    where the client does not start."""
     lines = [line_for_client(cell.given, ends) for cell in cells]
     yield from batch_records(client_batch(client, lines, limit_s, lab, options), cells, artifacts)
 
@@ -117,10 +115,8 @@ def cells_retry(
     artifacts: Artifacts,
 ) -> Records:
     """Runs cells by a timer. Cells that left no record run once more where the client has a place
-    for a second try, whose log is kept.
-
-    starting_s: seconds that a batch may take to begin. how: the other arguments of the timer.
-    """
+    for a second try, whose log is kept. starting_s: seconds that a batch may take to begin. how:
+    the other arguments of the timer."""
     retry, lost = client.retry(), dict[int, JsonObject]()
     for number, record in TIMERS[timer](client, cells, starting_s + runs_limit(cells), *how,
                                         replace(artifacts, log=None)):
@@ -142,11 +138,9 @@ def batch_run(
     targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
     options: Sequence[str] = (), artifacts: Artifacts = NO_ARTIFACTS,
 ) -> Records:
-    """Runs each cell once where its target is, in the lab that its words ask for.
-
-    labs: those that are open. options: more options of the client. A target or a lab that cannot be
-    reached makes failed runs. Failure: nothing starts on this machine.
-    """
+    """Runs each cell once where its target is, in the lab that its words ask for. labs: those that
+    are open. options: more options of the client. A target or a lab that cannot be reached makes
+    failed runs. Failure: nothing starts on this machine."""
     words, left = cells[0].words, set(range(len(cells)))
     try:
         with contextlib.ExitStack() as stack:
@@ -213,9 +207,7 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
 
 def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, int]:
     """(estimated seconds of all runs and their boots, how many are fixed work of unknown time).
-
-    concurrent: all targets run at the same time, so that the longest of them counts.
-    """
+    concurrent: all targets run at the same time, so that the longest of them counts."""
     cells = [run.cell for run in runs]
     groups = list(cells_by_target(cells).values()) if concurrent else [list(range(len(cells)))]
     known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group)

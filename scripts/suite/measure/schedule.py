@@ -34,11 +34,8 @@ class Run:
 
 def cell_in_round(cell: PlannedCell, seed: int, number: int) -> PlannedCell:
     """The cell with the arrival sequence of this round, which depends on the seed of the result
-    only.
-
-    All cells of a round and both runs of a baseline share it, so that a ratio within the round
-    compares cells and not two sequences.
-    """
+    only. All cells of a round and both runs of a baseline share it, so that a ratio within the
+    round compares cells and not two sequences."""
     if cell.words.get(ARRIVAL_SEED) != DRAWN:
         return cell
     part = random.Random(f"{seed}:{number}:{ARRIVAL_SEED}").random()
@@ -47,13 +44,10 @@ def cell_in_round(cell: PlannedCell, seed: int, number: int) -> PlannedCell:
 
 
 def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
-    """One round in random order.
-
-    Each run draws one number of `random.Random(f"{seed}:{number}")`, in the order of the plan with
-    the second runs of the baseline last. The draws are sorted, those of each boot apart. Python
-    promises this sequence (Mersenne Twister seeded with text) for all versions, and does not
-    promise shuffle().
-    """
+    """One round in random order. Each run draws one number of `random.Random(f"{seed}:{number}")`,
+    in the order of the plan with the second runs of the baseline last. The draws are sorted, those
+    of each boot apart. Python promises this sequence (Mersenne Twister seeded with text) for all
+    versions, and does not promise shuffle()."""
     cells = [cell_in_round(cell, seed, number) for cell in cells]
     entries = [*((cell, LABEL) for cell in cells),
                *((cell, LABEL_REPEAT) for cell in cells if cell.baseline)]
@@ -84,11 +78,8 @@ def batches_make(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def concurrent_round(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
-    """One round of targets that run at the same time, position by position.
-
-    Each target has the order that it would have alone. So targets with the same cells have the same
-    order.
-    """
+    """One round of targets that run at the same time, position by position. Each target has the
+    order that it would have alone. So targets with the same cells have the same order."""
     rounds = [round_order([cells[place] for place in places], seed, number)
               for places in cells_by_target(cells).values()]
     return sorted((run for runs in rounds for run in runs), key=lambda run: run.position)

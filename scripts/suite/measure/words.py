@@ -24,12 +24,9 @@ Spread = Callable[[str], Sequence[str]]  # the pairs of an inventory as values o
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a plan.
-
-    text: as it was given. table: of the scenario, fixed, sweep or run; shell where the scenario
-    does not have the word. where: begins a message about it. typed: whether the shell gave it.
-    values: the text written out by the client; empty until then.
-    """
+    """A word of a plan. text: as it was given. table: of the scenario, fixed, sweep or run; shell
+    where the scenario does not have the word. where: begins a message about it. typed: whether the
+    shell gave it. values: the text written out by the client; empty until then."""
 
     key: str
     text: str

@@ -32,11 +32,9 @@ def runs_limit(cells: Iterable[PlannedCell]) -> float:
 
 @dataclass(frozen=True)
 class Artifacts:
-    """What becomes of the output of a batch that is no record.
-
-    facts_store: gets the facts of machines that were booted for the batch. log: the file for
-    standard error; None: it is not kept.
-    """
+    """What becomes of the output of a batch that is no record. facts_store: gets the facts of
+    machines that were booted for the batch. log: the file for standard error; None: it is not
+    kept."""
 
     facts_store: Callable[[JsonObject], None] = lambda facts: None
     log: Path | None = None

@@ -59,10 +59,8 @@ def part_parse(text: str) -> Part:
 
 
 class RemoteTarget(Target):
-    """The parts of a value. parts: by end; alone: whether one machine has all ends.
-
-    It is itself the place of its client.
-    """
+    """The parts of a value. parts: by end; alone: whether one machine has all ends. It is itself
+    the place of its client."""
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)

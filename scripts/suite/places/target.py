@@ -71,9 +71,7 @@ class Target:
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
         """Starts the ends elsewhere of a cell; they end with the context. Failure where that fails.
-
-        It yields the words with their addresses.
-        """
+        It yields the words with their addresses."""
         yield {}
 
     def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:

@@ -47,11 +47,8 @@ say_once = functools.cache(say)
 
 @dataclass(frozen=True)
 class Guest:
-    """One boot for each command.
-
-    path: PATH for virtme-ng; version, options: of virtme-ng; hardware: whether the processor runs
-    guests.
-    """
+    """One boot for each command. path: PATH for virtme-ng; version, options: of virtme-ng;
+    hardware: whether the processor runs guests."""
 
     image: Image
     path: str
@@ -65,11 +62,9 @@ class Guest:
         return f"in a guest with Linux {self.image.release}"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """virtme-ng; the program's folder has the same path in every guest.
-
-        A batch begins with the facts of the boot. Its client reads from a pipe, because a lifeline
-        must be one and the standard input of a guest is none.
-        """
+        """virtme-ng; the program's folder has the same path in every guest. A batch begins with the
+        facts of the boot. Its client reads from a pipe, because a lifeline must be one and the
+        standard input of a guest is none."""
         command = shlex.join([f"./{program.name}", *arguments])
         script = f"ip link set lo up; cd {BIN} || exit; "
         # virtme-ng gives the folder to a shell
@@ -81,11 +76,8 @@ class Guest:
         return PlacedCommand(("bash", "-c", LIFELINE, "uncork", *argv), given)
 
     def boot(self, script: str, *options: str) -> tuple[str, ...]:
-        """The command that boots it and runs a script for sh(1).
-
-        It shares the kernel's modules by name, because they may be in a folder that the guest
-        covers with its own, like /tmp.
-        """
+        """The command that boots it and runs a script for sh(1). It shares the kernel's modules by
+        name, because they may be in a folder that the guest covers with its own, like /tmp."""
         count, root = len(os.sched_getaffinity(0)), self.image.root
         return ("env", f"PATH={self.path}", VNG, *self.options, "--cwd=/",
                 f"--cpus={count if self.hardware else min(count, EMULATED_CPUS)}",
@@ -94,10 +86,8 @@ class Guest:
 
 
 def search_path(where: str) -> str:
-    """PATH for virtme-ng: its folder is the one on PATH, else the newest installed.
-
-    Failure, one sentence with one command, where a program is missing. where: begins messages.
-    """
+    """PATH for virtme-ng: its folder is the one on PATH, else the newest installed. Failure, one
+    sentence with one command, where a program is missing. where: begins messages."""
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
     found = shutil.which(VNG)

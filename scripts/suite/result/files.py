@@ -178,11 +178,9 @@ class Line(NamedTuple):
 
 @dataclass
 class Lines:
-    """The lines of a file from its position on.
-
-    done_bytes: the end of the last whole line, up to which digest covers the file. torn: whether
-    part of a line follows. Both are right after the last line was read.
-    """
+    """The lines of a file from its position on. done_bytes: the end of the last whole line, up to
+    which digest covers the file. torn: whether part of a line follows. Both are right after the
+    last line was read."""
 
     file: BufferedIOBase
     digest: hashlib.blake2b

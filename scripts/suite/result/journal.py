@@ -103,9 +103,7 @@ def records_lock(folder: Path) -> int:
 
 def records_done(folder: Path) -> tuple[set[RunKey], int]:
     """The runs that are stored, and the size of their lines in bytes: the last line may be torn.
-
-    Failure where a whole line is damaged.
-    """
+    Failure where a whole line is damaged."""
     path = folder / RECORDS
     data = path.read_bytes() if path.exists() else b""
     whole = data.rfind(b"\n") + 1

@@ -70,10 +70,8 @@ class Machine:
 
 
 def disturbed_text(looks: Iterable[Look]) -> str:
-    """What disturbed at any of these looks, in one line; empty where nothing did.
-
-    Of several looks each finding has the text of the last one, and the number of looks that had it.
-    """
+    """What disturbed at any of these looks, in one line; empty where nothing did. Of several looks
+    each finding has the text of the last one, and the number of looks that had it."""
     looks = list(looks)
     seen: dict[str, list[str]] = {}
     for look in looks:

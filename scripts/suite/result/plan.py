@@ -67,9 +67,7 @@ WordChange = Mapping[str, str | None]  # a word that was, and is, under --quick;
 @dataclass(frozen=True)
 class PlannedCell:
     """One cell: `words` are all it uses, `given` those of the plan; both in canonical spelling.
-
-    unsupported: why it cannot run. planned_s: warm-up and measured time; None for fixed work.
-    """
+    unsupported: why it cannot run. planned_s: warm-up and measured time; None for fixed work."""
 
     name: str
     words: Mapping[str, str]
@@ -97,12 +95,9 @@ class Build:
 
 @dataclass(frozen=True)
 class Programs:
-    """The programs that measured: version, revision and digest of the client's own build.
-
-    homepage: the public address that its sources were cloned from; None where there is none.
-    builds: other builds by the value of build=. targets: the facts of other targets, by the value
-    of target=.
-    """
+    """The programs that measured: version, revision and digest of the client's own build. homepage:
+    the public address that its sources were cloned from; None where there is none. builds: other
+    builds by the value of build=. targets: the facts of other targets, by the value of target=."""
 
     uncork: str
     revision: str
@@ -155,12 +150,10 @@ class Session:
 
 
 def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
-    """The baseline of a plan that names none, as words; empty where nothing varies.
-
-    Its axis is the last that says how a side writes, or else the last of all; the last of all too
-    where only the runner acts on it (build, target). Its value is `nodelay`, or else the first, of
-    those that can run.
-    """
+    """The baseline of a plan that names none, as words; empty where nothing varies. Its axis is the
+    last that says how a side writes, or else the last of all; the last of all too where only the
+    runner acts on it (build, target). Its value is `nodelay`, or else the first, of those that can
+    run."""
     axis = next((axis for axis in reversed(axes) if axis in WRITE_WORDS), "")
     axis = axes[-1] if axes and (axes[-1] in RUNNER_WORDS or not axis) else axis
     able = [cell for cell in cells if cell.unsupported is None] or cells
@@ -172,12 +165,10 @@ def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
 @dataclass(frozen=True)
 class Plan:
     """A planned or measured matrix. axes: the words that vary, in order. baseline: words of the
-    baseline cells.
-
-    seed: None until one is drawn. until: the width of intervals to reach, `1%`; None: a session has
-    no more than `rounds`. quick: what --quick changed, by word. hosts: the inventory whose pairs
-    run the cells at the same time. programs: empty texts until they are known.
-    """
+    baseline cells. seed: None until one is drawn. until: the width of intervals to reach, `1%`;
+    None: a session has no more than `rounds`. quick: what --quick changed, by word. hosts: the
+    inventory whose pairs run the cells at the same time. programs: empty texts until they are
+    known."""
 
     name: str
     axes: tuple[str, ...]
@@ -201,10 +192,8 @@ class Plan:
     @property
     def baseline_axes(self) -> dict[str, str]:
         """The axes that make a cell a baseline: those of the word, else what all baseline cells
-        share.
-
-        Of a list of values (`write=nodelay,cork`) the first is what others are compared with.
-        """
+        share. Of a list of values (`write=nodelay,cork`) the first is what others are compared
+        with."""
         words = words_split(self.baseline.split(), "plan.json: baseline: ")
         chosen = {key: value.split(",")[0] for key, value in words.items() if key in self.axes}
         if chosen:

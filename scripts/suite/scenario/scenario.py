@@ -45,11 +45,9 @@ NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True)
 class Published:
-    """A figure that others measured: `value` of `metric`, base unit, for the cell `words`.
-
-    set: which of several series of the same cells it belongs to; empty where there is one only.
-    label: A' where it was to differ from the baseline's figure, and nothing was different.
-    """
+    """A figure that others measured: `value` of `metric`, base unit, for the cell `words`. set:
+    which of several series of the same cells it belongs to; empty where there is one only. label:
+    A' where it was to differ from the baseline's figure, and nothing was different."""
 
     words: str
     metric: str
@@ -80,11 +78,9 @@ class Question:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Which axes become rows and which metrics columns; empty means the table's own choice.
-
-    gain: the metric whose pre, post and gain are shown, or None.
-    best: the axis whose best value by the first metric is shown, or None.
-    """
+    """Which axes become rows and which metrics columns; empty means the table's own choice. gain:
+    the metric whose pre, post and gain are shown, or None. best: the axis whose best value by the
+    first metric is shown, or None."""
 
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
@@ -102,12 +98,10 @@ class Arm:
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture; what is None is the plotter's own choice.
-
-    metric: of all that show one. of: the histogram behind percentiles and ecdf.
-    x: the axis along which bars and curves run, the columns of a heat map, the lines of the others.
-    size: one of SIZES, or WIDTHxHEIGHT. title, note, points: yes or no.
-    """
+    """One picture; what is None is the plotter's own choice. metric: of all that show one. of: the
+    histogram behind percentiles and ecdf. x: the axis along which bars and curves run, the columns
+    of a heat map, the lines of the others. size: one of SIZES, or WIDTHxHEIGHT. title, note,
+    points: yes or no."""
 
     kind: str
     metric: str | None
@@ -392,10 +386,8 @@ def words_check(scenario: Scenario, path: Path) -> None:
 
 
 def scenario_load(path: Path) -> Scenario:
-    """Reads one scenario file, whose name stands for a name that it does not give.
-
-    UsageError names the file and the line (broken TOML) or the key (unknown, missing, wrong type).
-    """
+    """Reads one scenario file, whose name stands for a name that it does not give. UsageError names
+    the file and the line (broken TOML) or the key (unknown, missing, wrong type)."""
     text = ""
     try:
         text = path.read_bytes().decode()

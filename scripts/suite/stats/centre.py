@@ -56,12 +56,9 @@ def median_interval(values: Sequence[float],
 
 def outliers_mark(values: Sequence[float]) -> list[bool]:
     """Which values lie more than 3.5 robust standard deviations from the median; none below 4
-    values.
-
-    The deviation is 1.4826 times the median absolute one. Where that is 0, because more than half
-    of the values are the same, it is 1.2533 times the mean absolute one: a few that differ are
-    marked then, but not a third of them.
-    """
+    values. The deviation is 1.4826 times the median absolute one. Where that is 0, because more
+    than half of the values are the same, it is 1.2533 times the mean absolute one: a few that
+    differ are marked then, but not a third of them."""
     array = np.asarray(values, dtype=float)
     if len(array) < 4:
         return [False] * len(array)

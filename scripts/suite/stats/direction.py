@@ -33,10 +33,8 @@ def signs_of(new: Spans, base: Spans) -> np.ndarray:
 
 def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int,
                        alpha: float = ALPHA) -> Estimate:
-    """What signs (of any shape) tell of a ratio: that it is above 1, or below, or neither.
-
-    Its value is infinite, 0 or 1 by what is more frequent, its interval all that it may be.
-    """
+    """What signs (of any shape) tell of a ratio: that it is above 1, or below, or neither. Its
+    value is infinite, 0 or 1 by what is more frequent, its interval all that it may be."""
     more, less = np.count_nonzero(signs > 0), np.count_nonzero(signs < 0)
     value = math.inf if more > less else 0.0 if less > more else 1.0
     if null is None:

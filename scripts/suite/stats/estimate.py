@@ -25,14 +25,10 @@ class Interval(NamedTuple):
 @dataclass(frozen=True)
 class Estimate:
     """A centre with its interval, and the number of pairs (unpaired: of values on the smaller side)
-    behind it.
-
-    interval: None where there are too few pairs. p: of no change, two-sided, by the test that the
-    interval inverts: the smallest level at which the closed interval excludes it, so at most ALPHA
-    exactly where this one does.
-    p_least: the smallest p that so many pairs can give. directed: only a direction is known
-    (stats/direction.py).
-    """
+    behind it. interval: None where there are too few pairs. p: of no change, two-sided, by the test
+    that the interval inverts: the smallest level at which the closed interval excludes it, so at
+    most ALPHA exactly where this one does. p_least: the smallest p that so many pairs can give.
+    directed: only a direction is known (stats/direction.py)."""
 
     value: float
     interval: Interval | None
@@ -51,11 +47,9 @@ class Estimate:
 
 def estimate_floor(same: Estimate) -> float | None:
     """The noise floor of a baseline as a ratio, 1 or above; same: A' / A. None without an interval.
-
     It is the farther end, in logarithms, of the 95 % interval of A' / A. A ratio from 1 / floor to
     floor is one that the comparison of the baseline with itself, in as many rounds, does not
-    exclude.
-    """
+    exclude."""
     within = same.interval
     return None if within is None or same.directed else max(within.high, 1 / within.low)
 

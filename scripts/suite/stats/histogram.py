@@ -18,9 +18,7 @@ FROM_INTENDED = ("latency", "late_start")  # those that a request has from the m
 @dataclass(frozen=True)
 class Histogram:
     """Values in ns: bins are (low, width, count), ascending; maximum, minimum and sum are exact.
-
-    beyond: how many more values there are that are only known to lie beyond all of these.
-    """
+    beyond: how many more values there are that are only known to lie beyond all of these."""
 
     count: int
     maximum: float
@@ -36,10 +34,8 @@ class Histogram:
 
     def quantile(self, share: float) -> float | None:
         """The value, in ns, at rank ceil(share * total): the middle of its bin; Beyond the maximum
-        if it is not known.
-
-        None if there are fewer than 1 / (1 - share) values: the tail was not seen.
-        """
+        if it is not known. None if there are fewer than 1 / (1 - share) values: the tail was not
+        seen."""
         if self.total * (1 - share) < 1 - 1e-9:
             return None
         rank, seen = math.ceil(share * self.total - 1e-9), 0

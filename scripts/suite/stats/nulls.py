@@ -32,11 +32,9 @@ MANN_WHITNEY_COUNTED = 10_000  # pairs of values
 
 @dataclass(frozen=True)
 class Null:
-    """The distribution of a statistic from 0 to size, symmetrical about size / 2.
-
-    cumulative: P(W <= w) by w, float64 of shape (size + 1,). None: the normal distribution with
-    this deviation stands in.
-    """
+    """The distribution of a statistic from 0 to size, symmetrical about size / 2. cumulative: P(W
+    <= w) by w, float64 of shape (size + 1,). None: the normal distribution with this deviation
+    stands in."""
 
     size: int
     deviation: float
@@ -50,10 +48,8 @@ class Null:
 
     def rank_at(self, alpha: float) -> int:
         """The largest c with 2 P(W < c) <= alpha, 0: there is none. Intervals end at the c-th of
-        size from either side.
-
-        Signed ranks, n = 10: c = 9, the published lower critical value 8, plus one.
-        """
+        size from either side. Signed ranks, n = 10: c = 9, the published lower critical value 8,
+        plus one."""
         return bisect_right(range(self.size + 1), alpha, key=self.two_sided)
 
     @property
@@ -130,12 +126,9 @@ def unpaired_null(n: int, m: int) -> Null | None:
 
 def rows_decided(n: int, paired: bool = True, changed: int = 1) -> int:
     """Of how many rows so many changed ones can survive the correction, each of n shared rounds, or
-    of n against n values.
-
-    The least p of a test, two-sided, is that of the one arrangement in which all values agree: 2 /
-    2^n (Wilcoxon), 2 / C(2n, n) (Mann and Whitney). Benjamini and Hochberg hold the k-th smallest p
-    of m rows against ALPHA k / m.
-    """
+    of n against n values. The least p of a test, two-sided, is that of the one arrangement in which
+    all values agree: 2 / 2^n (Wilcoxon), 2 / C(2n, n) (Mann and Whitney). Benjamini and Hochberg
+    hold the k-th smallest p of m rows against ALPHA k / m."""
     arrangements = 2 ** n if paired else math.comb(2 * n, n)
     return int(ALPHA * changed * arrangements / 2)
 

@@ -42,10 +42,8 @@ FACTOR_OF_MANY = (Z_INTERVAL + Z_POWER) / Z_INTERVAL
 @lru_cache
 def width_factor(n: int, m: int | None) -> float:
     """The factor of a half width: over n shared rounds (at least 6) where m is None, else of n
-    against m values (at least 4 each).
-
-    Simulated samples of elementary shifts, one a row: one half is shifted, the other measured.
-    """
+    against m values (at least 4 each). Simulated samples of elementary shifts, one a row: one half
+    is shifted, the other measured."""
     null = signed_rank_null(n) if m is None else mann_whitney_null(n, m)
     if null.size > SIMULATED_SHIFTS:
         return FACTOR_OF_MANY
@@ -65,18 +63,15 @@ def rounds_to_find(new: Sequence[float], base: Sequence[float], paired: bool, ro
                    floor: float = 1.0) -> float:
     """How many rounds (or values a side) find the change that was seen in 80 % of repetitions, as
     the only one of so many rows that changed, and beyond a noise floor, which shrinks as intervals
-    do. Values above 0.
-    """
+    do. Values above 0."""
     return rounds_for_shift(shift_estimate(np.log(new), np.log(base), paired), paired, rows, floor)
 
 
 def rounds_for_shift(shift: Estimate, paired: bool, rows: int, floor: float) -> float:
-    """The same for the shift of logarithms that was seen, with its 95 % interval.
-
-    The width of an interval falls with the root of their number, and the correction takes ALPHA /
-    rows of the normal distribution in place of ALPHA. Infinite where nothing was seen, or more than
-    ROUNDS_ADVISED are needed, or there are too few values for an interval.
-    """
+    """The same for the shift of logarithms that was seen, with its 95 % interval. The width of an
+    interval falls with the root of their number, and the correction takes ALPHA / rows of the
+    normal distribution in place of ALPHA. Infinite where nothing was seen, or more than
+    ROUNDS_ADVISED are needed, or there are too few values for an interval."""
     if shift.interval is None or abs(shift.value) < ROUNDING:
         return math.inf
     from statistics import NormalDist  # slow to import
@@ -90,12 +85,9 @@ def rounds_for_shift(shift: Estimate, paired: bool, rows: int, floor: float) -> 
 @lru_cache
 def errors_planned(rows: int) -> float:
     """The standard errors of a change that a gate of so many rows finds in PLANNED_POWER of
-    results.
-
-    Its interval of confidence 1 - ALPHA / rows must exclude the limit, and the change must be
-    beyond the noise floor, which is the farther end of an interval of the same width, of A' / A.
-    Simulated for normal noise: a row's new runs, its runs A and its runs A'.
-    """
+    results. Its interval of confidence 1 - ALPHA / rows must exclude the limit, and the change must
+    be beyond the noise floor, which is the farther end of an interval of the same width, of A' / A.
+    Simulated for normal noise: a row's new runs, its runs A and its runs A'."""
     from statistics import NormalDist  # slow to import
     new, base, again = np.random.default_rng(SEED).standard_normal((3, SIMULATED_SAMPLES))
     noise, same = (new - base) / math.sqrt(2), (again - base) / math.sqrt(2)
@@ -105,11 +97,8 @@ def errors_planned(rows: int) -> float:
 
 def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
     """How many rounds (or values a side) a gate of so many rows needs: they find a row that is
-    PLANNED_CHANGE beyond its limit in PLANNED_POWER of results.
-
-    noise: the standard deviation of the logarithm of the ratio of a round. Infinite where more than
-    ROUNDS_ADVISED are needed.
-    """
+    PLANNED_CHANGE beyond its limit in PLANNED_POWER of results. noise: the standard deviation of
+    the logarithm of the ratio of a round. Infinite where more than ROUNDS_ADVISED are needed."""
     errors = noise * errors_planned(rows) / math.log(PLANNED_CHANGE)
     needed = max(math.ceil(errors ** 2), rounds_deciding(rows, paired) + ROUNDS_SPARE)
     return needed if needed <= ROUNDS_ADVISED else math.inf
@@ -126,10 +115,8 @@ def noise_measured(shift: Estimate) -> float | None:
 
 def smallest_detectable(new: Sequence[float], base: Sequence[float], paired: bool) -> float | None:
     """The smallest change, as a fraction of the base, that would be found in 80 % of comparisons
-    with as many values and this noise. The values are above 0 and no logarithms.
-
-    None below 6 rounds, or below 4 values a side. paired: both have one value for each round.
-    """
+    with as many values and this noise. The values are above 0 and no logarithms. None below 6
+    rounds, or below 4 values a side. paired: both have one value for each round."""
     shift = shift_estimate(np.log(new), np.log(base), paired)
     if shift.interval is None:
         return None

@@ -55,11 +55,9 @@ def shifts_make(new: Sequence[float], base: Sequence[float], paired: bool) -> Sh
 def estimate_build(ordered: np.ndarray, null: Null | None, pairs: int,
                    alpha: float = ALPHA) -> Estimate:
     """The median of elementary shifts (ascending, not empty); with a null its interval of
-    confidence 1 - alpha, if so many have one, and p of a shift of 0.
-
-    The interval [c-th smallest, c-th largest] excludes 0 where fewer than c shifts are <= 0, or >=
-    0. So p is that of the smaller of these two numbers, and a shift of 0 counts on both sides.
-    """
+    confidence 1 - alpha, if so many have one, and p of a shift of 0. The interval [c-th smallest,
+    c-th largest] excludes 0 where fewer than c shifts are <= 0, or >= 0. So p is that of the
+    smaller of these two numbers, and a shift of 0 counts on both sides."""
     centre = float(np.median(ordered))
     if null is None:
         return Estimate(centre, None, pairs)

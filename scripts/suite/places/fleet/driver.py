@@ -52,11 +52,9 @@ class Job:
 
 @dataclass
 class Outcome:
-    """How a job went, to be read like a child that has ended (base.process.Output).
-
-    how: `ok`: it ran and ended with this status; `unreachable`; `failed`: it did not run for
-    another reason. output: its standard output, until the next step if the step did not keep it.
-    """
+    """How a job went, to be read like a child that has ended (base.process.Output). how: `ok`: it
+    ran and ended with this status; `unreachable`; `failed`: it did not run for another reason.
+    output: its standard output, until the next step if the step did not keep it."""
 
     how: str
     status: int
@@ -140,10 +138,8 @@ def inventory_list(path: str) -> JsonObject:
 
 def outcomes_read(lines: Iterable[bytes], hosts: Iterable[str],
                   folder: Path) -> dict[str, Outcome] | None:
-    """How the jobs of a step went, by host, from the lines of the driver.
-
-    None where the lines end before the step does. folder: of the outputs.
-    """
+    """How the jobs of a step went, by host, from the lines of the driver. None where the lines end
+    before the step does. folder: of the outputs."""
     found: dict[str, JsonObject] = {}
     for line in lines:
         value = line_read(line) or {}

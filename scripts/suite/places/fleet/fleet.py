@@ -148,12 +148,10 @@ class FleetPair(RemoteTarget):
 
 
 class Fleet:
-    """All pairs. Opening it reads the inventory; the first step connects to hosts.
-
-    values: of `target`, one for each pair; used: the pairs that have cells, by value; greetings: by
-    host; folders: of this run, on all hosts that ever greeted; copies: the folder there, by host
-    and digest of the programs; servers: where one listens, by host, role and digest.
-    """
+    """All pairs. Opening it reads the inventory; the first step connects to hosts. values: of
+    `target`, one for each pair; used: the pairs that have cells, by value; greetings: by host;
+    folders: of this run, on all hosts that ever greeted; copies: the folder there, by host and
+    digest of the programs; servers: where one listens, by host, role and digest."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -188,10 +186,8 @@ class Fleet:
     # ---- what must be there before a client runs ----
 
     def greet(self, hosts: Iterable[str], folder: Path) -> tuple[dict[str, list[str]], Reasons]:
-        """Greets the hosts that are not known to have the programs in a folder.
-
-        (programs that each of them lacks, why others failed), both by host.
-        """
+        """Greets the hosts that are not known to have the programs in a folder. (programs that each
+        of them lacks, why others failed), both by host."""
         digest = self.digest(folder)
         sums = {name: checksum(folder / name) for name in BINARIES}
         new = [host for host in hosts if (host, digest) not in self.copies]
@@ -275,10 +271,8 @@ class Fleet:
         self, pair: FleetPair, folder: Path, arguments: Sequence[str], given: str = "",
         ends: Sequence[str] = (),
     ) -> Outcome:
-        """The answer of a pair's client; all clients get the question in one step, once.
-
-        ends: whose addresses go behind the arguments. Failure where a pair cannot be prepared.
-        """
+        """The answer of a pair's client; all clients get the question in one step, once. ends:
+        whose addresses go behind the arguments. Failure where a pair cannot be prepared."""
         key = self.digest(folder), (*arguments, *ends), given
         if key not in self.answers:
             pairs = list(self.used.values())
@@ -304,11 +298,9 @@ class Fleet:
                 for end in (() if pair.alone else ends)}
 
     def check(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
-        """Which hosts or servers of these pairs were lost, by pair, after runs have failed.
-
-        What is known of such a host is dropped, so that the next round greets it and starts its
-        server again.
-        """
+        """Which hosts or servers of these pairs were lost, by pair, after runs have failed. What is
+        known of such a host is dropped, so that the next round greets it and starts its server
+        again."""
         digest = self.digest(folder)
         notes = {host: [self.note(host, role, digest) for name, role, known in self.servers
                         if (name, known) == (host, digest)]
@@ -324,11 +316,9 @@ class Fleet:
     # ---- rounds ----
 
     def run(self, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, JsonObject]]:
-        """(number, record) of each cell, pair by pair, from one batch for each pair.
-
-        Pairs with a failed run come last, when it is known which of their hosts were lost. A lost
-        host costs its pair the runs, whose records name it.
-        """
+        """(number, record) of each cell, pair by pair, from one batch for each pair. Pairs with a
+        failed run come last, when it is known which of their hosts were lost. A lost host costs its
+        pair the runs, whose records name it."""
         numbers = {self.used[value]: own for value, own in cells_by_target(cells).items()}
         folder = next(iter(numbers)).client(cells[0].words).folder
         records = self.batches_run(
@@ -348,10 +338,8 @@ class Fleet:
 
     def batches_run(self, pairs: Mapping[FleetPair, Sequence[PlannedCell]], folder: Path,
                     ) -> dict[FleetPair, list[JsonObject]]:
-        """The records of the cells of each pair, in their order, with the words as typed.
-
-        All pairs run at the same time.
-        """
+        """The records of the cells of each pair, in their order, with the words as typed. All pairs
+        run at the same time."""
         reasons = self.prepare(list(pairs), folder)
         reasons |= self.serve([pair for pair in pairs if pair.value not in reasons], folder)
         jobs, limits, records = {}, {}, {}

@@ -86,11 +86,9 @@ def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...
 
 
 def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[str, ...]:
-    """The pairs of an inventory, as values of `target`.
-
-    UsageError where it has none, where they are ambiguous, and where two of them, which run at the
-    same time, have the same host. listing: from Ansible; path: for messages.
-    """
+    """The pairs of an inventory, as values of `target`. UsageError where it has none, where they
+    are ambiguous, and where two of them, which run at the same time, have the same host. listing:
+    from Ansible; path: for messages."""
     where = f"{WORD}={path}: "
     by_name, indexed = PAIRS in listing, [role for role in ROLES if role in listing]
     if by_name and indexed:

@@ -47,11 +47,8 @@ CARRIES_S = 45.0  # a packet may take 20 s through links of the longest delay, a
 
 @dataclass(frozen=True)
 class Lab:
-    """Three namespaces.
-
-    namespaces: by host; facts: as read back, for a record; arguments: where a run
-    holds the lab, the client's options for its ends.
-    """
+    """Three namespaces. namespaces: by host; facts: as read back, for a record; arguments: where a
+    run holds the lab, the client's options for its ends."""
 
     namespaces: Mapping[str, FileIO]
     facts: dict[str, Any]
@@ -87,9 +84,7 @@ def packet_await(namespaces: Mapping[str, FileIO]) -> None:
 @contextlib.contextmanager
 def lab_make(link: Link) -> Iterator[Lab]:
     """A lab with these links while the context is open; Failure says what this machine refuses.
-
-    Afterwards the kernel removes the namespaces that no process and no name holds.
-    """
+    Afterwards the kernel removes the namespaces that no process and no name holds."""
     with contextlib.ExitStack() as held:
         namespaces = {host: held.enter_context(namespace_make()) for host in LAB_HOSTS}
         paths = {host: namespace_path(namespace) for host, namespace in namespaces.items()}
@@ -104,10 +99,8 @@ def lab_make(link: Link) -> Iterator[Lab]:
 
 
 class Labs(contextlib.ExitStack):
-    """The labs of one runner: one for each set of links, made when a run first needs it.
-
-    All end with this context.
-    """
+    """The labs of one runner: one for each set of links, made when a run first needs it. All end
+    with this context."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,10 +108,8 @@ class Labs(contextlib.ExitStack):
 
     @contextlib.contextmanager
     def hold(self, words: Mapping[str, str]) -> Iterator[Lab | None]:
-        """The lab of a cell, with its sysctl set while the context is open.
-
-        It yields None where the cell needs no lab. Unreachable where the lab cannot be made.
-        """
+        """The lab of a cell, with its sysctl set while the context is open. It yields None where
+        the cell needs no lab. Unreachable where the lab cannot be made."""
         if not lab_wanted(words):
             yield None
             return

@@ -94,9 +94,7 @@ def refusal_reason(done: subprocess.CompletedProcess[str]) -> str:
 
 def output_read(namespace: FileIO | None, *command: str, lines: Sequence[str] = ()) -> str:
     """What ip(8) or tc(8) prints. namespace: None is this process's own; lines: its standard input.
-
-    Refused names the command, or the first line that fails.
-    """
+    Refused names the command, or the first line that fails."""
     with contextlib.nullcontext() if namespace is None else namespace_inside(namespace):
         try:
             done = subprocess.run(command, input="".join(f"{line}\n" for line in lines),
@@ -160,10 +158,8 @@ def setting_read(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
 def setting_hold(
     namespaces: Mapping[str, FileIO], name: str, value: str,
 ) -> Iterator[dict[str, str]]:
-    """Sets a sysctl while the context is open, then restores each host's value.
-
-    It yields the values by host as they read while the setting holds.
-    """
+    """Sets a sysctl while the context is open, then restores each host's value. It yields the
+    values by host as they read while the setting holds."""
     before = setting_read(namespaces, name)
     try:
         setting_write(namespaces, name, dict.fromkeys(namespaces, value))

@@ -41,10 +41,8 @@ NONE = "no lab stands"
 
 @contextlib.contextmanager
 def standing_open() -> Iterator[tuple[dict[str, FileIO], str]]:
-    """(the namespaces that have a lab's names, by host, the words of their lab).
-
-    Failure where one of them belongs to another program.
-    """
+    """(the namespaces that have a lab's names, by host, the words of their lab). Failure where one
+    of them belongs to another program."""
     with contextlib.ExitStack() as held:
         standing = {host: held.enter_context(FileIO(namespace_file(host))) for host in LAB_HOSTS
                     if Path(namespace_file(host)).exists()}

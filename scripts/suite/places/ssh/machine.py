@@ -202,11 +202,9 @@ class LocalMachine:
 
 
 class RemoteMachine(LocalMachine):
-    """Another machine; opening it raises Failure.
-
-    control: the path for the socket of the connection; ssh writes its messages to `control`.log.
-    copies: the folders there of the programs in folders here, since the connection was made.
-    """
+    """Another machine; opening it raises Failure. control: the path for the socket of the
+    connection; ssh writes its messages to `control`.log. copies: the folders there of the programs
+    in folders here, since the connection was made."""
 
     def __init__(self, host: str, control: Path) -> None:
         self.name = host
@@ -252,11 +250,9 @@ class RemoteMachine(LocalMachine):
         return log_complaint(self.log) or f"it did not run sh within {OPENS_S:.0f} s"
 
     def require(self) -> None:
-        """Reconnects where the connection was lost, once a round.
-
-        Unreachable where that fails, and where the machine was booted since the first connection:
-        what it measures now belongs to another session.
-        """
+        """Reconnects where the connection was lost, once a round. Unreachable where that fails, and
+        where the machine was booted since the first connection: what it measures now belongs to
+        another session."""
         if self.lost:
             lost = Unreachable(f"{self.name} was lost: {self.complaint()}")
             if self.retried:
@@ -304,11 +300,9 @@ class RemoteMachine(LocalMachine):
 @contextlib.contextmanager
 def server_started(machine: LocalMachine, program: str, address: str, key: str, log: Path,
                    options: Sequence[str] = ()) -> Iterator[str]:
-    """A server that is ready; it ends with the context, and its pipe is its lifeline.
-
-    It yields the endpoint for the words server= and via=. Unreachable where it does not start. log:
-    gets its standard error.
-    """
+    """A server that is ready; it ends with the context, and its pipe is its lifeline. It yields the
+    endpoint for the words server= and via=. Unreachable where it does not start. log: gets its
+    standard error."""
     command = machine.command(keyed_words([
         program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE, *options]))
     with open(log, "wb") as file:

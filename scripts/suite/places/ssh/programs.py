@@ -65,10 +65,8 @@ def programs_missing(looked: bytes, sums: dict[str, str]) -> list[str]:
 
 
 def programs_copy(machine: RemoteMachine, client: Client) -> str:
-    """The folder there that has these programs; copies those that are missing.
-
-    Failure where that cannot be, or where they do not start there.
-    """
+    """The folder there that has these programs; copies those that are missing. Failure where that
+    cannot be, or where they do not start there."""
     def run(what: str, script: str, arguments: list[str], limit_s: float, given: bytes,
             hint: str = "") -> None:
         done = machine.run(script, arguments, limit_s, given)
