@@ -15,7 +15,7 @@ from suite.analyse.metrics import metrics_compute
 from suite.analyse.remarks import remarks_of
 from suite.analyse.segments import capture_rows, sizes_text
 from suite.base.client import Client, client_check
-from suite.measure.captures import capture_file, capture_rename
+from suite.measure.runner import capture_file, capture_rename
 from suite.measure.schedule import Run
 from suite.places.lab.probe import namespaces_refusal
 from suite.result.plan import PlannedCell

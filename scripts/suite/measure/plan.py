@@ -4,7 +4,8 @@
 `uncork-client` says what a word means; this module decides which words go together. Rules: a word
 of the shell replaces the scenario's; a list of values makes a word an axis (where it stood, a new
 one last), a single value makes it fixed; `not="a=1 b=2"` leaves out the cells that match all of its
-words (a scenario writes `exclude = ["a=1 b=2"]`).
+words (a scenario writes `exclude = ["a=1 b=2"]`); an arm, a named set of words, wins over [fixed]
+and [sweep], and a word of the shell must not contradict it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from suite.base.client import (
     client_expand,
     client_list,
 )
-from suite.base.errors import Failure, UsageError
+from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.runner_words import (
     ARM,
     DEFAULT_WORD,
@@ -39,9 +40,9 @@ from suite.base.runner_words import (
     words_for_runner,
 )
 from suite.base.words import word_split, words_split, words_text
-from suite.measure.arms import arms_apply, arms_expand, arms_used_check
 from suite.measure.hyperfine import work_check
 from suite.measure.words import (
+    RUN_WORDS,
     Word,
     Words,
     is_overridden,
@@ -61,6 +62,7 @@ from suite.scenario.scenario import Scenario
 HOSTS_WORD = "hosts"
 CELLS_MAX = 100_000
 RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
+Arms = Mapping[str, dict[str, str]]  # the words of each arm of a plan, by its name
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,49 @@ def combinations_make(words: Words) -> list[dict[str, str]]:
     if count > CELLS_MAX:
         raise UsageError(f"{count} cells are too many: at most {CELLS_MAX}")
     return [dict(zip(values, row, strict=True)) for row in itertools.product(*values.values())]
+
+
+def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Words) -> Arms:
+    """The arms that the word arm names, in canonical spelling; UsageError for one that the scenario
+    does not have, and for a word of the shell that contradicts it."""
+    if ARM not in words:
+        return {}
+    known = {arm.name: arm.words for arm in scenario.arms}
+    arms = {}
+    for name in words[ARM].values:
+        if name not in known:
+            hint = nearest_hint(name, known) or ": [[arm]] in a scenario makes one"
+            raise UsageError(f"{words[ARM].where}{ARM}={name}: there is no such arm{hint}")
+        given = words_expand(client, [
+            Word(key, text, where=f'{path}: [[arm]] "{name}": {key}: ')
+            for key, text in known[name].items()])
+        for word in given:
+            arm_word_check(word, name, words)
+        arms[name] = {word.key: word.values[0] for word in given}
+    return arms
+
+
+def arm_word_check(word: Word, arm: str, words: Words) -> None:
+    """UsageError for a word that cannot stand in an arm, or that the shell gives otherwise, for
+    both ends or for one."""
+    if word.key in (*RUN_WORDS, ARM):
+        raise UsageError(f"{word.where}an arm has words of cells only")
+    if len(word.values) > 1:
+        raise UsageError(f"{word.where}has several values: make an arm for each")
+    for other in words.values():
+        same = other.key.split(".")[-1] == word.key.split(".")[-1]
+        if other.typed and same and (other.key, other.values) != (word.key, word.values):
+            raise UsageError(f"{other.argument} and {ARM}={arm} contradict each other: the arm has "
+                             f"{word.argument}")
+
+
+def arms_used_check(rows: Sequence[dict[str, str]], checked: Sequence[Checked], arms: Arms) -> None:
+    """UsageError for a word of an arm that none of its cells uses."""
+    for name, words in arms.items():
+        mine = [entry for row, entry in zip(rows, checked, strict=True) if row[ARM] == name]
+        for key, value in words.items():
+            if mine and all(key in entry.unused for entry in mine):
+                raise UsageError(f"{ARM}={name}: no cell of it uses {key}={value}")
 
 
 def combinations_exclude(
@@ -291,7 +336,8 @@ def plan_make(
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
     excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
     arms = arms_expand(client, scenario, path, words)
-    rows = combinations_exclude(client, arms_apply(combinations_make(words), arms), excludes)
+    rows = [row | arms.get(row.get(ARM, ""), {}) for row in combinations_make(words)]
+    rows = combinations_exclude(client, rows, excludes)
     checked = rows_check(targets, rows, path)
     arms_used_check(rows, checked, arms)
     words, notes = unused_refuse(client, vocabulary, rows[0], checked, words)

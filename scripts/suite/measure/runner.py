@@ -22,9 +22,8 @@ from typing import Any
 from suite.base.client import Client, client_batch, lifeline_open
 from suite.base.errors import Failure, Signalled, Unreachable
 from suite.base.process import ProcessOutput
-from suite.base.runner_words import boot_of, line_for_client, record_words_restore, target_of
+from suite.base.runner_words import LOCAL, boot_of, line_for_client, record_words_restore, target_of
 from suite.measure import hyperfine
-from suite.measure.captures import capture_file, capture_options, capture_rename
 from suite.measure.host_facts import host_facts
 from suite.measure.progress import Watch
 from suite.measure.resume import rounds_wanted, session_left
@@ -45,12 +44,17 @@ from suite.result.files import machines_merge
 from suite.result.journal import Journal
 from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
+from suite.scenario.scenario import LABEL
 
 OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
 LOGS = "boots"  # the folder of a result for logs of machines that were booted twice
 BOOT_S = 20.0  # of a kernel on an emulated processor; with hardware it is 2
 Records = Iterator[tuple[int, JsonObject]]  # (number of a cell, its record)
 NO_ARTIFACTS = Artifacts()
+CAPTURES = "captures"
+# Packets are kept of the first counted run of a cell only: every other round has the same segments,
+# or its record, which has their sums, shows the difference.
+KEPT_ROUND = 1
 
 
 def cells_run(
@@ -157,6 +161,33 @@ def batch_run(
     except Unreachable as error:
         for number in sorted(left):
             yield number, failed_record(str(error))
+
+
+def capture_file(run: Run, cells: Sequence[str]) -> str | None:
+    """The file of a run's packets within its result, named by the number of its cell in the plan.
+    cells: the names of all cells of the plan. None where packets are not kept. A client on another
+    machine keeps none."""
+    words = run.cell.words
+    is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
+               and run.round == KEPT_ROUND and run.label == LABEL)
+    return f"{CAPTURES}/cell-{cells.index(run.cell.name) + 1:03}.pcap" if is_kept else None
+
+
+def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:
+    """The client's options for writing a file of capture_file(), whose folder is made; none for
+    None. folder: of the result."""
+    if file is None:
+        return ()
+    (folder / CAPTURES).mkdir(exist_ok=True)
+    return "--pcap", str((folder / file).absolute())
+
+
+def capture_rename(record: dict[str, Any], file: str | None) -> None:
+    """Replaces the path in a record, in place, by the path within the result, which may be
+    moved."""
+    capture = record.get("client", {}).get("capture", {})
+    if "file" in capture:
+        capture["file"] = file
 
 
 def matrix_batches(journal: Journal, watch: Watch,
