@@ -20,6 +20,7 @@ from typing import Any
 
 from suite.base.client import BINARIES, Client, build_digest, complaint_text, line_read
 from suite.base.errors import Failure
+from suite.base.installation import STATIC_HINT
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import PlacedCommand
 from suite.base.runner_words import line_for_client, record_words_restore, words_for_client
@@ -29,28 +30,7 @@ from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, WORD, pairs_read
 from suite.places.fleet.jobs import ALIVE, GREETED, RUNS, TAKEN_DOWN, client_words, server_words
 from suite.places.remote import PLANNED_PORT, RemoteTarget
-from suite.places.ssh.machine import (
-    ADDRESS_WORDS,
-    KEY_BYTES,
-    Greeting,
-    endpoint,
-    greeting_parse,
-    key_line,
-    key_options,
-    ready_parse,
-    script_words,
-)
-from suite.places.ssh.programs import (
-    COPIES_S,
-    COPY_SCRIPT,
-    LOOKS_S,
-    PROGRAMS_FOLDER,
-    STATIC_HINT,
-    checksum,
-    programs_choose,
-    programs_missing,
-    system_refusal,
-)
+from suite.places.ssh import machine, programs
 from suite.places.target import Target, word_list
 from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
@@ -100,7 +80,7 @@ class FleetPair(RemoteTarget):
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words that tell the client which ends are elsewhere; the same for all pairs."""
-        return {ADDRESS_WORDS[end]: endpoint(PLANNED_ADDRESS, PLANNED_PORT)
+        return {machine.ADDRESS_WORDS[end]: machine.endpoint(PLANNED_ADDRESS, PLANNED_PORT)
                 for end in self.own_ends(words)}
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
@@ -115,14 +95,14 @@ class FleetPair(RemoteTarget):
             raise Failure(f"{WORD}={self.fleet.path}: {self.host(CLIENT)}: {why}")
         return found[0]
 
-    def greetings(self) -> dict[str, Greeting]:
+    def greetings(self) -> dict[str, machine.Greeting]:
         """The greetings of its hosts, by name."""
         known = self.fleet.greetings
         return {host: known[host] for host in self.hosts if host in known}
 
     def identity(self) -> dict[str, str]:
         """The digest of the programs, and the systems of the hosts."""
-        return {"programs": build_digest(programs_choose(self.local))} | {
+        return {"programs": build_digest(programs.programs_choose(self.local))} | {
             name: greeting.system for name, greeting in self.greetings().items()}
 
     def boot_ids(self) -> dict[str, str]:
@@ -161,10 +141,10 @@ class Fleet:
         self.run_id = secrets.token_hex(8)
         # the key of this run is in memory only; a process of the same user opens its path
         self.key = os.memfd_create("uncork-key")
-        os.write(self.key, key_line(secrets.token_hex(KEY_BYTES)).encode())
+        os.write(self.key, machine.key_line(secrets.token_hex(machine.KEY_BYTES)).encode())
         self.key_path = Path(f"/proc/{os.getpid()}/fd/{self.key}")
         self.driver: Driver | None = None
-        self.greetings: dict[str, Greeting] = {}
+        self.greetings: dict[str, machine.Greeting] = {}
         self.folders: dict[str, str] = {}
         self.copies: dict[tuple[str, str], str] = {}
         self.servers: dict[tuple[str, str, str], str] = {}
@@ -189,39 +169,40 @@ class Fleet:
         """Greets the hosts that are not known to have the programs in a folder. (programs that each
         of them lacks, why others failed), both by host."""
         digest = self.digest(folder)
-        sums = {name: checksum(folder / name) for name in BINARIES}
+        sums = {name: programs.checksum(folder / name) for name in BINARIES}
         new = [host for host in hosts if (host, digest) not in self.copies]
-        job = Job(script_words(GREETED, [digest, *BINARIES]))
+        job = Job(machine.script_words(GREETED, [digest, *BINARIES]))
         outcomes, lack = self.step(dict.fromkeys(new, job), GREETS_S), {}
         for host, outcome in outcomes.items():
-            greeting = next(filter(None, map(greeting_parse, outcome.lines())), None)
-            refusal = system_refusal(host, greeting) if greeting else "it does not run sh"
+            greeting = next(filter(None, map(machine.greeting_parse, outcome.lines())), None)
+            refusal = programs.system_refusal(host, greeting) if greeting else "it does not run sh"
             if greeting and not refusal:
                 self.greetings[host] = greeting
                 # several hosts may share one home
                 self.folders[host] = f"{greeting.cache}/{RUNS}/{self.run_id}-{host}"
-                lack[host] = programs_missing(outcome.stdout, sums)
+                lack[host] = programs.programs_missing(outcome.stdout, sums)
             elif outcome.how == "ok":
                 outcomes[host] = replace(outcome, how="failed", why=str(refusal))
         if self.driver:  # from now on it can take down all hosts that ever greeted
-            self.driver.send({host: Job(script_words(TAKEN_DOWN, [place]))
+            self.driver.send({host: Job(machine.script_words(TAKEN_DOWN, [place]))
                               for host, place in self.folders.items()}, STARTS_S, last=True)
         return lack, reasons_of(outcomes)
 
     def copy(self, lack: Mapping[str, Sequence[str]], folder: Path) -> Reasons:
         """Copies to hosts the programs that they lack, and starts them once."""
         digest, reasons = self.digest(folder), Reasons()
-        folders = {host: f"{self.greetings[host].cache}/{PROGRAMS_FOLDER}/{digest}"
+        folders = {host: f"{self.greetings[host].cache}/{programs.PROGRAMS_FOLDER}/{digest}"
                    for host in lack}
         for name in BINARIES:
             path = folder / name
             reasons |= reasons_of(self.step({
-                host: Job(script_words(COPY_SCRIPT, [folders[host], name, checksum(path)]), (path,))
+                host: Job(machine.script_words(programs.COPY_SCRIPT, [
+                    folders[host], name, programs.checksum(path)]), (path,))
                 for host, names in lack.items() if name in names and host not in reasons},
-                COPIES_S))
+                programs.COPIES_S))
         started = self.step({
             host: Job((f"{folders[host]}/{BINARIES[0]}", "--version"))
-            for host, names in lack.items() if names and host not in reasons}, LOOKS_S)
+            for host, names in lack.items() if names and host not in reasons}, programs.LOOKS_S)
         reasons |= {host: f"{why}; {STATIC_HINT}" for host, why in reasons_of(started).items()}
         self.copies |= {(host, digest): copy for host, copy in folders.items()
                         if host not in reasons}
@@ -245,12 +226,13 @@ class Fleet:
                    and (pair.host(role), role, digest) not in self.servers}
             jobs = {host: Job(server_words(
                 f"{self.copies[host, digest]}/{BINARIES[1]}", self.note(host, role, digest),
-                endpoint(pair.address(role), 0), IDLE_S, pair.server_options(role)),
+                machine.endpoint(pair.address(role), 0), IDLE_S, pair.server_options(role)),
                 (self.key_path,)) for host, pair in new.items()}
             for host, outcome in self.step(jobs, STARTS_S).items():
-                port = next(filter(None, map(ready_parse, outcome.lines())), None)
+                port = next(filter(None, map(machine.ready_parse, outcome.lines())), None)
                 if port:
-                    self.servers[host, role, digest] = endpoint(new[host].address(role), port)
+                    address = new[host].address(role)
+                    self.servers[host, role, digest] = machine.endpoint(address, port)
                 else:
                     lost[host] = replace(outcome, status=outcome.status or 1)
         return reasons_by_pair(pairs, reasons_of(lost))
@@ -287,14 +269,15 @@ class Fleet:
             for other in pairs:
                 addresses = self.addresses(other, folder, ends)
                 jobs[other.host(CLIENT)] = self.client_job(
-                    other, folder, [*key_options(addresses), *arguments, *word_list(addresses)],
+                    other, folder,
+                    [*machine.key_options(addresses), *arguments, *word_list(addresses)],
                     given, ASKS_S)
             self.answers[key] = self.step(jobs, ASKS_S, keep=True)
         return self.answers[key][pair.host(CLIENT)]
 
     def addresses(self, pair: FleetPair, folder: Path, ends: Sequence[str]) -> dict[str, str]:
         """The words with the addresses of these ends; none for a pair that is one host."""
-        return {ADDRESS_WORDS[end]: self.servers[pair.host(end), end, self.digest(folder)]
+        return {machine.ADDRESS_WORDS[end]: self.servers[pair.host(end), end, self.digest(folder)]
                 for end in (() if pair.alone else ends)}
 
     def check(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
@@ -305,7 +288,7 @@ class Fleet:
         notes = {host: [self.note(host, role, digest) for name, role, known in self.servers
                         if (name, known) == (host, digest)]
                  for pair in pairs for host in pair.hosts}
-        reasons = reasons_of(self.step({host: Job(script_words(ALIVE, found))
+        reasons = reasons_of(self.step({host: Job(machine.script_words(ALIVE, found))
                                         for host, found in notes.items()}, GREETS_S))
         self.greetings = {host: said for host, said in self.greetings.items()
                           if host not in reasons}
@@ -350,7 +333,7 @@ class Fleet:
                 lines = [line_for_client(cell.given, words) for cell, words
                          in zip(cells, ends, strict=True)]
                 jobs[pair.host(CLIENT)] = self.client_job(
-                    pair, folder, [*key_options(ends[0]), "--batch", "-"],
+                    pair, folder, [*machine.key_options(ends[0]), "--batch", "-"],
                     "".join(f"{line}\n" for line in lines), limits[pair])
         outcomes = self.step(jobs, max(limits.values(), default=0.0))
         reasons |= reasons_by_pair(limits, reasons_of(
