@@ -26,59 +26,20 @@ from typing import TYPE_CHECKING
 from suite.base.units import Beyond
 
 if TYPE_CHECKING:
-    from suite.stats.centre import median, median_interval, outliers_mark, sign_test_rank
-    from suite.stats.direction import Spans, direction_estimate, ratio_directed
-    from suite.stats.estimate import (
-        ALPHA,
-        Estimate,
-        Interval,
-        estimate_floor,
-        is_within_floor,
-        relative_width,
-    )
-    from suite.stats.nulls import (
-        ROUNDS_NEEDED,
-        SIDES_NEEDED,
-        benjamini_hochberg,
-        mann_whitney_counts,
-        mann_whitney_null,
-        rounds_deciding,
-        rows_decided,
-        sign_null,
-        signed_rank_counts,
-        signed_rank_null,
-    )
-    from suite.stats.power import (
-        PLANNED_CHANGE,
-        PLANNED_POWER,
-        ROUNDS_ADVISED,
-        noise_measured,
-        rounds_for_shift,
-        rounds_planned,
-        rounds_to_find,
-        smallest_detectable,
-    )
-    from suite.stats.shift import geometric_mean, ratio_estimate, shift_estimate
+    from suite.stats.centre import *
+    from suite.stats.direction import *
+    from suite.stats.estimate import *
+    from suite.stats.nulls import *
+    from suite.stats.power import *
+    from suite.stats.shift import *
 else:
     def __getattr__(name: str) -> object:
-        """Imports the module of a name of __all__ when the name is first used: numpy takes 0.1 s,
-        and lists of names need none of it."""
+        """Imports the module of a name when the name is first used: numpy takes 0.1 s, and lists of
+        names need none of it."""
         for module in ("estimate", "centre", "nulls", "shift", "direction", "power"):
-            if name not in __all__:
+            if name.startswith("_"):
                 break
             found = vars(importlib.import_module(f"{__name__}.{module}"))
             if name in found:
                 return globals().setdefault(name, found[name])
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-__all__ = [
-    "ALPHA", "PLANNED_CHANGE", "PLANNED_POWER", "ROUNDS_ADVISED", "ROUNDS_NEEDED", "SIDES_NEEDED",
-    "Beyond", "Estimate", "Interval", "Spans",
-    "benjamini_hochberg", "direction_estimate", "geometric_mean", "is_within_floor",
-    "mann_whitney_counts", "mann_whitney_null", "median", "median_interval", "estimate_floor",
-    "noise_measured", "outliers_mark", "ratio_directed", "ratio_estimate", "relative_width",
-    "rounds_deciding", "rounds_for_shift", "rounds_planned", "rounds_to_find", "rows_decided",
-    "shift_estimate",
-    "sign_null", "sign_test_rank", "signed_rank_counts", "signed_rank_null",
-    "smallest_detectable",
-]
