@@ -24,6 +24,12 @@ sys.exit(int(os.environ.get("STATUS", "0")))
 TABLE = "python:numpy  python3-numpy  python3-numpy  run\n"
 
 
+def targets_named() -> set[str]:
+    """The names in the table of what targets need."""
+    lines = (TOP / "scripts/setup/targets").read_text().splitlines()
+    return {line.split()[0] for line in lines if not line.startswith("#")}
+
+
 @dataclass(frozen=True)
 class Sandbox:
     """`tree` is the copy, `bin` comes first on PATH, `calls` is where the pretenders write."""

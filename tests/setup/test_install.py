@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import TOP
+from sandbox import TOP, targets_named
 
 BUILD = TOP / "build/release"
 SHORT = ("rounds=2", "duration=10ms", "warmup=0s", "place=free", "write=nodelay,cork")
@@ -76,7 +76,7 @@ def test_what_comes_with_uncork_is_found(installed: Installed) -> None:
     assert installed.said("table", "reference/nodelay").startswith("nodelay: ")
     assert "unix_sndbuf" in installed.said("list")
     names = {line.split()[0] for line in installed.said("setup").splitlines() if line[:2] == "  "}
-    assert {path.stem for path in (TOP / "scripts/setup/targets").iterdir()} <= names
+    assert targets_named() <= names
     assert installed.run("doctor").returncode == 0
     assert files_below(installed.prefix) == installed.before
 

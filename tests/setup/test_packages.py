@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import TOP, Sandbox, path_without, sandbox
+from sandbox import TOP, Sandbox, path_without, sandbox, targets_named
 
 __all__ = ["sandbox"]
 
 WANTED = "command:uncork-wanted  wanted+wanted-dev  wanted-devel  build"
 EVERYWHERE = ("build", "run", "test")
-PURPOSES = (*EVERYWHERE, "portability", "package", "root",
-            *(path.stem for path in (TOP / "scripts/setup/targets").glob("*.sh")))
+PURPOSES = (*EVERYWHERE, "portability", "package", "root", *targets_named())
 ENSURE = 'packages_ensure build run; echo "python is $PYTHON"'
 
 

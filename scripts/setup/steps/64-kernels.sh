@@ -4,14 +4,9 @@
 # long: yes
 # seconds: 1200
 
-# shellcheck source=scripts/setup/packages.sh
-. "$UNCORK_TOP/scripts/setup/packages.sh"
-# shellcheck source=scripts/setup/targets/vng.sh
-. "$UNCORK_TOP/scripts/setup/targets/vng.sh"
-
 tree_build release -DUNCORK_WERROR=ON || return
-if ! target_ensure; then
-    count skipped 1 "$TARGET_WHY"
+if ! why=$("$UNCORK_TOP/scripts/setup/target" vng 2>&1); then
+    count skipped 1 "$(grep -m 1 '^uncork: ' <<<"$why")"
     return 0
 fi
 scripts/setup/kernels 6.1 newest 2>&1 | tee "$LOGS/kernels.paths"

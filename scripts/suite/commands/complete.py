@@ -208,7 +208,8 @@ class Line:
         if self.command == "lab":
             return self.lab_candidates()
         if self.command == "setup":
-            return named(path.stem for path in (ROOT / "scripts/setup/targets").glob("*.sh"))
+            table = (ROOT / "scripts/setup/targets").read_text()
+            return named(re.findall("^[a-z]+", table, re.MULTILINE))
         if self.command == "list":
             return self.name_candidates()
         takers = {name for name, action in options.items() if action.nargs != 0}
