@@ -13,8 +13,9 @@ import pytest
 
 from conftest import Uncork, records_of
 from suite.base.client import Client
+from suite.measure.hyperfine import hyperfine_run
 from suite.measure.plan import plan_make
-from suite.measure.runner import cells_run, hyperfine_run
+from suite.measure.runner import cells_run
 from suite.measure.schedule import round_order
 from suite.places.targets import Targets
 from suite.scenario.scenario import Scenario

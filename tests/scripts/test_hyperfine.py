@@ -20,9 +20,8 @@ from suite.analyse.metrics import metrics_compute
 from suite.base.by_hand import TIMES_FILE
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
-from suite.measure.hyperfine import timer_complaint, times_read, version_read
+from suite.measure.hyperfine import hyperfine_run, timer_complaint, times_read, version_read
 from suite.measure.plan import Plan, plan_make
-from suite.measure.runner import hyperfine_run
 from suite.places.targets import Targets
 from suite.result.record import Record
 from suite.scenario.scenario import Scenario

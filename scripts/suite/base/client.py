@@ -14,7 +14,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -298,18 +298,6 @@ def client_facts(client: Client, words: Iterable[str],
     asked = list(words)
     return client_answer(client, ["--facts", *asked], "client",
                          [*options_for_server(client.server_options, asked), *options])
-
-
-@contextlib.contextmanager
-def lifeline_open() -> Iterator[int]:
-    """The read end of a pipe without data. When this process is killed the pipe closes, and a
-    client that has it as standard input with --with-parent gives up."""
-    reader, writer = os.pipe()
-    try:
-        yield reader
-    finally:
-        os.close(reader)
-        os.close(writer)
 
 
 def client_batch(

@@ -7,20 +7,25 @@ Its sums hold the client and what the client has started and waited for: the ser
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from suite.base.by_hand import RECORD_FILE, TIMER, TIMER_OPTIONS, TIMES_FILE
-from suite.base.client import line_read
+from suite.base.client import Client, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import setup_hint
 from suite.base.lab_words import lab_wanted
-from suite.base.runner_words import LOCAL, OWN_ENDS, target_of
+from suite.base.process import ProcessOutput
+from suite.base.runner_words import LOCAL, OWN_ENDS, line_for_client, target_of
+from suite.places.batch import failed_record, overdue_text
+from suite.result.plan import PlannedCell
 
 VERSION_LEAST = (1, 13)  # the first with -N
 VERSION_SECONDS = 10
@@ -63,14 +68,6 @@ def version_read() -> str:
     return found[0]
 
 
-def client_timed(program: str, options: Sequence[str], line: str, lifeline: int) -> list[str]:
-    """The command that the runner starts for a line of words with options of the client, in the
-    folder of the run; lifeline is a descriptor that hyperfine passes on, for it gives its commands
-    no standard input."""
-    return [TIMER, *TIMER_OPTIONS, shlex.join([
-        program, *options, "--json", RECORD_FILE, f"--with-parent={lifeline}", *line.split()])]
-
-
 def object_read(path: Path) -> dict[str, Any] | None:
     """The JSON object in a file; None where there is none or it is not whole."""
     try:
@@ -93,12 +90,6 @@ def times_read(folder: Path, version: str) -> dict[str, Any] | None:
         return None
 
 
-def record_read(folder: Path) -> dict[str, Any] | None:
-    """The record that the client wrote, whatever its status; None where there is none."""
-    record = object_read(folder / RECORD_FILE)
-    return record if record and isinstance(record.get("status"), str) else None
-
-
 def timer_complaint(lines: Sequence[str]) -> str:
     """The last line of the client on standard error; without one, that of hyperfine."""
     said = [line.strip() for line in lines if line.strip()]
@@ -106,3 +97,37 @@ def timer_complaint(lines: Sequence[str]) -> str:
     if own:
         return own[-1].removeprefix("uncork-client: ")
     return said[-1].removeprefix("Error: ").partition(". Use the '-i'")[0] if said else ""
+
+
+def timed_read(listener: ProcessOutput, folder: Path, version: str) -> dict[str, Any]:
+    """The record in the folder of a run with the times of hyperfine, or a failed one with the
+    reason."""
+    record, times = object_read(folder / RECORD_FILE) or {}, times_read(folder, version)
+    whole = isinstance(record.get("status"), str)
+    if not whole or listener.overdue or (record["status"] == "ok" and times is None):
+        complaint = timer_complaint(listener.stderr.splitlines())
+        reason = overdue_text(listener.limit_s) if listener.overdue else (
+            "uncork-client left no whole record")
+        return failed_record(f"{reason}: {complaint}" if complaint else reason)
+    return record if times is None else record | {"hyperfine": times}
+
+
+def hyperfine_run(client: Client, cells: Sequence[PlannedCell], limit_s: float,
+                  options: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Runs one cell under hyperfine, which times the whole process and is ended after limit_s
+    seconds. The plan allows that on this machine and outside of labs only. Failure where hyperfine
+    is missing."""
+    version, (reader, writer) = version_read(), os.pipe()
+    # The pipe closes when this process is killed, and the client gives up: hyperfine gives its
+    # commands no standard input.
+    with (open(reader, "rb"), open(writer, "wb"),
+          tempfile.TemporaryDirectory(prefix="uncork-") as folder):
+        command = [client.program, *options, "--json", RECORD_FILE, f"--with-parent={reader}",
+                   *line_for_client(cells[0].given).split()]
+        child = subprocess.Popen([TIMER, *TIMER_OPTIONS, shlex.join(command)], cwd=folder,
+                                 pass_fds=(reader,), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)
+        listener = ProcessOutput(child, limit_s)
+        for _ in listener.lines():
+            pass  # the record is in a file
+        yield 0, timed_read(listener, Path(folder), version)

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from suite.base.client import Client, client_batch, lifeline_open
+from suite.base.client import Client, client_batch
 from suite.base.errors import Failure, Signalled, Unreachable
-from suite.base.process import ProcessOutput
 from suite.base.runner_words import LOCAL, boot_of, line_for_client, record_words_restore, target_of
 from suite.measure import hyperfine
 from suite.measure.host_facts import host_facts
@@ -34,7 +31,6 @@ from suite.places.batch import (
     cells_by_target,
     failed_record,
     is_placeholder,
-    overdue_text,
     runs_limit,
 )
 from suite.places.lab.lab import Lab, Labs
@@ -69,61 +65,24 @@ def cells_run(
     yield from batch_records(client_batch(client, lines, limit_s, lab, options), cells, artifacts)
 
 
-def timed_read(listener: ProcessOutput, folder: Path, version: str) -> JsonObject:
-    """The record in the folder of a run with the times of hyperfine, or a failed one with the
-    reason."""
-    record, times = hyperfine.record_read(folder), hyperfine.times_read(folder, version)
-    if record is None or listener.overdue or (record["status"] == "ok" and times is None):
-        complaint = hyperfine.timer_complaint(listener.stderr.splitlines())
-        reason = overdue_text(listener.limit_s) if listener.overdue else (
-            "uncork-client left no whole record")
-        return failed_record(f"{reason}: {complaint}" if complaint else reason)
-    return record if times is None else record | {"hyperfine": times}
-
-
-def hyperfine_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
-    options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
-    artifacts: Artifacts = NO_ARTIFACTS,
-) -> Records:
-    """Runs one cell under hyperfine, which times the whole process and is ended after limit_s
-    seconds. The plan allows that on this machine and outside of labs only. Failure where hyperfine
-    is missing."""
-    version = hyperfine.version_read()
-    with tempfile.TemporaryDirectory(prefix="uncork-") as folder, lifeline_open() as lifeline:
-        command = hyperfine.client_timed(client.program, options, line_for_client(cells[0].given),
-                                         lifeline)
-        child = subprocess.Popen(command, cwd=folder, pass_fds=(lifeline,),
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.PIPE, process_group=0)
-        listener = ProcessOutput(child, limit_s)
-        for _ in listener.lines():
-            pass  # the record is in a file
-        yield 0, timed_read(listener, Path(folder), version)
-
-
-# By the value of the word timer: the function that runs cells once.
-TIMERS: Mapping[str, Callable[..., Records]] = {"client": cells_run, "hyperfine": hyperfine_run}
-
-
 def timer_require(name: str) -> None:
     """Failure where the program that times the runs is missing."""
-    if name not in TIMERS:
+    if name not in ("client", "hyperfine"):
         raise Failure(f"this runner does not know timer={name}")
     if name == "hyperfine":
         hyperfine.version_read()
 
 
 def cells_retry(
-    timer: str, client: Client, cells: Sequence[PlannedCell], starting_s: float, *how: Any,
+    client: Client, cells: Sequence[PlannedCell], starting_s: float, *how: Any,
     artifacts: Artifacts,
 ) -> Records:
-    """Runs cells by a timer. Cells that left no record run once more where the client has a place
-    for a second try, whose log is kept. starting_s: seconds that a batch may take to begin. how:
-    the other arguments of the timer."""
+    """Runs cells. Those that left no record run once more where the client has a place for a second
+    try, whose log is kept. starting_s: seconds that a batch may take to begin. how: the other
+    arguments of cells_run()."""
     retry, lost = client.retry(), dict[int, JsonObject]()
-    for number, record in TIMERS[timer](client, cells, starting_s + runs_limit(cells), *how,
-                                        replace(artifacts, log=None)):
+    for number, record in cells_run(client, cells, starting_s + runs_limit(cells), *how,
+                                    replace(artifacts, log=None)):
         if retry and is_placeholder(record):
             lost[number] = record
         else:
@@ -132,7 +91,7 @@ def cells_retry(
         return
     numbers, left = list(lost), [cells[number] for number in lost]
     log = f", log: {artifacts.log.parent.name}/{artifacts.log.name}" if artifacts.log else ""
-    for index, record in TIMERS[timer](retry, left, starting_s + runs_limit(left), *how, artifacts):
+    for index, record in cells_run(retry, left, starting_s + runs_limit(left), *how, artifacts):
         if is_placeholder(record):
             record = failed_record(f"{lost[numbers[index]]['reason']}; tried twice{log}")
         yield numbers[index], record
@@ -151,9 +110,12 @@ def batch_run(
             lab = stack.enter_context(labs.hold(words))
             target = targets.target(words)
             ends = stack.enter_context(target.ends(words))
-            for number, record in cells_retry(
-                    timer, target.client(words), cells, target.starting_s, lab,
-                    (*options, *key_options(ends)), ends, artifacts=artifacts):
+            client, options = target.client(words), (*options, *key_options(ends))
+            records = (hyperfine.hyperfine_run(client, cells, runs_limit(cells), options)
+                       if timer == "hyperfine" else
+                       cells_retry(client, cells, target.starting_s, lab, options, ends,
+                                   artifacts=artifacts))
+            for number, record in records:
                 left.discard(number)
                 record = target.failure_explain(words, record)
                 record_words_restore(record, cells[number].words)
