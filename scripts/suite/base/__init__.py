@@ -13,8 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]  # of the repository
 
 
 def cache_place() -> Path:
-    """The folder of this user's caches, which may not exist; scripts/setup/python has the same
-    rule."""
+    """This user's folder of caches, which may not exist; scripts/setup/python has this rule."""
     home = os.environ.get("HOME") or "/nonexistent"
     caches = os.environ.get("XDG_CACHE_HOME") or f"{home}/.cache"
     return Path(os.environ.get("UNCORK_CACHE") or f"{caches}/uncork")

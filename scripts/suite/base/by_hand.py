@@ -16,8 +16,7 @@ CLIENT_PROGRAM = "uncork-client"
 
 def client_command(given: Mapping[str, str], server_options: Sequence[str] = (),
                    program: str = CLIENT_PROGRAM) -> str:
-    """The command that runs a cell once by hand, in a lab that stands if it needs one; given: the
-    words of the plan."""
+    """The command of a cell by hand, in a standing lab if need be; given: words of the plan."""
     words = [f"{key}={value}" for key, value in given.items()]
     words[:0] = options_for_server(server_options, words)
     program = shlex.quote(program)
@@ -44,8 +43,7 @@ def by_hand_lines(
 
 def command_by_hand(given: Mapping[str, str], server_options: Sequence[str],
                     folders: Mapping[str, str]) -> str:
-    """The command that runs a cell once by hand, where its target is; folders: of the programs, by
-    build."""
+    """The command of a cell by hand, where its target is; folders: of the programs, by build."""
     folder, target = folders.get(build_of(given)), target_of(given)
     program = f"{folder}/{CLIENT_PROGRAM}" if folder else CLIENT_PROGRAM
     comment = f"  # {TARGET}={target}" if target != LOCAL else ""

@@ -128,8 +128,7 @@ class Enclosure(Protocol):
 
 
 def client_place(environ: Mapping[str, str] = os.environ) -> Client:
-    """Where the binaries should be: $UNCORK_BIN, else those of the installation or of the
-    checkout's build/release."""
+    """Where the binaries should be: $UNCORK_BIN, else in the installation or in build/release."""
     chosen = environ.get("UNCORK_BIN")
     if chosen:
         return Client(Path(chosen).expanduser().absolute(), None)
@@ -201,8 +200,7 @@ def complaint_text(stderr: str) -> str:
 def client_ask(
     client: Client, arguments: Sequence[str], stdin: str = "", server_options: Sequence[str] = (),
 ) -> list[Any]:
-    """Runs uncork-client with a question and gives its lines of JSON; once more where that may
-    help."""
+    """Asks uncork-client a question and gives its lines of JSON; once more where that may help."""
     if client.boot_s:
         print(f"uncork: asking what can be done {client.place.name}; to start it may take "
               f"{client.boot_s:.0f} s", file=sys.stderr, flush=True)
@@ -241,8 +239,7 @@ def client_answers(client: Client, arguments: Sequence[str], stdin: str,
 
 
 def line_read(line: str | bytes) -> dict[str, Any] | None:
-    """A line of output that is a JSON object; None for any other, which on other machines comes
-    from shells and kernels."""
+    """A line of output that is a JSON object, else None: elsewhere shells and kernels print too."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -293,8 +290,7 @@ def planned_seconds(answer: dict[str, Any]) -> float | None:
 
 def client_facts(client: Client, words: Iterable[str],
                  options: Sequence[str] = ()) -> dict[str, Any]:
-    """Facts about both ends' machines: `--facts`; options of the client, for ends that words
-    name."""
+    """Facts about both ends' machines: `--facts`; options: of the client, for named ends."""
     asked = list(words)
     return client_answer(client, ["--facts", *asked], "client",
                          [*options_for_server(client.server_options, asked), *options])
@@ -304,10 +300,9 @@ def client_batch(
     client: Client, lines: Sequence[str], limit_s: float, enclosure: Enclosure | None = None,
     options: Sequence[str] = (),
 ) -> ProcessOutput:
-    """`--batch` with these lines and options, in a process group of its own, perhaps inside a lab.
-    The group keeps Ctrl-C away from a run that is being measured; the runner ends it by its id. Its
-    standard input stays open behind the line `end`. When this process is killed, it closes, and the
-    client gives up."""
+    """`--batch` with these lines and options, in a process group of its own, perhaps in a lab. The
+    group keeps Ctrl-C away from a run; the runner ends it by its id. Standard input stays open
+    behind the line `end`; when this process is killed, it closes, and the client gives up."""
     server_options = options_for_server(client.server_options, " ".join(lines).split())
     command = client.command([*server_options, *(enclosure.arguments if enclosure else ()),
                               *options, "--batch", "-", "--with-parent"],
@@ -325,9 +320,8 @@ def client_batch(
 
 
 def build_try(client: Client, value: str) -> None:
-    """Tries the build of a value of the word build on this machine. Failure where its client tells
-    no words, does not know the line `end`, as old ones do, or cannot send a message to its
-    server."""
+    """Tries the build of a value of build= on this machine. Failure where its client tells no
+    words, does not know the line `end`, as old ones do, or cannot send a message to its server."""
     tried = build_client(client, value)
     try:
         client_list(tried)

@@ -29,8 +29,7 @@ class Failure(UncorkError):
 
 
 class Unreachable(Failure):
-    """What a run needs besides this program is missing now: a lab, another machine. That run
-    fails, others go on."""
+    """What a run needs is missing now, a lab or another machine: that run fails, others go on."""
 
 
 class Signalled(KeyboardInterrupt):

@@ -92,8 +92,7 @@ def namespace_file(host: str) -> str:
 
 
 def place_arguments(words: Mapping[str, str], file_of: Callable[[str], str]) -> tuple[str, ...]:
-    """The client's options for its own processes to be in a lab; file_of: gives the file of a
-    host's namespace."""
+    """The client's options for its ends in a lab; file_of: gives the file of a host's namespace."""
     server = ("--server-in", f"{SERVER_ADDRESS}@{file_of(SERVER_HOST)}")
     if words.get("workload") != "proxy":
         return server

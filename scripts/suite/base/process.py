@@ -79,8 +79,7 @@ def process_end(child: subprocess.Popen[Any]) -> None:
 
 
 def signals_release() -> None:
-    """Lets the signals of signals_held() through, in a child too, which inherits that they are
-    held."""
+    """Lets the signals of signals_held() through, also in a child, which inherits the mask."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
@@ -116,8 +115,7 @@ def process_run(argv: Sequence[str], given: str, limit_s: float,
 
 class Output(Protocol):
     """The output of a program: `lines()` first, then the others tell of its end. torn: what stood
-    behind the last whole line. stderr: its standard error. status: how it ended, as subprocess has
-    it."""
+    behind the last whole line. stderr: its standard error. status: as subprocess has it."""
 
     torn: bytes
     stderr: str
@@ -148,8 +146,7 @@ class ProcessOutput:
         self.torn, self.stderr, self.status, self.overdue = b"", "", 0, False
 
     def pieces(self, stderr: bytearray) -> Iterator[bytes]:
-        """Standard output as it comes. Standard error is kept, and standard input is given.
-        TimeoutError."""
+        """Standard output as it comes; keeps standard error, gives standard input. TimeoutError."""
         with selectors.DefaultSelector() as selector:
             for stream in filter(None, (self.child.stdout, self.child.stderr)):
                 selector.register(stream, selectors.EVENT_READ)
@@ -179,8 +176,7 @@ class ProcessOutput:
         return self.given
 
     def lines(self) -> Iterator[bytes]:
-        """Each whole line as soon as it has come. The child has ended afterwards, whatever
-        interrupts this."""
+        """Each whole line as soon as it comes. Afterwards the child has ended in any case."""
         stderr = bytearray()
         try:
             for number, piece in enumerate(self.pieces(stderr)):

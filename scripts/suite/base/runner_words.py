@@ -30,8 +30,7 @@ def target_of(words: Mapping[str, str]) -> str:
 
 
 def boot_of(words: Mapping[str, str]) -> str:
-    """The target that boots a machine for all its cells of a round; empty for a cell that needs no
-    boot."""
+    """The target that boots a machine for all its cells of a round; empty where none is booted."""
     target = target_of(words)
     return target if target.startswith(BOOT_PREFIX) else ""
 

@@ -70,8 +70,7 @@ def beyond_text(value: float, text: str) -> str:
 
 
 def value_text(value: float, unit: str) -> str:
-    """One value with a unit of its own: `8.93 us`, `> 200 ms`; counts have two decimals and no
-    unit."""
+    """One value with its unit: `8.93 us`, `> 200 ms`; counts have two decimals and no unit."""
     if unit == "1":
         return count_text(value)
     scale = scale_choose([value], unit)
@@ -117,8 +116,7 @@ def size_of_change(ratio: float) -> str:
 
 
 def change_texts(ratio: float, *ends: float) -> list[str]:
-    """A change and the ends of its interval, if any, all in percent, +2.4%, or all as factors,
-    0.242x."""
+    """A change and the ends of its interval, all in percent, +2.4%, or all as factors, 0.242x."""
     if is_factor(ratio, *ends):
         return ratio_texts(ratio, *ends, text=factor_text)
     return list(map(percent_signed, (ratio, *ends)))
@@ -141,8 +139,7 @@ def factor_text(ratio: float, more: int = 0) -> str:
 
 def ratio_texts(ratio: float, *ends: float,
                 text: Callable[[float, int], str] = ratio_text) -> list[str]:
-    """A ratio and the ends of its interval, if any. No end looks like 1 in an interval without
-    1."""
+    """A ratio and the ends of its interval, if any; no end looks like 1 in one without 1."""
     within = not ends or ends[0] <= 1 <= ends[1]
     for more in range(3):
         texts = [text(one, more) for one in (ratio, *ends)]
@@ -152,8 +149,7 @@ def ratio_texts(ratio: float, *ends: float,
 
 
 def interval_text(texts: Sequence[str]) -> str:
-    """`[1.21x, 1.34x]` of the texts of a figure and of both ends of its interval; empty without
-    these."""
+    """`[1.21x, 1.34x]` of the texts of a figure and the ends of its interval; empty without."""
     return f"[{', '.join(texts[1:])}]" if texts[1:] else ""
 
 

@@ -62,8 +62,7 @@ def helped(program: Path) -> list[tuple[str, str, str]]:
 
 
 class Line:
-    """A command line of uncork that is being typed. before: what stands between the command and the
-    last word."""
+    """A command line of uncork being typed. before: what is between the command and last."""
 
     def __init__(self, command: str, before: Sequence[str], last: str) -> None:
         self.command, self.before, self.last = command, before, last

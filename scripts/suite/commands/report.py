@@ -68,8 +68,7 @@ def changes_drawn(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]
 
 
 def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> Sequence[PagePart]:
-    """What make gives; where it is refused, nothing, and a note on the page, which has all the
-    rest."""
+    """What make gives; where it is refused nothing, and a note on the page, which has the rest."""
     try:
         return make()
     except UsageError as error:
@@ -91,8 +90,7 @@ def page_of_one(matrix: Matrix) -> str:
 
 
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
-    """The page of two results; what no ratio says anything across is refused, as `uncork compare`
-    does."""
+    """The page of two results; what `uncork compare` refuses is refused."""
     comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
                                                 metrics_choose(base, None)), (), False, False)
     return pair_page(comparison, [*commands_of(base), *commands_of(new)],

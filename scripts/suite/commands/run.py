@@ -78,8 +78,7 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
 
 
 def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> None:
-    """The machine and what disturbs it, the folder and what is to do in it; a resumed run says so
-    first."""
+    """The machine and what disturbs it, the folder, what is left; a resumed run says so first."""
     plan = journal.plan
     runs = session_left(plan, journal.done)
     total, folder = session_total(plan), path_text(journal.folder)
@@ -124,8 +123,7 @@ def record_figure(document: JsonObject) -> str:
 
 
 def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText) -> Watch:
-    """A bar where standard error is a terminal, else a log. figure: what a record came to, for the
-    bar."""
+    """A bar where standard error is a terminal, else a log. figure: of a record, for the bar."""
     if sys.stderr.isatty():
         from suite.measure.bar import Bar  # which imports rich
         return Bar(pace, axes, last_round, figure, sys.stderr)
@@ -320,8 +318,7 @@ def gates_lines(plan: Plan, options: argparse.Namespace) -> list[str]:
 
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
                   targets: Targets) -> Journal:
-    """The folder to write, with what machines and programs there are, which it says on standard
-    error."""
+    """The folder to write, with what machines and programs there are; says so on standard error."""
     client = targets.local
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = planned.vocabulary

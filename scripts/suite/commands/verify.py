@@ -33,8 +33,7 @@ def text_read(name: str) -> str:
 
 
 def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
-    """The block that `paste` makes now of the same sides and metrics; UsageError where the results
-    have none."""
+    """The block that `paste` makes now of the same sides and metrics; UsageError without them."""
     metrics = [METRICS[name] for name in posted.metrics]
     if "cells" in posted.heads:
         return cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
@@ -59,8 +58,7 @@ def answer_text(posted: Posted, deviations: Sequence[str]) -> str:
 
 
 def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
-    """Says of one block whether it is the same; with symbols or without, whatever else the mail is
-    written in."""
+    """Says of one block whether it is the same; with symbols or without, whatever the mail has."""
     try:
         block = block_recompute(posted, matrices)
     except UsageError as error:

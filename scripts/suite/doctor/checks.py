@@ -75,8 +75,7 @@ CHECKS = (
 
 
 def finding_make(check: Check, facts: SystemFacts, words: CellWords) -> Finding:
-    """What a check finds. Where a fact is missing, or has a form that is not known: `unknown` with
-    the reason."""
+    """What a check finds; `unknown` with the reason where a fact is missing or of unknown form."""
     try:
         return check.look(facts, words)
     except Unknown as error:

@@ -47,8 +47,7 @@ def kernel_config(facts: SystemFacts) -> Mapping[str, str]:
 
 
 def debug_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """Options that check every access or every lock: Documentation/dev-tools and lib/Kconfig.debug
-    of Linux."""
+    """Options that check each access or lock: dev-tools and lib/Kconfig.debug of Linux."""
     config, boot_words = kernel_config(facts), facts.text("proc/cmdline").split()
     built = [name for name in HEAVY + LIGHT
              if config.get(name) == "y" and config.get(SWITCHED_OFF.get(name, "")) != "y"]
@@ -72,8 +71,7 @@ def debug_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 def accounting_look(facts: SystemFacts, words: CellWords) -> Finding:
     """How user and system time are told apart: CONFIG_TICK_CPU_ACCOUNTING of init/Kconfig,
-    cputime_adjust() of Linux. CONFIG_VIRT_CPU_ACCOUNTING_GEN counts each switch only on CPUs that
-    nohz_full= names."""
+    cputime_adjust(). CONFIG_VIRT_CPU_ACCOUNTING_GEN counts switches on CPUs of nohz_full= only."""
     config = kernel_config(facts)
     if config.get("VIRT_CPU_ACCOUNTING_NATIVE") == "y" or (
             config.get("VIRT_CPU_ACCOUNTING_GEN") == "y"
@@ -89,8 +87,7 @@ def accounting_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def process_tracers(facts: SystemFacts) -> Iterator[tuple[str, str, str, str]]:
-    """What traces this process by ptrace(2), and programs that trace, by their names: seen, fix,
-    undo, remark."""
+    """What traces this process by ptrace(2), and tracers by name: seen, fix, undo, remark."""
     process = fields_read(facts.text("proc/self/status")).get("TracerPid", "0")
     if process != "0":
         yield (f"this process is traced by {process}", "", "",

@@ -24,8 +24,7 @@ FILES_LEAST = 4096
 
 
 def ring_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """Whether io_uring_setup(2) is permitted here, by effect; why not:
-    admin-guide/sysctl/kernel.rst of Linux."""
+    """Whether io_uring_setup(2) is permitted, by effect; why not: admin-guide/sysctl/kernel.rst."""
     refusal, setting = facts.probes.ring_refusal, facts.find(sysctl_path(RINGS)) or "0"
     if not refusal:
         return fine("io_uring is permitted")
@@ -61,8 +60,7 @@ def memlock_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def files_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """Descriptors of one process: getrlimit(2). uncork raises the soft limit itself, up to the hard
-    one."""
+    """Descriptors of one process: getrlimit(2). uncork raises the soft limit to the hard one."""
     limit = facts.probes.files_limit
     needed = FILES_LEAST if words.unplanned else 2 * words.largest("connections") + FILES_SPARE
     if limit is None or limit >= needed:

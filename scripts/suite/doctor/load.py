@@ -18,8 +18,7 @@ STEAL_TIME, IDLE_TIMES = 7, (3, 4)  # places among them
 
 
 def stat_times(text: str) -> list[int]:
-    """The clock ticks of all CPUs together, by proc_stat(5); Unknown where the system does not
-    count."""
+    """The clock ticks of all CPUs together, by proc_stat(5); Unknown where none are counted."""
     times = [int(value) for value in text.splitlines()[0].split()[1:STAT_TIMES + 1]] if text else []
     if len(times) < STAT_TIMES or not sum(times):
         raise Unknown("/proc/stat counts no time")
@@ -56,8 +55,7 @@ def load_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def steal_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """What a hypervisor gave to other tenants (proc_stat(5)): now, where ticks suffice, else since
-    boot."""
+    """What a hypervisor gave to others (proc_stat(5)): now, if ticks suffice, else since boot."""
     since, now = stat_times(facts.text("proc/stat")), times_now(facts)
     share, share_now = since[STEAL_TIME] / sum(since), now[STEAL_TIME] / max(sum(now), 1)
     is_now = now[STEAL_TIME] >= TICKS_LEAST and share_now >= STEAL_NOW
@@ -73,8 +71,7 @@ def steal_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def quotas_find(facts: SystemFacts) -> list[tuple[float, str, str]]:
-    """(CPUs, file, its text) of every quota on this process: cgroup v2's cpu.max, v1's
-    cfs_quota_us."""
+    """(CPUs, file, text) of every quota on this process: cgroup v2's cpu.max, v1's cfs_quota_us."""
     found = []
     for path, text in facts.matching(f"{CGROUP}/*").items():
         quota, _, period = text.partition(" ")

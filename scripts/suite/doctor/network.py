@@ -19,8 +19,7 @@ NOTRACK = ("nft 'table inet uncork_doctor { chain output { type filter hook outp
 
 
 def congestion_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """The machine's congestion control: a pacer is measured in place of the socket.
-    docs/machine.md."""
+    """The congestion control: a pacer is measured in place of the socket. docs/machine.md."""
     name = facts.sysctl(CONGESTION)
     if not name.startswith(PACING):
         return fine(f"congestion control {name}")
@@ -52,8 +51,7 @@ def offloads_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def firewall_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """Rules of nftables and iptables, and connection tracking: nft(8), iptables(8),
-    nf_conntrack-sysctl.rst."""
+    """Rules of nftables, iptables, and tracking: nft(8), iptables(8), nf_conntrack-sysctl.rst."""
     tables = sorted({name for path in ("ip", "ip6")
                      for name in (facts.find(f"proc/net/{path}_tables_names") or "").split()})
     tracked = int(facts.find(sysctl_path("net.netfilter.nf_conntrack_count")) or 0)

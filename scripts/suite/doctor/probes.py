@@ -83,8 +83,7 @@ def ring_refusal() -> str:
 
 
 def loopback_ask(question: int, value: bytes) -> bytes:
-    """What the kernel leaves in place of the value of struct ifreq, for lo in this process's
-    namespace; OSError."""
+    """What the kernel answers in struct ifreq, for lo in the namespace of this process; OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
         return fcntl.ioctl(device, question, struct.pack("16s24s", b"lo", value))[16:]
 
@@ -109,8 +108,7 @@ def queue_read() -> str:
 
 
 def rules_count(answer: bytes) -> tuple[int, bool]:
-    """(rules, whether that was the end) in what the kernel answered; OSError where it is an
-    error."""
+    """(rules, whether that was the end) in an answer of the kernel; OSError for an error."""
     rules, offset = 0, 0
     while offset + 16 <= len(answer):
         length, kind = struct.unpack_from("IH", answer, offset)

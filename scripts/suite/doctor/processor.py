@@ -133,8 +133,7 @@ def power_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def clocksource_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """Which clock answers clock_gettime(2), and whether without a system call: Documentation/timers
-    of Linux."""
+    """Which clock answers clock_gettime(2), with or without a system call: Documentation/timers."""
     current = facts.text(f"{CLOCKSOURCE}/current_clocksource")
     if current in CLOCKS_FAST:
         return fine(f"clocksource {current}")

@@ -100,8 +100,7 @@ def timer_complaint(lines: Sequence[str]) -> str:
 
 
 def timed_read(listener: ProcessOutput, folder: Path, version: str) -> dict[str, Any]:
-    """The record in the folder of a run with the times of hyperfine, or a failed one with the
-    reason."""
+    """The record in the folder of a run with hyperfine's times, or a failed one with the reason."""
     record, times = object_read(folder / RECORD_FILE) or {}, times_read(folder, version)
     whole = isinstance(record.get("status"), str)
     if not whole or listener.overdue or (record["status"] == "ok" and times is None):
@@ -114,9 +113,8 @@ def timed_read(listener: ProcessOutput, folder: Path, version: str) -> dict[str,
 
 def hyperfine_run(client: Client, cells: Sequence[PlannedCell], limit_s: float,
                   options: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Runs one cell under hyperfine, which times the whole process and is ended after limit_s
-    seconds. The plan allows that on this machine and outside of labs only. Failure where hyperfine
-    is missing."""
+    """Runs one cell under hyperfine, which times the whole process and is ended after limit_s. The
+    plan allows that on this machine and outside of labs only. Failure without hyperfine."""
     version, (reader, writer) = version_read(), os.pipe()
     # The pipe closes when this process is killed, and the client gives up: hyperfine gives its
     # commands no standard input.

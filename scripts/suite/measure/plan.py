@@ -90,8 +90,7 @@ def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[st
 
 
 def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> None:
-    """UsageError for the first (text, where) that the client does not take; one call for all that
-    it takes."""
+    """UsageError for the first (text, where) that the client refuses; one call for all it takes."""
     values: dict[str, dict[str, None]] = {}
     for text, where in selectors:
         for key, value in words_split(text.split(), where).items():
@@ -143,8 +142,7 @@ def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Wo
 
 
 def arm_word_check(word: Word, arm: str, words: Words) -> None:
-    """UsageError for a word that cannot stand in an arm, or that the shell gives otherwise, for
-    both ends or for one."""
+    """UsageError for a word that no arm may have, or that the shell gives otherwise."""
     if word.key in (*RUN_WORDS, ARM):
         raise UsageError(f"{word.where}an arm has words of cells only")
     if len(word.values) > 1:
@@ -198,9 +196,8 @@ def refusal_text(error: UsageError, lines: Sequence[str], row: Mapping[str, str]
 
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
-    """The answers of the clients for the rows, one for each, in order: each row asks the client of
-    its build on its target. Every build is tried first. UsageError for a row that its client does
-    not take."""
+    """The answer of the client of its build on its target for each row, in order. Every build is
+    tried first. UsageError for a row that its client does not take."""
     for value in dict.fromkeys(build_of(row) for row in rows if build_of(row) != THIS):
         build_try(targets.local, value)
     rows_of: dict[Client, list[int]] = {}
@@ -268,8 +265,7 @@ def unused_refuse(client: Client, vocabulary: Vocabulary, row: Mapping[str, str]
 
 
 def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[PlannedCell, ...]:
-    """One cell for each different set of used words, in order. Its name has only the words of the
-    plan."""
+    """One cell for each different set of used words, in order; only words of the plan name it."""
     cells: dict[str, PlannedCell] = {}
     for row, entry in zip(rows, checked, strict=True):
         given = {key: entry.given[key] for key in (*row, *entry.given) if key in entry.given}

@@ -31,9 +31,8 @@ def amount(text: str) -> float:
 def changes_find(given: Mapping[str, str], typed: Mapping[str, str],
                  several: Mapping[str, tuple[str, ...]]) -> dict[str, WordChange]:
     """What a quick look changes, by word. given: the words of the plan, with defaults, as the
-    client spells them. typed: those of the shell, which are never changed. several: the axes with
-    their values. UsageError where a typed word asks for more, or where an axis would have to be
-    shortened."""
+    client spells them. typed: those of the shell, never changed. several: the axes with their
+    values. UsageError where a typed word asks for more, or where an axis would be shortened."""
     changes: dict[str, WordChange] = {}
     for key, most in QUICK.items():
         if key in several:

@@ -47,8 +47,7 @@ def session_total(plan: Plan) -> int:
 
 
 def rounds_added(done: int, most: int) -> int:
-    """How many rounds until= adds to so many at a time: a tenth, so that it looks a few dozen times
-    at most."""
+    """How many rounds until= adds to so many: a tenth, so it asks a few dozen times at most."""
     return min(max(1, done // 10), most - done)
 
 
@@ -113,8 +112,7 @@ def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], mo
 
 def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
     """Goes on with a folder that has a plan: its unfinished session, or with more a new one.
-    UsageError where it has another plan, is finished (without more), or is of another build or
-    boot."""
+    UsageError where it has another plan, build or boot, or is finished (without more)."""
     descriptor = records_lock(folder)
     try:
         plan = plan_read(folder)

@@ -126,9 +126,8 @@ def batch_run(
 
 
 def capture_file(run: Run, cells: Sequence[str]) -> str | None:
-    """The file of a run's packets within its result, named by the number of its cell in the plan.
-    cells: the names of all cells of the plan. None where packets are not kept. A client on another
-    machine keeps none."""
+    """The file of a run's packets within its result, named by the number of its cell in the plan;
+    None where none are kept, as on other machines. cells: the names of all cells of the plan."""
     words = run.cell.words
     is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
                and run.round == KEPT_ROUND and run.label == LABEL)
@@ -145,8 +144,7 @@ def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:
 
 
 def capture_rename(record: dict[str, Any], file: str | None) -> None:
-    """Replaces the path in a record, in place, by the path within the result, which may be
-    moved."""
+    """Replaces the path in a record, in place, by that within the result, which may be moved."""
     capture = record.get("client", {}).get("capture", {})
     if "file" in capture:
         capture["file"] = file
@@ -210,8 +208,7 @@ def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, 
 
 
 def signals_unify() -> None:
-    """Makes SIGTERM and SIGHUP end a matrix as Ctrl-C does: the child first, stored records
-    kept."""
+    """Makes SIGTERM and SIGHUP end a matrix as Ctrl-C does: the child first, records kept."""
     def end(number: int, _: FrameType | None) -> None:
         raise Signalled(number)
 

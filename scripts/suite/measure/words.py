@@ -123,8 +123,7 @@ def values_check(word: Word) -> None:
 
 
 def hosts_spread(words: Words, spread: Spread) -> Words:
-    """With the pairs of hosts= as the first axis, so that what is compared within a pair varies
-    faster."""
+    """With the pairs of hosts= as first axis, so that what is compared in a pair varies faster."""
     hosts, target = words.get("hosts"), words.get(TARGET)
     if hosts is None:
         return words
@@ -154,8 +153,7 @@ def words_collect(
 
 
 def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
-    """The words of a quick look, and what it changed; UsageError where words of the shell ask for
-    more."""
+    """The words of a quick look, and what it changed; UsageError where the shell asks for more."""
     single = {key: word.values[0] for key, word in words.items() if len(word.values) == 1}
     defaults = {key: str(vocabulary.words[key]["default"]) for key in QUICK}
     typed = {key: value for key, value in single.items() if words[key].typed}

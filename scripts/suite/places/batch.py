@@ -33,8 +33,7 @@ def runs_limit(cells: Iterable[PlannedCell]) -> float:
 @dataclass(frozen=True)
 class Artifacts:
     """What becomes of the output of a batch that is no record. facts_store: gets the facts of
-    machines that were booted for the batch. log: the file for standard error; None: it is not
-    kept."""
+    machines booted for the batch. log: the file for standard error, if it is kept."""
 
     facts_store: Callable[[JsonObject], None] = lambda facts: None
     log: Path | None = None
@@ -68,8 +67,7 @@ def is_placeholder(record: JsonObject) -> bool:
 
 
 def record_is_of(record: JsonObject, cell: PlannedCell) -> bool:
-    """Whether a JSON object is a record of this cell, by its words; it may lack a word of one end.
-    """
+    """Whether a JSON object is a record of this cell by its words; it may lack one of an end."""
     words, own = record.get("words"), words_for_client(cell.words)
     return isinstance(record.get("status"), str) and isinstance(words, Mapping) and all(
         own.get(key, value) == value for key, value in words.items() if key not in OWN_ENDS)

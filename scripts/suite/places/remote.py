@@ -59,8 +59,7 @@ def part_parse(text: str) -> Part:
 
 
 class RemoteTarget(Target):
-    """The parts of a value. parts: by end; alone: whether one machine has all ends. It is itself
-    the place of its client."""
+    """The place of its client. parts: of its value, by end; alone: one machine has all ends."""
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
@@ -112,8 +111,7 @@ class RemoteTarget(Target):
         return self
 
     def client(self, words: Mapping[str, str]) -> Client:
-        """The programs for a cell of these words: static ones, where those exist and the user has
-        chosen no others."""
+        """The programs for a cell of these words: static ones, unless others were chosen."""
         return replace(programs_choose(super().client(words)), server_options=())
 
     @abstractmethod
@@ -126,8 +124,7 @@ class RemoteTarget(Target):
 
     @abstractmethod
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
-        """A command as a person types it to run it where an end is. folder: of the programs here.
-        """
+        """A command as typed to run it where an end is. folder: of the programs here."""
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The commands that run a cell of these words once by hand, a server and a proxy first."""

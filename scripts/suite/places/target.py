@@ -52,8 +52,7 @@ class Target:
                        boot_s=self.boot_s, retry_place=self.retry_place)
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Words that stand for ends elsewhere while the client only checks a cell of these words.
-        """
+        """Words for ends elsewhere, while the client only checks a cell of these words."""
         return {}
 
     def words_check(self, words: Mapping[str, str]) -> None:

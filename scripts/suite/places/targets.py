@@ -70,8 +70,7 @@ class Targets(contextlib.ExitStack):
         return self.target(words).client(words)
 
     def identities(self) -> dict[str, dict[str, Any]]:
-        """What the open targets are, without this machine, by value: docs/record.md, "plan.json".
-        """
+        """What the open targets but this machine are, by value: docs/record.md, "plan.json"."""
         return {value: target.identity() for value, target in self.opened.items()
                 if value != LOCAL}
 

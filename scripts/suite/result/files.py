@@ -87,8 +87,7 @@ def object_parse(data: bytes | None, check: Shape) -> dict[str, Any]:
 
 
 def plan_read(folder: Path) -> Plan | None:
-    """The plan of a result, None where there is none; UsageError for a newer schema, Failure for
-    damage."""
+    """The plan of a result, None without one; UsageError for a newer schema, Failure for damage."""
     path = folder / PLAN
     try:
         return plan_from(object_parse(path.read_bytes(), PLAN_SHAPE))

@@ -38,8 +38,7 @@ Facts = Mapping[str, Any]  # all that hosts.json has of a machine, by name; unkn
 
 @dataclass(frozen=True)
 class Machine:
-    """One boot of a machine, or several boots that agree in all facts. hosts: their ids in
-    records."""
+    """One boot of a machine, or several that agree in all facts. hosts: their ids in records."""
 
     hosts: tuple[str, ...]
     facts: Facts

@@ -84,8 +84,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Build:
-    """One build of the programs. folder: of the build; revision: of its sources; digest: of its
-    binaries."""
+    """One build of the programs. folder: its own; revision: of its sources; digest: of binaries."""
 
     folder: str
     revision: str
@@ -191,9 +190,8 @@ class Plan:
 
     @property
     def baseline_axes(self) -> dict[str, str]:
-        """The axes that make a cell a baseline: those of the word, else what all baseline cells
-        share. Of a list of values (`write=nodelay,cork`) the first is what others are compared
-        with."""
+        """The axes that make a cell a baseline: of the word, else what all baseline cells share. Of
+        a list (`write=nodelay,cork`) the first is what others are compared with."""
         words = words_split(self.baseline.split(), "plan.json: baseline: ")
         chosen = {key: value.split(",")[0] for key, value in words.items() if key in self.axes}
         if chosen:
@@ -234,8 +232,7 @@ class Plan:
                        programs=Programs("", "", ""), boot="", sessions=())
 
     def words_asked(self) -> dict[str, str]:
-        """What was asked for, as it is typed, by word: all values of the cells, then the words of
-        the run."""
+        """What was asked for as typed, by word: all values of cells, then the words of the run."""
         values: dict[str, dict[str, None]] = {}
         for cell in self.cells:
             for key, value in cell.given.items():
@@ -338,8 +335,7 @@ def known_items(**items: Any) -> dict[str, Any]:
 
 
 def builds_text(plan: Plan) -> str:
-    """A result's builds for a heading: value, revision and digest; empty where the word was not
-    given."""
+    """A result's builds for a heading: value, revision, digest; empty without the word."""
     named = list(plan.programs.builds)
     if named and any(build_of(cell.words) == THIS for cell in plan.cells):
         named = [THIS, *named]

@@ -188,8 +188,7 @@ def table_read(table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
 
 
 def entry_read(entry: dict[str, Any], readers: dict[str, KeyReader], where: str) -> dict[str, Any]:
-    """By field, the value of every key that has a reader, read in their order; other keys are
-    refused."""
+    """By field, the value of every key that has a reader, in their order; refuses other keys."""
     for key in entry:
         if key not in readers:
             raise UsageError(f"{where}{key}: unknown key{nearest_hint(key, readers)}")

@@ -32,8 +32,7 @@ def median(values: Sequence[float], bounds: Sequence[float] | None = None) -> fl
 
 @lru_cache
 def sign_test_rank(n: int, alpha: float = ALPHA) -> int:
-    """The largest k with 2 P(Binomial(n, 1/2) < k) <= alpha; 0 where there is none (at 5 %: n < 6).
-    """
+    """The largest k with 2 P(Binomial(n, 1/2) < k) <= alpha; 0: there is none (at 5 %: n < 6)."""
     tails = accumulate(math.comb(n, k) for k in range(n + 1))
     return sum(2 * tail <= alpha * 2**n for tail in tails)
 

@@ -47,8 +47,7 @@ def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int,
 
 
 def ratio_directed(new: Spans, base: Spans, paired: bool, alpha: float = ALPHA) -> Estimate:
-    """new / base as far as it is known, of values above 0; paired: both have one value for each
-    round."""
+    """new / base as far as it is known, of values above 0; paired: both have a value a round."""
     if paired:
         rounds = len(new[0])
         return direction_estimate(signs_of(new, base), sign_null(rounds), rounds, alpha)

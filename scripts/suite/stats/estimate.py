@@ -10,8 +10,7 @@ ALPHA = 0.05  # of every interval, two-sided
 
 
 class Interval(NamedTuple):
-    """A closed interval; level is its coverage (0.969), None where it is only min..max. An end may
-    be Beyond."""
+    """A closed interval; level: its coverage (0.969), None: only min..max. An end may be Beyond."""
 
     low: float
     high: float
@@ -55,8 +54,7 @@ def estimate_floor(same: Estimate) -> float | None:
 
 
 def is_within_floor(ratio: float, floor: float | None) -> bool:
-    """Whether a ratio (above 0) is no farther from 1 than the noise floor; False where there is
-    none."""
+    """Whether a ratio (above 0) is no farther from 1 than the noise floor; False without one."""
     return floor is not None and 1 / floor <= ratio <= floor
 
 

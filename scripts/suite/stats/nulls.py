@@ -111,8 +111,7 @@ def mann_whitney_null(n: int, m: int) -> Null:
 
 @lru_cache
 def sign_null(n: int) -> Null | None:
-    """Of the number of n pairs of which the first is larger; None where they are too few for an
-    interval."""
+    """Of the number of n pairs whose first is larger; None where too few for an interval."""
     if n < ROUNDS_NEEDED:
         return None
     counts = [math.comb(n, k) for k in range(n + 1)] if n <= SIGNED_RANK_COUNTED else None

@@ -81,8 +81,7 @@ class Outcome:
 
 
 def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder with ansible-inventory and with a python that has ansible-runner; Failure where
-    there is none."""
+    """The folder with ansible-inventory and a python with ansible-runner; Failure without one."""
     chosen = environ.get(ANSIBLE_CHOICE)
     found = [Path(chosen).expanduser()] if chosen else pypi_find("ansible-runner-*/bin")
     if not found:
@@ -117,8 +116,7 @@ def complaint_find(stderr: str) -> str:
 
 
 def inventory_list(path: str) -> JsonObject:
-    """What `ansible-inventory --list` prints; UsageError where Ansible cannot read the inventory.
-    """
+    """What `ansible-inventory --list` prints; UsageError where Ansible cannot read it."""
     if not Path(path).exists():
         raise UsageError(f"{WORD}={path}: there is no such file")
     programs = programs_find()
@@ -164,8 +162,7 @@ def outcome_make(line: Mapping[str, Any], output: Path) -> Outcome:
 
 
 class Driver:
-    """The process. Its standard input is its lifeline: when that closes, it runs the last step,
-    which takes all down."""
+    """The process. When its standard input closes, it runs the last step, which takes all down."""
 
     def __init__(self, inventory: str, folder: Path) -> None:
         self.inventory = str(Path(inventory).absolute())
@@ -181,8 +178,7 @@ class Driver:
         self.output = LineStream(self.child.stdout)
 
     def send(self, jobs: Mapping[str, Job], limit_s: float, last: bool = False) -> Path:
-        """Sends it a step, which it only stores if it is the last; gives the folder of the outputs.
-        """
+        """Sends it a step, which it only stores if it is the last; gives the folder of outputs."""
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         for host, job in jobs.items():
             (folder / f"{host}.json").write_text(json.dumps({
@@ -224,8 +220,7 @@ class Driver:
         return found
 
     def close(self) -> dict[str, str]:
-        """Lets it run the last step and ends it; gives the hosts that it could not take down, with
-        the reason."""
+        """Lets it run the last step and ends it; gives hosts that are not taken down, and why."""
         assert self.child.stdin
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.close()

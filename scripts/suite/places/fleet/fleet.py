@@ -281,9 +281,8 @@ class Fleet:
                 for end in (() if pair.alone else ends)}
 
     def check(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
-        """Which hosts or servers of these pairs were lost, by pair, after runs have failed. What is
-        known of such a host is dropped, so that the next round greets it and starts its server
-        again."""
+        """Which hosts or servers of these pairs were lost after runs failed, by pair. What is known
+        of them is dropped: the next round greets the host and starts its server again."""
         digest = self.digest(folder)
         notes = {host: [self.note(host, role, digest) for name, role, known in self.servers
                         if (name, known) == (host, digest)]

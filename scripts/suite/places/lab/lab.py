@@ -99,8 +99,7 @@ def lab_make(link: Link) -> Iterator[Lab]:
 
 
 class Labs(contextlib.ExitStack):
-    """The labs of one runner: one for each set of links, made when a run first needs it. All end
-    with this context."""
+    """The labs of one runner: one for each set of links, made when needed; all end with this."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -117,8 +117,7 @@ def lines_run(namespace: FileIO, program: str, lines: Sequence[str]) -> None:
 # ---- sysctls: below /proc/sys/net a thread sees the values of the namespace that it is in ----
 
 def value_read(name: str) -> str:
-    """The value here of a sysctl like `net.ipv4.tcp_sack`, with single blanks; Failure where there
-    is none."""
+    """The value here of a sysctl like `net.ipv4.tcp_sack`, blanks single; Failure without one."""
     try:
         return " ".join(Path("/proc/sys", *name.split(".")).read_text().split())
     except OSError as error:

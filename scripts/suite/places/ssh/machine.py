@@ -251,8 +251,7 @@ class RemoteMachine(LocalMachine):
 
     def require(self) -> None:
         """Reconnects where the connection was lost, once a round. Unreachable where that fails, and
-        where the machine was booted since the first connection: what it measures now belongs to
-        another session."""
+        where the machine was booted since the first connection: that would be another session."""
         if self.lost:
             lost = Unreachable(f"{self.name} was lost: {self.complaint()}")
             if self.retried:
@@ -300,9 +299,8 @@ class RemoteMachine(LocalMachine):
 @contextlib.contextmanager
 def server_started(machine: LocalMachine, program: str, address: str, key: str, log: Path,
                    options: Sequence[str] = ()) -> Iterator[str]:
-    """A server that is ready; it ends with the context, and its pipe is its lifeline. It yields the
-    endpoint for the words server= and via=. Unreachable where it does not start. log: gets its
-    standard error."""
+    """A server that is ready; it ends with the context, and its pipe is its lifeline. Yields the
+    endpoint for server= and via=. Unreachable where it does not start. log: gets its stderr."""
     command = machine.command(keyed_words([
         program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE, *options]))
     with open(log, "wb") as file:

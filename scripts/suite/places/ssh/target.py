@@ -70,8 +70,7 @@ class Ssh(RemoteTarget):
         return [self.machines[host] for host in hosts if host]
 
     def address(self, end: str) -> str:
-        """Where an end listens: the address of its part, else where ssh connected to its machine.
-        """
+        """Where an end listens: the address of its part, else where ssh connected to it."""
         part = self.parts[end]
         if part.host:
             found = part.address or self.machines[part.host].greeting.seen_at
