@@ -16,7 +16,7 @@ from conftest import ROOT
 from suite.analyse.metrics import METRICS
 from suite.base.client import client_list
 from suite.commands import COMMANDS, parser_make
-from suite.result.reference import reference_find, reference_names
+from suite.result.files import reference_find, reference_names
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 COLUMNS = 100

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suite.base import ROOT
-from suite.result.reference import reference_names
+from suite.result.files import reference_names
 
 README = ROOT / "scripts" / "readme"
 

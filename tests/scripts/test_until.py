@@ -23,8 +23,8 @@ from suite.analyse.precision import precision_measure, precision_text, width_of
 from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.measure.plan import plan_make
-from suite.measure.quick import QUICK, changes_find
 from suite.measure.resume import Start, rounds_added, session_choose
+from suite.measure.words import QUICK, changes_find
 from suite.places.targets import Targets
 from suite.present.heading import machine_pairs
 from suite.result import files

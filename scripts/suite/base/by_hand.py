@@ -7,9 +7,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
+from suite.base.client import options_for_server
 from suite.base.lab_words import lab_text, lab_wanted, namespace_file, place_arguments
 from suite.base.runner_words import LOCAL, TARGET, build_of, target_of, words_for_client
-from suite.base.server_options import options_for_server
 
 CLIENT_PROGRAM = "uncork-client"
 

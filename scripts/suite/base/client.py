@@ -25,7 +25,6 @@ from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.installation import BUILD_HINT, PROGRAMS
 from suite.base.process import HERE, Place, PlacedCommand, ProcessOutput, process_run
 from suite.base.runner_words import BUILD, THIS
-from suite.base.server_options import options_for_server
 from suite.base.text import say
 
 RELEASE = ROOT / "build" / "release"
@@ -34,6 +33,7 @@ ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine ar
 BUILD_FOLDERS = ("bin", "build/release/bin")  # where a build or a checkout has them
 BUILD_TRIAL = "messages=1 warmup=0s"
 BATCH_END = "end"  # the line behind the last of a batch
+SERVER_WORDS, OWN_VALUE = ("server=", "via="), "=own"
 
 
 @dataclass(frozen=True)
@@ -351,3 +351,35 @@ def scenario_path(name: str) -> Path:
 def scenario_names() -> list[str]:
     """The names of the scenarios that ship, in alphabetical order."""
     return sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
+
+
+# ---- options for servers that run already, with a key or in the clear. These are options and no
+# words, so that neither records nor names of cells have them. ----
+
+
+def server_named(words: Iterable[str]) -> bool:
+    """Whether words name a server or a proxy that runs already."""
+    return any(word.startswith(SERVER_WORDS) and not word.endswith(OWN_VALUE) for word in words)
+
+
+def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[str, ...]:
+    """The options, where the words of a cell name a server; else none."""
+    return tuple(options) if server_named(words) else ()
+
+
+def server_options_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
+    """The client's options for those of a command; every run reads the file of keys anew.
+    UsageError where there is no such file."""
+    if psk is None:
+        return ("--insecure",) if insecure else ()
+    if not psk.is_file():
+        what = "no file, and every run reads it again" if psk.exists() else "there is no such file"
+        raise UsageError(f"--psk {psk}: {what}")
+    return ("--psk", str(psk.resolve()))
+
+
+def server_options_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:
+    """UsageError where there are options and no cell has a use for them."""
+    if options and not any(map(server_named, cells)):
+        raise UsageError(
+            f"{options[0]} is for a server that is there already: add server=HOST:PORT")

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Text for a terminal: labels with wrapped text beside them. ASCII, no colour, no tabs."""
+"""Text for a terminal: labels with wrapped text beside them, ASCII, no colour, no tabs; formats."""
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 GAP = "  "
 
@@ -38,3 +40,18 @@ def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "
 def terminal_width(most: int = 1000) -> int:
     """Columns of the terminal, 100 where there is none, from 40 to most."""
     return max(min(shutil.get_terminal_size((100, 24)).columns, most), 40)
+
+
+class Format(NamedTuple):
+    """A format that a command can print. module: has render(), which gives the text. means: for the
+    help. metrics: whether it shows the metrics that are asked for, or always the same."""
+
+    module: str
+    means: str
+    metrics: bool = True
+
+    @property
+    def render(self) -> Callable[..., str]:
+        """The function of the module, which is imported now: help needs none."""
+        render: Callable[..., str] = importlib.import_module(self.module).render
+        return render

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from suite.base.formats import Format
+    from suite.base.text import Format
 
 EXIT = "0 done, 1 could not be done, 2 wrong words, 128 and its number by a signal (Ctrl-C: 130)"
 ENVIRONMENT = {  # every variable of its own that uncork reads
@@ -90,7 +90,7 @@ def formats_add(parser: ArgumentParser, formats: Mapping[str, Format]) -> None:
 
 def run_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork run`."""
-    from suite.measure.quick import quick_limits
+    from suite.measure.words import quick_limits
     parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE | RESULT",
                         help="a scenario (scenarios/NAME.toml or a path) and words; "
                              'not="a=1 b=2" leaves out cells, and may be repeated; '

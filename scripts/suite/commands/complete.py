@@ -123,8 +123,7 @@ class Line:
 
     def results(self) -> Candidates:
         """The names of results, the newest first, and of reference results."""
-        from suite.result.files import PLAN, results_place
-        from suite.result.reference import reference_names
+        from suite.result.files import PLAN, reference_names, results_place
         place = results_place()
         found = [path for path in place.iterdir() if (path / PLAN).is_file()] if (
             place.is_dir()) else []

@@ -18,8 +18,7 @@ from suite.base.words import arguments_sort
 from suite.present.hgrm import HGRM_UNITS, hgrm_text
 from suite.present.pictures.picture import name_safe
 from suite.present.show import axes_text, cell_choose, cells_text
-from suite.result.files import file_write
-from suite.result.reference import output_place
+from suite.result.files import file_write, output_place
 from suite.stats.histogram import Histogram, histogram_find
 
 

@@ -29,8 +29,8 @@ from suite.base.text import labelled_lines
 from suite.base.units import size_text
 from suite.base.words import words_text
 from suite.places.lab.probe import lab_refusal
+from suite.result.files import reference_names
 from suite.result.record import ENDS
-from suite.result.reference import reference_names
 from suite.scenario.keys import part_keys
 from suite.scenario.scenario import Scenario, scenario_load
 

@@ -17,7 +17,7 @@ from suite.base.words import arguments_sort, names_split
 from suite.commands import COMMANDS
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
-from suite.result.reference import output_place
+from suite.result.files import output_place
 from suite.scenario.scenario import LOOKS, PICTURES, Picture, look_check
 from suite.stats.histogram import histogram_find
 

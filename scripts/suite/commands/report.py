@@ -30,8 +30,7 @@ from suite.present.pictures.picture import Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn
 from suite.present.report.page import pair_page, result_page
-from suite.result.files import file_write, result_find
-from suite.result.reference import output_place
+from suite.result.files import file_write, output_place, result_find
 from suite.scenario.scenario import TableLayout
 
 NAME = "report.html"

@@ -19,10 +19,17 @@ from suite.analyse.expressions import axes_of, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
 from suite.analyse.named import claims_check
-from suite.base.client import Client, Vocabulary, build_digest, client_open, scenario_names
+from suite.base.client import (
+    Client,
+    Vocabulary,
+    build_digest,
+    client_open,
+    scenario_names,
+    server_options_check,
+    server_options_choose,
+)
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.base.runner_words import ARM
-from suite.base.server_options import server_options_check, server_options_choose
 from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
@@ -40,11 +47,17 @@ from suite.measure.runner import (
 from suite.measure.schedule import session_schedule
 from suite.measure.words import RUN_WORDS, scenario_choose
 from suite.places.targets import Targets
-from suite.result.files import RECORDS, SCENARIO, plan_read, result_find, results_place
+from suite.result.files import (
+    RECORDS,
+    SCENARIO,
+    plan_read,
+    reference_is,
+    result_find,
+    results_place,
+)
 from suite.result.journal import Journal, records_done
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Record
-from suite.result.reference import reference_is
 from suite.scenario.scenario import Scenario
 
 if TYPE_CHECKING:

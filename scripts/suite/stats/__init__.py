@@ -8,8 +8,8 @@ two-sided with a coverage of at least 95 %; their ends come from null distributi
 ties make them wider, never narrower. Where an interval inverts a test, p is that of the same test:
 at most 5 % exactly where the interval excludes no change.
 
-    estimate   an interval and an estimate, and what is read off them
-    centre     the median, its interval by order statistics, and which values are outliers
+    estimate   an interval and an estimate; the median, its interval by order statistics, and which
+               values are outliers
     nulls      the distributions of the signed-rank and of the Mann-Whitney statistic when nothing
                changed, and p of many cells at once
     shift      Hodges-Lehmann estimates of differences and ratios, paired by round or not
@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 from suite.base.units import Beyond
 
 if TYPE_CHECKING:
-    from suite.stats.centre import *
     from suite.stats.direction import *
     from suite.stats.estimate import *
     from suite.stats.nulls import *
@@ -36,7 +35,7 @@ else:
     def __getattr__(name: str) -> object:
         """Imports the module of a name when the name is first used: numpy takes 0.1 s, and lists of
         names need none of it."""
-        for module in ("estimate", "centre", "nulls", "shift", "direction", "power"):
+        for module in ("estimate", "nulls", "shift", "direction", "power"):
             if name.startswith("_"):
                 break
             found = vars(importlib.import_module(f"{__name__}.{module}"))

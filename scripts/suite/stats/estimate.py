@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""An interval and an estimate, and what is read off them: the noise floor, the relative width."""
+"""An interval and an estimate with what is read off them, the noise floor, the relative width; the
+median of rounds, its interval by order statistics, and which rounds are outliers.
+
+References: Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 3rd ed., section 3.6
+(sign test); Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z-scores,
+their limit of 3.5, and the mean absolute deviation where the median one is 0.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
+
+from suite.base.units import Beyond
+
 ALPHA = 0.05  # of every interval, two-sided
+OUTLIER_DEVIATIONS = 3.5
+# A standard deviation of normal noise by its median and by its mean absolute deviation.
+DEVIATION_BY_MEDIAN, DEVIATION_BY_MEAN = 1.4826, math.sqrt(math.pi / 2)
 
 
 class Interval(NamedTuple):
@@ -61,3 +78,46 @@ def is_within_floor(ratio: float, floor: float | None) -> bool:
 def relative_width(centre: float, interval: Interval) -> float:
     """The farther end of the interval from its centre (not 0), as a fraction of the centre."""
     return max(interval.high - centre, centre - interval.low) / abs(centre)
+
+
+def median(values: Sequence[float], bounds: Sequence[float] | None = None) -> float:
+    """The median of values, not empty. Censored values are infinite; bounds[i] is what values[i]
+    lies beyond if it is one."""
+    middle = float(np.median(np.asarray(values, dtype=float)))
+    return Beyond(np.median(bounds)) if math.isinf(middle) and bounds is not None else middle
+
+
+@lru_cache
+def sign_test_rank(n: int, alpha: float = ALPHA) -> int:
+    """The largest k with 2 P(Binomial(n, 1/2) < k) <= alpha; 0: there is none (at 5 %: n < 6)."""
+    tails = accumulate(math.comb(n, k) for k in range(n + 1))
+    return sum(2 * tail <= alpha * 2**n for tail in tails)
+
+
+def median_interval(values: Sequence[float],
+                    bounds: Sequence[float] | None = None, alpha: float = ALPHA) -> Interval | None:
+    """The interval of the median of confidence 1 - alpha: order statistics k and n+1-k. min..max
+    where there is none (at 5 %: below 6 values); None below 2. Bounds as in median()."""
+    ordered = np.sort(np.asarray(values, dtype=float))
+    beyond = np.sort(np.asarray(values if bounds is None else bounds, dtype=float))
+    n = len(ordered)
+    if n < 2:
+        return None
+    rank = sign_test_rank(n, alpha)
+    low, high = (Beyond(beyond[place]) if math.isinf(ordered[place]) else float(ordered[place])
+                 for place in (max(rank, 1) - 1, n - max(rank, 1)))
+    outside = 2 * sum(math.comb(n, i) for i in range(rank)) / 2**n
+    return Interval(low, high, 1 - outside if rank else None)
+
+
+def outliers_mark(values: Sequence[float]) -> list[bool]:
+    """Which values lie more than 3.5 robust standard deviations from the median; none below 4
+    values. The deviation is 1.4826 times the median absolute one. Where that is 0, because more
+    than half of the values are the same, it is 1.2533 times the mean absolute one: a few that
+    differ are marked then, but not a third of them."""
+    array = np.asarray(values, dtype=float)
+    if len(array) < 4:
+        return [False] * len(array)
+    apart = np.abs(array - np.median(array))
+    deviation = DEVIATION_BY_MEDIAN * np.median(apart) or DEVIATION_BY_MEAN * np.mean(apart)
+    return [bool(mark) for mark in apart > OUTLIER_DEVIATIONS * deviation]

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from suite.base.formats import Format
+from suite.base.text import Format
 
 FORMATS = {
     "benchstat": Format("suite.present.comparison.benchstat",

@@ -10,7 +10,7 @@ Without the name of a renderer a command prints for the terminal.
 
 from __future__ import annotations
 
-from suite.base.formats import Format
+from suite.base.text import Format
 
 TERMINAL = Format("suite.present.tables.terminal", "aligned text")
 RENDERERS = {
