@@ -98,14 +98,6 @@ class Vocabulary:
 
 
 @dataclass(frozen=True)
-class Expanded:
-    """A word with its list or range written out, in canonical spelling."""
-
-    key: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Checked:
     """What `--check` says of a line: words with defaults, those given and used, those unused."""
 
@@ -264,13 +256,12 @@ def client_list(client: Client) -> Vocabulary:
     return Vocabulary(document, {word["key"]: word for word in document["words"]})
 
 
-def client_expand(client: Client, words: Iterable[str]) -> list[Expanded]:
-    """Lists and ranges written out, one entry per word in the order given: `--expand`."""
-    asked = list(words)
-    if not asked:
+def client_expand(client: Client, words: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values of each word in canonical spelling, lists and ranges written out: `--expand`."""
+    if not words:
         return []
-    answer = client_answer(client, ["--expand", *asked], "words")
-    return [Expanded(word["key"], tuple(word["values"])) for word in answer["words"]]
+    answer = client_answer(client, ["--expand", *words], "words")
+    return [tuple(word["values"]) for word in answer["words"]]
 
 
 def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
@@ -279,13 +270,8 @@ def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
     if not answers or answers.pop() != {"end": len(lines)} or len(answers) != len(lines):
         raise Failure(f"{client.name} --check did not answer all of {len(lines)} lines")
     return [Checked(answer["words"], answer["given"], tuple(answer.get("unused", ())),
-                    planned_seconds(answer), answer.get("unsupported")) for answer in answers]
-
-
-def planned_seconds(answer: dict[str, Any]) -> float | None:
-    """How long a line of `--check` is to run, in seconds; None for fixed work."""
-    planned_ns = answer.get("planned_ns")
-    return None if planned_ns is None else planned_ns / 1e9
+                    None if (planned_ns := answer.get("planned_ns")) is None else planned_ns / 1e9,
+                    answer.get("unsupported")) for answer in answers]
 
 
 def client_facts(client: Client, words: Iterable[str],

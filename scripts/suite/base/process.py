@@ -64,18 +64,26 @@ def group_kill(child: subprocess.Popen[Any]) -> None:
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def process_end(child: subprocess.Popen[Any]) -> None:
-    """Asks the child's group to end, kills it after GRACE_S, and reaps the child."""
-    if child.stdin:
-        with contextlib.suppress(BrokenPipeError):
+def process_close(child: subprocess.Popen[Any], grace_s: float) -> None:
+    """Closes the lifeline of a child, its standard input, and reaps the child; kills its group
+    after grace_s."""
+    with contextlib.suppress(BrokenPipeError):
+        if child.stdin:
             child.stdin.close()
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGTERM)
     try:
-        child.wait(timeout=GRACE_S)
+        child.wait(grace_s)
     except subprocess.TimeoutExpired:
         group_kill(child)
         child.wait()
+    if child.stdout:
+        child.stdout.close()
+
+
+def process_end(child: subprocess.Popen[Any]) -> None:
+    """Asks the child's group to end, kills it after GRACE_S, and reaps the child."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM)
+    process_close(child, GRACE_S)
 
 
 def signals_release() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -37,10 +36,9 @@ class Bar(Watch):
         self.bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         """Takes the bar away again."""
-        super().__exit__(kind, error, trace)
+        super().__exit__(*error)
         self.bar.stop()
 
     def say(self, text: str) -> None:

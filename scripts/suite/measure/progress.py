@@ -11,7 +11,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, TextIO
 
 from suite.measure.schedule import Run
@@ -71,8 +70,7 @@ class Watch(AbstractContextManager["Watch"]):
         self.started = time.monotonic()
         self.failures: list[str] = []  # that are not written yet
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         """Writes the failures that are not written yet."""
         self.failures_say()
 

@@ -74,15 +74,14 @@ def timer_require(name: str) -> None:
 
 
 def cells_retry(
-    client: Client, cells: Sequence[PlannedCell], starting_s: float, *how: Any,
-    artifacts: Artifacts,
+    client: Client, cells: Sequence[PlannedCell], starting_s: float, artifacts: Artifacts, **how: Any,
 ) -> Records:
     """Runs cells. Those that left no record run once more where the client has a place for a second
     try, whose log is kept. starting_s: seconds that a batch may take to begin. how: the other
     arguments of cells_run()."""
     retry, lost = client.retry(), dict[int, JsonObject]()
-    for number, record in cells_run(client, cells, starting_s + runs_limit(cells), *how,
-                                    replace(artifacts, log=None)):
+    for number, record in cells_run(client, cells, starting_s + runs_limit(cells),
+                                    artifacts=replace(artifacts, log=None), **how):
         if retry and is_placeholder(record):
             lost[number] = record
         else:
@@ -91,7 +90,8 @@ def cells_retry(
         return
     numbers, left = list(lost), [cells[number] for number in lost]
     log = f", log: {artifacts.log.parent.name}/{artifacts.log.name}" if artifacts.log else ""
-    for index, record in cells_run(retry, left, starting_s + runs_limit(left), *how, artifacts):
+    for index, record in cells_run(retry, left, starting_s + runs_limit(left),
+                                   artifacts=artifacts, **how):
         if is_placeholder(record):
             record = failed_record(f"{lost[numbers[index]]['reason']}; tried twice{log}")
         yield numbers[index], record
@@ -113,8 +113,8 @@ def batch_run(
             client, options = target.client(words), (*options, *key_options(ends))
             records = (hyperfine.hyperfine_run(client, cells, runs_limit(cells), options)
                        if timer == "hyperfine" else
-                       cells_retry(client, cells, target.starting_s, lab, options, ends,
-                                   artifacts=artifacts))
+                       cells_retry(client, cells, target.starting_s, artifacts, lab=lab,
+                                   options=options, ends=ends))
             for number, record in records:
                 left.discard(number)
                 record = target.failure_explain(words, record)

@@ -93,7 +93,7 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
     knows, by its commas. UsageError names the place of the word that caused it."""
     known = [word for word in words if word.key != ARM]
     try:
-        answers = iter(client_expand(client, [word.argument for word in known]) if known else ())
+        answers = iter(client_expand(client, [word.argument for word in known]))
     except UsageError:
         for word in known:
             try:
@@ -102,7 +102,7 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
                 raise UsageError(f"{word.where}{error}") from None
         raise
     return [replace(word, values=tuple(word.text.split(",")) if word.key == ARM
-                    else next(answers).values) for word in words]
+                    else next(answers)) for word in words]
 
 
 def run_words_check(words: Words, vocabulary: Vocabulary) -> None:

@@ -25,9 +25,10 @@ from typing import Any
 from suite.base.client import ROOT, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import pypi_find, setup_hint
+from suite.base.process import process_close
 from suite.places.fleet.inventory import WORD
 from suite.places.fleet.jobs import OVERDUE_STATUS
-from suite.places.ssh.machine import LineStream, child_close, log_complaint, ssh_choose
+from suite.places.ssh.machine import LineStream, log_complaint, ssh_choose
 from suite.result.record import JsonObject
 
 ANSIBLE_PROGRAM = ROOT / "scripts" / "ansible" / "driver.py"
@@ -230,6 +231,6 @@ class Driver:
             if "end" in found[-1] and self.steps_open:  # the end of a step that was given up
                 self.steps_open -= 1
                 found.clear()
-        child_close(self.child, ANSIBLE_ENDS_S)
+        process_close(self.child, ANSIBLE_ENDS_S)
         return {str(line["host"]): outcome_make(line, self.log).why for line in found
                 if "host" in line and line.get("how") != "ok"}

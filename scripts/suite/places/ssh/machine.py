@@ -29,7 +29,7 @@ from typing import IO
 from suite.base.client import complaint_text, line_read
 from suite.base.errors import Failure, Unreachable, UsageError
 from suite.base.installation import setup_hint
-from suite.base.process import PIECE_BYTES, group_kill
+from suite.base.process import PIECE_BYTES, group_kill, process_close
 
 SSH = "ssh"
 SSH_CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
@@ -158,20 +158,6 @@ class LineStream:
                 yield from whole
 
 
-def child_close(child: subprocess.Popen[bytes], grace_s: float = SSH_ENDS_S) -> None:
-    """Closes the lifeline of a child and waits for its end; kills it where it does not end."""
-    if child.stdin:
-        with contextlib.suppress(BrokenPipeError):
-            child.stdin.close()
-    try:
-        child.wait(grace_s)
-    except subprocess.TimeoutExpired:
-        group_kill(child)
-        child.wait()
-    if child.stdout:
-        child.stdout.close()
-
-
 def log_complaint(path: Path) -> str:
     """The last line of a log; empty where there is none."""
     return complaint_text(path.read_text(errors="replace")) if path.exists() else ""
@@ -236,10 +222,10 @@ class RemoteMachine(LocalMachine):
             greeting = next(filter(None, map(
                 greeting_parse, LineStream(master.stdout).lines(OPENS_S))), None)
         except BaseException:
-            child_close(master)
+            process_close(master, SSH_ENDS_S)
             raise
         if greeting is None:
-            child_close(master, 0)
+            process_close(master, 0)
             raise Failure(
                 f"{self.name} cannot be reached by {shlex.join(self.ssh)}: {self.complaint()}")
         self.master, self.greeting = master, greeting
@@ -257,7 +243,7 @@ class RemoteMachine(LocalMachine):
             if self.retried:
                 raise lost
             self.retried = True
-            child_close(self.master, 0)
+            process_close(self.master, 0)
             try:
                 self.connect()
             except Failure:
@@ -315,11 +301,11 @@ def server_started(machine: LocalMachine, program: str, address: str, key: str, 
             port = next(filter(None, map(
                 ready_parse, LineStream(child.stdout).lines(READY_S))), None)
         if port is None:
-            child_close(child, 0)
+            process_close(child, 0)
             reason = log_complaint(log).removeprefix("uncork-server: ")
             lost = "" if machine.answers() else f"{machine.name} was lost: "
             raise Unreachable(f"{lost}no server on {machine.name}: "
                               f"{reason or f'it was not ready within {READY_S:.0f} s'}")
         yield endpoint(address, port)
     finally:
-        child_close(child)
+        process_close(child, SSH_ENDS_S)

@@ -19,15 +19,15 @@ from pathlib import Path
 
 from suite.base.client import Client, build_digest
 from suite.base.errors import Failure
-from suite.base.process import PlacedCommand
+from suite.base.process import PlacedCommand, process_close
 from suite.base.runner_words import TARGET
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import (
     ADDRESS_WORDS,
     KEY_BYTES,
+    SSH_ENDS_S,
     LocalMachine,
     RemoteMachine,
-    child_close,
     endpoint,
     key_line,
     keyed_words,
@@ -148,5 +148,5 @@ class Ssh(RemoteTarget):
     def close(self) -> None:
         """Closes the connections, which ends all that runs elsewhere."""
         for machine in self.machines.values():
-            child_close(machine.master)
+            process_close(machine.master, SSH_ENDS_S)
         shutil.rmtree(self.folder, ignore_errors=True)
