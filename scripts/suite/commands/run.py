@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from suite.analyse.expressions import axes_of, selectors_of
 from suite.analyse.measured import MeasuredRun
@@ -59,9 +58,6 @@ from suite.result.journal import Journal, records_done
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Record
 from suite.scenario.scenario import Scenario
-
-if TYPE_CHECKING:
-    from suite.analyse.precision import Precision
 
 
 def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path) -> None:
@@ -159,17 +155,12 @@ def journal_run(targets: Targets, journal: Journal) -> None:
             f"{path_text(journal.folder)}; to go on: {command_again()}") from None
 
 
-def precision_read(folder: Path) -> Precision | None:
-    """How narrow the intervals of a stored result are; None where until= was not given."""
+def intervals_are_wide(folder: Path) -> bool:
+    """Whether until= asks for more rounds of a stored result."""
     from suite.analyse.frame import matrix_build  # pandas is slow to import
     from suite.analyse.precision import precision_measure
     from suite.analyse.results import result_load
-    return precision_measure(matrix_build(result_load(folder)))
-
-
-def intervals_are_wide(folder: Path) -> bool:
-    """Whether until= asks for more rounds."""
-    precision = precision_read(folder)
+    precision = precision_measure(matrix_build(result_load(folder)))
     return precision is not None and bool(precision.wide)
 
 
@@ -307,7 +298,10 @@ def main(options: argparse.Namespace) -> int:
         if options.dry_run:
             if given and not options.more:
                 planned = replace(planned, notes=(*planned.notes, left_text(*given)))
-            planned = replace(planned, notes=(*planned.notes, *gates_lines(planned.plan, options)))
+            if options.fail_if:
+                from suite.analyse.gate import gates_parse, plan_lines
+                lines = plan_lines(planned.plan, gates_parse(options.fail_if))
+                planned = replace(planned, notes=(*planned.notes, *lines))
             print(plan_text(planned, targets))
             return 0
         nothing_refuse(planned.plan, {})
@@ -319,14 +313,6 @@ def main(options: argparse.Namespace) -> int:
             answer_print(journal)
             outcome_check(journal)
     return 0
-
-
-def gates_lines(plan: Plan, options: argparse.Namespace) -> list[str]:
-    """How many rounds the gates of --fail-if need."""
-    if not options.fail_if:
-        return []
-    from suite.analyse.gate import gates_parse, plan_lines
-    return plan_lines(plan, gates_parse(options.fail_if))
 
 
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,

@@ -73,9 +73,8 @@ def timer_require(name: str) -> None:
         hyperfine.version_read()
 
 
-def cells_retry(
-    client: Client, cells: Sequence[PlannedCell], starting_s: float, artifacts: Artifacts, **how: Any,
-) -> Records:
+def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
+                artifacts: Artifacts, **how: Any) -> Records:
     """Runs cells. Those that left no record run once more where the client has a place for a second
     try, whose log is kept. starting_s: seconds that a batch may take to begin. how: the other
     arguments of cells_run()."""
