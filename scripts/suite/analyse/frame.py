@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from suite import stats
 from suite.analyse.machines import NO_ROWS, cells_emulated
 from suite.analyse.metrics import METRICS, SPLITS
 from suite.analyse.remarks import remarks_of, uncounted_of
-from suite.analyse.results import Result
+from suite.analyse.results import Result, result_load
 from suite.analyse.runs import METRIC_PLACES, TEXTS, Runs
 from suite.analyse.traits import Traits
 from suite.base.runner_words import TARGET, boot_of, target_of
@@ -314,6 +315,11 @@ def matrix_build(result: Result) -> Matrix:
                                    unsplit.get(cell.name, none), emulated.get(cell.name, ""))
              for cell in result.plan.cells}
     return Matrix(result, frame, cells)
+
+
+def matrix_load(folder: Path) -> Matrix:
+    """The frame and cells of the result in a folder."""
+    return matrix_build(result_load(folder))
 
 
 def baseline_words(matrix: Matrix) -> dict[str, str]:

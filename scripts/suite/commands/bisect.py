@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from suite.analyse.comparison.build import cells_alone, compare_cells
-from suite.analyse.frame import matrix_build
+from suite.analyse.frame import matrix_load
 from suite.analyse.gate import STATUS as STATUSES
 from suite.analyse.gate import Gate, gates_decide, gates_parse
-from suite.analyse.results import result_load
 from suite.base import ROOT
 from suite.base.client import client_open, complaint_text
 from suite.base.errors import Failure, UncorkError, UsageError
@@ -123,7 +122,7 @@ def revision_judge(work: Bisection, name: str) -> Judged:
 
 def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> Judged:
     """What gates say of a result, by the row that says most."""
-    matrix, metrics = matrix_build(result_load(folder)), tuple({gate.metric for gate in gates})
+    matrix, metrics = matrix_load(folder), tuple({gate.metric for gate in gates})
     for cell in matrix.cells.values():
         if cell.status == UNSUPPORTED:
             return BAD, f"{UNSUPPORTED}: {cell.reasons[0]}"

@@ -6,8 +6,7 @@ from __future__ import annotations
 import argparse
 
 from suite.analyse.claims import claims_decide, claims_status, tap_text
-from suite.analyse.frame import matrix_build
-from suite.analyse.results import result_load
+from suite.analyse.frame import matrix_load
 from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError
 from suite.base.text import say
@@ -17,7 +16,7 @@ from suite.base.words import arguments_sort, words_text
 def main(options: argparse.Namespace) -> int:
     """Prints the verdicts; the exit status sums them up."""
     asked = arguments_sort([options.results, *options.words], most=1)
-    matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words)
+    matrix = matrix_narrow(matrix_load(asked.folders[0]), asked.words)
     verdicts = claims_decide(matrix)
     if matrix.result.scenario.claims and not verdicts:
         raise UsageError(

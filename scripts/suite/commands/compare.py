@@ -23,9 +23,8 @@ from suite.analyse.comparison.sides import (
     sides_left_out,
     sides_within,
 )
-from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.frame import Matrix, matrix_load
 from suite.analyse.gate import NOTHING_COMPARED, Gate, gates_decide, gates_parse
-from suite.analyse.results import result_load
 from suite.base.errors import UsageError
 from suite.base.text import say, terminal_width
 from suite.base.words import Arguments, arguments_sort
@@ -69,7 +68,7 @@ def main(options: argparse.Namespace) -> int:
     if gates and (options.format in FORMATS or "columns" in asked.own or every):
         raise UsageError("--fail-if prints its gates: leave out columns=, geomean= and the formats "
                          f"of other tools ({', '.join(RENDERERS)} are right)")
-    matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
+    matrices = [matrix_load(folder) for folder in asked.folders]
     try:
         comparisons = [refusals_check(one, axis, options.strict, options.force)
                        for one in comparisons_build(matrices, asked, axis, gates)]

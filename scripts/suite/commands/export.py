@@ -7,10 +7,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.analyse.frame import Cell, Matrix, matrix_build
+from suite.analyse.frame import Cell, Matrix, matrix_load
 from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.machines import TIMES_INVALID
-from suite.analyse.results import result_load
 from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.text import say
@@ -66,7 +65,7 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError(f'--unit: unknown unit "{options.unit}"'
                          f"{nearest_hint(options.unit, HGRM_UNITS)}")
     asked = arguments_sort([options.results, *options.words], most=1)
-    matrix = matrix_build(result_load(asked.folders[0]))
+    matrix = matrix_load(asked.folders[0])
     if options.output == "-":
         cell = cell_choose(matrix, options.words, "export -o -")
         found = histograms_find(matrix, [cell], histogram)

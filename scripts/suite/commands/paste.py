@@ -7,8 +7,7 @@ from __future__ import annotations
 import argparse
 
 from suite.analyse.comparison.sides import axes_declared, geomean_every, sides_left_out
-from suite.analyse.frame import matrix_build
-from suite.analyse.results import result_load
+from suite.analyse.frame import matrix_load
 from suite.base.text import say
 from suite.base.words import arguments_sort
 from suite.commands import COMPARE_WORDS
@@ -21,7 +20,7 @@ def main(options: argparse.Namespace) -> int:
     asked = arguments_sort([options.results, *options.words], tuple(COMPARE_WORDS))
     every = geomean_every(asked.own.get("geomean"))
     axis = axes_declared(asked.own.get("axis"), len(asked.folders))
-    matrices = [matrix_build(result_load(folder)) for folder in asked.folders]
+    matrices = [matrix_load(folder) for folder in asked.folders]
     blocks = [block_lines(block, options.style, options.utf8)
               for block in blocks_build(matrices, asked.selectors, asked.own.get("columns"),
                                         options.netdev, axis, every)]

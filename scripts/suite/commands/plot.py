@@ -8,8 +8,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from suite.analyse.frame import matrix_build
-from suite.analyse.results import result_load
+from suite.analyse.frame import matrix_load
 from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.text import say
@@ -58,7 +57,7 @@ def main(options: argparse.Namespace) -> int:
     looks = {key: look_check(key, value, f'"{key}={value}": ')
              for key, value in asked.own.items() if key in LOOKS}
     pictures = pictures_asked({key: value for key, value in asked.own.items() if key not in LOOKS})
-    matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, PLOT_WORDS)
+    matrix = matrix_narrow(matrix_load(asked.folders[0]), asked.words, PLOT_WORDS)
     drawings = drawings_make(matrix, pictures, say, looks)
     if not drawings:
         raise Failure("no picture of the scenario can be drawn from this result: "

@@ -15,9 +15,8 @@ from suite.analyse.comparison.build import compare_baseline, compare_results
 from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.comparison.sides import metrics_choose
-from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.frame import Matrix, matrix_load
 from suite.analyse.metrics import Metric
-from suite.analyse.results import result_load
 from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
@@ -103,7 +102,7 @@ def main(options: argparse.Namespace) -> int:
         output_place(result_find(asked.folders[-1])) / NAME)
     if path.is_dir():
         raise UsageError(f"-o {path} is a folder: give the name of a file")
-    matrices = [matrix_narrow(matrix_build(result_load(folder)), asked.words)
+    matrices = [matrix_narrow(matrix_load(folder), asked.words)
                 for folder in asked.folders]
     page = page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(
         matrices[0], matrices[1], asked.words)

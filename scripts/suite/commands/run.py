@@ -157,20 +157,18 @@ def journal_run(targets: Targets, journal: Journal) -> None:
 
 def intervals_are_wide(folder: Path) -> bool:
     """Whether until= asks for more rounds of a stored result."""
-    from suite.analyse.frame import matrix_build  # pandas is slow to import
+    from suite.analyse.frame import matrix_load  # pandas is slow to import
     from suite.analyse.precision import precision_measure
-    from suite.analyse.results import result_load
-    precision = precision_measure(matrix_build(result_load(folder)))
+    precision = precision_measure(matrix_load(folder))
     return precision is not None and bool(precision.wide)
 
 
 def answer_print(journal: Journal) -> None:
     """What until= came to, then the folder, and its table as `uncork table` prints it."""
-    from suite.analyse.frame import matrix_build
+    from suite.analyse.frame import matrix_load
     from suite.analyse.precision import precision_measure, precision_text
-    from suite.analyse.results import result_load
     from suite.present.table import table_usual
-    matrix = matrix_build(result_load(journal.folder))
+    matrix = matrix_load(journal.folder)
     if precision := precision_measure(matrix):
         say(f"round {journal.plan.session.last} was the last: until={precision_text(precision)}")
     print(path_text(journal.folder), flush=True)

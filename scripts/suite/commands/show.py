@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import argparse
 
-from suite.analyse.frame import matrix_build
-from suite.analyse.results import result_load
+from suite.analyse.frame import matrix_load
 from suite.base.text import terminal_width
 from suite.present.show import cell_choose, show_text
 
 
 def main(options: argparse.Namespace) -> int:
     """Prints the explanation."""
-    matrix = matrix_build(result_load(options.results))
+    matrix = matrix_load(options.results)
     width = terminal_width()
     print(show_text(matrix, cell_choose(matrix, options.words), width), end="")
     return 0

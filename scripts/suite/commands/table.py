@@ -7,8 +7,7 @@ import argparse
 from collections.abc import Mapping
 
 from suite.analyse.arrangement import layout_choose
-from suite.analyse.frame import matrix_build
-from suite.analyse.results import result_load
+from suite.analyse.frame import matrix_load
 from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
@@ -40,7 +39,7 @@ def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLay
 def main(options: argparse.Namespace) -> int:
     """Prints the table."""
     asked = arguments_sort([options.results, *options.words], TABLE_WORDS, most=1)
-    matrix = matrix_narrow(matrix_build(result_load(asked.folders[0])), asked.words, TABLE_WORDS)
+    matrix = matrix_narrow(matrix_load(asked.folders[0]), asked.words, TABLE_WORDS)
     table = table_asked(asked.own, matrix.result.scenario.table)
     layout = layout_choose(matrix, table)
     summary = summary_build(matrix, layout.metrics, table.gain, layout.best)

@@ -9,9 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.frame import Matrix, matrix_load
 from suite.analyse.metrics import METRICS
-from suite.analyse.results import result_load
 from suite.base.errors import UsageError
 from suite.present.mail.block import cells_block, pair_block
 from suite.present.mail.decode import mail_text
@@ -79,6 +78,6 @@ def main(options: argparse.Namespace) -> int:
     if not blocks:
         raise UsageError(f"{options.block}: no block of uncork paste in it "
                          "(it begins with base: and new:, or cells:)")
-    matrices = [matrix_build(result_load(Path(folder))) for folder in options.results]
+    matrices = [matrix_load(Path(folder)) for folder in options.results]
     same = [block_verify(posted, matrices) for posted in blocks]
     return 0 if all(same) else 1
