@@ -26,10 +26,8 @@ def client_command(given: Mapping[str, str], server_options: Sequence[str] = (),
                      shlex.join(words)])
 
 
-def by_hand_lines(
-    cells: Sequence[Mapping[str, str]],
-    command: Callable[[Mapping[str, str]], str] = client_command,
-) -> list[str]:
+def by_hand_lines(cells: Sequence[Mapping[str, str]],
+                  command: Callable[[Mapping[str, str]], str] = client_command) -> list[str]:
     """The commands that run these cells by hand, those of one lab together."""
     labs: dict[str, list[str]] = {}
     for given in cells:

@@ -189,9 +189,8 @@ def complaint_text(stderr: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in last)
 
 
-def client_ask(
-    client: Client, arguments: Sequence[str], stdin: str = "", server_options: Sequence[str] = (),
-) -> list[Any]:
+def client_ask(client: Client, arguments: Sequence[str], stdin: str = "",
+               server_options: Sequence[str] = ()) -> list[Any]:
     """Asks uncork-client a question and gives its lines of JSON; once more where that may help."""
     if client.boot_s:
         print(f"uncork: asking what can be done {client.place.name}; to start it may take "
@@ -239,9 +238,8 @@ def line_read(line: str | bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def client_answer(
-    client: Client, arguments: Sequence[str], key: str, server_options: Sequence[str] = (),
-) -> dict[str, Any]:
+def client_answer(client: Client, arguments: Sequence[str], key: str,
+                  server_options: Sequence[str] = ()) -> dict[str, Any]:
     """The one object that a question is answered with; key must be in it."""
     answers = client_ask(client, arguments, server_options=server_options)
     if len(answers) != 1 or not isinstance(answers[0], dict) or key not in answers[0]:
@@ -282,10 +280,8 @@ def client_facts(client: Client, words: Iterable[str],
                          [*options_for_server(client.server_options, asked), *options])
 
 
-def client_batch(
-    client: Client, lines: Sequence[str], limit_s: float, enclosure: Enclosure | None = None,
-    options: Sequence[str] = (),
-) -> ProcessOutput:
+def client_batch(client: Client, lines: Sequence[str], limit_s: float,
+                 enclosure: Enclosure | None = None, options: Sequence[str] = ()) -> ProcessOutput:
     """`--batch` with these lines and options, in a process group of its own, perhaps in a lab. The
     group keeps Ctrl-C away from a run; the runner ends it by its id. Standard input stays open
     behind the line `end`; when this process is killed, it closes, and the client gives up."""

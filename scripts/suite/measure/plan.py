@@ -163,9 +163,8 @@ def arms_used_check(rows: Sequence[dict[str, str]], checked: Sequence[Checked], 
                 raise UsageError(f"{ARM}={name}: no cell of it uses {key}={value}")
 
 
-def combinations_exclude(
-    client: Client, rows: list[dict[str, str]], excludes: Iterable[tuple[str, str, bool]],
-) -> list[dict[str, str]]:
+def combinations_exclude(client: Client, rows: list[dict[str, str]],
+                         excludes: Iterable[tuple[str, str, bool]]) -> list[dict[str, str]]:
     """Without the cells that an exclusion (text, where, must match) matches. UsageError, which
     begins with where, for a word that no cell has, for an exclusion that must match and leaves out
     nothing, and for one that leaves nothing."""
@@ -276,9 +275,8 @@ def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Pla
     return tuple(cells.values())
 
 
-def baseline_choose(
-    client: Client, cells: Sequence[PlannedCell], axes: Sequence[str], words: Words,
-) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+def baseline_choose(client: Client, cells: Sequence[PlannedCell], axes: Sequence[str],
+                    words: Words) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """The words of the baseline, and a note where no cell of this plan is the baseline of the
     scenario. UsageError where none is, and no word of the shell explains that."""
     where, default = "baseline: ", baseline_default(cells, axes)
@@ -316,10 +314,8 @@ def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iter
                         for figure in scenario.published))
 
 
-def plan_make(
-    targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str],
-    quick: bool = False,
-) -> Planned:
+def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str],
+              quick: bool = False) -> Planned:
     """The plan for a scenario (path is its file, for messages) and words of the shell; quick: for a
     first look. Words mean what they do to the client of this machine; what is supported its target
     says of each cell. UsageError where a word is wrong, given twice, contradicts another, or is

@@ -53,11 +53,9 @@ CAPTURES = "captures"
 KEPT_ROUND = 1
 
 
-def cells_run(
-    client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
-    options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
-    artifacts: Artifacts = NO_ARTIFACTS,
-) -> Records:
+def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
+              options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
+              artifacts: Artifacts = NO_ARTIFACTS) -> Records:
     """Runs each cell once by one client, which is ended after limit_s seconds. ends: words with the
     addresses of the ends that the runner has started. options: more options of the client. Failure
     where the client does not start."""
@@ -96,10 +94,8 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
         yield numbers[index], record
 
 
-def batch_run(
-    targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
-    options: Sequence[str] = (), artifacts: Artifacts = NO_ARTIFACTS,
-) -> Records:
+def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
+              options: Sequence[str] = (), artifacts: Artifacts = NO_ARTIFACTS) -> Records:
     """Runs each cell once where its target is, in the lab that its words ask for. labs: those that
     are open. options: more options of the client. A target or a lab that cannot be reached makes
     failed runs. Failure: nothing starts on this machine."""

@@ -138,10 +138,8 @@ def hosts_spread(words: Words, spread: Spread) -> Words:
     return {TARGET: Word(TARGET, ",".join(spread(hosts.text)), "sweep", hosts.where), **words}
 
 
-def words_collect(
-    client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
-    shell: Mapping[str, str], spread: Spread,
-) -> Words:
+def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
+                  shell: Mapping[str, str], spread: Spread) -> Words:
     """Scenario and shell together, expanded. An axis that the scenario has not under [sweep] comes
     last, so that it varies fastest."""
     merged = words_merge(scenario, path, shell)

@@ -73,9 +73,8 @@ def record_is_of(record: JsonObject, cell: PlannedCell) -> bool:
         own.get(key, value) == value for key, value in words.items() if key not in OWN_ENDS)
 
 
-def batch_records(
-    heard: Output, cells: Sequence[PlannedCell], artifacts: Artifacts = Artifacts(),
-) -> Iterator[tuple[int, JsonObject]]:
+def batch_records(heard: Output, cells: Sequence[PlannedCell],
+                  artifacts: Artifacts = Artifacts()) -> Iterator[tuple[int, JsonObject]]:
     """(number of a cell, its record), each as soon as it counts; placeholders come at the end."""
     waiting = list(range(len(cells)))
     last: tuple[int, JsonObject] | None = None

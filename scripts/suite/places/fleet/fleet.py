@@ -249,10 +249,8 @@ class Fleet:
         lines.write_text(given)
         return Job(words, (self.key_path, lines))
 
-    def ask(
-        self, pair: FleetPair, folder: Path, arguments: Sequence[str], given: str = "",
-        ends: Sequence[str] = (),
-    ) -> Outcome:
+    def ask(self, pair: FleetPair, folder: Path, arguments: Sequence[str], given: str = "",
+            ends: Sequence[str] = ()) -> Outcome:
         """The answer of a pair's client; all clients get the question in one step, once. ends:
         whose addresses go behind the arguments. Failure where a pair cannot be prepared."""
         key = self.digest(folder), (*arguments, *ends), given

@@ -154,9 +154,8 @@ def setting_read(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def setting_hold(
-    namespaces: Mapping[str, FileIO], name: str, value: str,
-) -> Iterator[dict[str, str]]:
+def setting_hold(namespaces: Mapping[str, FileIO], name: str,
+                 value: str) -> Iterator[dict[str, str]]:
     """Sets a sysctl while the context is open, then restores each host's value. It yields the
     values by host as they read while the setting holds."""
     before = setting_read(namespaces, name)

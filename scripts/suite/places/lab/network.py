@@ -75,9 +75,8 @@ def host_queue_lines(host: str, link: Link) -> list[str]:
             for line in queue_lines(device.name, link)]
 
 
-def device_facts(
-    addresses: Sequence[Mapping[str, Any]], queues: Sequence[Mapping[str, Any]],
-) -> list[dict[str, Any]]:
+def device_facts(addresses: Sequence[Mapping[str, Any]],
+                 queues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The devices of a host but its loopback, as a record has them (docs/record.md). addresses and
     queues: what `ip -json address` and `tc -json qdisc` print."""
     return [{

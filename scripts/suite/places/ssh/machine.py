@@ -257,9 +257,8 @@ class RemoteMachine(LocalMachine):
         return (*self.ssh, *OPTIONS, *SESSION_OPTIONS, "-S", str(self.control), "--", self.name,
                 exec_line(words))
 
-    def run(
-        self, script: str, arguments: Sequence[str], limit_s: float, given: bytes = b"",
-    ) -> subprocess.CompletedProcess[bytes]:
+    def run(self, script: str, arguments: Sequence[str], limit_s: float,
+            given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """Runs a script for sh there. Unreachable where the connection or the time ends."""
         command = self.command(script_words(script, arguments))
         try:
