@@ -29,8 +29,8 @@ from io import FileIO
 from pathlib import Path
 
 from suite.base.client import ROOT
+from suite.places.lab.lab import namespaces_refusal
 from suite.places.lab.namespace import lines_run, namespace_inside, namespace_make, namespace_path
-from suite.places.lab.probe import namespaces_refusal
 
 # of those reserved for benchmarks (RFC 2544), and no lab of the suite has it
 NETWORK, PREFIX_BITS = "198.19.0", 24

@@ -17,7 +17,7 @@ from suite.analyse.segments import capture_rows, sizes_text
 from suite.base.client import Client, client_check
 from suite.measure.runner import capture_file, capture_rename
 from suite.measure.schedule import Run
-from suite.places.lab.probe import namespaces_refusal
+from suite.places.lab.lab import namespaces_refusal
 from suite.result.plan import PlannedCell
 from suite.result.record import Record
 

@@ -27,7 +27,7 @@ from suite.doctor.checks import CHECKS, findings_collect, findings_make
 from suite.doctor.facts import SystemFacts, config_files, facts_collect, nftables_there
 from suite.doctor.finding import Finding, Status, Unknown, finding_document, findings_text
 from suite.doctor.probes import Probes, rules_count
-from suite.places.lab.probe import namespaces_refusal
+from suite.places.lab.lab import namespaces_refusal
 from suite.present.heading import machine_pairs
 from suite.present.report.tables import machines_make
 from suite.present.show import cell_choose, show_text

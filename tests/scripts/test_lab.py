@@ -20,9 +20,14 @@ import pytest
 
 from conftest import Uncork, records_of
 from suite.base.lab_words import link_of
-from suite.places.lab.lab import Labs
+from suite.places.lab.lab import (
+    Labs,
+    link_refusal,
+    namespaces_refusal,
+    queue_refusal,
+    setting_refusal,
+)
 from suite.places.lab.namespace import namespace_inside, value_read
-from suite.places.lab.probe import link_refusal, namespaces_refusal, queue_refusal, setting_refusal
 
 SHORT = ("duration=20ms", "warmup=0s", "place=free")
 PLAIN = {"lab": "on", "link_rate": "none", "link_mtu": "1500", "link_delay": "0s",

@@ -20,14 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.base import ROOT, cache_place
-from suite.base.client import (
-    BINARIES,
-    Client,
-    Vocabulary,
-    client_list,
-    client_place,
-    scenario_names,
-)
+from suite.base.client import BINARIES, Vocabulary, client_list, client_place, scenario_names
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
 from suite.base.process import process_run
@@ -68,23 +61,19 @@ class Line:
         self.command, self.before, self.last = command, before, last
 
     @cached_property
-    def client(self) -> Client:
-        """The programs, which may be missing."""
-        return client_place()
-
-    @cached_property
     def vocabulary(self) -> Vocabulary:
         """What the client lists, which is kept in a file: to ask takes half of the time."""
         kept = cache_place() / "words.json"
         try:
-            found = os.stat(self.client.program)
-            stamp = [self.client.program, found.st_mtime_ns, found.st_size]
+            client = client_place()
+            found = os.stat(client.program)
+            stamp = [client.program, found.st_mtime_ns, found.st_size]
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 known = json.loads(kept.read_bytes())
                 if known["stamp"] == stamp:
                     return Vocabulary(known["listed"],
                                       {word["key"]: word for word in known["listed"]["words"]})
-            listed = client_list(self.client)
+            listed = client_list(client)
         except (OSError, UncorkError):
             return Vocabulary({}, {})
         with contextlib.suppress(OSError):
@@ -261,7 +250,7 @@ def program_candidates(program: str, before: Sequence[str], last: str) -> Candid
     """What may stand behind uncork-client or uncork-server."""
     line = Line("run", before, last)
     previous = before[-1] if before else ""
-    options = helped(line.client.folder / program) if "-" in (previous[:1], last[:1]) else []
+    options = helped(client_place().folder / program) if "-" in (previous[:1], last[:1]) else []
     if last.startswith("-"):
         return [(name, means) for name, _, means in options]
     if program == "uncork-server" or any(name == previous and value for name, value, _ in options):

@@ -11,8 +11,7 @@ from suite.base.client import client_check, client_open, client_place
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
 from suite.base.words import words_split
-from suite.places.lab.persistent import host_enter, lab_down, lab_status, lab_up
-from suite.places.lab.probe import lab_refusal
+from suite.places.lab.lab import host_enter, lab_down, lab_refusal, lab_status, lab_up
 
 
 def words_read(texts: Sequence[str]) -> Mapping[str, str]:

@@ -28,7 +28,7 @@ from suite.base.runner_words import TARGET
 from suite.base.text import labelled_lines
 from suite.base.units import size_text
 from suite.base.words import words_text
-from suite.places.lab.probe import lab_refusal
+from suite.places.lab.lab import lab_refusal
 from suite.result.files import reference_names
 from suite.result.record import ENDS
 from suite.scenario.keys import part_keys

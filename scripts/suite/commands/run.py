@@ -33,28 +33,24 @@ from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
+from suite.measure.hyperfine import timer_require
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
 from suite.measure.progress import FigureText, Log, Pace, Watch, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
-from suite.measure.runner import (
-    matrix_batches,
-    matrix_run,
-    runs_seconds,
-    signals_unify,
-    timer_require,
-)
+from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_unify
 from suite.measure.schedule import session_schedule
 from suite.measure.words import RUN_WORDS, scenario_choose
 from suite.places.targets import Targets
 from suite.result.files import (
     RECORDS,
     SCENARIO,
+    Journal,
     plan_read,
+    records_done,
     reference_is,
     result_find,
     results_place,
 )
-from suite.result.journal import Journal, records_done
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Record
 from suite.scenario.scenario import Scenario

@@ -52,7 +52,7 @@ from suite.measure.words import (
     words_expand,
     words_quicken,
 )
-from suite.places.lab.probe import lab_refusal
+from suite.places.lab.lab import lab_refusal
 from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text

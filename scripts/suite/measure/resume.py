@@ -16,8 +16,7 @@ from pathlib import Path
 
 from suite.base.errors import Failure, UsageError
 from suite.measure.schedule import Run, runs_per_round, seed_draw, session_schedule
-from suite.result.files import PLAN, plan_read
-from suite.result.journal import Journal, journal_create, records_done, records_lock
+from suite.result.files import PLAN, Journal, journal_create, plan_read, records_done, records_lock
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import RunKey
 

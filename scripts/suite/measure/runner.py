@@ -18,10 +18,10 @@ from types import FrameType
 from typing import Any
 
 from suite.base.client import Client, client_batch
-from suite.base.errors import Failure, Signalled, Unreachable
+from suite.base.errors import Signalled, Unreachable
 from suite.base.runner_words import LOCAL, boot_of, line_for_client, record_words_restore, target_of
-from suite.measure import hyperfine
 from suite.measure.host_facts import host_facts
+from suite.measure.hyperfine import hyperfine_run
 from suite.measure.progress import Watch
 from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make, concurrent_batches
@@ -36,8 +36,7 @@ from suite.places.batch import (
 from suite.places.lab.lab import Lab, Labs
 from suite.places.ssh.machine import key_options
 from suite.places.targets import Targets
-from suite.result.files import machines_merge
-from suite.result.journal import Journal
+from suite.result.files import Journal, machines_merge
 from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
 from suite.scenario.scenario import LABEL
@@ -61,14 +60,6 @@ def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab:
     where the client does not start."""
     lines = [line_for_client(cell.given, ends) for cell in cells]
     yield from batch_records(client_batch(client, lines, limit_s, lab, options), cells, artifacts)
-
-
-def timer_require(name: str) -> None:
-    """Failure where the program that times the runs is missing."""
-    if name not in ("client", "hyperfine"):
-        raise Failure(f"this runner does not know timer={name}")
-    if name == "hyperfine":
-        hyperfine.version_read()
 
 
 def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
@@ -106,7 +97,7 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer:
             target = targets.target(words)
             ends = stack.enter_context(target.ends(words))
             client, options = target.client(words), (*options, *key_options(ends))
-            records = (hyperfine.hyperfine_run(client, cells, runs_limit(cells), options)
+            records = (hyperfine_run(client, cells, runs_limit(cells), options)
                        if timer == "hyperfine" else
                        cells_retry(client, cells, target.starting_s, artifacts, lab=lab,
                                    options=options, ends=ends))

@@ -3,7 +3,6 @@
 
     network     hosts, addresses and queues of a lab as lines for ip(8) and tc(8). Pure.
     namespace   the kernel's network namespaces: programs run inside them, sysctls are set in them
-    lab         makes a lab, reads it back and closes it; the labs of one runner
-    probe       finds out by effect what this machine can do of a lab
-    persistent  the lab that stands from `uncork lab up` to `uncork lab down`
+    lab         makes a lab, reads it back and closes it; the labs of one runner; what this machine
+                can do of a lab; the lab that stands from `uncork lab up` to `uncork lab down`
 """
