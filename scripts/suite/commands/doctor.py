@@ -18,17 +18,13 @@ from suite.places.targets import LocalTargets
 WATCH_S = 0.5  # some 50 clock ticks of each CPU: enough for a share in per cent
 
 
-def cells_plan(words: list[str]) -> CellWords:
-    """The cells that a run of these words would have; no words plan no run."""
-    if not words:
-        return CellWords()
-    planned = plan_make(LocalTargets(client_open()), *scenario_choose(words))
-    return CellWords(tuple(cell.words for cell in planned.plan.cells))
-
-
 def main(options: argparse.Namespace) -> int:
     """Looks, and prints what was found; it changes nothing."""
-    findings = findings_collect(cells_plan(options.words), WATCH_S)
+    cells = CellWords()
+    if options.words:
+        planned = plan_make(LocalTargets(client_open()), *scenario_choose(options.words))
+        cells = CellWords(tuple(cell.words for cell in planned.plan.cells))
+    findings = findings_collect(cells, WATCH_S)
     if options.json:
         documents = [finding_document(name, finding) for name, finding in findings.items()]
         print(json.dumps({"findings": documents}, indent=1))

@@ -21,12 +21,6 @@ from suite.result.files import file_write, output_place
 from suite.stats.histogram import Histogram, histogram_find
 
 
-def cell_file(matrix: Matrix, cell: Cell, histogram: str) -> str:
-    """The name of a cell's file: its values on the axes, and what it is unless it is latency."""
-    values = [value or "none" for value in cell.axes.values()] or [matrix.result.name]
-    return name_safe("-".join(values + ([histogram] if histogram != "latency" else []))) + ".hgrm"
-
-
 def missing_text(cells: Sequence[Cell], histogram: str) -> str:
     """Why cells have no histogram, and which they are."""
     reasons = {True: f"{TIMES_INVALID}, its times say nothing", False: f"no run has {histogram}"}
@@ -47,10 +41,13 @@ def histograms_find(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> di
 
 
 def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[str, Cell]:
-    """The cells by the names of their files; UsageError where two would have one name."""
+    """The cells by the names of their files, their values on the axes, and what it is unless it is
+    latency; UsageError where two would have one name."""
     files: dict[str, Cell] = {}
+    what = [] if histogram == "latency" else [histogram]
     for cell in cells:
-        name = cell_file(matrix, cell, histogram)
+        values = [value or "none" for value in cell.axes.values()] or [matrix.result.name]
+        name = name_safe("-".join(values + what)) + ".hgrm"
         if name in files:
             raise UsageError(f"{axes_text(files[name])} and {axes_text(cell)} would both be "
                              f"{name}: export them one by one")

@@ -48,24 +48,19 @@ def sides_text(posted: Posted) -> str:
                             if label in posted.heads)
 
 
-def answer_text(posted: Posted, deviations: Sequence[str]) -> str:
-    """What is not the same, one line each, and a line that says how much is."""
-    sides = sides_text(posted)
-    if not deviations:
-        return f"the same: all {len(posted.said)} figures and texts of {sides}"
-    return "\n".join([*deviations, f"not the same: {len(deviations)} of {sides}"])
-
-
 def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
-    """Says of one block whether it is the same; with symbols or without, whatever the mail has."""
+    """Says of one block whether it is the same, and what is not, one line each; with symbols or
+    without, whatever the mail has."""
+    sides = sides_text(posted)
     try:
         block = block_recompute(posted, matrices)
     except UsageError as error:
-        print(f"not the same: {sides_text(posted)} is not of this result: {error}")
+        print(f"not the same: {sides} is not of this result: {error}")
         return False
     deviations = min((deviations_find(posted, block_lines(block, utf8=utf8))
                       for utf8 in (False, True)), key=len)
-    print(answer_text(posted, deviations))
+    print(*deviations, f"not the same: {len(deviations)} of {sides}" if deviations else
+          f"the same: all {len(posted.said)} figures and texts of {sides}", sep="\n")
     return not deviations
 
 

@@ -120,15 +120,6 @@ def capture_file(run: Run, cells: Sequence[str]) -> str | None:
     return f"{CAPTURES}/cell-{cells.index(run.cell.name) + 1:03}.pcap" if is_kept else None
 
 
-def capture_options(folder: Path, file: str | None) -> tuple[str, ...]:
-    """The client's options for writing a file of capture_file(), whose folder is made; none for
-    None. folder: of the result."""
-    if file is None:
-        return ()
-    (folder / CAPTURES).mkdir(exist_ok=True)
-    return "--pcap", str((folder / file).absolute())
-
-
 def capture_rename(record: dict[str, Any], file: str | None) -> None:
     """Replaces the path in a record, in place, by that within the result, which may be moved."""
     capture = record.get("client", {}).get("capture", {})
@@ -167,11 +158,12 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
                 number_of_round = batch[0].round
                 targets.round_begin()
             watch.begin(batch[0])
-            file = capture_file(batch[0], names)
-            cells = [run.cell for run in batch]
-            records = targets.group.run(cells) if targets.group else \
-                batch_run(targets, cells, labs, journal.plan.timer,
-                          capture_options(journal.folder, file), batch_artifacts(journal, batch))
+            cells, options = [run.cell for run in batch], list[str]()
+            if file := capture_file(batch[0], names):
+                (journal.folder / CAPTURES).mkdir(exist_ok=True)
+                options = ["--pcap", str((journal.folder / file).absolute())]
+            records = targets.group.run(cells) if targets.group else batch_run(
+                targets, cells, labs, journal.plan.timer, options, batch_artifacts(journal, batch))
             for number, record in records:
                 run = batch[number]
                 capture_rename(record, file)

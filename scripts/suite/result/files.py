@@ -49,7 +49,7 @@ def result_find(given: Path) -> Path:
         return given
     if given.exists():
         raise UsageError(f"{given}: is a file, not the folder of a result")
-    if reference_named(given):
+    if len(given.parts) == 2 and given.parts[0] == FOLDER:
         return reference_find(given)
     if len(given.parts) != 1:
         raise UsageError(f"{given}: no such folder")
@@ -321,11 +321,6 @@ def reference_names() -> list[str]:
     """The names of all, as a user gives them."""
     return [f"{FOLDER}/{path.name.removesuffix(ENDING)}"
             for path in sorted(ARCHIVES.glob(f"*{ENDING}"))]
-
-
-def reference_named(given: Path) -> bool:
-    """Whether a user who writes this means a reference result."""
-    return len(given.parts) == 2 and given.parts[0] == FOLDER
 
 
 def reference_is(folder: Path) -> bool:
