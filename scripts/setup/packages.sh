@@ -134,24 +134,12 @@ packages_install() {
     fail "the packages could not be installed; is the network there? Log: $(short "$LOGS/packages.log")"
 }
 
-# missing_python_only: is all that is missing a Python module?
-missing_python_only() {
-    local one
-    for one in $MISSING; do
-        case $one in python:*) ;; *) return 1 ;; esac
-    done
-}
-
-# PyPI names packages as their modules, but for this one.
-pypi_names() {
-    printf '%s\n' "$@" | sed 's/^xdist$/pytest-xdist/'
-}
-
 # venv_make MODULE...: where packages cannot give what Python needs, build/venv takes the system's modules and
 # fetches the others.
 venv_make() {
     local base candidate names venv=$UNCORK_BUILD/venv
-    mapfile -t names < <(pypi_names "$@")
+    # PyPI names packages as their modules, but for this one.
+    mapfile -t names < <(printf '%s\n' "$@" | sed 's/^xdist$/pytest-xdist/')
     printf 'python      no interpreter has %s; making %s on top of the system packages\n' \
         "$(listed "$@")" "$(short "$venv")"
     for candidate in "${UNCORK_PYTHON:-}" /usr/bin/python3 python3; do
@@ -176,8 +164,9 @@ packages_ensure() {
         hash -r
         packages_missing "$@" || :
     fi
-    if [ -n "$MISSING" ]; then
-        missing_python_only || fail "this machine lacks what scripts/setup/packages asks for: $MISSING"
+    # Modules of Python may come from elsewhere.
+    if grep -qv '^\(python:.*\)\?$' <<<"${MISSING// /$'\n'}"; then
+        fail "this machine lacks what scripts/setup/packages asks for: $MISSING"
     fi
     # shellcheck disable=SC2086  # words
     python_choose import $modules && return

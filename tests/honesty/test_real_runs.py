@@ -90,7 +90,8 @@ def error_of(share: float, independent: int) -> float:
 def test_the_uncorrected_interval_excludes_1_as_often_as_its_level_says(
     measured: Matrix, metric: str
 ) -> None:
-    values, level = runs_of(measured, metric), 1 - stats.signed_rank_null(BLOCK).level
+    values, null = runs_of(measured, metric), stats.signed_rank_null(BLOCK)
+    level = 1 - null.level_of(null.rank_at(stats.ALPHA))
     for seeds, what in (((0,), "as scheduled"), (range(1, PERMUTED + 1), "permuted")):
         outcomes = [outcome for seed in seeds for outcome in excluded(permuted(values, seed))]
         error = error_of(level, BLOCKS * (CELLS + 1) // 2)

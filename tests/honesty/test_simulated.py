@@ -51,7 +51,8 @@ def share_interval(count: int, of: int) -> tuple[float, float]:
 
 def level_of(rounds: int) -> float:
     """How often an interval over so many shared rounds excludes 1 where nothing differs."""
-    return 1 - stats.signed_rank_null(rounds).level
+    null = stats.signed_rank_null(rounds)
+    return 1 - null.level_of(null.rank_at(stats.ALPHA))
 
 
 def by_table(matrix: Matrix) -> Iterator[stats.Estimate]:

@@ -22,10 +22,16 @@ from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
 
 from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork
-from suite.doctor.cells import CellWords
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
 from suite.doctor.facts import SystemFacts, config_files, facts_collect, nftables_there
-from suite.doctor.finding import Finding, Status, Unknown, finding_document, findings_text
+from suite.doctor.finding import (
+    CellWords,
+    Finding,
+    Status,
+    Unknown,
+    finding_document,
+    findings_text,
+)
 from suite.doctor.probes import Probes, rules_count
 from suite.places.lab.lab import namespaces_refusal
 from suite.present.heading import machine_pairs

@@ -52,13 +52,13 @@ MANY_BENJAMINI_HOCHBERG = [0.0084, 0.6, 0.04832, 0.022, 0.0499 * 8 / 6, 0.2 * 8 
 @pytest.mark.parametrize("n, critical", SIGNED_RANK_CRITICAL.items())
 def test_signed_rank_rank_is_one_above_the_published_critical_value(n, critical):
     null = stats.signed_rank_null(n)
-    assert null.rank == critical + 1
-    assert 0.95 <= null.level < 1
+    assert null.rank_at(stats.ALPHA) == critical + 1
+    assert 0.95 <= null.level_of(critical + 1) < 1
 
 
 @pytest.mark.parametrize("n", range(1, 6))
 def test_below_six_pairs_no_signed_rank_interval_reaches_95_percent(n):
-    assert stats.signed_rank_null(n).rank == 0
+    assert stats.signed_rank_null(n).rank_at(stats.ALPHA) == 0
     assert stats.ratio_estimate([2.0] * n, [1.0] * n, True).p_least == 1
 
 
@@ -78,7 +78,8 @@ def test_signed_rank_counts_are_those_of_all_sign_patterns():
 def test_large_numbers_of_rounds_stay_finite():
     # 2**1024 is more than a float holds.
     null = stats.signed_rank_null(1100)
-    assert null.rank > 0 and 0.95 <= null.level < 0.9501
+    rank = null.rank_at(stats.ALPHA)
+    assert rank > 0 and 0.95 <= null.level_of(rank) < 0.9501
 
 
 def test_the_median_interval_of_six_is_all_of_them_at_its_exact_level():
@@ -190,8 +191,8 @@ def test_mann_whitney_counts_are_those_of_all_arrangements():
 @pytest.mark.parametrize("sides, critical", MANN_WHITNEY_CRITICAL.items())
 def test_the_unpaired_rank_is_one_above_the_published_critical_value(sides, critical):
     null = stats.mann_whitney_null(*sides)
-    assert null.rank == critical + 1
-    assert 0.95 <= null.level < 1
+    assert null.rank_at(stats.ALPHA) == critical + 1
+    assert 0.95 <= null.level_of(critical + 1) < 1
 
 
 @pytest.mark.parametrize("counted, normal", [
@@ -202,7 +203,7 @@ def test_where_the_normal_distribution_stands_in_it_claims_less_and_hardly_diffe
     stand_in = dataclasses.replace(counted, cumulative=None)
     assert counted.cumulative is not None and normal.cumulative is None
     for share in (0.2, 0.5, 0.8, 1):
-        w = int(share * counted.rank)
+        w = int(share * counted.rank_at(stats.ALPHA))
         assert counted.two_sided(w) <= stand_in.two_sided(w) <= counted.two_sided(w) + 0.005
 
 

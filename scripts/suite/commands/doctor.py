@@ -8,9 +8,8 @@ import json
 
 from suite.base.client import client_open
 from suite.base.text import terminal_width
-from suite.doctor.cells import CellWords
 from suite.doctor.checks import findings_collect
-from suite.doctor.finding import finding_document, findings_text
+from suite.doctor.finding import CellWords, finding_document, findings_text
 from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
 from suite.places.targets import LocalTargets

@@ -42,16 +42,11 @@ def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
                       posted.every)
 
 
-def sides_text(posted: Posted) -> str:
-    """What a block is of."""
-    return " against ".join(posted.heads[label] for label in ("new", "base", "cells")
-                            if label in posted.heads)
-
-
 def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
     """Says of one block whether it is the same, and what is not, one line each; with symbols or
     without, whatever the mail has."""
-    sides = sides_text(posted)
+    sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells")
+                             if label in posted.heads)
     try:
         block = block_recompute(posted, matrices)
     except UsageError as error:

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from suite.doctor import kernel, limits, load, network, processor
-from suite.doctor.cells import CellWords
 from suite.doctor.facts import SystemFacts, facts_collect
-from suite.doctor.finding import Finding, Status, Unknown
+from suite.doctor.finding import CellWords, Finding, Status, Unknown
 
 
 def on_loopback(words: CellWords) -> bool:

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suite.doctor.cells import CellWords
-from suite.doctor.finding import Finding, Unknown, fine, known
+from suite.doctor.finding import CellWords, Finding, Unknown, fine, known
 from suite.doctor.probes import Probes, probes_collect
 
 FILE_LARGEST_BYTES = 1 << 20

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from suite.base.units import counted_text
-from suite.doctor.cells import CellWords
 from suite.doctor.facts import TRACING, SystemFacts, ValueCheck, config_files, fields_read
-from suite.doctor.finding import Finding, Status, Unknown, fine, known, sysctl_set
+from suite.doctor.finding import CellWords, Finding, Status, Unknown, fine, known, sysctl_set
 
 # Options of Kconfig that slow every path down, some of them several times; then those that cost a
 # little.

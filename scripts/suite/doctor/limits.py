@@ -7,9 +7,8 @@ from __future__ import annotations
 import re
 
 from suite.base.units import counted_text, size_text
-from suite.doctor.cells import CellWords
 from suite.doctor.facts import SystemFacts, sysctl_path
-from suite.doctor.finding import Finding, Status, Unknown, fine, sysctl_set
+from suite.doctor.finding import CellWords, Finding, Status, Unknown, fine, sysctl_set
 
 RINGS = "kernel.io_uring_disabled"
 PORTS = "net.ipv4.ip_local_port_range"

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from suite.base.units import counted_text, number_text, percent_text
-from suite.doctor.cells import OWN_SERVER, CellWords
 from suite.doctor.facts import CGROUP, PERIOD, QUOTA, SystemFacts, ValueCheck, fields_read
-from suite.doctor.finding import Finding, Status, Unknown, fine
+from suite.doctor.finding import OWN_SERVER, CellWords, Finding, Status, Unknown, fine
 
 LOAD_LEAST = 0.5  # runnable threads of others that a run of two threads cannot pass by on two CPUs
 LOAD_PER_CPU = 0.25  # with more CPUs the scheduler moves the others away

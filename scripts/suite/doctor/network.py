@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from suite.base.units import counted_text, size_text
-from suite.doctor.cells import CellWords
 from suite.doctor.facts import SystemFacts, ValueCheck, sysctl_path
-from suite.doctor.finding import Finding, Status, Unknown, fine, known, sysctl_set
+from suite.doctor.finding import CellWords, Finding, Status, Unknown, fine, known, sysctl_set
 
 PACING = ("bbr",)  # tcp_bbr.c and its successors ask the stack to space packets out
 CONGESTION = "net.ipv4.tcp_congestion_control"

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections import Counter
 
 from suite.base.units import counted_text
-from suite.doctor.cells import CellWords
 from suite.doctor.facts import CLOCKSOURCE, CPU_FOLDER, SystemFacts, ValueCheck, fields_read
-from suite.doctor.finding import Finding, Status, Unknown, fine
+from suite.doctor.finding import CellWords, Finding, Status, Unknown, fine
 
 HIDDEN = "in a virtual machine it is the host's matter"
 STEADY_GOVERNOR = "performance"

@@ -13,9 +13,8 @@ from suite.base.client import ROOT, Client, build_client, build_digest, client_l
 from suite.base.errors import Failure
 from suite.base.installation import PROGRAMS
 from suite.base.runner_words import LOCAL, TARGET, target_of
-from suite.doctor.cells import CellWords
 from suite.doctor.checks import findings_collect
-from suite.doctor.finding import finding_document
+from suite.doctor.finding import CellWords, finding_document
 from suite.places.targets import Targets
 from suite.result.machine import disturbed_text
 from suite.result.plan import Build, Plan

@@ -52,18 +52,8 @@ class Null:
         plus one."""
         return bisect_right(range(self.size + 1), alpha, key=self.two_sided)
 
-    @property
-    def rank(self) -> int:
-        """rank_at(5 %)."""
-        return self.rank_at(ALPHA)
-
-    @property
-    def level(self) -> float:
-        """The coverage of the interval that ends at rank, 1 - 2 P(W < c); 0 where there is none."""
-        return self.level_of(self.rank)
-
     def level_of(self, rank: int) -> float:
-        """The coverage of the interval that ends at a rank; 0 for the rank 0."""
+        """The coverage of the interval that ends at a rank c, 1 - 2 P(W < c); 0 for the rank 0."""
         return 1 - self.two_sided(rank - 1) if rank else 0.0
 
 

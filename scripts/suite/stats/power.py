@@ -54,8 +54,8 @@ def width_factor(n: int, m: int | None) -> float:
         shifts = (noise[:, first] + noise[:, second]) / 2
     else:
         shifts = (noise[:, :n, None] - noise[:, None, n:]).reshape(samples, -1)
-    ordered = np.partition(shifts, [null.rank - 1, null.size - null.rank], axis=1)
-    low, high = ordered[:, null.rank - 1], ordered[:, null.size - null.rank]
+    ends = [null.rank_at(ALPHA) - 1, null.size - null.rank_at(ALPHA)]
+    low, high = np.partition(shifts, ends, axis=1)[:, ends].T
     return float(np.quantile(-low[:samples // 2] / ((high - low)[samples // 2:] / 2), POWER))
 
 
