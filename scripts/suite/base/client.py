@@ -7,7 +7,6 @@ programs. Its one-line errors pass through: exit 2 becomes UsageError, others Fa
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -15,10 +14,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from suite.base import ROOT
 from suite.base.errors import Failure, UsageError, nearest_hint
@@ -106,17 +104,6 @@ class Checked:
     unused: tuple[str, ...]
     planned_s: float | None  # warm-up and measured time; None for fixed work
     unsupported: str | None
-
-
-class Enclosure(Protocol):
-    """What a client is started in: a lab."""
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The client's options for its own processes to be in it."""
-
-    def inside(self) -> AbstractContextManager[None]:
-        """Programs that are started meanwhile are in it."""
 
 
 def client_place(environ: Mapping[str, str] = os.environ) -> Client:
@@ -281,21 +268,17 @@ def client_facts(client: Client, words: Iterable[str],
 
 
 def client_batch(client: Client, lines: Sequence[str], limit_s: float,
-                 enclosure: Enclosure | None = None, options: Sequence[str] = ()) -> ProcessOutput:
-    """`--batch` with these lines and options, in a process group of its own, perhaps in a lab. The
-    group keeps Ctrl-C away from a run; the runner ends it by its id. Standard input stays open
-    behind the line `end`; when this process is killed, it closes, and the client gives up."""
+                 options: Sequence[str] = ()) -> ProcessOutput:
+    """`--batch` with these lines and options, in a process group of its own. The group keeps
+    Ctrl-C away from a run; the runner ends it by its id. Standard input stays open behind the line
+    `end`; when this process is killed, it closes, and the client gives up."""
     server_options = options_for_server(client.server_options, " ".join(lines).split())
-    command = client.command([*server_options, *(enclosure.arguments if enclosure else ()),
-                              *options, "--batch", "-", "--with-parent"],
+    command = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
                              "".join(f"{line}\n" for line in [*lines, BATCH_END]))
     try:
-        with enclosure.inside() if enclosure else contextlib.nullcontext():
-            child = subprocess.Popen(command.argv,
-                                     stdin=subprocess.DEVNULL if command.given is None
-                                     else subprocess.PIPE,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     process_group=0)
+        child = subprocess.Popen(
+            command.argv, stdin=subprocess.DEVNULL if command.given is None else subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
     except OSError as error:
         raise Failure(f"{client.name} does not start: {error.strerror}") from None
     return ProcessOutput(child, limit_s, client.boot_s, (command.given or "").encode())

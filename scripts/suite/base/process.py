@@ -65,8 +65,7 @@ def group_kill(child: subprocess.Popen[Any]) -> None:
 
 
 def process_close(child: subprocess.Popen[Any], grace_s: float) -> None:
-    """Closes the lifeline of a child, its standard input, and reaps the child; kills its group
-    after grace_s."""
+    """Closes a child's lifeline, its standard input, reaps it; kills its group after grace_s."""
     with contextlib.suppress(BrokenPipeError):
         if child.stdin:
             child.stdin.close()
@@ -93,8 +92,7 @@ def signals_release() -> None:
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """Holds back the signals that end the runner. One that came before a child is known here would
-    leave the child behind."""
+    """Holds back signals that end the runner: one before a child is known here would leave it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield

@@ -86,8 +86,7 @@ def percent_text(fraction: float) -> str:
 
 
 def noise_text(floor: float) -> str:
-    """A noise floor, a ratio: 5.3%, and 1.96x from 10 % on, where up and down are far from the same
-    percentage."""
+    """A noise floor, a ratio: 5.3%, and from 10 % on, where up and down differ, 1.96x."""
     return percent_text(floor - 1) if floor < 1.0995 else ratio_text(floor)
 
 
@@ -123,8 +122,7 @@ def change_texts(ratio: float, *ends: float) -> list[str]:
 
 
 def ratio_text(ratio: float, more: int = 0) -> str:
-    """A ratio: 0.42x, 17.3x, 0.0041x; `>1x` and `<1x` where only the direction is known (infinite,
-    0). more: digits."""
+    """A ratio: 0.42x, 17.3x; `>1x` and `<1x` where only the direction is known (infinite, 0)."""
     if math.isinf(ratio) or ratio == 0:
         return ">1x" if ratio else "<1x"
     if 0.095 <= ratio < 9.995:

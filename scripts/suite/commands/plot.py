@@ -24,8 +24,7 @@ PLOT_WORDS = tuple(COMMANDS["plot"].own)
 
 
 def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
-    """The pictures of the words kind, metric, of and x: each kind with each metric or histogram;
-    none without words."""
+    """The pictures of kind, metric, of and x: each kind with each metric or histogram, or none."""
     chosen = {key: names_split(key, value) for key, value in own.items()}
     if len(chosen.get("x", ())) > 1:
         raise UsageError(f'"x={own["x"]}": x takes one word')

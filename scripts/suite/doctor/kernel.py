@@ -119,8 +119,7 @@ def ftrace_tracers(facts: SystemFacts) -> Iterator[tuple[str, str, str, str]]:
 
 
 def tracers_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """Everything that watches: ftrace and its probes, perf(1), strace(1) and others by name,
-    ptrace(2) of this process."""
+    """Everything that watches: ftrace and its probes, perf(1), strace(1) and others, ptrace(2)."""
     found = list(process_tracers(facts))
     try:
         found += ftrace_tracers(facts)

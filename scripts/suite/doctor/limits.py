@@ -42,8 +42,7 @@ def ring_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def memlock_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """Memory that may be pinned: getrlimit(2), mm_account_pinned_pages() of Linux; CAP_IPC_LOCK
-    knows no limit."""
+    """Memory that may be pinned: getrlimit(2), mm_account_pinned_pages(); not with CAP_IPC_LOCK."""
     limit = facts.probes.memlock_bytes
     if (limit is None
             or int(facts.field("proc/self/status", "CapEff"), 16) >> CAPABILITY_IPC_LOCK & 1):

@@ -101,8 +101,7 @@ def quota_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def swap_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """Pages that are written out or fetched back during the watch (pswpin, pswpout of
-    /proc/vmstat), and what is out."""
+    """Pages moved during the watch (pswpin, pswpout of /proc/vmstat), and what is out."""
     memory = fields_read(facts.text("proc/meminfo"))
     now = fields_read(facts.text("proc/vmstat"), " ")
     before = now | fields_read(facts.before.get("proc/vmstat", ""), " ")

@@ -34,8 +34,7 @@ def congestion_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def offloads_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """Segmentation that is put off until a packet leaves, on lo for good: ethtool(8),
-    segmentation-offloads.rst."""
+    """Segmentation put off until a packet leaves: ethtool(8), segmentation-offloads.rst."""
     off = [name for name, on in known(facts.probes.offloads).items() if not on]
     if not set(off) - {"gro"}:  # packets on lo are never merged: nothing has cut them
         return fine("lo puts segmentation off")
@@ -77,8 +76,7 @@ def firewall_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def buffers_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """The most that SO_SNDBUF and SO_RCVBUF can ask for: socket(7), docs/machine.md, "Options of
-    a socket"."""
+    """The most of SO_SNDBUF, SO_RCVBUF: socket(7), docs/machine.md, "Options of a socket"."""
     limits = {word: int(facts.sysctl(name)) for word, name in BUFFERS.items()}
     wanted = {word: BUFFERS_LEAST_BYTES if words.unplanned else words.largest(word)
               for word in BUFFERS}

@@ -61,8 +61,7 @@ def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
 
 
 def cells_sample(plan: Plan) -> dict[str, Mapping[str, str]]:
-    """The words of one cell for each target, to ask for facts: the first runnable cell, one with a
-    proxy if there is any."""
+    """The words of a cell for each target, to ask for facts: runnable, with a proxy if possible."""
     asked: dict[str, Mapping[str, str]] = {}
     for cell in sorted(plan.runnable, key=lambda cell: "via" not in cell.words):
         asked.setdefault(target_of(cell.words), cell.given)

@@ -112,8 +112,7 @@ def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str
 
 
 def combinations_make(words: Words) -> list[dict[str, str]]:
-    """The product of all axes, the last varying fastest, as the words of each cell. UsageError for
-    more than CELLS_MAX cells."""
+    """Words of each cell: the product of axes, the last fastest. UsageError beyond CELLS_MAX."""
     values = values_of(words, "fixed", "sweep", "timing")
     count = math.prod(map(len, values.values()))
     if count > CELLS_MAX:
@@ -316,10 +315,9 @@ def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iter
 
 def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str],
               quick: bool = False) -> Planned:
-    """The plan for a scenario (path is its file, for messages) and words of the shell; quick: for a
-    first look. Words mean what they do to the client of this machine; what is supported its target
-    says of each cell. UsageError where a word is wrong, given twice, contradicts another, or is
-    used by no cell."""
+    """The plan for a scenario (path is its file, for messages) and words of the shell. Words mean
+    what they do to the client of this machine; what is supported its target says of each cell.
+    UsageError where a word is wrong, contradicts another, or is used by no cell."""
     client = targets.local
     vocabulary = client_list(client)
     shell, shell_excludes = shell_split(arguments)

@@ -59,14 +59,15 @@ def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab:
     addresses of the ends that the runner has started. options: more options of the client. Failure
     where the client does not start."""
     lines = [line_for_client(cell.given, ends) for cell in cells]
-    yield from batch_records(client_batch(client, lines, limit_s, lab, options), cells, artifacts)
+    with lab.inside() if lab else contextlib.nullcontext():
+        heard = client_batch(client, lines, limit_s, [*(lab.arguments if lab else ()), *options])
+    yield from batch_records(heard, cells, artifacts)
 
 
 def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
                 artifacts: Artifacts, **how: Any) -> Records:
-    """Runs cells. Those that left no record run once more where the client has a place for a second
-    try, whose log is kept. starting_s: seconds that a batch may take to begin. how: the other
-    arguments of cells_run()."""
+    """Runs cells; those that left no record once more where the client has a place for that, whose
+    log is kept. starting_s: seconds until a batch begins. how: other arguments of cells_run()."""
     retry, lost = client.retry(), dict[int, JsonObject]()
     for number, record in cells_run(client, cells, starting_s + runs_limit(cells),
                                     artifacts=replace(artifacts, log=None), **how):

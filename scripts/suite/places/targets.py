@@ -28,9 +28,8 @@ GROUP = "suite.places.fleet.fleet:Fleet"  # hosts=INVENTORY opens it
 
 
 class Targets(contextlib.ExitStack):
-    """The targets of one runner: each opens when a cell first needs it; all close with this
-    context, also where closing one fails. group: the fleet of hosts=INVENTORY, whose targets open
-    together and run at the same time."""
+    """The targets of one runner. Each opens when a cell first needs it; all close with this
+    context. group: the fleet of hosts=INVENTORY, whose targets open together and run at once."""
 
     def __init__(self, client: Client) -> None:
         super().__init__()

@@ -184,9 +184,8 @@ class Line(NamedTuple):
 
 @dataclass
 class Lines:
-    """The lines of a file from its position on. done_bytes: the end of the last whole line, up to
-    which digest covers the file. torn: whether part of a line follows. Both are right after the
-    last line was read."""
+    """The lines of a file from its position on. done_bytes: the end of the last whole line, as far
+    as digest covers. torn: whether part of a line follows. Both are right behind the last line."""
 
     file: BufferedIOBase
     digest: hashlib.blake2b
@@ -361,6 +360,5 @@ def members_write(archive: Path, folder: Path) -> None:
 
 
 def output_place(folder: Path) -> Path:
-    """Where a command writes what it makes of a result: beside it, but in the working directory for
-    a reference result."""
+    """Where what is made of a result goes: beside it; for a reference, the working directory."""
     return Path() if reference_is(folder) else folder

@@ -55,17 +55,15 @@ class Estimate:
 
     @property
     def span(self) -> tuple[float, ...]:
-        """The centre and both ends of its interval; without one, or where only the direction is
-        known, the centre alone."""
+        """The centre and the ends of its interval; the centre alone without one, or if directed."""
         ends = () if self.interval is None or self.directed else self.interval[:2]
         return (self.value, *ends)
 
 
 def estimate_floor(same: Estimate) -> float | None:
     """The noise floor of a baseline as a ratio, 1 or above; same: A' / A. None without an interval.
-    It is the farther end, in logarithms, of the 95 % interval of A' / A. A ratio from 1 / floor to
-    floor is one that the comparison of the baseline with itself, in as many rounds, does not
-    exclude."""
+    It is the farther end, in logarithms, of the 95 % interval of A' / A. From 1 / floor to floor
+    the comparison of the baseline with itself, in as many rounds, excludes nothing."""
     within = same.interval
     return None if within is None or same.directed else max(within.high, 1 / within.low)
 

@@ -33,9 +33,8 @@ class Histogram:
         return self.count + self.beyond
 
     def quantile(self, share: float) -> float | None:
-        """The value, in ns, at rank ceil(share * total): the middle of its bin; Beyond the maximum
-        if it is not known. None if there are fewer than 1 / (1 - share) values: the tail was not
-        seen."""
+        """The value, in ns, at rank ceil(share * total): the middle of its bin, or Beyond the
+        maximum. None if there are fewer than 1 / (1 - share) values: the tail was not seen."""
         if self.total * (1 - share) < 1 - 1e-9:
             return None
         rank, seen = math.ceil(share * self.total - 1e-9), 0

@@ -33,8 +33,7 @@ MANN_WHITNEY_COUNTED = 10_000  # pairs of values
 @dataclass(frozen=True)
 class Null:
     """The distribution of a statistic from 0 to size, symmetrical about size / 2. cumulative: P(W
-    <= w) by w, float64 of shape (size + 1,). None: the normal distribution with this deviation
-    stands in."""
+    <= w) by w, float64 of shape (size + 1,). None: normal distribution with this deviation."""
 
     size: int
     deviation: float
@@ -47,9 +46,8 @@ class Null:
         return min(1.0, math.erfc((self.size / 2 - w - 0.5) / (self.deviation * math.sqrt(2))))
 
     def rank_at(self, alpha: float) -> int:
-        """The largest c with 2 P(W < c) <= alpha, 0: there is none. Intervals end at the c-th of
-        size from either side. Signed ranks, n = 10: c = 9, the published lower critical value 8,
-        plus one."""
+        """The largest c with 2 P(W < c) <= alpha, or 0. Intervals end at the c-th of size from
+        either side. Signed ranks, n = 10: c = 9, the published lower critical value 8, plus one."""
         return bisect_right(range(self.size + 1), alpha, key=self.two_sided)
 
     def level_of(self, rank: int) -> float:
@@ -58,8 +56,7 @@ class Null:
 
 
 def null_build(size: int, variance: float, counts: np.ndarray | None) -> Null:
-    """A null from how many arrangements have each value of the statistic; None: the normal
-    distribution stands in."""
+    """A null from how many arrangements have each value; None: the normal distribution."""
     return Null(size, math.sqrt(variance),
                 None if counts is None else np.cumsum(counts) / np.sum(counts))
 

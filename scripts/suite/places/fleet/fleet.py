@@ -318,8 +318,7 @@ class Fleet:
 
     def batches_run(self, pairs: Mapping[FleetPair, Sequence[PlannedCell]], folder: Path,
                     ) -> dict[FleetPair, list[JsonObject]]:
-        """The records of the cells of each pair, in their order, with the words as typed. All pairs
-        run at the same time."""
+        """The records of the cells of each pair, with the words as typed; all pairs run at once."""
         reasons = self.prepare(list(pairs), folder)
         reasons |= self.serve([pair for pair in pairs if pair.value not in reasons], folder)
         jobs, limits, records = {}, {}, {}

@@ -92,8 +92,7 @@ class Ssh(RemoteTarget):
         return PlacedCommand(machine.command(keyed_words(words)), key_line(self.key) + given)
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Words that tell the client which ends are elsewhere. What these ends support, they report
-        in the run."""
+        """Words for the ends elsewhere; what those support, they report in the run."""
         return {ADDRESS_WORDS[end]: endpoint(self.address(end), PLANNED_PORT)
                 for end in self.own_ends(words)}
 
