@@ -21,7 +21,7 @@ from typing import Any
 from suite.base import ROOT
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.installation import BUILD_HINT, PROGRAMS
-from suite.base.process import HERE, Place, PlacedCommand, ProcessOutput, process_run
+from suite.base.process import Place, PlacedCommand, ProcessOutput, process_run
 from suite.base.runner_words import BUILD, THIS
 from suite.base.text import say
 
@@ -37,13 +37,13 @@ SERVER_WORDS, OWN_VALUE = ("server=", "via="), "=own"
 @dataclass(frozen=True)
 class Client:
     """The folder of both binaries. built: their build folder, where they are those of this tree.
-    server_options: for servers that words name. place: where it is started; it may take boot_s
+    server_options: for servers that words name. place: where it is started, None: here; boot_s:
     until it says anything. retry_place: where a run that left no record is tried once more."""
 
     folder: Path
     built: Path | None
     server_options: tuple[str, ...] = ()
-    place: Place = HERE
+    place: Place | None = None
     boot_s: float = 0.0
     retry_place: Place | None = None
 
@@ -55,10 +55,12 @@ class Client:
     @property
     def name(self) -> str:
         """The program as messages name it: `/path/uncork-client in gVisor`."""
-        return f"{self.program} {self.place.name}".rstrip()
+        return f"{self.program} {self.place.name}" if self.place else self.program
 
     def command(self, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """What starts it with these arguments; given: what it reads."""
+        if not self.place:
+            return PlacedCommand((self.program, *arguments), given)
         return self.place.command(self.folder / "uncork-client", arguments, given)
 
     def retry(self) -> Client | None:
@@ -179,7 +181,7 @@ def complaint_text(stderr: str) -> str:
 def client_ask(client: Client, arguments: Sequence[str], stdin: str = "",
                server_options: Sequence[str] = ()) -> list[Any]:
     """Asks uncork-client a question and gives its lines of JSON; once more where that may help."""
-    if client.boot_s:
+    if client.place and client.boot_s:
         print(f"uncork: asking what can be done {client.place.name}; to start it may take "
               f"{client.boot_s:.0f} s", file=sys.stderr, flush=True)
     again = client.retry()
@@ -210,7 +212,7 @@ def client_answers(client: Client, arguments: Sequence[str], stdin: str,
         raised = UsageError if done.returncode == 2 and complaint else Failure
         raise raised(complaint or f"{client.name} {arguments[0]} {exit_text(done.returncode)}")
     answers = [line_read(line) for line in done.stdout.splitlines() if line.strip()]
-    if client.place is HERE and None in answers:
+    if not client.place and None in answers:
         raise Failure(f"{client.name} {arguments[0]} printed what is not JSON: "
                       "is it of another version?")
     return [answer for answer in answers if answer is not None]

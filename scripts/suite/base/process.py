@@ -33,29 +33,15 @@ class PlacedCommand:
 
 
 class Place(Protocol):
-    """Where a program runs; two places that are equal are one."""
+    """Where a program runs that is not started as it is; two places that are equal are one."""
 
     @property
     def name(self) -> str:
-        """The place as messages name it: `in gVisor`; empty for this machine."""
+        """The place as messages name it: `in gVisor`."""
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """What starts a program there, whose path is one of here; given: what it reads. Failure
         where nothing can be started there now."""
-
-
-@dataclass(frozen=True)
-class Here:
-    """This machine."""
-
-    name: str = ""
-
-    def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """The program itself."""
-        return PlacedCommand((str(program), *arguments), given)
-
-
-HERE = Here()
 
 
 def group_kill(child: subprocess.Popen[Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from suite.base.client import Client, build_client, client_facts
 from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
-from suite.base.process import HERE, Place
+from suite.base.process import Place
 from suite.base.runner_words import OWN_ENDS, TARGET, build_of, words_for_client
 from suite.places.ssh.machine import key_options
 from suite.result.record import JsonObject
@@ -23,15 +23,12 @@ ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
 
 class Target:
     """A value of the word `target`, open. This class is target=local; each other kind overrides
-    what differs there.
-
-    starting_s: seconds that a batch may take to begin, besides its runs. boot_s: seconds until its
-    first output, where that comes before the first run; the time limit of the runs begins then.
-    No figure contains either. retry_place: where a command that crashed or hung is retried once;
-    None where no retry helps. isolated: `a guest` where all that a cell needs is inside; empty for
-    other targets. Opening a target raises Failure, one sentence with the command that
-    mends it, where this machine lacks a program.
-    """
+    what differs there. starting_s: seconds that a batch may take to begin, besides its runs.
+    boot_s: seconds until its first output, where that comes before the first run; the time limit of
+    the runs begins then. No figure contains either. retry_place: where a command that crashed or
+    hung is retried once; None where no retry helps. isolated: `a guest` where all that a cell needs
+    is inside; empty for other targets. Opening a target raises Failure, one sentence with the
+    command that mends it, where this machine lacks a program."""
 
     starting_s = 0.0
     boot_s = 0.0
@@ -42,9 +39,9 @@ class Target:
         self.value = value
         self.local = client
 
-    def place(self, words: Mapping[str, str]) -> Place:
-        """Where the client of a cell of these words runs."""
-        return HERE
+    def place(self, words: Mapping[str, str]) -> Place | None:
+        """Where the client of a cell of these words runs; None: here, as it is."""
+        return None
 
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs for a cell of these words, there. UsageError where `build` has none."""
