@@ -9,6 +9,7 @@ arguments need is imported where they are.
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -174,16 +175,6 @@ def bisect_arguments(parser: ArgumentParser) -> None:
     output_add(parser, "DIR", "folder of the results of all steps (default: beside other results)")
 
 
-def show_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork show`."""
-    result_add(parser, "words that select one cell, place=together write=cork")
-
-
-def check_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork check`."""
-    result_add(parser, f"{SELECT}; a claim about any other cell is left out")
-
-
 def plot_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork plot`."""
     from suite.scenario.scenario import PICTURES
@@ -305,9 +296,12 @@ COMMANDS = {
                       "own", bisect_arguments,
                       f"{EXIT}; 3 where skipped revisions leave several commits"),
     "show": Command("one cell explained: counts, CPU, placement, options, every round",
-                    show_arguments),
+                    partial(result_add,
+                            words="words that select one cell, place=together write=cork")),
     "check": Command("the scenario's claims as TAP: ok, not ok, or undecided "
-                     "(exit status 0, 1, 3)", check_arguments,
+                     "(exit status 0, 1, 3)",
+                     partial(result_add,
+                             words=f"{SELECT}; a claim about any other cell is left out"),
                      f"{EXIT}; 1 where a claim does not hold, 3 where one is undecided and none "
                      "fails"),
     "plot": Command("a result as pictures: png, svg, pdf and 72 columns of text, with their .dat "
