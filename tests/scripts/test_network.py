@@ -6,15 +6,20 @@ from __future__ import annotations
 import pytest
 
 from suite.base.by_hand import by_hand_lines
-from suite.base.lab_words import LAB_WORDS, Link, facts_rows, lab_text, link_of, setting_split
-from suite.places.lab.network import (
+from suite.base.lab_words import (
+    LAB_WORDS,
+    Link,
     burst_bytes,
     cable_lines,
     device_facts,
+    facts_rows,
     host_lines,
     host_queue_lines,
+    lab_text,
+    link_of,
     queue_lines,
     rate_bits,
+    setting_split,
 )
 
 PLAIN = Link(rate="none", mtu="1500", delay="0s", loss="0%")

@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 from conftest import Uncork
-from suite.measure.bar import Bar
 from suite.measure.dry_run import estimate_text
-from suite.measure.progress import Log, Pace, Watch
+from suite.measure.progress import Bar, Log, Pace, Watch
 from suite.measure.schedule import Run
 from suite.result.plan import Plan, PlannedCell
 

@@ -35,7 +35,7 @@ from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, p
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
 from suite.measure.hyperfine import timer_require
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
-from suite.measure.progress import FigureText, Log, Pace, Watch, round_text
+from suite.measure.progress import Bar, FigureText, Log, Pace, Watch, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_unify
 from suite.measure.schedule import session_schedule
@@ -130,7 +130,6 @@ def record_figure(document: JsonObject) -> str:
 def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText) -> Watch:
     """A bar where standard error is a terminal, else a log. figure: of a record, for the bar."""
     if sys.stderr.isatty():
-        from suite.measure.bar import Bar  # which imports rich
         return Bar(pace, axes, last_round, figure, sys.stderr)
     return Log(pace, axes, last_round, sys.stderr)
 

@@ -12,8 +12,8 @@ at most 5 % exactly where the interval excludes no change.
                values are outliers
     nulls      the distributions of the signed-rank and of the Mann-Whitney statistic when nothing
                changed, and p of many cells at once
-    shift      Hodges-Lehmann estimates of differences and ratios, paired by round or not
-    direction  which of two is larger, where some values are only known to lie beyond a bound
+    shift      Hodges-Lehmann estimates of differences and ratios, paired by round or not; which of
+               two is larger, where some values are only known to lie beyond a bound
     power      which change would have been found
     histogram  values in bins, merged; their quantiles
 """
@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 from suite.base.units import Beyond
 
 if TYPE_CHECKING:
-    from suite.stats.direction import *
     from suite.stats.estimate import *
     from suite.stats.nulls import *
     from suite.stats.power import *
@@ -35,7 +34,7 @@ else:
     def __getattr__(name: str) -> object:
         """Imports the module of a name when the name is first used: numpy takes 0.1 s, and lists of
         names need none of it."""
-        for module in ("estimate", "nulls", "shift", "direction", "power"):
+        for module in ("estimate", "nulls", "shift", "power"):
             if name.startswith("_"):
                 break
             found = vars(importlib.import_module(f"{__name__}.{module}"))

@@ -44,7 +44,7 @@ class Estimate:
     behind it. interval: None where there are too few pairs. p: of no change, two-sided, by the test
     that the interval inverts: the smallest level at which the closed interval excludes it, so at
     most ALPHA exactly where this one does. p_least: the smallest p that so many pairs can give.
-    directed: only a direction is known (stats/direction.py)."""
+    directed: only a direction is known (stats/shift.py)."""
 
     value: float
     interval: Interval | None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """How far one series lies from another: Hodges-Lehmann estimates with the intervals and p of rank
-tests.
+tests; or only which is larger, where some values are censored.
 
 Rounds that both sides share are paired (signed ranks over Walsh averages); what shares none is not
 (Mann-Whitney over all pairs of one value of each side). Ratios are shifts of logarithms.
@@ -8,6 +8,11 @@ Rounds that both sides share are paired (signed ranks over Walsh averages); what
 References: Hodges and Lehmann (1963); intervals by inverting the test, Hollander, Wolfe and
 Chicken, "Nonparametric Statistical Methods", 3rd ed., sections 3.2 and 3.3 (paired), 4.2 and 4.3
 (unpaired).
+
+Of a censored value only a bound is known that it lies beyond, so that no ratio can be estimated. A
+pair counts for a direction if it is sure: the bound of the one is no less than the other. A pair
+that is not sure counts against both directions, so that the test claims too little, never too much.
+Rounds that both sides share: sign test; else Mann-Whitney, which needs no more than these signs.
 """
 
 from __future__ import annotations
@@ -20,13 +25,15 @@ from functools import lru_cache
 import numpy as np
 
 from suite.stats.estimate import ALPHA, Estimate, Interval
-from suite.stats.nulls import ROUNDS_NEEDED, Null, signed_rank_null, unpaired_null
+from suite.stats.nulls import ROUNDS_NEEDED, Null, sign_null, signed_rank_null, unpaired_null
 
 # Logarithms of equal ratios differ by their rounding (up to 1e-14): what is nearer to 0 than this
 # is a tie with it.
 ROUNDING = 1e-12
-
-
+# The least and the most that each value can be, float64 of shape (values,): the most is infinite if
+# the value is censored.
+Spans = tuple[np.ndarray, np.ndarray]
+JUST_ABOVE, JUST_BELOW = math.nextafter(1, math.inf), math.nextafter(1, 0)
 # (places of i, places of j) in all pairs i <= j of so many values: int64 of shape (n(n+1)/2,). The
 # cells of a result have as many rounds each.
 pair_places = lru_cache(maxsize=4)(np.triu_indices)
@@ -95,3 +102,36 @@ def geometric_mean(ratios: Sequence[Sequence[float]]) -> Estimate:
     geometric mean over the cells within each round, and then its estimate over rounds. So its
     interval holds for these cells only."""
     return ratio_build(*shifts_paired(np.mean(np.log(ratios), axis=0)))
+
+
+def signs_of(new: Spans, base: Spans) -> np.ndarray:
+    """Of each pair, as int64 of the shape to which new and base broadcast: 1 where new is surely
+    larger, -1 where it is surely smaller, else 0."""
+    above = (new[0] > base[1]) | ((new[0] >= base[1]) & np.isinf(new[1]))
+    below = (base[0] > new[1]) | ((base[0] >= new[1]) & np.isinf(base[1]))
+    return above.astype(int) - below.astype(int)
+
+
+def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int,
+                       alpha: float = ALPHA) -> Estimate:
+    """What signs (of any shape) tell of a ratio: that it is above 1, or below, or neither. Its
+    value is infinite, 0 or 1 by what is more frequent, its interval all that it may be."""
+    more, less = np.count_nonzero(signs > 0), np.count_nonzero(signs < 0)
+    value = math.inf if more > less else 0.0 if less > more else 1.0
+    if null is None:
+        return Estimate(value, None, pairs, directed=True)
+    p = null.two_sided(signs.size - max(more, less))
+    sure_side = (JUST_ABOVE, math.inf) if more > less else (0.0, JUST_BELOW)
+    low, high = (0.0, math.inf) if p > alpha else sure_side
+    return Estimate(value, Interval(low, high, null.level_of(null.rank_at(alpha))), pairs, p,
+                    null.two_sided(0), directed=True)
+
+
+def ratio_directed(new: Spans, base: Spans, paired: bool, alpha: float = ALPHA) -> Estimate:
+    """new / base as far as it is known, of values above 0; paired: both have a value a round."""
+    if paired:
+        rounds = len(new[0])
+        return direction_estimate(signs_of(new, base), sign_null(rounds), rounds, alpha)
+    every = signs_of(tuple(side[:, None] for side in new), tuple(side[None, :] for side in base))
+    sides = len(new[0]), len(base[0])
+    return direction_estimate(every.ravel(), unpaired_null(*sides), min(sides), alpha)

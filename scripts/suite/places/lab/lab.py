@@ -32,13 +32,18 @@ from suite.base.lab_words import (
     UNDELAYED,
     UNSHAPED,
     Link,
+    cable_lines,
+    device_facts,
     facts_rows,
+    host_lines,
+    host_queue_lines,
     lab_text,
     lab_wanted,
     link_of,
     namespace_file,
     namespace_name,
     place_arguments,
+    queue_lines,
     setting_split,
 )
 from suite.places.lab.namespace import (
@@ -55,13 +60,6 @@ from suite.places.lab.namespace import (
     udp_socket,
     value_read,
     value_write,
-)
-from suite.places.lab.network import (
-    cable_lines,
-    device_facts,
-    host_lines,
-    host_queue_lines,
-    queue_lines,
 )
 
 CARRIES_S = 45.0  # a packet may take 20 s through links of the longest delay, and some are lost
