@@ -108,7 +108,7 @@ def test_what_the_system_says_of_a_device_is_kept_and_can_be_read() -> None:
 def test_cells_of_one_lab_stand_together_between_its_up_and_its_down() -> None:
     on = {"lab": "on", "link_rate": "1gbit"}
     lines = by_hand_lines([{"write": "cork"} | on, {"write": "cork", "lab": "off"},
-                           {"write": "more"} | on, {"write": "uv", "lab": "on"}])
+                           {"write": "more"} | on, {"write": "uv", "lab": "on"}], {})
     inside = "uncork lab run uncork-client --server-in 198.18.2.3@/run/netns/uncork-c"
     assert lines == [
         "uncork-client write=cork lab=off",
@@ -122,6 +122,6 @@ def test_cells_of_one_lab_stand_together_between_its_up_and_its_down() -> None:
 
 
 def test_a_proxy_is_in_the_middle_and_has_a_place_of_its_own() -> None:
-    _, run, _ = by_hand_lines([{"workload": "proxy", "lab": "on"}])
+    _, run, _ = by_hand_lines([{"workload": "proxy", "lab": "on"}], {})
     assert run == ("uncork lab run uncork-client --server-in 198.18.2.3@/run/netns/uncork-c "
                    "--proxy-in 198.18.1.2@/run/netns/uncork-b workload=proxy lab=on")

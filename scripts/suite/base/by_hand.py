@@ -5,58 +5,45 @@ Pure."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from suite.base.client import options_for_server
 from suite.base.lab_words import lab_text, lab_wanted, namespace_file, place_arguments
 from suite.base.runner_words import LOCAL, TARGET, build_of, target_of, words_for_client
 
 CLIENT_PROGRAM = "uncork-client"
-
-
-def client_command(given: Mapping[str, str], server_options: Sequence[str] = (),
-                   program: str = CLIENT_PROGRAM) -> str:
-    """The command of a cell by hand, in a standing lab if need be; given: words of the plan."""
-    words = [f"{key}={value}" for key, value in given.items()]
-    words[:0] = options_for_server(server_options, words)
-    program = shlex.quote(program)
-    if not lab_wanted(given):
-        return " ".join([program, shlex.join(words)]).rstrip()
-    return " ".join(["uncork lab run", program, *place_arguments(given, namespace_file),
-                     shlex.join(words)])
-
-
-def by_hand_lines(cells: Sequence[Mapping[str, str]],
-                  command: Callable[[Mapping[str, str]], str] = client_command) -> list[str]:
-    """The commands that run these cells by hand, those of one lab together."""
-    labs: dict[str, list[str]] = {}
-    for given in cells:
-        up = f"uncork lab up {lab_text(given)}".rstrip() if lab_wanted(given) else ""
-        labs.setdefault(up, []).append(command(given))
-    lines = labs.pop("", [])
-    for up, commands in labs.items():
-        lines += [up, *commands, "uncork lab down"]
-    return lines
-
-
-def command_by_hand(given: Mapping[str, str], server_options: Sequence[str],
-                    folders: Mapping[str, str]) -> str:
-    """The command of a cell by hand, where its target is; folders: of the programs, by build."""
-    folder, target = folders.get(build_of(given)), target_of(given)
-    program = f"{folder}/{CLIENT_PROGRAM}" if folder else CLIENT_PROGRAM
-    comment = f"  # {TARGET}={target}" if target != LOCAL else ""
-    return client_command(words_for_client(given), server_options, program) + comment
-
-
 TIMER = "hyperfine"
 RECORD_FILE, TIMES_FILE = "record.json", "times.json"  # what a run leaves, in a folder of its own
-
 # With --output FILE or null hyperfine throws away standard error, where the client's messages are.
 TIMER_OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inherit",
                  "--export-json", f"./{TIMES_FILE}")
 
 
-def timed_by_hand(command: str) -> str:
-    """The command that times a run by hyperfine; command: what client_command() made."""
-    program, *words = shlex.split(command)
-    return shlex.join([TIMER, *TIMER_OPTIONS, shlex.join([program, "--json", RECORD_FILE, *words])])
+def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer: str = "",
+                    server_options: Sequence[str] = ()) -> str:
+    """The command that runs a cell once by hand, where its target is, in a lab that stands if it
+    needs one. given: the words of the plan; folders: of the programs, by build."""
+    own, folder, target = words_for_client(given), folders.get(build_of(given)), target_of(given)
+    words = [f"{key}={value}" for key, value in own.items()]
+    command = [f"{folder}/{CLIENT_PROGRAM}" if folder else CLIENT_PROGRAM,
+               *options_for_server(server_options, words), *words]
+    if timer == TIMER:
+        command[1:1] = ["--json", RECORD_FILE]
+        command = [TIMER, *TIMER_OPTIONS, shlex.join(command)]
+    elif lab_wanted(given):
+        command[1:1] = place_arguments(own, namespace_file)
+        command = ["uncork", "lab", "run", *command]
+    return shlex.join(command) + (f"  # {TARGET}={target}" if target != LOCAL else "")
+
+
+def by_hand_lines(cells: Sequence[Mapping[str, str]], folders: Mapping[str, str], timer: str = "",
+                  server_options: Sequence[str] = ()) -> list[str]:
+    """The commands that run these cells by hand, those of one lab together."""
+    labs: dict[str, list[str]] = {}
+    for given in cells:
+        up = f"uncork lab up {lab_text(given)}".rstrip() if lab_wanted(given) else ""
+        labs.setdefault(up, []).append(command_by_hand(given, folders, timer, server_options))
+    lines = labs.pop("", [])
+    for up, commands in labs.items():
+        lines += [up, *commands, "uncork lab down"]
+    return lines

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from suite import stats
-from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
+from suite.base.by_hand import by_hand_lines, command_by_hand
 from suite.base.client import build_client
 from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, THIS, boot_of, build_of, target_of
 from suite.base.units import counted_text
@@ -64,17 +63,15 @@ def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
     """Every cell that can run as a command, those of one lab together, those elsewhere last.
     UsageError where a build has no programs."""
     client = targets.local
-    by_client = partial(
-        command_by_hand, server_options=client.server_options,
-        folders={value: str(build_client(client, value).folder) for value in builds_named(plan)})
+    folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
+    how = folders, plan.timer, client.server_options
     cells = plan.runnable
     if plan.seed is not None:
         cells = tuple(cell_in_round(cell, plan.seed, 1) for cell in cells)
     here = [cell for cell in cells if target_of(cell.words) == LOCAL]
-    baselines = {by_client(cell.given) for cell in here if cell.baseline}
-    command = timed_by_hand if plan.timer == "hyperfine" else str
-    lines = [command(line) + ("  # baseline" if line in baselines else "")
-             for line in by_hand_lines([cell.given for cell in here], by_client)]
+    baselines = {command_by_hand(cell.given, *how) for cell in here if cell.baseline}
+    lines = [line + ("  # baseline" if line in baselines else "")
+             for line in by_hand_lines([cell.given for cell in here], *how)]
     for cell in cells:
         if cell not in here:
             *before, last = targets.target(cell.given).by_hand(cell.given)

@@ -20,7 +20,7 @@ from suite.analyse.runs import METRIC_PLACES
 from suite.analyse.segments import capture_rows
 from suite.analyse.selection import cells_select
 from suite.analyse.summary import Figure, figure_build, metrics_default
-from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
+from suite.base.by_hand import by_hand_lines
 from suite.base.errors import UsageError
 from suite.base.lab_words import facts_rows
 from suite.base.runner_words import ARRIVAL_SEED, DRAWN
@@ -302,9 +302,7 @@ def by_hand_commands(matrix: Matrix, cell: Cell, records: Sequence[Record]) -> l
     drawn = {key: value for record in records[:1] for key, value in record.words.items()
              if key == ARRIVAL_SEED}
     plan = matrix.result.plan
-    lines = by_hand_lines([{**(cell.given or cell.words), **drawn}],
-                          lambda given: command_by_hand(given, (), folders_of(plan)))
-    return [timed_by_hand(line) if plan.timer == "hyperfine" else line for line in lines]
+    return by_hand_lines([{**(cell.given or cell.words), **drawn}], folders_of(plan), plan.timer)
 
 
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:

@@ -45,8 +45,7 @@ def entry_json(row: Row, side: Side, cell: Cell) -> dict[str, Any] | None:
         return None
     deviation = statistics.stdev(times) if len(times) > 1 else None
     return {
-        "command": command_by_hand(cell.given or cell.words, (),
-                                   folders_of(side.matrix.result.plan)),
+        "command": command_by_hand(cell.given or cell.words, folders_of(side.matrix.result.plan)),
         "mean": statistics.fmean(times), "stddev": deviation, "median": statistics.median(times),
         "user": mean_of(side, cell, USER), "system": mean_of(side, cell, SYSTEM),
         "min": min(times), "max": max(times), "times": times, "exit_codes": [0] * len(times),

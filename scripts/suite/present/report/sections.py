@@ -11,7 +11,7 @@ from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_group
-from suite.base.by_hand import by_hand_lines, command_by_hand, timed_by_hand
+from suite.base.by_hand import by_hand_lines
 from suite.present.columns import Footnotes
 from suite.present.comparison.document import comparison_foot, differences_pairs, tables_build
 from suite.present.heading import machine_text
@@ -69,12 +69,8 @@ def repeat_make(commands: Sequence[Sequence[str]], answers: Sequence[str]) -> li
 
 def by_hand_make(matrix: Matrix) -> ET.Element:
     """Every cell by hand."""
-    result = matrix.result
-    folders = folders_of(result.plan)
-    timed = timed_by_hand if result.plan.timer == "hyperfine" else str
+    plan = matrix.result.plan
     cells = [cell.given or cell.words for cell in matrix.cells.values()
              if cell.status != "unsupported"]
-    lines = [timed(line) for line in by_hand_lines(cells,
-                                                   lambda given: command_by_hand(given, (),
-                                                       folders))]
+    lines = by_hand_lines(cells, folders_of(plan), plan.timer)
     return folded(f"every cell by hand ({len(cells)})", element("pre", "\n".join(lines)))
