@@ -16,33 +16,20 @@ def skip_reason(case: ElementTree.Element, skipped: ElementTree.Element) -> str:
     return " ".join(f"{case.get('name')}: {why or 'no reason given'}".split())
 
 
-def cases_count(root: ElementTree.Element) -> list[str]:
-    """The lines to print for all cases below root. A case that did not run is a failure."""
-    passed = failed = 0
-    skips: list[str] = []
-    for case in root.iter("testcase"):
-        skipped = case.find("skipped")
-        if case.find("failure") is not None or case.find("error") is not None:
-            failed += 1
-        elif skipped is not None:
-            skips.append(f"skipped 1 {skip_reason(case, skipped)}")
-        elif case.get("status", "run") == "run":
-            passed += 1
-        else:
-            failed += 1
-    return [f"passed {passed}", f"failed {failed}", *skips]
-
-
-def main(arguments: list[str]) -> int:
-    """Exit status 0; 1 where there is no readable file: the runner of the tests has died."""
-    try:
-        root = ElementTree.parse(arguments[0]).getroot()
-    except (OSError, ElementTree.ParseError) as error:
-        print(f"uncork: {arguments[0]}: {error}", file=sys.stderr)
-        return 1
-    print(*cases_count(root), sep="\n")
-    return 0
+def outcome(case: ElementTree.Element) -> str:
+    """passed, failed, or skipped with the reason. A case that did not run is a failure."""
+    skipped = case.find("skipped")
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    if skipped is not None:
+        return f"skipped 1 {skip_reason(case, skipped)}"
+    return "passed" if case.get("status", "run") == "run" else "failed"
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        outcomes = list(map(outcome, ElementTree.parse(sys.argv[1]).iter("testcase")))
+    except (OSError, ElementTree.ParseError) as error:  # the runner of the tests has died
+        sys.exit(f"uncork: {sys.argv[1]}: {error}")
+    print(*(f"{kind} {outcomes.count(kind)}" for kind in ("passed", "failed")),
+          *(one for one in outcomes if one.startswith("skipped")), sep="\n")
