@@ -68,28 +68,20 @@ def session_unfinished(start: Start, folder: Path, plan: Plan, done: set[RunKey]
     return f"rounds left that until={plan.until} adds" if wanted else None
 
 
-def programs_refuse(folder: Path, known: Programs, mine: Programs) -> None:
-    """Refuses to mix two builds in one folder, naming both."""
+def programs_changed(known: Programs, mine: Programs) -> str:
+    """That other programs than mine have measured: `with another build (...)`; empty where not."""
     for value, build in mine.builds.items():
-        before = known.builds.get(value, build)
-        if before.digest != build.digest:
-            raise UsageError(
-                f"{folder} was measured with another build={value} ({before.revision}, "
-                f"{before.digest}; now it is {build.revision}, {build.digest}): "
-                "choose another folder with -o")
+        if (before := known.builds.get(value, build)).digest != build.digest:
+            return (f"with another build={value} ({before.revision}, {before.digest}; now it is "
+                    f"{build.revision}, {build.digest})")
     for value, found in mine.targets.items():
-        facts = known.targets.get(value, found)
-        if facts != found:
-            before_text, now_text = (", ".join(map(" ".join, one.items()))
-                                     for one in (facts, found))
-            raise UsageError(
-                f"{folder} was measured where target={value} was another ({before_text}; now it is "
-                f"{now_text}): choose another folder with -o")
+        if (facts := known.targets.get(value, found)) != found:
+            texts = [", ".join(map(" ".join, one.items())) for one in (facts, found)]
+            return f"where target={value} was another ({'; now it is '.join(texts)})"
     if known.digest != mine.digest:
-        raise UsageError(
-            f"{folder} was measured with another build ({known.revision}, "
-            f"{known.digest}; this one is {mine.revision}, {mine.digest}): "
-            "choose another folder with -o")
+        return (f"with another build ({known.revision}, {known.digest}; this one is "
+                f"{mine.revision}, {mine.digest})")
+    return ""
 
 
 def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], more: bool) -> Plan:
@@ -117,7 +109,8 @@ def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
         plan = plan_read(folder)
         if plan is None:
             raise Failure(f"{folder / PLAN} is gone")
-        programs_refuse(folder, plan.programs, start.plan.programs)
+        if changed := programs_changed(plan.programs, start.plan.programs):
+            raise UsageError(f"{folder} was measured {changed}: choose another folder with -o")
         if not plan.is_same(start.plan):
             raise UsageError(f"{folder} has another plan ({plan.difference(start.plan)}): write "
                              "its words, or choose another folder with -o")
