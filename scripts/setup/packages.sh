@@ -21,11 +21,7 @@ probe_command() {
 
 # probe_pkg_config NAME[>=VERSION]
 probe_pkg_config() {
-    have pkg-config || return 1
-    case $1 in
-    *'>='*) pkg-config --atleast-version="${1##*>=}" "${1%%>=*}" 2>/dev/null ;;
-    *) pkg-config --exists "$1" 2>/dev/null ;;
-    esac
+    have pkg-config && pkg-config --exists "${1/>=/ >= }" 2>/dev/null
 }
 
 # probe_link COMPILER[:FLAG]: does it build a program that uses libc? Fuzzing brings a main of its own.
