@@ -110,15 +110,11 @@ packages_command() {
 
 # Prints the one command for an administrator and ends.
 packages_ask() {
-    local command
-    command=$(packages_command)
+    local become='su -c'
+    have sudo && become='sudo sh -c'
     warn "these packages are missing, and installing them needs root: $MISSING_NAMES"
     echo "An administrator must run, once:" >&2
-    if have sudo; then
-        printf "\n  sudo sh -c '%s'\n\n" "$command" >&2
-    else
-        printf "\n  su -c '%s'\n\n" "$command" >&2
-    fi
+    printf "\n  %s '%s'\n\n" "$become" "$(packages_command)" >&2
     exit 1
 }
 
@@ -161,7 +157,7 @@ packages_ensure() {
         packages_missing "$@" || :
     fi
     # Modules of Python may come from elsewhere.
-    if grep -qv '^\(python:.*\)\?$' <<<"${MISSING// /$'\n'}"; then
+    if grep -qvE '^(python:.*)?$' <<<"${MISSING// /$'\n'}"; then
         fail "this machine lacks what scripts/setup/packages asks for: $MISSING"
     fi
     # shellcheck disable=SC2086  # words
