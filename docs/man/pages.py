@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +133,11 @@ def command_text(name: str) -> str:
     if name == "lab":
         parts += [named((f"{part} {takes}".strip(), text)
                         for part, (takes, text) in LAB_PARTS.items())]
-        example = command.text.partition("\n\n")[2].partition("\n\n")[0].splitlines()
-        parts += [".Pp", sentence(example[0]), ".Bd -literal", *map(escape, example[1:]), ".Ed"]
+    example = command.text.strip().split("\n\n")[-1].splitlines()
+    for literal, grouped in groupby(example, lambda line: line.startswith("  ")):
+        lines = list(grouped)
+        parts += ([".Bd -literal", *map(escape, lines), ".Ed"] if literal else
+                  [".Pp", sentence(" ".join(lines))])
     if command.own:
         parts += [".Pp", "Words of this command, which select no cells:",
                   ", ".join(f"{key}=" for key in command.own) + "."]

@@ -211,7 +211,7 @@ def marks_read(matrices: Matrices, metric: str) -> Rows:
     (base_axis, base_value), = baseline_words(matrices[0]).items()
     summary, rows = summary_of(matrices, metric, best=base_axis), {}
     higher = METRICS[metric].better == "higher"
-    kinds = {WORSE: CLEAR, ALIKE: NOT_CLEAR, UNKNOWN: FEW}
+    kinds = {WORSE: CLEAR, ALIKE: NOT_CLEAR, UNKNOWN: NOT_CLEAR}
     for optimum in summary.optima:
         if base_value not in optimum.marks:
             continue
@@ -267,7 +267,7 @@ def claims_read(matrices: Matrices, metric: str) -> Rows:
 SURE = {  # what follows the name of the best value, and may stand before that of the baseline
     r"is .* than {base}, but by how much is unknown": CLEAR, r"is exactly \S+ .* {base}\.": CLEAR,
     r"is \S+ (as fast as|better than) {base}\b": CLEAR,
-    r"has the best median, but cannot be told from {base}": SAME,
+    r"seems best, but cannot be told from {base}": SAME,
     r"seems .* {base} .*, but (the noise floor is|among .* chance)": DOUBTFUL,
     r"seems .* {base}.*, but .* cannot tell: it takes": FEW,
 }

@@ -26,7 +26,7 @@ from suite.analyse.answers import (
 from suite.analyse.arrangement import layout_choose
 from suite.analyse.frame import matrix_build
 from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import Against, optima_build
+from suite.analyse.optimum import BEST, UNKNOWN, WORSE, Against, optima_build
 from suite.analyse.runs import METRIC_PLACES
 from suite.analyse.selection import matrix_narrow
 from suite.analyse.summary import summary_build
@@ -155,15 +155,56 @@ def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
 
 
 @pytest.mark.parametrize("verdict, said", [
-    (Verdict.CHANGED, "w1 has the best median, but round by round w0 is 1.25x as fast as it"),
-    (Verdict.WITHIN_NOISE, "w1 has the best median, but cannot be told from w0: 0.80x [0.70x, 0.9"),
-    (Verdict.BRACKETED, "w1 has the best median, but cannot be told from w0: 0.80x"),
-    (Verdict.UNKNOWN, "w1 has the best median, but 7 rounds cannot tell: it takes 6"),
+    (Verdict.WITHIN_NOISE, "w1 seems best, but cannot be told from w0: 0.80x [0.70x, 0.9"),
+    (Verdict.BRACKETED, "w1 seems best, but cannot be told from w0: 0.80x"),
+    (Verdict.UNKNOWN, "w1 seems best, but 7 rounds cannot tell: it takes 6"),
 ])
 def test_where_medians_and_rounds_disagree_no_sentence_calls_the_best_better(verdict, said):
     better = stats.Estimate(0.8, stats.Interval(0.7, 0.9, 0.95), 7)
     against = Against("w0", better, verdict, 1.3, 4, True)
     assert against_text("w1", against, METRICS[METRIC]).startswith(said)
+
+
+def answer_text(matrix):
+    """The answer of a matrix with one group."""
+    return texts_of(questions_pairs(asked(matrix, Question("Which write?", "write", METRIC))))
+
+
+def test_a_value_that_another_beats_round_by_round_is_not_the_best_whatever_its_median():
+    first, again = known([1, .9, 5], rounds=25)
+    states = np.repeat([1, 2, 10], [12, 1, 12])
+    first[0, 1, 12] *= 1.5
+    matrix = matrix_simulated(first * states, again * states)
+    (found,) = optima_build(matrix, "write", METRICS[METRIC])
+    assert found.medians["w0"] < found.medians["w1"] and found.marks == {
+        "w0": WORSE, "w1": BEST, "w2": WORSE}
+    assert re.match(r"Which write\? w1 is 1.1\dx as fast as w0 .* Every other value is slower.",
+                    answer_text(matrix))
+
+
+def test_where_each_value_has_a_better_one_none_is_called_best_and_none_advised():
+    first, again = known([1, 1, 1], rounds=24)
+    for place in range(3):  # each beats the next in 8 rounds, in which the third fails
+        rounds = slice(8 * place, 8 * place + 8)
+        first[0, (place + 1) % 3, rounds] *= 2
+        first[0, (place + 2) % 3, rounds] = np.nan
+    again[0, 8:16] = np.nan
+    again[0, 16:] *= 2
+    matrix = matrix_simulated(first, again)
+    (found,) = optima_build(matrix, "write", METRICS[METRIC])
+    assert found.circular and not found.alike and list(found.marks.values()).count(BEST) == 1
+    assert re.fullmatch(
+        r"Which write\? No value is best, each has a better one: round by round w\d is faster than "
+        r"w\d(, the baseline)?, which has the best median.", answer_text(matrix))
+
+
+def test_too_few_rounds_for_so_many_rows_are_said_where_they_hide_a_difference():
+    matrix = matrix_simulated(*known([[1, .99, 1, 1, 1000]] + [[1] * 5] * 11, rounds=6))
+    (answer,) = answers_decide(asked(matrix, Question("Which write?", "write", METRIC)))
+    assert answer.optima[0].marks["w4"] == UNKNOWN and not answer.optima[0].alike
+    assert "w4 has too few rounds to compare with" in texts_of(answers_pairs([answer]))
+    assert re.search(r"group=00000: .*rounds=12 would tell w\d from w4",
+                     texts_of(deciding_pairs([answer])))
 
 
 def test_a_value_on_the_other_side_of_the_baseline_is_no_value_that_may_be_as_fast():

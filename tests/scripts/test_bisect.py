@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Uncork
+from suite.analyse.gate import gates_parse
+from suite.commands import parser_make
+from suite.commands.bisect import TREE
 
 COMMITS = 16
 GATE = ("--fail-if", "segments_per_message > 1")
@@ -46,6 +50,16 @@ def git(tree: Path, *arguments: str, given: str = "") -> str:
     """What git says in a tree, with this on its standard input."""
     return subprocess.run(["git", "-C", str(tree), *arguments], check=True, capture_output=True,
                           input=given, text=True).stdout.strip()
+
+
+def test_the_examples_of_its_help_can_be_typed(uncork: Uncork):
+    text = uncork.run("help", "bisect").stdout.replace("\\\n", "")
+    examples = [shlex.split(line) for line in text.splitlines() if line.startswith("  uncork ")]
+    assert [one[:2] for one in examples] == [["uncork", "bisect"]] * 2
+    for _, name, *arguments in examples:
+        options = parser_make(name).parse_args(arguments)
+        assert gates_parse(options.fail_if) and " ".join(options.words).count(TREE) <= 1
+        assert bool(options.build) == bool(options.tree)
 
 
 @pytest.fixture

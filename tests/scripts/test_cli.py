@@ -384,6 +384,18 @@ def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_
     assert "no such scenario file" in uncork.refused("list", f"{path}.toml")
 
 
+@pytest.mark.parametrize("name, says", [
+    ("~", "undecided: the 95 % interval contains 1"), ("A/A", "the second run of the baseline"),
+    ("gates", "gate, fail-if means a limit that no row may be beyond"),
+    ("fail-if", "--fail-if 'time_per_message > +3%'"), ("noise", "noise floor means the widest"),
+    ("()", "the noise floor of the row or chance among all rows explains it"),
+    ("block", "rounds that share a machine state"), ("message", "15x2 is 15 fragments of 2 bytes"),
+    ("arm", 'name = "small", sndbuf = "64K"'),
+])
+def test_list_explains_signs_of_tables_and_terms(uncork: Uncork, name: str, says: str) -> None:
+    assert says in " ".join(uncork.run("list", name).stdout.split())
+
+
 def test_list_explains_an_arm_of_a_scenario_that_ships(binaries, monkeypatch) -> None:
     arms = (Arm("small", {"sndbuf": "64K"}),)
     monkeypatch.setattr(list_command, "scenarios_read", lambda: [Scenario("buffers", arms=arms)])
@@ -396,8 +408,8 @@ def test_list_explains_one_word_in_a_screen(uncork: Uncork) -> None:
     text = uncork.run("list", "client.write=", COLUMNS="80").stdout
     assert len(text.splitlines()) < 40 and "default" in text and "writev" in text
     text = uncork.run("list", "target", PATH=str(uncork.bin)).stdout
-    assert "not here: vng is missing: scripts/setup/target vng installs it" in " ".join(
-        text.split())
+    assert re.search(r"not here: virtme-ng \(vng\), .*busybox.* are missing: "
+                     "scripts/setup/target vng installs them", " ".join(text.split()))
     assert "bit/s" in uncork.run("list", "bandwidth").stdout
     assert "values   apart, together, free" in uncork.run("list", "place").stdout
     assert "hot, cold:SIZE; 1 to 4G bytes" in uncork.run("list", "source").stdout

@@ -294,7 +294,7 @@ def test_pictures_that_cannot_be_are_refused(tmp_path, picture, said):
     ('kind = "bars"\nmetric = "bandwith"', "did you mean bandwidth"),
     ('kind = "curve"\nx = "mesage"', "did you mean message"),
     ('kind = "percentiles"\nx = "wirte"', "did you mean write"),
-    ('kind = "curve"\nx = "write"', "write has no two numbers"),
+    ('kind = "curve"\nx = "write"', "write has fewer than two"),
 ])
 def test_a_picture_of_the_scenario_that_cannot_be_drawn_is_left_out(tmp_path, picture, said):
     folder = with_picture(tmp_path, picture)

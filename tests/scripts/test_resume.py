@@ -324,8 +324,24 @@ def test_another_boot_is_refused_by_name(uncork: Uncork, finished: Path) -> None
 
 def test_a_session_of_another_boot_can_be_added(uncork: Uncork, finished: Path) -> None:
     plan_change(finished, lambda plan: plan["sessions"][0].update(boot="another-boot"))
-    assert uncork.run(*AGAIN, str(finished), "--more").returncode == 0
+    done = uncork.run(*AGAIN, str(finished), "--more")
+    assert done.returncode == 0 and "another kernel" not in done.stderr
     assert len(plan_read(finished)["sessions"]) == 2
+
+
+def test_a_session_under_another_kernel_is_added_and_said_in_a_line(
+    uncork: Uncork, finished: Path,
+) -> None:
+    plan_change(finished, lambda plan: plan["sessions"][0].update(boot="another-boot"))
+    path = finished / "hosts.json"
+    hosts = json.loads(path.read_text())
+    kernel = next(iter(hosts.values()))["kernel"]
+    path.write_text(json.dumps({host: facts | {"kernel": "6.1.0-old"}
+                                for host, facts in hosts.items()}))
+    done = uncork.run(*AGAIN, str(finished), "--more")
+    assert done.returncode == 0
+    assert (f"uncork: another kernel: {kernel}, in sessions before 6.1.0-old; a table joins their "
+            "rounds, -o DIR keeps them apart\n") in done.stderr
 
 
 def test_another_build_is_refused_by_name(

@@ -64,8 +64,9 @@ def test_few_and_many_series_and_sizes_are_drawn(tmp_path, series, sizes):
 
 
 @pytest.mark.parametrize("x, said", [
-    ("write", "curve: write has no two numbers here; x=message would do; kind=bars draws any axis"),
-    ("segments", "curve: segments has no two numbers here; x=message would do"),
+    ("write", "curve: a curve runs along numbers, and write has fewer than two here: type "
+              "x=message or kind=bars"),
+    ("segments", "and segments has fewer than two here: type x=message or kind=bars"),
 ])
 def test_a_curve_along_words_is_refused_and_the_line_says_what_would_do(tmp_path, x, said):
     folder = result_make.result_write(result_make.recipe_sizes(3, 4, rounds=1), tmp_path)
@@ -78,7 +79,7 @@ def test_a_curve_along_words_is_refused_and_the_line_says_what_would_do(tmp_path
 
 def test_a_curve_along_an_axis_of_one_value_is_refused(tmp_path):
     matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
-    with pytest.raises(UsageError, match="message has no two numbers here; kind=bars draws any"):
+    with pytest.raises(UsageError, match="and message has fewer than two here: type kind=bars$"):
         drawings_make(matrix, [Picture("curve", None, None, None, None)])
 
 

@@ -44,6 +44,7 @@ from suite.analyse.claims import claims_decide
 from suite.analyse.comparison.build import compare_cells
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import BEST, WORSE, optima_build
+from suite.analyse.optimum import UNKNOWN as FEW_ROUNDS
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict
 from suite.scenario.scenario import Claim
@@ -140,8 +141,7 @@ READERS = {
 }
 # Readers that do not tell all kinds apart, and what they tell.
 COARSE = {
-    "marks of best=": {CLEAR, FEW, NOT_CLEAR},
-    **dict.fromkeys(("check", "plot kind=curve"), {CLEAR, NOT_CLEAR}),
+    **dict.fromkeys(("marks of best=", "check", "plot kind=curve"), {CLEAR, NOT_CLEAR}),
     "plot kind=counts": {CLEAR},
 }
 
@@ -240,6 +240,22 @@ def test_no_value_is_called_worse_than_the_best_that_is_not(made):
           for ratio in [ratio_true(replace(truth, other=None), {**optimum.place, "write": value},
                                    {**optimum.place, "write": optimum.best}, metric)]
           if way_of(ratio) != (1 if METRICS[metric].better == "lower" else -1)])
+
+
+def test_a_best_value_has_too_few_rounds_where_a_comparison_of_the_two_says_so(made):
+    seen = set()
+    asked = [(name, metric) for name, (truth, _) in RESULTS.items() for metric in truth.metrics]
+    for name, metric in asked:
+        for optimum in optima_build(made[name][0], "write", METRICS[metric]):
+            for value in set(optimum.marks) - {optimum.best}:
+                both = compare_cells(made[name][0], *({**optimum.place, "write": one} for one in (
+                    value, optimum.best)), [METRICS[metric]])
+                verdict = both.rows[0].changes[metric].verdict
+                few = verdict is UNKNOWN or (verdict is BRACKETED and metric in both.hopeless)
+                assert (optimum.marks[value] == FEW_ROUNDS) is few, (
+                    name, optimum.place, value, verdict)
+                seen.add((verdict, few))
+    assert {(UNKNOWN, True), (BRACKETED, True), (WITHIN_NOISE, False)} <= seen
 
 
 def means_of(made):

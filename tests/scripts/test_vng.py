@@ -26,6 +26,7 @@ from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
+from within import uncork_call
 
 __all__ = ["faked"]
 
@@ -226,10 +227,25 @@ def test_what_is_missing_is_named_with_the_one_command(
     monkeypatch.setattr(vng, "SYSTEM_PATHS", str(tmp_path))
     with pytest.raises(Failure) as raised:
         Targets(binaries).target({"target": f"vng:{kernel}"})
-    assert f"target=vng:{kernel}: {missing} " in str(raised.value).replace(
-        "virtme-ng (vng)", "vng (vng)"
-    )
+    assert f"target=vng: {missing} " in str(raised.value).replace("virtme-ng (vng)", "vng (vng)")
     assert str(raised.value).endswith("is missing: scripts/setup/target vng installs it")
+
+
+def test_a_dry_run_and_the_doctor_name_all_that_guests_lack_at_once(
+    uncork: Uncork, faked: Faked, kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+):
+    for name in ("vng", "busybox"):
+        (faked.folder / name).unlink()
+    monkeypatch.setenv("PATH", str(faked.folder))
+    monkeypatch.setattr(vng, "pypi_find", lambda pattern: [])
+    monkeypatch.setattr(vng, "SYSTEM_PATHS", str(tmp_path))
+    targets = f"target=vng:{kernel},vng:/no/such,vng:/nor/such"
+    lacks = ("target=vng: virtme-ng (vng), busybox (busybox) are missing: scripts/setup/target vng "
+             "installs them; target=vng:/no/such: /no/such: No such file or directory; "
+             "target=vng:/nor/such: /nor/such: No such file or directory")
+    for command in (("run", "-n"), ("doctor",)):
+        done = uncork_call((*command, targets, *SHORT), uncork.environment)
+        assert lacks in " ".join((done.stdout + done.stderr).split()), done.stdout
 
 
 def test_virtme_ng_is_also_found_where_it_is_installed(

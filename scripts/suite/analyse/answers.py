@@ -18,22 +18,12 @@ from suite import stats
 from suite.analyse.claims import claims_decide
 from suite.analyse.frame import Matrix, baseline_words, words_match
 from suite.analyse.metrics import Metric, is_speed, metric_find
-from suite.analyse.optimum import (
-    ALIKE,
-    UNKNOWN,
-    WORSE,
-    Against,
-    Optimum,
-    group_text,
-    optima_build,
-    reciprocal,
-)
+from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, Against, Optimum, group_text, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
 from suite.base.units import (
     counted_text,
     interval_text,
     noise_text,
-    ratio_text,
     ratio_texts,
     size_parse,
     value_text,
@@ -87,24 +77,25 @@ def against_text(best: str, against: Against, metric: Metric) -> str:
     """How the best compares with the baseline or the next best, without the end of the
     sentence."""
     ratio, base, verdict = against.better, against.value, against.verdict
-    first = f"{best} has the best median, but"
+    first = f"{best} seems best, but"
     if ratio is None:
         return f"{first} shares no good round with {base}"
-    than = "as fast as" if is_speed(metric) else "better than"
+    faster, than = ("faster", "as fast as") if is_speed(metric) else ("better", "better than")
     texts = ratio_texts(*ratio.span)
     sure = f" {interval_text(texts)}".rstrip()
     if verdict is Verdict.SAME or (ratio.value < 1 and verdict.doubtful):
         return f"{first} cannot be told from {base}" + f": {texts[0]}{sure}" * (not ratio.directed)
     much = f"{texts[0]} {than} {base}{sure}"
     if ratio.directed:
-        much = f"{'faster' if is_speed(metric) else 'better'} than {base}"
+        much = f"{faster} than {base}"
     if verdict is Verdict.UNKNOWN:
         runs, needed = (("round", stats.ROUNDS_NEEDED) if against.shared else
                         ("boot", stats.SIDES_NEEDED))
         few = f"{counted_text(ratio.pairs, runs)} cannot tell: it takes {needed}"
         return f"{first} {few}" if ratio.value < 1 else f"{best} seems {much}, but {few}"
-    if ratio.value < 1:  # the medians say otherwise
-        return f"{first} round by round {base} is {ratio_text(reciprocal(ratio.value))} {than} it"
+    if ratio.value < 1:  # Optimum.circular
+        return (f"no value is best, each has a better one: round by round {base} is {faster} than "
+                f"{best.rstrip(',')}, which has the best median")
     if verdict is Verdict.EXACT:
         return f"{best} is exactly " + (f"as {'fast' if is_speed(metric) else 'good'} as {base}"
                                         if ratio.value == 1 else f"{texts[0]} {than} {base}")
@@ -122,6 +113,8 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
     others = {value: mark for value, mark in optimum.marks.items()
               if value != optimum.best and not (against and value == against.value)}
     worse, good = ("slower", "fast") if is_speed(metric) else ("worse", "good")
+    if optimum.circular:
+        return ""
     if others and optimum.unique and not optimum.left_out:
         return f"every other value is {worse}"
     verbs = {"may be as " + good: [value for value, mark in others.items()
@@ -176,7 +169,7 @@ def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
         whys.setdefault(why, []).append(value)
     sentences = [first, others_text(optimum, metric),
                  *(f"{values_list(values)} {why}" for why, values in whys.items())]
-    ours = ("the others ", "every other ")
+    ours = ("the others ", "every other ", "no value ")
     told = [f"{text[0].upper() if text.startswith(ours) else text[0]}{text[1:]}."
             for text in sentences if text]
     return " ".join(filter(None, (*told, advice_text(optimum, axis))))

@@ -23,6 +23,7 @@ Formula = Callable[[MeasuredRun], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")
 SEGMENTS_IN = ("tcp_info", "data_segs_in", "sum")
 RETRANSMITTED = ("tcp_info", "retrans_segs", "sum")
+CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
 
 
 def time_per_message(run: MeasuredRun) -> float | None:
@@ -173,6 +174,18 @@ def cpu_part(key: str, name: str = "") -> Formula:
             return seconds(((end or {}).get("process", {}) if name else run.timed).get(key))
         return seconds(ends_sum([end] if name else run.sides, "cpu", key)) if run.ends else None
     return part
+
+
+def machine_share(end: Mapping[str, Any], state: str) -> float | None:
+    """The share of the time of all CPUs of an end's machine in one of CPU_STATES."""
+    machine = end.get("machine", {})
+    return quotient(machine.get(f"{state}_ns"),
+                    sum(machine.get(f"{each}_ns", 0) for each in CPU_STATES))
+
+
+def steal_of(name: str) -> Formula:
+    """The formula of the steal of the machine of one end."""
+    return lambda run: machine_share(run.record.end(name) or {}, "steal")
 
 
 def softirq(run: MeasuredRun) -> float | None:

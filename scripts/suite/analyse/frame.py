@@ -380,8 +380,11 @@ def ratio_of(new: Series, base: Series, shared: bool,
 
 def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:
     """cell / base; None as series_between()."""
-    both = series_between(matrix, cell, base, metric)
-    return ratio_of(*both, rounds_common((cell, base))) if both else None
+    key = ("ratio", cell.name, base.name, metric)
+    if key not in matrix.memo:
+        both = series_between(matrix, cell, base, metric)
+        matrix.memo[key] = ratio_of(*both, rounds_common((cell, base))) if both else None
+    return matrix.memo[key]
 
 
 def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series] | None:

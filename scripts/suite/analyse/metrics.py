@@ -31,6 +31,7 @@ from suite.analyse.formulas import (
     quantile_of,
     reply_side,
     softirq,
+    steal_of,
     syscalls,
     time_per_message,
     wall_time,
@@ -213,6 +214,9 @@ METRICS = {metric.name: metric for metric in (
     *(Metric(f"{end}_{key}", "s", "lower", cpu_part(f"{key}_ns", end),
              f"{key} of the {end} alone")
       for end in ENDS for key in ("user", "system")),
+    *(Metric(f"{end}_steal", "1", "lower", steal_of(end),
+             f"share of the CPUs of the {end}'s machine that its host gave to others, 0 to 1")
+      for end in ENDS),
     Metric("softirq", "s", "lower", softirq,
            "softirq time of all CPUs of the machines of both ends, of other work too"),
 )}

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The best value of a word, by group of cells that differ in nothing else.
 
-The best is the cell with the best median. Which cell that is may be luck, and to be compared with
-the luckiest of many is no fair comparison. So another is worse only if the verdict of its ratio to
-the best is a change (verdicts.py) for the worse. Else the two cannot be told apart.
+A cell is better than another if the verdict of their ratio (verdicts.py) is a change for the
+better. The best has the best median of the cells that no other is better than. Ratios of rounds may
+go round in a circle, as votes do. Where each cell has a better one, the best median stands in.
+
+Which cell is best may be luck, and to be compared with the luckiest of many is no fair comparison.
+So another is worse only if the best is better than it. Else the two cannot be told apart.
 """
 
 from __future__ import annotations
@@ -25,14 +28,14 @@ from suite.analyse.frame import (
     series_between,
 )
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Verdict, baseline_ratio, groups_find, pair_family, pair_verdict
+from suite.analyse.verdicts import Verdict, groups_find, pair_family, pair_verdict
 
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
 
 
 class Against(NamedTuple):
     """How the best of a group compares with its baseline, or with the next best where it is that
-    itself, or the group has none.
+    itself, or the group has none; where none is best, with one that is better.
 
     better: how many times better the best is; None where the two share no good round. floor: the
     noise floor of the two. rows: how many their family has. shared: whether they share rounds.
@@ -51,11 +54,11 @@ class Optimum:
     """One group. place: its words, by key.
 
     medians and marks: by value of the word, in the plan's order, of the cells that have a figure;
-    medians are in the base unit of the metric. rounds: how many would tell a value of ALIKE from
-    the best, 0 where both are the same count; not of one that is better round by round. left_out:
-    why other values have no figure. against: None where the best is alone. is_baseline: whether the
-    best is the baseline. better: the values that changed for the better against the baseline; none
-    where the group has none.
+    medians are in the base unit of the metric. rounds: how many would tell a value from the best
+    that is neither better nor worse, and has an interval; 0 where both are the same count.
+    left_out: why other values have no figure. against: None where the best is alone. is_baseline:
+    whether the best is the baseline. better: the values that are better than the baseline; none
+    where the group has none. circular: whether each value has a better one.
     """
 
     place: Mapping[str, str]
@@ -66,10 +69,11 @@ class Optimum:
     against: Against | None = None
     is_baseline: bool = False
     better: frozenset[str] = frozenset()
+    circular: bool = False
 
     @property
     def best(self) -> str:
-        """The value with the best median."""
+        """The best value."""
         return next(value for value, mark in self.marks.items() if mark == BEST)
 
     @property
@@ -81,7 +85,7 @@ class Optimum:
     def alike(self) -> tuple[str, ...]:
         """The values of the best and of what cannot be told apart from it; empty where that cannot
         be said."""
-        if UNKNOWN in self.marks.values():
+        if self.circular or UNKNOWN in self.marks.values():
             return ()
         return tuple(value for value, mark in self.marks.items() if mark in (BEST, ALIKE))
 
@@ -101,10 +105,12 @@ def better_ratio(ratio: stats.Estimate, metric: Metric) -> stats.Estimate:
     return replace(ratio, value=reciprocal(ratio.value), interval=turned)
 
 
-def mark_choose(ratio: stats.Estimate | None, verdict: Verdict, metric: Metric) -> str:
+def mark_choose(ratio: stats.Estimate | None, verdict: Verdict, metric: Metric,
+                hopeless: bool = False) -> str:
     """The mark of a cell by its ratio to the best one, None where the two have none, and the
-    verdict of that."""
-    if ratio is None or verdict is Verdict.UNKNOWN:
+    verdict of that. hopeless: of their family (verdicts.Family)."""
+    if (ratio is None or verdict is Verdict.UNKNOWN
+            or (hopeless and verdict is Verdict.BRACKETED)):
         return UNKNOWN
     worse = better_ratio(ratio, metric).value < 1
     return WORSE if worse and verdict in (Verdict.CHANGED, Verdict.EXACT) else ALIKE
@@ -132,11 +138,17 @@ def against_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: 
                    rounds_common((best, base)))
 
 
-def is_better(matrix: Matrix, cell: Cell, base: Cell, metric: Metric) -> bool:
-    """Whether a cell changed for the better against its baseline."""
-    ratio = baseline_ratio(matrix, cell, metric.name)
+def is_better(matrix: Matrix, cell: Cell, other: Cell, metric: Metric) -> bool:
+    """Whether a cell is better than another of its group."""
+    ratio = ratio_between(matrix, cell, other, metric.name)
     return (ratio is not None and better_ratio(ratio, metric).value > 1 and pair_verdict(
-        matrix, cell, base, metric.name) in (Verdict.CHANGED, Verdict.EXACT))
+        matrix, cell, other, metric.name) in (Verdict.CHANGED, Verdict.EXACT))
+
+
+def cells_better(matrix: Matrix, cell: Cell, group: Iterable[Cell], metric: Metric) -> list[Cell]:
+    """The cells of its group that are better than a cell."""
+    return [other for other in group
+            if other is not cell and is_better(matrix, other, cell, metric)]
 
 
 def left_out_why(matrix: Matrix, cell: Cell, metric: Metric) -> str:
@@ -157,28 +169,31 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
     medians = {value: stats.median(one.values, one.bounds) for value, one in series.items()}
     ordered = sorted(by_value.values(), reverse=metric.better == "higher", key=lambda cell: (
         stats.median(series[cell.axes[axis]].values), medians[cell.axes[axis]]))
-    best = ordered[0]
+    best = next((cell for cell in ordered if not cells_better(matrix, cell, ordered, metric)),
+                ordered[0])
+    better = cells_better(matrix, best, ordered, metric)
     found = baseline_find(matrix, best, baseline_words(matrix))
-    against = next((cell for cell in ordered[1:] if found and cell.name == found.name),
-                   ordered[1] if ordered[1:] else None)
+    others = [cell for cell in better or ordered if cell is not best]
+    against = next((cell for cell in others if cell is found), others[0] if others else None)
     place = {key: value for key, value in best.axes.items() if key != axis}
     marks, rounds = {best.axes[axis]: BEST}, {}
     for value, cell in by_value.items():
         if cell is best:
             continue
         verdict = pair_verdict(matrix, cell, best, metric.name)
-        marks[value] = mark_choose(ratio_between(matrix, cell, best, metric.name), verdict, metric)
-        if marks[value] == ALIKE and verdict is not Verdict.CHANGED:
+        marks[value] = mark_choose(ratio_between(matrix, cell, best, metric.name), verdict, metric,
+                                   pair_family(matrix, cell, best, metric.name)[0].hopeless)
+        if marks[value] != WORSE and cell not in better and verdict is not Verdict.UNKNOWN:
             rounds[value] = (0 if verdict is Verdict.EXACT else
                              rounds_to_tell(matrix, cell, best, metric.name))
     left_out = {cell.axes[axis]: why for cell in matrix.cells.values()
                 if place.items() <= cell.axes.items() and (why := left_out_why(
                     matrix, cell, metric))}
+    gained = cells_better(matrix, found, cells, metric) if found and found in cells else ()
     return Optimum(place, medians, {value: marks[value] for value in by_value}, rounds, left_out,
                    against_build(matrix, best, against, metric, axis) if against else None,
                    axis in baseline_words(matrix) and found is best,
-                   frozenset(value for value, cell in by_value.items() if found and found in cells
-                             and is_better(matrix, cell, found, metric)))
+                   frozenset(cell.axes[axis] for cell in gained), bool(better))
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:

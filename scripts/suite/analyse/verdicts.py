@@ -173,12 +173,8 @@ def both_exact(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> bool:
 def baseline_ratio(matrix: Matrix, cell: Cell, metric: str) -> stats.Estimate | None:
     """The ratio of a cell to its baseline; None where it is a baseline, or has none, or they share
     nothing."""
-    key = ("ratio", cell.name, metric)
-    if key not in matrix.memo:
-        base = baseline_find(matrix, cell, baseline_words(matrix))
-        known = base is not None and base.name != cell.name
-        matrix.memo[key] = ratio_between(matrix, cell, base, metric) if base and known else None
-    return matrix.memo[key]
+    base = baseline_find(matrix, cell, baseline_words(matrix))
+    return ratio_between(matrix, cell, base, metric) if base and base.name != cell.name else None
 
 
 def baseline_family(matrix: Matrix, metric: str) -> Family:

@@ -7,15 +7,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from suite.base import ROOT
 
 
 class UncorkError(Exception):
-    """One line that says what was wrong, where, and what would be right."""
+    """One line that says what was wrong, where, and what would be right; of several texts all."""
 
     status = 1
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.args))
 
 
 class UsageError(UncorkError):
@@ -46,6 +49,19 @@ class Interrupted(UncorkError):
         super().__init__(("interrupted" if number == signal.SIGINT
                           else f"ended by {signal.Signals(number).name}") + kept)
         self.status = 128 + number
+
+
+def all_tried(calls: Iterable[Callable[[], object]]) -> None:
+    """Makes all calls, then raises one error with the texts of all their errors, each once."""
+    errors: list[Failure | UsageError] = []
+    for call in calls:
+        try:
+            call()
+        except (Failure, UsageError) as error:
+            errors.append(error)
+    if errors:
+        kind = next((Failure for error in errors if isinstance(error, Failure)), UsageError)
+        raise kind(*dict.fromkeys(text for error in errors for text in error.args))
 
 
 def synonyms_read() -> list[tuple[str, str]]:

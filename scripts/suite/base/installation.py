@@ -39,6 +39,7 @@ def pypi_find(pattern: str) -> list[Path]:
     return sorted((place / "pypi").glob(pattern))
 
 
-def setup_hint(name: str = "run") -> str:
-    """What installs the packages for a purpose of the table scripts/setup/packages."""
-    return f"{SETUP} {name} installs it"
+def setup_hint(name: str = "run", count: int = 1) -> str:
+    """What installs the packages for a purpose of the table scripts/setup/packages. count: of what
+    is missing."""
+    return f"{SETUP} {name} installs {'it' if count == 1 else 'them'}"

@@ -49,6 +49,16 @@ with workload=proxy the client takes one option more, for the proxy in B:
   --proxy-in 198.18.1.2@/run/netns/uncork-b
 
 """
+BISECT = """
+an uncork of its own by counts, which two rounds decide; a kernel, booted in each round:
+  uncork bisect v0.1.0 HEAD --fail-if 'segments_per_message > 1' message=15x2 write=more
+  uncork bisect v6.12 v6.13 --tree ~/linux --fail-if 'segments_per_message > 1' \\
+      --build 'cp ~/linux/.config . && make olddefconfig && make -j8 bzImage' \\
+      message=15x2 write=more target=vng:{tree}
+a revision that does not build or boot, or is undecided, is skipped;
+one that cannot run a cell is bad, because GOOD can
+
+"""
 
 
 def result_folder(text: str) -> Path:
@@ -123,7 +133,8 @@ def list_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork list`."""
     parser.add_argument("name", nargs="?", metavar="WORD",
                         help="explain what has this name: a word, a value, a metric, a scenario or "
-                             "its file, a part of one, an arm")
+                             "its file, a part of one, an arm, a sign of a table ('~', 'A/A'), a "
+                             "term (noise, gate)")
     parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
 
 
@@ -294,7 +305,7 @@ COMMANDS = {
                        "compared, 5 a regression", own=COMPARE_WORDS),
     "bisect": Command("which commit did it: drives git bisect run by gates, in worktrees of its "
                       "own", bisect_arguments,
-                      f"{EXIT}; 3 where skipped revisions leave several commits"),
+                      f"{EXIT}; 3 where skipped revisions leave several commits", BISECT),
     "show": Command("one cell explained: counts, CPU, placement, options, every round",
                     partial(result_add,
                             words="words that select one cell, place=together write=cork")),

@@ -7,23 +7,39 @@ import argparse
 import json
 
 from suite.base.client import client_open
+from suite.base.errors import Failure, UsageError
+from suite.base.runner_words import TARGET, target_of
 from suite.base.text import terminal_width
 from suite.doctor.checks import findings_collect
-from suite.doctor.finding import CellWords, finding_document, findings_text
+from suite.doctor.finding import CellWords, Finding, Status, finding_document, findings_text
 from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
-from suite.places.targets import LocalTargets
+from suite.places.targets import LocalTargets, targets_require
 
 WATCH_S = 0.5  # some 50 clock ticks of each CPU: enough for a share in per cent
 
 
+def cells_plan(words: list[str]) -> CellWords:
+    """The cells that a run of these words would have; no words plan no run."""
+    if not words:
+        return CellWords()
+    planned = plan_make(LocalTargets(client_open()), *scenario_choose(words))
+    return CellWords(tuple(cell.words for cell in planned.plan.cells))
+
+
+def targets_look(words: CellWords) -> dict[str, Finding]:
+    """What this machine lacks for the targets of these cells; none where it lacks nothing."""
+    try:
+        targets_require(map(target_of, words.cells or ()))
+    except (Failure, UsageError) as error:
+        return {TARGET: Finding(Status.DISTURBS, str(error), "the run does not begin")}
+    return {}
+
+
 def main(options: argparse.Namespace) -> int:
     """Looks, and prints what was found; it changes nothing."""
-    cells = CellWords()
-    if options.words:
-        planned = plan_make(LocalTargets(client_open()), *scenario_choose(options.words))
-        cells = CellWords(tuple(cell.words for cell in planned.plan.cells))
-    findings = findings_collect(cells, WATCH_S)
+    words = cells_plan(options.words)
+    findings = targets_look(words) | findings_collect(words, WATCH_S)
     if options.json:
         documents = [finding_document(name, finding) for name, finding in findings.items()]
         print(json.dumps({"findings": documents}, indent=1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -21,21 +22,21 @@ from suite.base.client import (
     client_open,
     scenario_names,
 )
-from suite.base.errors import UsageError, nearest_hint
-from suite.base.installation import setup_hint
+from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import RATE_UNITS
 from suite.base.runner_words import TARGET
 from suite.base.text import labelled_lines
 from suite.base.units import size_text
 from suite.base.words import words_text
 from suite.places.lab.lab import lab_refusal
+from suite.places.targets import targets_require
 from suite.result.files import reference_names
 from suite.result.record import ENDS
 from suite.scenario.keys import part_keys
 from suite.scenario.scenario import Scenario, scenario_load
 
 WIDTH_MAX = 100
-TARGET_PROGRAMS = {"gvisor": "runsc", "vng": "vng", "ssh": "ssh"}  # what starts each of them
+READING = ROOT / "docs" / "reading.md"  # what signs and terms mean, in tables of two columns
 BOUND_MAX = 2**40  # what is larger than this only keeps a number from overflowing
 NAME_MOST = 28  # characters of a name that has its text beside it
 # what the file of a scenario may have (SCENARIO_KEYS), but name, question and source
@@ -44,9 +45,9 @@ SCENARIO_PARTS = {
     "sweep": '[sweep]: words that vary, write = ["nodelay", "cork"]; a cell is one combination',
     "run": "[run]: words of the whole matrix: rounds, duration, baseline",
     "exclude": 'exclude = ["lab=on write=uv"]: cells that are left out',
-    "arm": '[[arm]]: a name and words that belong together; arm = ["small", "large"] under [sweep] '
-           "and arm=small,large in the shell choose them; where [fixed] or [sweep] has the same "
-           "word, the arm wins",
+    "arm": '[[arm]]: a name and words that belong together: name = "small", sndbuf = "64K", '
+           'message = "15x2"; arm = ["small", "large"] under [sweep] and arm=small,large in the '
+           "shell choose them; where [fixed] or [sweep] has the same word, the arm wins",
     "published": "[[published]]: a figure that others measured: words, metric, value, from",
     "claim": "[[claim]]: a sentence (says) and the comparison of metrics that decides it (that); "
              "uncork check",
@@ -173,11 +174,14 @@ def variants_of(vocabulary: Vocabulary, word: Mapping[str, Any]) -> list[dict[st
 def lacking_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
     """Why this machine lacks values of a word, by value: the client says it of the defaults."""
     key, choices = word["key"], [str(choice) for choice in word.get("choices") or ()]
-    if key == TARGET:
-        return {value: f"{program} is missing: {setup_hint(value)}"
-                for value, program in TARGET_PROGRAMS.items()
-                if value in choices and shutil.which(program) is None}
     found: dict[str, str] = {}
+    for target in choices if key == TARGET else ():
+        try:
+            targets_require([target])
+        except Failure as error:
+            found[target] = str(error).removeprefix(f"{TARGET}={target}: ")
+    if key == TARGET:
+        return found
     try:
         pairs = list(zip(choices, client_check(client, [f"{key}={choice}" for choice in choices]),
                          strict=True))
@@ -240,9 +244,28 @@ def key_rows(part: str) -> list[tuple[str, str]]:
             for key in part_keys(part)]
 
 
+def terms_read() -> list[tuple[list[str], str]]:
+    """The signs of tables and the terms of the project with what they mean."""
+    terms = []
+    for table in re.findall(r"^\| --- \| --- \|\n((?:\|.*\n)+)", READING.read_text("utf-8"), re.M):
+        for cell, text in re.findall(r"^\| (.+?) \| (.+) \|$", table, re.M):
+            names = re.findall(r"`(.+?)`", cell) or cell.split(", ")
+            terms.append((names + re.findall(r"\*\*(.+?)\*\*", text), re.sub(
+                r"\[(.+?)\]\(.+?\)", r"\1", text).replace("**", "").replace("`", "")))
+    return terms
+
+
+def term_texts(name: str, width: int) -> list[str]:
+    """What a sign or a term means: `~`, `noise` of the noise floor, `gates`."""
+    return ["\n".join([", ".join(names), *rows_lines([("means", text)], width)])
+            for names, text in terms_read()
+            if {name, name.removesuffix("s")} & {one for term in names
+                                                 for one in (term, *term.split())}]
+
+
 def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> str:
     """All that has this name: a word, values of words, a metric, a part of scenarios, a scenario,
-    an arm; UsageError names the nearest."""
+    an arm, a sign of a table, a term; UsageError names the nearest."""
     scenarios = {item.name: item for item in scenarios_read()}
     if name.endswith(".toml"):
         scenarios[name] = scenario_load(Path(name))
@@ -260,11 +283,14 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
              for item in scenarios.values() for arm in item.arms}
     found += ["\n".join([head, *rows_lines(told, width)]) for head, told in rows.items()
               if name in (head, head.removeprefix("scenario "), head.removeprefix("arm="))]
+    found += term_texts(name, width)
     if not found:
         values = [variant["name"] for word in vocabulary.words.values()
                   for variant in variants_of(vocabulary, word)]
-        known = [*vocabulary.words, *values, *METRICS, *SCENARIO_PARTS, *scenarios]
-        raise UsageError(f'no word, value, metric or scenario "{name}"{nearest_hint(name, known)}')
+        known = [*vocabulary.words, *values, *METRICS, *SCENARIO_PARTS, *scenarios,
+                 *(one for names, _ in terms_read() for one in names)]
+        raise UsageError(f'no word, value, metric, scenario, sign or term "{name}"'
+                         f"{nearest_hint(name, known)}")
     return "\n\n".join(found)
 
 

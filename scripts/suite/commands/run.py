@@ -28,7 +28,7 @@ from suite.base.client import (
     server_options_choose,
 )
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
-from suite.base.runner_words import ARM
+from suite.base.runner_words import ARM, TARGET
 from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
@@ -41,16 +41,19 @@ from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signa
 from suite.measure.schedule import session_schedule
 from suite.measure.words import RUN_WORDS, scenario_choose
 from suite.places.targets import Targets
+from suite.result.checks import Damaged
 from suite.result.files import (
     RECORDS,
     SCENARIO,
     Journal,
+    machines_read,
     plan_read,
     records_done,
     reference_is,
     result_find,
     results_place,
 )
+from suite.result.machine import Facts
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Record
 from suite.scenario.scenario import Scenario
@@ -308,6 +311,25 @@ def main(options: argparse.Namespace) -> int:
     return 0
 
 
+def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
+    """A line where a session would run on another kernel than all sessions of a result before it.
+    hosts: the machines of the session."""
+    try:
+        before = machines_read(folder).values()
+    except (OSError, Damaged):
+        return []
+    lines = []
+    for target in dict.fromkeys(facts.get(TARGET) for facts in hosts.values()):
+        old, new = (dict.fromkeys(facts["kernel"] for facts in found
+                                  if facts.get(TARGET) == target and "kernel" in facts)
+                    for found in (before, hosts.values()))
+        if old and (others := [kernel for kernel in new if kernel not in old]):
+            where = f" {TARGET}={target}" if target else ""
+            lines.append(f"another kernel{where}: {', '.join(others)}, in sessions before "
+                         f"{', '.join(old)}; a table joins their rounds, -o DIR keeps them apart")
+    return lines
+
+
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
                   targets: Targets) -> Journal:
     """The folder to write, with what machines and programs there are; says so on standard error."""
@@ -320,9 +342,10 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
                   intervals_are_wide)
     journal = journal_open(start, folder, results_place(), say, options.more, options.new)
+    changed = kernels_changed(journal.folder, hosts) if options.more else []
     try:
         journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)
-        header_say(planned, journal, hosts_header(hosts, mine))
+        header_say(planned, journal, [*hosts_header(hosts, mine), *changed])
     except BaseException:
         journal.close()
         raise

@@ -36,6 +36,7 @@ from suite.base.runner_words import (
     THIS,
     build_of,
     line_for_client,
+    target_of,
     words_for_client,
     words_for_runner,
 )
@@ -198,6 +199,7 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
     tried first. UsageError for a row that its client does not take."""
     for value in dict.fromkeys(build_of(row) for row in rows if build_of(row) != THIS):
         build_try(targets.local, value)
+    targets.require(map(target_of, rows))
     rows_of: dict[Client, list[int]] = {}
     for number, row in enumerate(rows):
         rows_of.setdefault(targets.client(row), []).append(number)

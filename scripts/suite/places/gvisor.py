@@ -60,8 +60,7 @@ class Gvisor(Target):
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
-        if shutil.which(RUNSC) is None:
-            raise Failure(f"target=gvisor: {RUNSC} is missing: {setup_hint('gvisor')}")
+        self.require(value)
         found = re.search(r"version (\S+)", runsc_run("--version").stdout)
         self.version = found[1] if found else "unknown"
         # runsc needs no network but its own loopback and no cgroup; without root a user namespace
@@ -71,6 +70,12 @@ class Gvisor(Target):
         if tried.returncode != 7:
             reason = (tried.stderr.strip().splitlines() or ["it says nothing"])[-1]
             raise Failure(f"target=gvisor: a sandbox does not start here: {reason}")
+
+    @classmethod
+    def require(cls, value: str) -> None:
+        """Failure without runsc(1)."""
+        if shutil.which(RUNSC) is None:
+            raise Failure(f"target=gvisor: {RUNSC} is missing: {setup_hint('gvisor')}")
 
     def place(self, words: Mapping[str, str]) -> Place:
         """The sandbox; with place=together on the first CPU that this process may use."""

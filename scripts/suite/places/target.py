@@ -27,8 +27,7 @@ class Target:
     boot_s: seconds until its first output, where that comes before the first run; the time limit of
     the runs begins then. No figure contains either. retry_place: where a command that crashed or
     hung is retried once; None where no retry helps. isolated: `a guest` where all that a cell needs
-    is inside; empty for other targets. Opening a target raises Failure, one sentence with the
-    command that mends it, where this machine lacks a program."""
+    is inside; empty for other targets. Opening a target raises what require() does."""
 
     starting_s = 0.0
     boot_s = 0.0
@@ -38,6 +37,11 @@ class Target:
     def __init__(self, value: str, client: Client) -> None:
         self.value = value
         self.local = client
+
+    @classmethod
+    def require(cls, value: str) -> None:
+        """Failure, or UsageError, with all that this machine lacks for a value of `target`, each
+        with the command that mends it; `vng` alone: for any value. Nothing is started."""
 
     def place(self, words: Mapping[str, str]) -> Place | None:
         """Where the client of a cell of these words runs; None: here, as it is."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import pkgutil
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, cast
 
 from suite.base.client import Client
-from suite.base.errors import Failure, UsageError
+from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.lab_words import lab_wanted
 from suite.base.runner_words import LOCAL, TARGET, target_of
 from suite.places.remote import JOIN
@@ -25,6 +26,19 @@ KINDS = {  # each module is imported when a cell first needs it
     "vng": "suite.places.vng:Vng",
 }
 GROUP = "suite.places.fleet.fleet:Fleet"  # hosts=INVENTORY opens it
+
+
+def kind_of(value: str) -> type[Target]:
+    """The kind of a value of `target`; Failure for one that is not known."""
+    kind = "ssh" if JOIN in value else value.partition(":")[0]
+    if kind not in KINDS:
+        raise Failure(f"this runner does not know {TARGET}={value}")
+    return cast("type[Target]", pkgutil.resolve_name(KINDS[kind]))
+
+
+def targets_require(values: Iterable[str]) -> None:
+    """Failure, or UsageError, with all that this machine lacks for these values of `target`."""
+    all_tried([partial(kind_of(value).require, value) for value in dict.fromkeys(values)])
 
 
 class Targets(contextlib.ExitStack):
@@ -53,10 +67,12 @@ class Targets(contextlib.ExitStack):
         """Opens a target."""
         if self.group and value in self.group.values:
             return self.group.target(value, self.local)
-        kind = "ssh" if JOIN in value else value.partition(":")[0]
-        if kind not in KINDS:
-            raise Failure(f"this runner does not know {TARGET}={value}")
-        return pkgutil.resolve_name(KINDS[kind])(value, self.local)
+        return kind_of(value)(value, self.local)
+
+    def require(self, values: Iterable[str]) -> None:
+        """Failure, or UsageError, with all that this machine lacks for these values of `target`."""
+        targets_require(value for value in values if not (self.group
+                                                          and value in self.group.values))
 
     def hosts_open(self, path: str) -> tuple[str, ...]:
         """Opens an inventory; gives the values of `target` of its pairs."""
@@ -90,3 +106,6 @@ class LocalTargets(Targets):
     def target(self, words: Mapping[str, str]) -> Target:
         """This machine."""
         return Target(LOCAL, self.local)
+
+    def require(self, values: Iterable[str]) -> None:
+        """Nothing."""

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from suite.base.client import Client
-from suite.base.errors import Failure
+from suite.base.errors import Failure, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
 from suite.base.process import Place, PlacedCommand, process_run
+from suite.base.runner_words import TARGET
 from suite.base.text import say
 from suite.places.images import Image, image_find
 from suite.places.target import Target
@@ -85,19 +86,22 @@ class Guest:
                 *(() if root == Path("/") else (f"--rodir={root}",)), *options, "--exec", script)
 
 
-def search_path(where: str) -> str:
-    """PATH for virtme-ng: its folder is the one on PATH, else the newest installed. Failure, one
-    sentence with one command, where a program is missing. where: begins messages."""
+def search_path() -> str:
+    """PATH for virtme-ng: its folder is the one on PATH, else the newest installed. Failure, with
+    all programs that are missing."""
+    where = f"{TARGET}={VNG}"
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
     found = shutil.which(VNG)
     programs = [Path(found).absolute()] if found else pypi_find(f"virtme-ng-*/bin/{VNG}")
-    if not programs:
-        raise Failure(f"{where}: virtme-ng ({VNG}) is missing: {setup_hint(VNG)}")
-    path = f"{programs[-1].parent}:{os.environ.get('PATH', os.defpath)}:{SYSTEM_PATHS}"
-    for program, package in NEEDED.items():
-        if shutil.which(program, path=path) is None:
-            raise Failure(f"{where}: {program} ({package}) is missing: {setup_hint(VNG)}")
+    folders = [str(program.parent) for program in programs[-1:]]
+    path = ":".join([*folders, os.environ.get("PATH", os.defpath), SYSTEM_PATHS])
+    lacks = [f"virtme-ng ({VNG})"] * (not programs) + [
+        f"{program} ({package})" for program, package in NEEDED.items()
+        if shutil.which(program, path=path) is None]
+    if lacks:
+        raise Failure(f"{where}: {', '.join(lacks)} {'is' if len(lacks) == 1 else 'are'} missing: "
+                      f"{setup_hint(VNG, len(lacks))}")
     return path
 
 
@@ -138,7 +142,7 @@ def hardware_works(guest: Guest) -> bool:
 def guest_open(value: str) -> Guest:
     """The guest of a value of `target`, as this machine can boot it."""
     where = f"target={value}"
-    image, path = image_find(value.partition(":")[2], where), search_path(where)
+    image, path = image_find(value.partition(":")[2], where), search_path()
     guest = Guest(image, path, vng_version(path, where), share_options(image, where))
     if hardware_works(guest):
         return guest
@@ -154,10 +158,18 @@ class Vng(Target):
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
+        self.require(value)
         self.guest = guest_open(value)
         self.boot_s = BOOT_LIMIT_S[self.guest.hardware]
         # the kernel's messages go to standard error
         self.retry_place = replace(self.guest, options=(*self.guest.options, "-v"))
+
+    @classmethod
+    def require(cls, value: str) -> None:
+        """An image that guests can share files with, virtme-ng and what it needs."""
+        name, where = value.partition(":")[2], f"{TARGET}={value}"
+        looks = [lambda: share_options(image_find(name, where), where)] if name else []
+        all_tried([*looks, search_path])
 
     def place(self, words: Mapping[str, str]) -> Place:
         """The guest."""

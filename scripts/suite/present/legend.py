@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from suite import stats
 from suite.analyse.metrics import is_speed
-from suite.analyse.optimum import ALIKE, BEST
+from suite.analyse.optimum import ALIKE, BEST, UNKNOWN
 from suite.analyse.summary import Figure, Gain, Summary
 from suite.analyse.verdicts import Verdict, baseline_family
 from suite.base.runner_words import TARGET
@@ -30,7 +30,6 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
               if figure.ratio]
     ratios = [*versus, *(figure.ratio for figure in figures.get(summary.leading or "", ())
                          if figure.ratio), *(gain.ratio for gain in summary.gains.values())]
-    boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.blocks) else ""
     within = " [95 % interval]" if any(ratio.span[1:] for ratio in versus) else ""
     taken = (f"ratio to the baseline{within}, {ratios_text(summary, summary.baseline)}"
              + published_legend(itertools.chain(*shown.values()), "ratio"))
@@ -45,19 +44,27 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
         *best_legends(summary),
         ("~", "undecided: the 95 % interval of the ratio contains 1",
          any(ratio.interval and ratio.interval.contains(1.0) for ratio in ratios)),
-        *bracket_legends(summary, figures),
+        bracket_legend(summary, figures),
         (">1x <1x", "larger, smaller: where some values are only bounds, no more than the "
                     "direction is known", any(ratio.directed for ratio in ratios)),
-        ("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds{boots}: no interval",
-         any(ratio.interval is None for ratio in ratios)),
+        few_legend(summary, ratios),
         (ABSENT, "nothing of the kind in these runs, or too few values to tell it",
          any(is_undefined(summary, cell, metric)
              for cell in summary.matrix.cells.values() for metric in summary.metrics))]
     return [(mark, text) for mark, text, occurs in legends if occurs]
 
 
-def bracket_legends(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -> list[Legend]:
-    """Brackets around a ratio or a gain, for each reason that occurs."""
+def few_legend(summary: Summary, ratios: Iterable[stats.Estimate]) -> Legend:
+    """The mark of too few rounds, behind a ratio or, of best=, a median."""
+    boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.blocks) else ""
+    untold = any(UNKNOWN in optimum.marks.values() for optimum in summary.optima)
+    return ("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds{boots}"
+            + (", or too few for so many rows, to compare it with the best" if untold
+               else ": no interval"), untold or any(ratio.interval is None for ratio in ratios))
+
+
+def bracket_legend(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -> Legend:
+    """Brackets around a ratio or a gain, with each reason that occurs."""
     verdicts = {name: {figure.verdict for figure in figures.get(name or "", ())}
                 for name in ratio_metrics(summary) | {summary.leading}}
     verdicts.setdefault(summary.gain, set()).update(
@@ -68,11 +75,11 @@ def bracket_legends(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -
     tested = ", ".join(dict.fromkeys(str(family.tested) for family in families))
     more = "; more rounds, or fewer rows, are needed" if any(family.hopeless
                                                              for family in families) else ""
-    return [("()", "within the noise floor of its row: the two runs of the baseline may differ by "
-                   "as much",
-             any(Verdict.WITHIN_NOISE in found for found in verdicts.values())),
-            ("()", f"the interval excludes 1, but as one of {tested} rows it may be chance "
-                   f"(Benjamini and Hochberg){more}", bool(families))]
+    reasons = ["the noise floor of its row explains it: the two runs of the baseline may differ "
+               "by as much"] * any(Verdict.WITHIN_NOISE in found for found in verdicts.values())
+    reasons += [f"as one of {tested} rows it may be chance (Benjamini and Hochberg){more}"
+                ] * bool(families)
+    return "()", f"the interval excludes 1, but {', or '.join(reasons)}", bool(reasons)
 
 
 def ratios_text(summary: Summary, words: Container[str],
@@ -135,7 +142,8 @@ def best_legends(summary: Summary) -> list[Legend]:
     upper, lower = (base, "the row") if metric.better == "lower" else ("the row", base)
     return [
         (BEST, f"the best median of {summary.leading} "
-               f"{'of its group' if len(summary.optima) > 1 else 'of all'}", bool(marks)),
+               f"{'of its group' if len(summary.optima) > 1 else 'of all'}, without values that "
+               f"another beats {ratios_text(summary, (summary.best or '',), '')}", bool(marks)),
         (ALIKE, f"cannot be told apart from it: their ratio, "
                 f"{ratios_text(summary, (summary.best or '',))}, is no change for the worse",
          ALIKE in marks),

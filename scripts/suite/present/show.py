@@ -12,6 +12,7 @@ from itertools import chain, groupby, zip_longest
 from typing import Any
 
 from suite import stats
+from suite.analyse.formulas import CPU_STATES, machine_share
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
@@ -35,7 +36,6 @@ from suite.result.plan import folders_of
 from suite.result.record import ENDS, Record
 
 CANDIDATES_SHOWN = 12
-CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
 END_WORDS = ("engine", "write", "read", "security", "library")
 TCP_STATES = ("cwnd_segments", "rtt_ns", "min_rtt_ns", "peer_window_bytes",
               "largest_peer_window_bytes")
@@ -168,17 +168,10 @@ def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
                       lambda value: number_text(scale.apply(value)))
 
 
-def machine_share(_: MeasuredRun, end: RecordEnd, state: str) -> float | None:
-    """The share of the time of all CPUs of an end's machine in one of CPU_STATES."""
-    machine = end.get("machine", {})
-    return quotient(machine.get(f"{state}_ns"),
-                    sum(machine.get(f"{each}_ns", 0) for each in CPU_STATES))
-
-
 def machine_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """The states of all CPUs of each end's machine during the runs, in percent of their time."""
-    return ends_table([(state, ends_medians(runs, machine_share, state)) for state in CPU_STATES],
-                      width, percent_text)
+    return ends_table([(state, ends_medians(runs, lambda _, end, key: machine_share(end, key),
+                                            state)) for state in CPU_STATES], width, percent_text)
 
 
 def variants_text(values: Iterable[Any]) -> str:

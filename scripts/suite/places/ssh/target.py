@@ -19,6 +19,7 @@ from pathlib import Path
 
 from suite.base.client import Client, build_digest
 from suite.base.errors import Failure
+from suite.base.installation import setup_hint
 from suite.base.process import PlacedCommand, process_close
 from suite.base.runner_words import TARGET
 from suite.places.remote import PLANNED_PORT, RemoteTarget
@@ -32,6 +33,7 @@ from suite.places.ssh.machine import (
     key_line,
     keyed_words,
     server_started,
+    ssh_choose,
 )
 from suite.places.ssh.programs import programs_choose, programs_folder
 from suite.result.record import JsonObject
@@ -59,6 +61,12 @@ class Ssh(RemoteTarget):
             except Failure as error:
                 raise Failure(f"{TARGET}={value}: {error}") from None
             failing.pop_all()
+
+    @classmethod
+    def require(cls, value: str) -> None:
+        """Failure without ssh(1)."""
+        if shutil.which(program := ssh_choose()[0]) is None:
+            raise Failure(f"{TARGET}=ssh: {program} is missing: {setup_hint('ssh')}")
 
     def machine(self, end: str) -> LocalMachine:
         """Where an end is."""

@@ -114,9 +114,9 @@ def axis_find(matrix: Matrix, x: str | None) -> Axis:
     axis = axis_make(matrix, x or "message")
     if not axis.numeric:
         fitting = [name for name in matrix.axes if axis_make(matrix, name).numeric]
-        would = f"; x={' or x='.join(fitting)} would do" if fitting else ""
-        raise UsageError(f"picture: curve: {axis.name} has no two numbers here{would}; "
-                         "kind=bars draws any axis")
+        would = " or ".join([*(f"x={name}" for name in fitting), "kind=bars"])
+        raise UsageError(f"picture: curve: a curve runs along numbers, and {axis.name} has fewer "
+                         f"than two here: type {would}")
     return axis
 
 
