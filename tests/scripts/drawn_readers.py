@@ -28,7 +28,7 @@ from readers import (
 )
 from suite.analyse.metrics import METRICS
 from suite.present.pictures.forest import forest_draw
-from suite.present.pictures.picture import Drawing
+from suite.present.pictures.parts import Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import Picture
 

@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 from rendered import compared_rendered, compared_text, table_rendered, table_text
 from suite.analyse.answers import answers_decide, answers_pairs
-from suite.analyse.arrangement import Layout
 from suite.analyse.claims import claims_decide, tap_text
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE
+from suite.analyse.selection import Layout
 from suite.analyse.summary import Summary, summary_build
 from suite.analyse.verdicts import Verdict
 from suite.base.words import words_text

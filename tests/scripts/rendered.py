@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite.analyse.arrangement import Layout
 from suite.analyse.comparison.model import Comparison
+from suite.analyse.selection import Layout
 from suite.analyse.summary import Summary
 from suite.present import table
 from suite.present.comparison import document

@@ -23,12 +23,11 @@ from suite.analyse.answers import (
     claims_pairs,
     deciding_pairs,
 )
-from suite.analyse.arrangement import layout_choose
 from suite.analyse.frame import matrix_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import BEST, UNKNOWN, WORSE, Against, optima_build
 from suite.analyse.runs import METRIC_PLACES
-from suite.analyse.selection import matrix_narrow
+from suite.analyse.selection import layout_choose, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict, baseline_verdict
 from suite.base.errors import UsageError

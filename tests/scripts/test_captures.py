@@ -13,11 +13,11 @@ from answers import runs_of
 from conftest import Uncork, records_of
 from suite.analyse.metrics import metrics_compute
 from suite.analyse.remarks import remarks_of
-from suite.analyse.segments import capture_rows, sizes_text
 from suite.base.client import Client, client_check
 from suite.measure.runner import capture_file, capture_rename
 from suite.measure.schedule import Run
 from suite.places.lab.lab import namespaces_refusal
+from suite.present.show import capture_rows, sizes_text
 from suite.result.plan import PlannedCell
 from suite.result.record import Record
 

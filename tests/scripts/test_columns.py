@@ -179,7 +179,7 @@ def test_the_source_of_every_module_is_in_the_digest_of_the_program(tmp_path, mo
     monkeypatch.setattr(load, "SUITE", copied)
     digest = load.program_digest.__wrapped__
     before = digest()
-    formulas = copied / "analyse" / "formulas.py"
+    formulas = copied / "analyse" / "metrics.py"
     formulas.write_bytes(formulas.read_bytes() + b"\n")
     assert digest() != before
 

@@ -18,12 +18,12 @@ from rendered import compared_rendered, compared_text
 from suite import stats
 from suite.__main__ import main
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
-from suite.analyse.histograms import histogram_of, runs_good
+from suite.analyse.measured import histogram_of
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict, opposed_text, verdict_of
 from suite.base.errors import UsageError
 from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
-from suite.present.comparison.texts import verdict_text
+from suite.present.comparison.wording import verdict_text
 from suite.present.hgrm import hgrm_text
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
@@ -202,7 +202,7 @@ def test_hgrm_has_both_sides_of_every_row(corked):
     assert [table.partition("\n")[0] for table in tables] == [
         f"# write={write} place={place}: latency in us"
         for place in ("together", "apart") for write in ("nodelay", "cork")]
-    runs = runs_good(corked[0].new.matrix, corked[0].rows[0].new.name)
+    runs = corked[0].new.matrix.runs_good(corked[0].rows[0].new.name)
     assert tables[1].partition("\n")[2] == hgrm_text(histogram_of(runs, "latency"),
                                                      "us").rstrip("\n")
 

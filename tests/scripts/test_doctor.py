@@ -35,7 +35,7 @@ from suite.doctor.finding import (
 from suite.doctor.probes import Probes, rules_count
 from suite.places.lab.lab import namespaces_refusal
 from suite.present.heading import machine_pairs
-from suite.present.report.tables import machines_make
+from suite.present.report.page import machines_make
 from suite.present.show import cell_choose, show_text
 from suite.result.files import machines_merge
 from suite.result.machine import Machine, disturbed_text, findings_last

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.analyse.histograms import histogram_of, runs_good
+from suite.analyse.measured import histogram_of
 from suite.present.hgrm import HGRM_UNITS, hgrm_text
 from suite.stats.histogram import Histogram, histograms_merge
 
@@ -65,7 +65,7 @@ def histogram(folder: Path, words: str, of: str = "latency") -> Histogram:
     """The histogram of the one cell whose name ends so."""
     matrix = matrix_of(folder)
     (name,) = [name for name in matrix.cells if name.endswith(words)]
-    found = histogram_of(runs_good(matrix, name), of)
+    found = histogram_of(matrix.runs_good(name), of)
     assert found is not None
     return found
 

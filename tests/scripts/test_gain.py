@@ -11,9 +11,9 @@ import pytest
 
 from answers import matrix_of, result_make
 from rendered import table_rendered, table_text
-from suite.analyse.arrangement import layout_choose
 from suite.analyse.frame import baseline_find
 from suite.analyse.metrics import METRICS
+from suite.analyse.selection import layout_choose
 from suite.analyse.summary import gain_build, summary_build
 from suite.base.errors import UsageError
 from suite.base.words import words_split

@@ -32,9 +32,9 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.present.heading import machines_text
 from suite.present.pictures.look import Look
-from suite.present.pictures.picture import note_text
+from suite.present.pictures.parts import note_text
 from suite.present.pictures.plot import drawings_make
-from suite.present.report.sections import machine_make
+from suite.present.report.page import machine_make
 from suite.scenario.scenario import Claim, Picture
 
 TIME, SEGMENTS, SENDS = (METRICS[name]
@@ -325,7 +325,7 @@ def test_the_small_print_of_a_picture_names_every_machine_in_several_lines(made)
     matrix = made["systems"]
     cells = list(matrix.cells.values())
     told = note_text(matrix, cells, "median of 10 rounds")
-    lines = Look().frame(100, "", told, (), 0)["small_print"]
+    lines = Look().titles(100, "", told)["small_print"]
     assert len(lines) == 2 and " ".join(lines) == told
     assert told.endswith("gvisor: Invented CPU @ 3.00GHz, 2 CPUs, Linux 4.4.0, gvisor")
     alone = replace(matrix, cells={name: cell for name, cell in matrix.cells.items()

@@ -27,7 +27,7 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import WORSE, optima_build
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict
-from suite.present.comparison.texts import mean_text
+from suite.present.comparison.wording import mean_text
 
 GROUPS, FAMILIES = 500, 200  # of two cells, of six
 ERRORS = 4  # standard errors by which a share may be off

@@ -21,13 +21,12 @@ from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import Failure, UsageError
 from suite.commands import paste, verify
-from suite.present.comparison.texts import mean_text
+from suite.present.comparison.wording import mean_text
 from suite.present.mail.block import blocks_build, comparison_block, sides_name
 from suite.present.mail.figures import comparison_tables
-from suite.present.mail.foot import BLOCK_SIGNS
+from suite.present.mail.foot import BLOCK_SIGNS, cpu_name, mitigations_text, network_text
 from suite.present.mail.parse import blocks_read, deviations_find, side_words
 from suite.present.mail.rules import BLOCK_RULES, COLUMNS, RULES, lines_require, rules_broken
-from suite.present.mail.setup import cpu_name, mitigations_text, network_text
 from suite.present.tables.mail import STYLES, block_lines
 from suite.result.machine import Machine
 from suite.result.plan import Build

@@ -12,7 +12,6 @@ from answers import golden_check, matrix_of, refused, result_make
 from rendered import table_rendered, table_text
 from suite import stats
 from suite.analyse.answers import advice_text, optimum_text
-from suite.analyse.arrangement import layout_choose
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import (
     ALIKE,
@@ -24,6 +23,7 @@ from suite.analyse.optimum import (
     mark_choose,
     optima_build,
 )
+from suite.analyse.selection import layout_choose
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError

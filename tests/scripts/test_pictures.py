@@ -41,7 +41,7 @@ from suite.present.pictures.heatmap import (
     text_colour,
 )
 from suite.present.pictures.order import RunSeries, ratios_range
-from suite.present.pictures.picture import ratio_axis, words_names
+from suite.present.pictures.parts import ratio_axis, words_names
 from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import PICTURES, Picture
 
@@ -78,7 +78,7 @@ STRANGER = '''
 """Rounds: how many rounds there are, as one bar of each cell."""
 
 from suite.present.pictures.bars import Panel, bars_drawing
-from suite.present.pictures.picture import data_line, picture_name
+from suite.present.pictures.parts import data_line, picture_name
 
 
 def draw(matrix, picture):

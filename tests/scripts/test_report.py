@@ -18,13 +18,13 @@ from result_make import Recipe, recipe_nodelay, recipe_sizes, result_write
 from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, emulated, golden_check, matrix_of, refused, uncork
-from suite.analyse.arrangement import layout_choose
 from suite.analyse.claims import claims_decide
 from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.metrics import METRICS
+from suite.analyse.selection import layout_choose
 from suite.analyse.summary import summary_build
 from suite.commands.report import changes_draw, changes_drawn
-from suite.present.pictures.picture import COLOURS, Drawing
+from suite.present.pictures.parts import COLOURS, Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn, figure_element
 from suite.present.report.page import result_page

@@ -20,11 +20,11 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import scale_choose
 from suite.present.columns import ratio_item
-from suite.present.pictures import picture
+from suite.present.pictures import parts
 from suite.present.pictures.curve import height_settings, labels_stagger
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.look import Look
-from suite.present.pictures.picture import (
+from suite.present.pictures.parts import (
     COLOURS,
     figures_of,
     looks_of,
@@ -137,10 +137,10 @@ def test_a_strategy_has_one_colour_whatever_else_is_in_a_picture():
 
 def test_a_strategy_more_than_there_are_colours_looks_otherwise_all_the_same(monkeypatch, tmp_path):
     names = [f"way{number}" for number in range(2 * len(COLOURS))]
-    monkeypatch.setattr(picture, "variants_listed", lambda kind: names)
+    monkeypatch.setattr(parts, "variants_listed", lambda kind: names)
     recipe = result_make.recipe_sizes(14, 1, rounds=1)
     matrix = made(tmp_path, recipe)
-    monkeypatch.setattr(picture, "cells_group", lambda cells, axes: [(name,) for name in names])
+    monkeypatch.setattr(parts, "cells_group", lambda cells, axes: [(name,) for name in names])
     settings = series_settings(Look(), matrix, ("write",), {(name,): name for name in names})
     assert len(set(zip(*(settings[key] for key in ("colours", "points", "dashes")),
                        strict=True))) == len(names)
@@ -175,7 +175,7 @@ def test_series_are_named_by_their_values_and_arms_need_no_word_above_them(monke
     assert [*drawing.series] == ["send", "receive"]
     assert drawing.settings["title_key"] == "direction"
     matrix = matrix_of(NODELAY)
-    monkeypatch.setattr(picture, "cells_group", lambda cells, axes: [("read",), ("write",)])
+    monkeypatch.setattr(parts, "cells_group", lambda cells, axes: [("read",), ("write",)])
     settings = series_settings(Look(), matrix, ("arm",), {("read",): "read", ("write",): "write"})
     assert settings["title_key"] == "", "the name of an arm says what it is"
 

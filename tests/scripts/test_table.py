@@ -18,8 +18,8 @@ import pytest
 
 from answers import NODELAY, ROOT, changed, golden_check, matrix_of, refused, result_make, uncork
 from rendered import table_rendered, table_text
-from suite.analyse.arrangement import layout_choose
 from suite.analyse.metrics import METRICS
+from suite.analyse.selection import layout_choose
 from suite.analyse.summary import summary_build
 from suite.base import units
 from suite.present.heading import disturbances_text

@@ -44,13 +44,14 @@ from suite.analyse.expressions import (
     Operation,
     Reference,
     best_of,
+    cells_named,
     claim_parse,
+    claim_places,
     references_of,
 )
 from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, rounds_common
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
-from suite.analyse.named import cells_named, claim_places
 from suite.analyse.verdicts import Verdict, pair_family, pair_verdict
 from suite.base.errors import UsageError
 from suite.base.units import count_text, counted_text, noise_text, number_text, value_text
@@ -91,8 +92,7 @@ Factor = tuple[Expression, int]  # an expression and its power: 1, or -1 where i
 
 
 def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
-    """The cells that a reference may mean: one, or those whose best is searched. Undecidable where
-    it means none."""
+    """The cell that a reference means, or those whose best is searched; Undecidable without any."""
     named = cells_named(reference, {name: cell.words for name, cell in matrix.cells.items()},
                         matrix.axes, matrix.result.scenario.exclude)
     if not named.cells:
@@ -116,10 +116,8 @@ def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
 
 
 def candidates_find(matrix: Matrix, reference: Reference) -> list[Evidence]:
-    """The cells that a reference may mean with their values, the best median first.
-
-    Undecidable where one has none: it might be the best.
-    """
+    """The cells that a reference may mean with their values, the best median first. Undecidable
+    where one has none: it might be the best."""
     found = [evidence_find(matrix, cell, reference.metric)
              for cell in reference_cells(matrix, reference)]
     return sorted(found, key=lambda one: stats.median(one.series.values),
@@ -168,11 +166,9 @@ def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str
 
 
 def measured_text(claim: Operation, estimate: stats.Estimate, by_ratio: bool, shared: bool) -> str:
-    """`measured 4.12, 95 % interval 3.90 to 4.31, 10 rounds`, in terms of the left side.
-
-    Where the right side is measured too, the ratio or difference itself is shown. shared: whether
-    the estimate is of rounds that all cells share, and not of boots.
-    """
+    """`measured 4.12, 95 % interval 3.90 to 4.31, 10 rounds`, in terms of the left side. Where the
+    right side is measured too, the ratio or difference itself is shown. shared: whether the
+    estimate is of rounds that all cells share, and not of boots."""
     fixed = not any(references_of(claim.right))
     right = float(evaluate(claim.right, {})) if fixed else 0.0
     unit = METRICS[claim.left.metric].unit if isinstance(claim.left, Reference) and fixed else None
@@ -192,14 +188,6 @@ def measured_text(claim: Operation, estimate: stats.Estimate, by_ratio: bool, sh
     return f"{what} {text(estimate.value)}, 95 % interval {low} to {high}, {rounds}"
 
 
-def exact_decide(claim: Operation, left: Sequence[float], right: Sequence[float]
-                 ) -> tuple[str, str]:
-    """Outcome and remark of counts that were the same in every run."""
-    holds = counts_compare(claim.sign, left[0], right[0])
-    return "ok" if holds else "not ok", (f"exactly {count_text(left[0])} against "
-                                         f"{count_text(right[0])} in all of {len(left)} rounds")
-
-
 def counts_compare(sign: str, left: float, right: float) -> bool:
     """Compares exact counts; what differs by the rounding of arithmetic only is equal."""
     if math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-12):
@@ -209,11 +197,8 @@ def counts_compare(sign: str, left: float, right: float) -> bool:
 
 def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> tuple[str, str]:
     """Outcome and remark where some values are censored: by the side that is surely the larger,
-    round by round.
-
-    Each value stands once in a claim. So a side is surely larger if it is at both ends of what each
-    censored value may be.
-    """
+    round by round. Each value stands once in a claim. So a side is surely larger if it is at both
+    ends of what each censored value may be."""
     corners = []
     for ends in product(*((one.bounds, one.values) for one in shared.values())):
         left, right = map(np.array, sides_evaluate(claim, dict(zip(shared, ends, strict=True))))
@@ -228,14 +213,11 @@ def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> t
         "never sent only that is known")
 
 
-def claim_floor(matrix: Matrix, found: Found) -> float | None:
-    """The noise floor of a claim that holds cells against each other by one metric; None of any
-    other claim: a noise floor says nothing about one."""
-    metrics = {name.metric for name in found}
-    cells = {one.cell.name: one.cell for one in found.values()}
-    if len(metrics) > 1 or len(cells) < 2:
-        return None
-    return noise_floor_widest(((matrix, cell) for cell in cells.values()), metrics.pop())
+def cells_opposed(found: Found) -> tuple[str, list[Cell]]:
+    """The metric by which a claim holds cells against each other, and these, if it does."""
+    metric, cells = next(iter(found)).metric, {one.cell.name: one.cell for one in found.values()}
+    opposed = len(cells) > 1 and all(name.metric == metric for name in found)
+    return metric, list(cells.values()) if opposed else []
 
 
 def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
@@ -248,21 +230,11 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
     told = [measured_text(claim, ratio, True, shared)]
     if outcome != "undecided" and stats.is_within_floor(ratio.value, floor):
         outcome = "undecided"
-        told.append("left / right is within the noise floor of "
-                    f"{noise_text(floor or 1.0)}")
+        told.append(f"left / right is within the noise floor of {noise_text(floor or 1.0)}")
     needed = max(ratio.pairs + 1, stats.rounds_to_find(left, right, shared, 1, floor or 1.0))
     if outcome == "undecided" and claim.sign != "==" and math.isfinite(needed):
         told.append(f"rounds={needed} would decide it")
     return outcome, "; ".join(told)
-
-
-def sides_decide(claim: Operation, left: Sequence[float], right: Sequence[float],
-                 floor: float | None) -> tuple[str, str]:
-    """Outcome and remark from the values of both sides, round by round."""
-    if min(*left, *right) > 0:
-        return ratio_decide(claim, left, right, floor, True)
-    shift = stats.shift_estimate(left, right, True)
-    return outcome_of(claim.sign, shift.interval, 0.0), measured_text(claim, shift, False, True)
 
 
 def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
@@ -273,19 +245,8 @@ def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
     return [(expression, power)]
 
 
-def block_find(factor: Expression, found: Found) -> str | None:
-    """The block of rounds that a factor's cells share, None of a number; Undecidable where they
-    share none."""
-    blocks = {found[name].cell.block for name in references_of(factor)}
-    if len(blocks) > 1:
-        raise Undecidable("it adds up figures of boots that share no round: only a quotient of "
-                          "such figures can be held against something")
-    return blocks.pop() if blocks else None
-
-
 def products_of(factors: Sequence[Factor], found: Found) -> np.ndarray:
-    """The product of factors in every round that all of them have, all above 0; Undecidable where
-    one is not."""
+    """The product of factors in every round that all have; Undecidable where one is not above 0."""
     names = {name for factor, _ in factors for name in references_of(factor)}
     shared = rounds_shared({name: found[name] for name in names})
     values = {name: one.values for name, one in shared.items()}
@@ -297,11 +258,14 @@ def products_of(factors: Sequence[Factor], found: Found) -> np.ndarray:
 
 
 def boots_decide(claim: Operation, found: Found, floor: float | None) -> tuple[str, str]:
-    """Outcome and remark where the cells share no rounds: all boots of one kernel against all of
-    the other."""
-    blocks: dict[str | None, list[Factor]] = {}
+    """Outcome and remark of cells of two kernels: all boots of one against all of the other."""
+    blocks: dict[str | None, list[Factor]] = {}  # by what is booted; None: numbers
     for factor, power in [*factors_of(claim.left), *factors_of(claim.right, -1)]:
-        blocks.setdefault(block_find(factor, found), []).append((factor, power))
+        booted = {found[name].cell.block for name in references_of(factor)}
+        if len(booted) > 1:
+            raise Undecidable("it adds up figures of boots that share no round: only a quotient of "
+                              "such figures can be held against something")
+        blocks.setdefault(next(iter(booted), None), []).append((factor, power))
     numbers = blocks.pop(None, [])
     if len(blocks) != 2:
         raise Undecidable("it is about more than two kernels, whose boots share no round")
@@ -312,7 +276,8 @@ def boots_decide(claim: Operation, found: Found, floor: float | None) -> tuple[s
 
 def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str, str]:
     """Outcome and remark from the values of every metric that a claim names."""
-    floor = claim_floor(matrix, found)
+    metric, cells = cells_opposed(found)
+    floor = noise_floor_widest(((matrix, cell) for cell in cells), metric)
     exact = all(one.exact for one in found.values())
     censored = any(one.series.censored for one in found.values())
     if not rounds_common(one.cell for one in found.values()) and not exact:
@@ -323,8 +288,15 @@ def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str
     shared = rounds_shared(found)
     if censored:
         return directions_decide(claim, shared)
-    sides = sides_evaluate(claim, {name: one.values for name, one in shared.items()})
-    return exact_decide(claim, *sides) if exact else sides_decide(claim, *sides, floor)
+    left, right = sides_evaluate(claim, {name: one.values for name, one in shared.items()})
+    if exact:
+        return "ok" if counts_compare(claim.sign, left[0], right[0]) else "not ok", (
+            f"exactly {count_text(left[0])} against {count_text(right[0])} "
+            f"in all of {len(left)} rounds")
+    if min(*left, *right) > 0:
+        return ratio_decide(claim, left, right, floor, True)
+    shift = stats.shift_estimate(left, right, True)
+    return outcome_of(claim.sign, shift.interval, 0.0), measured_text(claim, shift, False, True)
 
 
 def needs_difference(claim: Operation, found: Found, outcome: str) -> bool:
@@ -338,12 +310,10 @@ def pair_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str, st
     """Outcome and remark as of evidence_decide(), undecided where two cells would have to differ by
     a metric and their verdict does not say so."""
     outcome, remark = evidence_decide(matrix, claim, found)
-    metrics = {name.metric for name in found}
-    cells = list({one.cell.name: one.cell for one in found.values()}.values())
-    if (outcome == "undecided" or len(metrics) > 1 or len(cells) != 2
+    metric, cells = cells_opposed(found)
+    if (outcome == "undecided" or len(cells) != 2
             or not needs_difference(claim, found, outcome)):
         return outcome, remark
-    metric = metrics.pop()
     verdict = pair_verdict(matrix, cells[0], cells[1], metric)
     if not verdict.doubtful:
         return outcome, remark
@@ -354,8 +324,7 @@ def pair_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str, st
 
 
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
-    """Decides one claim, or what it says of cells with these words; UsageError if it is not a claim
-    about this result."""
+    """Decides one claim, or what it says of cells with these words; UsageError if it is none."""
     parsed = claim_parse(claim.that, where)
     if where:
         claim = replace(claim, says=f"{claim.says} ({where})")
@@ -380,10 +349,7 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
 
 def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple[str, int]:
     """The outcome from those against each cell, the best median first, and the place of the one
-    that shows it.
-
-    To reach the best is to reach every one; to stay behind it, to stay behind some.
-    """
+    that shows it. To reach the best is to reach every one, to stay behind it some."""
     reaches = (METRICS[best.metric].better == "higher") == (claim.sign in (">=", ">"))
     every, some = ("ok", "not ok") if reaches else ("not ok", "ok")
     at = next((number for number, outcome in enumerate(outcomes) if outcome != every), None)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The expressions of claims: metrics of named cells with + - * / and one comparison; parsed here,
-never eval'd. And the metrics, words and axes that a scenario names.
+never eval'd. And which cells they name, of a plan before it runs and of a result.
 
     claim   = sum ( ">=" | "<=" | ">" | "<" | "==" ) sum
     sum     = product { ( "+" | "-" ) product }
@@ -12,13 +12,19 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
 
 from suite.analyse.metrics import metric_find
 from suite.base.errors import UsageError
-from suite.scenario.scenario import Scenario, TableLayout
+from suite.base.runner_words import BUILD, TARGET
+from suite.base.units import counted_text
+from suite.base.words import words_split, words_text
+from suite.result.plan import Plan
+from suite.scenario.scenario import Claim, Scenario, TableLayout
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
@@ -26,6 +32,7 @@ COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 OPERATORS: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }
+WordsByCell = Mapping[str, Mapping[str, str]]  # all words of each cell, by its name
 BEST_OF = "best"
 TOKEN = re.compile(r"""\s*(?:
     (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
@@ -42,11 +49,6 @@ class Reference:
     words: str
 
     @property
-    def selector(self) -> str:
-        """The words that have a value, without those whose best value is searched."""
-        return " ".join(word for word in self.words.split() if not word.endswith(f"={BEST_OF}"))
-
-    @property
     def searched(self) -> tuple[str, ...]:
         """The keys of the words whose best value is searched."""
         return tuple(word.partition("=")[0] for word in self.words.split()
@@ -60,8 +62,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Operation:
-    """Two expressions and the sign between them; the sign of a whole claim is one of
-    COMPARISONS."""
+    """Two expressions and the sign between them, of a whole claim one of COMPARISONS."""
 
     sign: str
     left: Expression
@@ -155,8 +156,7 @@ class ClaimParser:
 
 
 def claim_parse(text: str, where: str = "") -> Operation:
-    """The claim as a tree; UsageError says what is wrong and where. where: words that the cell of
-    every metric has, too."""
+    """The claim as a tree; UsageError says what is wrong. where: more words of each cell."""
     claim = ClaimParser(text, where).parse()
     searched = [name for name in references_of(claim) if name.searched]
     if searched and (searched != [best_of(claim)] or claim.sign == "=="):
@@ -166,8 +166,7 @@ def claim_parse(text: str, where: str = "") -> Operation:
 
 
 def best_of(claim: Operation) -> Reference | None:
-    """The reference to the best of several cells, if the right side is one, or a number times
-    one."""
+    """The reference to the best of several cells, if the right side is (a number times) one."""
     right = claim.right
     if isinstance(right, Operation) and right.sign == "*" and isinstance(right.left, float):
         right = right.right
@@ -195,8 +194,8 @@ def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
         ((question.where, f'[answer] where "{question.where}": ')
          for question in scenario.answers if question.where),
         ((figure.words, f'[published] words "{figure.words}": ') for figure in scenario.published),
-        ((reference.selector, f'[claim] that "{reference.text}": ')
-         for reference in claims_references(scenario)))
+        ((" ".join(word for word in reference.words.split() if not word.endswith(f"={BEST_OF}")),
+          f'[claim] that "{reference.text}": ') for reference in claims_references(scenario)))
 
 
 def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
@@ -209,3 +208,72 @@ def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
         ((picture.x, "[picture] x") for picture in scenario.pictures if picture.x),
         ((key, f'[claim] that "{reference.text}"') for reference in claims_references(scenario)
          for key in reference.searched))
+
+
+class Named(NamedTuple):
+    """The names of the cells that a reference may mean; without any the reason. axis: one that
+    varies and is not named. unknown: a word that no cell has."""
+
+    cells: tuple[str, ...]
+    why: str = ""
+    axis: str = ""
+    unknown: str = ""
+
+
+def no_cell_why(selector: Mapping[str, str], cells: WordsByCell, excludes: Iterable[str]) -> str:
+    """Why no cell has all of these words, each of which some cell has a value of. excludes: the
+    rules of the scenario that leave cells out."""
+    for key, value in selector.items():
+        values = dict.fromkeys(words[key] for words in cells.values() if key in words)
+        if value not in values:
+            return f"{key}={value} was not run, only {key}={','.join(values)}"
+    rules = (text for text in excludes
+             if words_split(text.split(), "exclude: ").items() <= selector.items())
+    rule = next(rules, "")
+    return f'exclude = "{rule}" leaves them out' if rule else (
+        f"no cell has {words_text(selector)} together")
+
+
+def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str],
+                excludes: Iterable[str] = ()) -> Named:
+    """The cell that a reference means, or those whose best is searched; as no_cell_why()."""
+    wanted = words_split(reference.words.split(), f"{reference.text}: ")
+    for key in wanted:
+        if not any(key in words for words in cells.values()):
+            return Named((), f"{reference.text}: no cell has the word {key}", unknown=key)
+    selector = {key: value for key, value in wanted.items() if key not in reference.searched}
+    found = tuple(name for name, words in cells.items() if selector.items() <= words.items())
+    for axis in axes:
+        values = list(dict.fromkeys(cells[name].get(axis, "") for name in found))
+        if axis not in wanted and len(values) > 1:
+            return Named((), f"{reference.text}: {axis} varies and is not named; it is one of "
+                             f"{', '.join(value or 'none' for value in values)}", axis)
+    return Named(found if reference.searched else found[:1],
+                 "" if found else no_cell_why(selector, cells, excludes))
+
+
+def claim_places(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:
+    """The words of the targets and builds that a claim is about one by one; one empty text where it
+    names its own, or there is only one."""
+    named = {key for name in references_of(claim_parse(claim.that))
+             for key in words_split(name.words.split(), f"{name.text}: ")}
+    keys = [key for key in (TARGET, BUILD) if key in axes and key not in named]
+    return tuple(dict.fromkeys(words_text({key: words[key] for key in keys if key in words})
+                               for words in cells.values()))
+
+
+def claims_check(scenario: Scenario, path: Path, plan: Plan, overridden: bool) -> list[str]:
+    """A note for each axis of the shell that leaves claims undecided. UsageError for a claim that
+    the scenario itself leaves undecided: it does not name a swept word, or names one that no cell
+    has. overridden: whether words of the shell change cells."""
+    cells, unnamed = {cell.name: cell.all_words for cell in plan.cells}, dict[str, set[Claim]]()
+    for claim in scenario.claims:
+        for where in claim_places(claim, cells, plan.axes):
+            for reference in references_of(claim_parse(claim.that, where)):
+                named = cells_named(reference, cells, plan.axes)
+                if named.axis in scenario.sweep or (named.unknown and not overridden):
+                    raise UsageError(f'{path}: [claim] that "{claim.that}": {named.why}')
+                if named.axis:
+                    unnamed.setdefault(named.axis, set()).add(claim)
+    return [f"{axis} varies: {counted_text(len(claims), 'claim')} of the scenario cannot be "
+            "decided without it" for axis, claims in unnamed.items()]

@@ -19,13 +19,15 @@ import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.analyse.machines import NO_ROWS, cells_emulated
+from suite.analyse.machines import cells_emulated
+from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, SPLITS
 from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result, result_load
 from suite.analyse.runs import METRIC_PLACES, TEXTS, Runs
 from suite.analyse.traits import Traits
 from suite.base.runner_words import TARGET, boot_of, target_of
+from suite.base.words import words_text
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL, LABEL_REPEAT
@@ -61,6 +63,11 @@ class Cell:
     emulated: str = ""
 
     @property
+    def text(self) -> str:
+        """The words that vary, as they are typed."""
+        return words_text({key: value for key, value in self.axes.items() if value})
+
+    @property
     def target(self) -> str:
         """Where its ends ran."""
         return target_of(self.words)
@@ -68,9 +75,7 @@ class Cell:
     @property
     def block(self) -> str:
         """The block of its rounds: the image that is booted for them, or "", the runner's system.
-
-        Only cells of one block share rounds: a round of two kernels is a boot of each.
-        """
+        Only cells of one block share rounds: a round of two kernels is a boot of each."""
         return boot_of(self.words)
 
     @property
@@ -81,11 +86,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Series:
-    """A metric by round; three arrays of shape (rounds,).
-
-    rounds: int, ascending and unique; or the names of sessions. values: float, infinite where one
-    is censored. bounds: float, the bound of a censored value, else the value.
-    """
+    """A metric by round; three arrays of shape (rounds,). rounds: int, ascending and unique; or the
+    names of sessions. values: float, infinite where one is censored. bounds: float, the bound of a
+    censored value, else the value."""
 
     rounds: np.ndarray
     values: np.ndarray
@@ -111,11 +114,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A result as a frame.
-
-    frame: as frame_build(), without figures that mean nothing. cells: those that are shown, by
-    name, in the plan's order. narrowed: the matrix of all cells, where words select some.
-    """
+    """A result as a frame. frame: as frame_build(), without figures that mean nothing. cells: those
+    shown, by name, in the plan's order. narrowed: the matrix of all, where words select some."""
 
     result: Result
     frame: pd.DataFrame
@@ -158,9 +158,9 @@ class Matrix:
     @cached_property
     def rows_good(self) -> Mapping[str, np.ndarray]:
         """The rows of frame of each cell's good counted runs, in the order of the runs: int."""
-        good, rows = self.result.runs.good, self.result.runs.rows_of_cells
-        return {cell: found[good[found]] for cell in self.whole.cells
-                for found in (rows.get(cell, NO_ROWS),)}
+        runs = self.result.runs
+        return {cell: rows[runs.good[rows]] for cell in self.whole.cells
+                for rows in [runs.rows_of(cell)]}
 
     @cached_property
     def rows_of_rounds(self) -> Mapping[str, np.ndarray]:
@@ -174,11 +174,9 @@ class Matrix:
         return self.series_at(self.rows_of_rounds[cell], metric)
 
     def series_at(self, rows: np.ndarray, metric: str) -> Series:
-        """The values that these rows know, which are of one cell and of different rounds.
-
-        None of a quantile that one of them does not know: runs with too few requests are the slow
-        ones, and a median of the others would be one of the fast ones.
-        """
+        """The values that these rows know, which are of one cell and of different rounds. None of a
+        quantile that one of them does not know: runs with too few requests are the slow ones, and a
+        median of the others would be one of the fast ones."""
         bounds = self.frame[metric].to_numpy()[rows]
         values = np.where(self.result.runs.censored[rows, METRIC_PLACES[metric]], np.inf, bounds)
         unknown = np.isnan(bounds)
@@ -199,11 +197,9 @@ class Matrix:
         censored = self.series(cell.name, metric).censored
         if not known or known - censored == rounds:
             return ""
-        why = ("elsewhere it lies among requests that were due and never sent" if known == rounds
-               else
-               "elsewhere too few requests stand behind it" if METRICS[metric].ranked else "")
-        return "; ".join(filter(None,
-                                (f"{metric} known in {known - censored} of {rounds} rounds", why)))
+        why = ("; elsewhere it lies among requests that were due and never sent" if known == rounds
+               else "; elsewhere too few requests stand behind it" * METRICS[metric].ranked)
+        return f"{metric} known in {known - censored} of {rounds} rounds{why}"
 
     @cached_property
     def traits(self) -> tuple[Traits, ...]:
@@ -212,12 +208,10 @@ class Matrix:
 
     def traits_of(self, cell: str) -> tuple[Traits, ...]:
         """The different traits of all runs of a cell."""
-        runs = self.result.runs
-        return tuple(runs.take(runs.rows_of_cells.get(cell, NO_ROWS)).traits_counts())
+        return tuple(self.result.runs.take(self.result.runs.rows_of(cell)).traits_counts())
 
     def is_exact(self, cell: str, metric: str) -> bool:
-        """Whether these are events or bytes, as many in every good counted run, A' included, of two
-        or more rounds."""
+        """Whether these are events or bytes, as many in all good runs, A' too, of 2 rounds up."""
         rows = self.rows_good[cell]
         if not METRICS[metric].whole or len(set(self.result.runs.columns["round"][rows])) < 2:
             return False
@@ -227,6 +221,10 @@ class Matrix:
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records behind a cell's values, one per round, by round."""
         return self.result.records(self.rows_of_rounds[cell])
+
+    def runs_good(self, cell: str) -> list[MeasuredRun]:
+        """The same as runs, for what is no figure of a frame; none where times say nothing."""
+        return [] if self.cells[cell].emulated else list(map(MeasuredRun, self.records_good(cell)))
 
 
 def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
@@ -243,15 +241,13 @@ def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
 
 def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
     """Whether words has every one of wanted."""
-    return all(words.get(key) == value for key, value in wanted.items())
+    return wanted.items() <= words.items()
 
 
 def frame_build(result: Result) -> pd.DataFrame:
-    """One row per record, in the order of the runs; index 0 to rows - 1.
-
-    Columns: METRICS as measured (float64, NaN: unknown), WORDS and the plan's axes (object: text,
-    "" where a cell does not use an axis), round (int64), position (float64, NaN: unknown).
-    """
+    """One row per record, in the order of the runs; index 0 to rows - 1. Columns: METRICS as
+    measured (float64, NaN: unknown), WORDS and the plan's axes (object: text, "" where a cell does
+    not use an axis), round (int64), position (float64, NaN: unknown)."""
     runs = result.runs
     frame = pd.concat([pd.DataFrame(runs.metrics.copy(), columns=list(METRICS)),
                        runs.frame(*TEXTS, "round", "position")], axis=1)
@@ -264,10 +260,8 @@ def frame_build(result: Result) -> pd.DataFrame:
 
 
 def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
-    """By cell the parts of CPU times below SPLIT_LEAST_S of CPU in the median of its runs.
-
-    A kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks.
-    """
+    """By cell the parts of CPU times below SPLIT_LEAST_S of CPU in the median of its runs. A kernel
+    without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
     good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.of_rounds))
     found: dict[str, frozenset[str]] = {}
     for prefix in dict.fromkeys(SPLITS.values()):
@@ -276,14 +270,6 @@ def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]
         for cell in spent.index[spent < SPLIT_LEAST_S]:
             found[cell] = found.get(cell, frozenset()) | set(parts)
     return found
-
-
-def figures_clear(frame: pd.DataFrame, runs: Runs, invalid: Mapping[str, frozenset[str]]) -> None:
-    """Takes figures that mean nothing out of the frame. invalid: by cell the names of metrics."""
-    for names in set(invalid.values()):
-        rows = np.concatenate([runs.rows_of_cells[cell] for cell, found in invalid.items()
-                               if found == names])
-        frame.loc[rows, sorted(names)] = np.nan
 
 
 def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
@@ -307,11 +293,12 @@ def matrix_build(result: Result) -> Matrix:
     """The frame of a result and its cells."""
     frame, runs, none = frame_build(result), result.runs, frozenset[str]()
     emulated, unsplit = cells_emulated(result), splits_unknown(frame, runs)
-    figures_clear(frame, runs, {
-        cell: unsplit.get(cell, none) | (TIMED if cell in emulated else none)
-        for cell in emulated.keys() | unsplit.keys()})
-    cells = {cell.name: cell_build(cell, result.plan.axes,
-                                   runs.take(runs.rows_of_cells.get(cell.name, NO_ROWS)),
+    invalid = {cell: unsplit.get(cell, none) | (TIMED if cell in emulated else none)
+               for cell in emulated.keys() | unsplit.keys()}
+    for names in set(invalid.values()):  # figures that mean nothing
+        rows = [runs.rows_of(cell) for cell, found in invalid.items() if found == names]
+        frame.loc[np.concatenate(rows), sorted(names)] = np.nan
+    cells = {cell.name: cell_build(cell, result.plan.axes, runs.take(runs.rows_of(cell.name)),
                                    unsplit.get(cell.name, none), emulated.get(cell.name, ""))
              for cell in result.plan.cells}
     return Matrix(result, frame, cells)
@@ -368,10 +355,7 @@ def series_between(matrix: Matrix, first: Cell, second: Cell,
 def ratio_of(new: Series, base: Series, shared: bool,
              alpha: float = stats.ALPHA) -> stats.Estimate:
     """new / base, all above 0: by round where the rounds are shared, else of all values of one to
-    all of the other.
-
-    Only its direction where a value is censored. Its interval has the confidence 1 - alpha.
-    """
+    all of the other. Only its direction where a value is censored. alpha: of its interval."""
     if new.censored or base.censored:
         return stats.ratio_directed((new.bounds, new.values), (base.bounds, base.values), shared,
                                     alpha)
@@ -398,9 +382,8 @@ def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series]
 
 
 def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
-    """The noise floor of a cell's row (stats.estimate_floor): that of its baseline, in its place
-    and group, or of the cell itself where it has no baseline and ran twice. None below 6 complete
-    pairs."""
+    """The noise floor of a cell's row (stats.estimate_floor): that of its baseline in its place and
+    group, or of the cell itself without one. None below 6 complete pairs."""
     base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
     key = ("floor", base.name, metric)
     if key not in matrix.memo:
@@ -410,8 +393,7 @@ def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
 
 
 def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
-    """The highest noise floor of cells that are compared with each other; None where none is
-    known."""
+    """The highest noise floor of cells that are compared; None where none is known."""
     floors = (noise_floor(matrix, cell, metric) for matrix, cell in sides)
     return max((floor for floor in floors if floor is not None), default=None)
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from suite import stats
 from suite.analyse.comparison.model import Comparison, Row, Unit
-from suite.analyse.comparison.samples import Sample, sample_take, session_medians
-from suite.analyse.frame import Cell, Series, noise_floor_widest, ratio_of
+from suite.analyse.comparison.samples import sample_take, session_medians
+from suite.analyse.frame import Series, noise_floor_widest, ratio_of
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.verdicts import GateVerdict, Verdict, limit_verdict
 from suite.base.errors import UsageError
@@ -35,6 +35,7 @@ NOTHING_COMPARED = 4  # exit status
 # Exit statuses, the one that counts most first; None: a gate has no row.
 STATUS = {GateVerdict.REGRESSION: 5, None: NOTHING_COMPARED, GateVerdict.UNDECIDED: 3,
           GateVerdict.WITHIN: 0}
+NO_SERIES = Series(np.array([]), np.array([]), np.array([]))
 NOISES = (0.03, 0.1, 0.3)  # of the ratio of a round, for which a plan tells the rounds
 
 
@@ -59,21 +60,29 @@ class Gate:
 class GateRow:
     """One row of a comparison beside the limit of one gate.
 
-    figure: the ratio, or the value, with its corrected interval; None: there is none, and why says
-    the reason. rounds: how many (boots, sessions) would decide an undecided row; infinite where so
-    many are no advice. planned: how many find what a gate is planned for; None where the noise is
-    not known.
+    new, base: the values of both sides, by round or session; base is None where the gate is of the
+    figure of the new side. why: the reason that there are none, or that it is undecided. figure:
+    the ratio, or the value, with its corrected interval. rounds: how many (boots, sessions) would
+    decide an undecided row; infinite where so many are no advice. planned: how many find what a
+    gate is planned for; None where the noise is not known.
     """
 
     gate: Gate
     comparison: Comparison
     row: Row
-    verdict: GateVerdict
-    figure: stats.Estimate | None = None
+    new: Series = NO_SERIES
+    base: Series | None = None
     exact: bool = False
     why: str = ""
+    verdict: GateVerdict = GateVerdict.UNDECIDED
+    figure: stats.Estimate | None = None
     rounds: float = math.inf
     planned: float | None = None
+
+    @property
+    def paired(self) -> bool:
+        """Whether the independent values come one by one, not as those of two sides."""
+        return self.base is None or self.comparison.paired
 
 
 @dataclass(frozen=True)
@@ -88,8 +97,7 @@ class Gates:
 
     @property
     def status(self) -> int:
-        """Exit status: 5 a regression, 4 a gate compared nothing, 3 a row is undecided, 0 all rows
-        are within."""
+        """Exit status: 5 a regression, 4 a gate compared nothing, 3 undecided, 0 all are within."""
         found = {row.verdict for row in self.rows} | ({None} if self.missing else set())
         return next(status for verdict, status in STATUS.items() if verdict in found)
 
@@ -136,38 +144,7 @@ def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:
     return gates
 
 
-@dataclass(frozen=True)
-class Case:
-    """A row before its verdict. values: of the new side, by round or session, where the gate is of
-    a figure; sample: both sides, where it is of a change. why: the reason that it has neither."""
-
-    gate: Gate
-    comparison: Comparison
-    row: Row
-    sample: Sample | None = None
-    values: Series | None = None
-    exact: bool = False
-    why: str = ""
-
-    @property
-    def paired(self) -> bool:
-        """Whether the independent values come one by one, not as those of two sides."""
-        return self.values is not None or self.comparison.paired
-
-    @property
-    def floor(self) -> float | None:
-        """The noise floor of the row, a ratio; None where none is known."""
-        sides = zip(self.comparison.sides, (self.row.base, self.row.new), strict=True)
-        return noise_floor_widest([(side.matrix, cell) for side, cell in sides if cell],
-                                  self.gate.metric.name)
-
-
-def reason_of(name: str, cell: Cell) -> str:
-    """Why a cell has no figure."""
-    return f"{name}: {cell.status}{': ' * bool(cell.reasons)}{'; '.join(cell.reasons)}"
-
-
-def case_make(gate: Gate, comparison: Comparison, row: Row) -> Case | None:
+def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow | None:
     """The figures of a row that a gate asks for. None where it is no row of the gate: a side has no
     such cell, or neither side knows the metric and none of the two has failed."""
     metric = gate.metric
@@ -179,107 +156,104 @@ def case_make(gate: Gate, comparison: Comparison, row: Row) -> Case | None:
               for matrix, cell in zip(sides[-len(cells):], cells, strict=True)]
     if metric not in comparison.metrics or not all(map(len, series)):
         names = ("base", "new")[-len(cells):]
-        silent = [reason_of(name, cell) for name, cell, found in
-                  zip(names, cells, series, strict=True) if not len(found)]
+        silent = [f"{name}: {cell.status}{': ' * bool(cell.reasons)}{'; '.join(cell.reasons)}"
+                  for name, cell, found in zip(names, cells, series, strict=True)
+                  if not len(found)]
         counts = metric in comparison.metrics and (
             any(map(len, series)) or any(cell.status in ("failed", "missing") for cell in cells))
-        return Case(gate, comparison, row, why="; ".join(silent)) if counts else None
+        return GateRow(gate, comparison, row, why="; ".join(silent)) if counts else None
     if gate.relative:
         sample = sample_take((sides[0], sides[1]), (cells[0], cells[1]), metric, comparison.unit)
         if sample is None:
-            return Case(gate, comparison, row, why="the two sides share no round")
+            return GateRow(gate, comparison, row, why="the two sides share no round")
         known = sample.exact or sample.positive
-        return Case(gate, comparison, row, sample, None, sample.exact, "" if known else
-                    "0 in some round: give the figure itself a limit")
+        return GateRow(gate, comparison, row, sample.new_values, sample.base_values, sample.exact,
+                       "" if known else "0 in some round: give the figure itself a limit")
     exact = sides[1].is_exact(cells[0].name, metric.name)
     values = series[0] if comparison.unit is not Unit.SESSION or exact else session_medians(
         sides[1], series[0])
-    return Case(gate, comparison, row, None, values, exact)
+    return GateRow(gate, comparison, row, values, None, exact)
 
 
-def exact_figure(case: Case) -> stats.Estimate:
+def exact_figure(row: GateRow) -> stats.Estimate:
     """The count of the new side, or its ratio to that of the base, which may be infinite."""
-    if case.sample is None:
-        value = float(case.values.values[0]) if case.values is not None else math.nan
-    else:
-        base, new = float(case.sample.base.median), float(case.sample.new.median)
-        value = new / base if base else 1.0 if new == base else math.inf
+    value = float(row.new.values[0])
+    if row.base is not None:
+        base = float(row.base.values[0])
+        value = value / base if base else 1.0 if value == base else math.inf
     return stats.Estimate(value, None, 0)
 
 
-def sides_of(case: Case) -> tuple[Series, Series]:
-    """New values, and those of the base as far as the limit allows: the gate fails where the new
-    ones are beyond these."""
-    limit = case.gate.limit
-    if case.sample is not None:
-        base = case.sample.base_values
-        return case.sample.new_values, Series(base.rounds, base.values * limit, base.bounds * limit)
-    assert case.values is not None
-    same = np.full(len(case.values), limit)
-    return case.values, Series(case.values.rounds, same, same)
+def limit_of(row: GateRow) -> Series:
+    """The values that the limit allows: the gate fails where the new ones are beyond these."""
+    limit, base = row.gate.limit, row.base
+    if base is not None:
+        return Series(base.rounds, base.values * limit, base.bounds * limit)
+    same = np.full(len(row.new), limit)
+    return Series(row.new.rounds, same, same)
 
 
-def figure_of(case: Case, alpha: float) -> stats.Estimate | None:
+def figure_of(row: GateRow, alpha: float) -> stats.Estimate:
     """The ratio, or the median, with its interval of confidence 1 - alpha. Of values that are
     bounds there is no ratio, only the direction beside the limit."""
-    if case.sample is not None:
-        new, limit = sides_of(case)
-        censored = new.censored or limit.censored
-        return ratio_of(new, limit if censored else case.sample.base_values, case.paired, alpha)
-    assert case.values is not None
-    values = case.values
-    interval = stats.median_interval(values.values, values.bounds, alpha)
+    new, base = row.new, row.base
+    if base is not None:
+        censored = new.censored or base.censored
+        return ratio_of(new, limit_of(row) if censored else base, row.paired, alpha)
+    interval = stats.median_interval(new.values, new.bounds, alpha)
     sure = interval if interval and interval.level is not None else None
-    return stats.Estimate(stats.median(values.values, values.bounds), sure, len(values))
+    return stats.Estimate(stats.median(new.values, new.bounds), sure, len(new))
 
 
-def shift_of(case: Case) -> stats.Estimate | None:
+def shift_of(row: GateRow) -> stats.Estimate | None:
     """How far a row is from its limit, in logarithms, with its 95 % interval; None where values are
     bounds, or one is not above 0."""
-    new, limit = sides_of(case)
+    new, limit = row.new, limit_of(row)
     if new.censored or limit.censored or not new.positive or not limit.positive:
         return None
-    if case.sample is not None:
-        return stats.shift_estimate(np.log(new.values), np.log(limit.values), case.paired)
-    interval, centre = stats.median_interval(new.values), math.log(case.gate.limit)
+    if row.base is not None:
+        return stats.shift_estimate(np.log(new.values), np.log(limit.values), row.paired)
+    interval, centre = stats.median_interval(new.values), math.log(row.gate.limit)
     ends = None if interval is None or interval.level is None else stats.Interval(
         math.log(interval.low) - centre, math.log(interval.high) - centre, interval.level)
     return stats.Estimate(math.log(stats.median(new.values)) - centre, ends, len(new))
 
 
-def row_decide(case: Case, tested: int) -> GateRow:
+def row_decide(row: GateRow, tested: int) -> GateRow:
     """The row with its verdict, as one of so many that are tested."""
-    gate, floor = case.gate, case.floor
-    if case.why:
-        return GateRow(gate, case.comparison, case.row, GateVerdict.UNDECIDED, why=case.why)
-    figure = exact_figure(case) if case.exact else figure_of(case, stats.ALPHA / tested)
-    change = case.row.changes.get(gate.metric.name) if gate.relative else None
+    if row.why:
+        return row
+    gate, sides = row.gate, zip(row.comparison.sides, (row.row.base, row.row.new), strict=True)
+    floor = noise_floor_widest([(side.matrix, cell) for side, cell in sides if cell],
+                               gate.metric.name)
+    figure = exact_figure(row) if row.exact else figure_of(row, stats.ALPHA / tested)
+    change = row.row.changes.get(gate.metric.name) if gate.relative else None
+    known = change.verdict if change else None
     limit = 1.0 if figure and figure.directed else gate.limit
-    verdict = limit_verdict(figure, limit, gate.above, floor, case.exact,
-                            change.verdict if change else None)
-    shift = None if case.exact else shift_of(case)
-    rounds, planned = math.inf, None
-    if shift is not None:
-        fewest = stats.rounds_deciding(tested, case.paired)
+    verdict = limit_verdict(figure, limit, gate.above, floor, row.exact, known)
+    bracketed = verdict is GateVerdict.UNDECIDED and known is Verdict.BRACKETED
+    decided = replace(row, verdict=verdict, figure=figure, why=(
+        "among all rows of the result it may be chance" if bracketed else ""))
+    shift = None if row.exact else shift_of(row)
+    if shift is None:
+        return decided
+    rounds: float = stats.rounds_deciding(tested, row.paired)
+    if shift.interval is not None:
         beyond = (shift.value > 0) is gate.above
-        rounds = fewest if shift.interval is None else max(shift.pairs + 1, stats.rounds_for_shift(
-            shift, case.paired, tested, (floor or 1.0) if beyond else 1.0))
-        noise = stats.noise_measured(shift)
-        planned = None if noise is None else stats.rounds_planned(noise, tested, case.paired)
-    bracketed = verdict is GateVerdict.UNDECIDED and change is not None and (
-        change.verdict is Verdict.BRACKETED)
-    return GateRow(gate, case.comparison, case.row, verdict, figure, case.exact,
-                   "among all rows of the result it may be chance" if bracketed else "",
-                   rounds, planned)
+        rounds = max(shift.pairs + 1, stats.rounds_for_shift(
+            shift, row.paired, tested, (floor or 1.0) if beyond else 1.0))
+    noise = stats.noise_measured(shift)
+    return replace(decided, rounds=rounds, planned=None if noise is None else (
+        stats.rounds_planned(noise, tested, row.paired)))
 
 
 def gates_decide(comparisons: Sequence[Comparison], gates: Sequence[Gate]) -> Gates:
     """All gates over all rows of all comparisons, as one family."""
-    cases = [case for gate in gates for one in comparisons for row in one.rows
-             if (case := case_make(gate, one, row))]
-    tested = sum(not case.exact for case in cases)
-    known = {case.gate for case in cases}
-    return Gates(tuple(row_decide(case, max(tested, 1)) for case in cases),
+    rows = [made for gate in gates for one in comparisons for row in one.rows
+            if (made := row_make(gate, one, row))]
+    tested = sum(not row.exact for row in rows)
+    known = {row.gate for row in rows}
+    return Gates(tuple(row_decide(row, max(tested, 1)) for row in rows),
                  stats.ALPHA / max(tested, 1), tested,
                  tuple(gate for gate in gates if gate not in known))
 

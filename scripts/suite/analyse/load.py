@@ -75,8 +75,7 @@ def cache_file(records: Path) -> Path | None:
 
 
 def folder_trim(folder: Path) -> None:
-    """Removes the files that were used longest ago, until no more than CACHE_BYTES_MOST are
-    left."""
+    """Removes the files that were used longest ago, until at most CACHE_BYTES_MOST are left."""
     found = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     totals = accumulate([path.stat().st_size for path in found])
     for path, total in zip(found, totals, strict=True):
@@ -107,8 +106,7 @@ def cache_write(records: Path, runs: Runs, covered: Covered) -> None:
 
 
 def cache_read(records: Path) -> tuple[Runs, Covered] | None:
-    """The columns that this program cached; None where there are none, or a disk has damaged
-    them."""
+    """The columns that this program cached; None where there are none, or damaged ones."""
     path = cache_file(records)
     if path is None:
         return None
@@ -133,10 +131,8 @@ def cache_read(records: Path) -> tuple[Runs, Covered] | None:
 
 
 def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problems, list[str]]:
-    """Every whole record of a file, the damaged lines, and notes for the reader.
-
-    Columns are cached when at least so many bytes had to be parsed. OSError as open(2).
-    """
+    """Every whole record of a file, the damaged lines, and notes for the reader. Columns are cached
+    when at least so many bytes had to be parsed. OSError as open(2)."""
     builder, cached = Builder(), cache_read(path)
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         lines = Lines(file, digest_new(), 0)
@@ -160,8 +156,7 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problem
 
 
 def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record]:
-    """The whole records of these rows, one at a time; Failure if the file was changed since its
-    columns were made."""
+    """The whole records of these rows, one at a time; Failure if the file was changed since."""
     with open(path, "rb") as file:
         for row in rows:
             planned = {name: column[row] for name, column in runs.columns.items()}

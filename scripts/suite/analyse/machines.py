@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""On which machines the cells of a result ran, and which of them were only emulated. Pure.
-
-A host id of hosts.json is one boot. Boots whose facts agree are one machine, booted several times.
-"""
+"""On which machines the cells of a result ran, and which of them were only emulated. Pure. A host
+id of hosts.json is one boot. Boots whose facts agree are one machine, booted several times."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
-
-import numpy as np
 
 from suite.analyse.results import Result
 from suite.base.runner_words import TARGET, boot_of, target_of
@@ -23,8 +19,6 @@ OF_A_BOOT = ("memory",)  # facts that no two boots of one machine have quite the
 SYSCTLS_OF_A_BOOT = ("net.ipv4.tcp_mem",)
 OF_THE_RUNNER = ("runner", "doctor", TARGET)  # in hosts.json, but no facts of a machine
 
-NO_ROWS = np.array([], dtype=int)
-
 
 def machine_find(result: Result, host: str, target: str) -> Machine:
     """What is known of a host: by its id, else of another of its target, for each batch of which a
@@ -35,14 +29,12 @@ def machine_find(result: Result, host: str, target: str) -> Machine:
 
 def hosts_by_end(result: Result, cells: Mapping[str, str],
                  counted: bool = False) -> dict[str, dict[str, str]]:
-    """For each end the hosts on which it ran in these cells, in order, each with its target.
-
-    cells: their targets by name. counted: only in good rounds.
-    """
+    """For each end the hosts on which it ran in these cells, in order, each with its target. cells:
+    their targets by name. counted: only in good rounds."""
     runs = result.runs
     found: dict[str, dict[str, str]] = {}
     for cell, target in cells.items():
-        rows = runs.rows_of_cells.get(cell, NO_ROWS)
+        rows = runs.rows_of(cell)
         traits = runs.take(rows[runs.good[rows]] if counted else rows).traits_counts()
         for end in (end for one in traits for end in one.ends):
             if end.host:
@@ -89,7 +81,7 @@ def cells_emulated(result: Result) -> dict[str, str]:
     """The cells of which some good run was on a machine whose times say nothing, and why."""
     found: dict[str, str] = {}
     for cell in result.plan.cells:
-        if result.runs.good[result.runs.rows_of_cells.get(cell.name, NO_ROWS)].any():
+        if result.runs.good[result.runs.rows_of(cell.name)].any():
             words = cell.all_words
             ran = machines_of(result, {cell.name: target_of(words)},
                               counted=True) or result.machines.values()

@@ -10,24 +10,19 @@ the driver finished (`request`) or the receiver took out of its socket (`stream`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from suite.result.record import ENDS, Record
-from suite.stats.histogram import (
-    FROM_INTENDED,
-    HISTOGRAMS,
-    Histogram,
-    histogram_read,
-    histograms_merge,
-)
+from suite.stats import histogram
 
 NANOSECOND = 1e-9
 STREAMS = ("stream", "proxy")  # workloads that are timed where messages arrive
+MaybeEnd = Mapping[str, Any] | None  # as in a record; None: of a foreign peer, or there is none
 
 
-def threads_sum(end: Mapping[str, Any] | None, *path: str) -> float | None:
+def threads_sum(end: MaybeEnd, *path: str) -> float | None:
     """The sum over an end's threads of the number at path; None if one of them lacks it."""
     total = 0.0
     threads = (end or {}).get("threads")
@@ -41,19 +36,15 @@ def threads_sum(end: Mapping[str, Any] | None, *path: str) -> float | None:
     return total if threads else None
 
 
-def ends_sum(ends: Iterable[Mapping[str, Any] | None], *path: str) -> float | None:
+def ends_sum(ends: Iterable[MaybeEnd], *path: str) -> float | None:
     """The sum over all threads of these ends; None if one of them lacks it."""
     return total(*(threads_sum(end, *path) for end in ends))
 
 
-def idle(thread: Mapping[str, Any]) -> bool:
-    """Whether there was nothing to do for a thread: more of them, or of connections, than work."""
-    return thread.get("messages_sent") == 0 and thread.get("messages_received") == 0
-
-
-def elapsed_together(end: Mapping[str, Any] | None) -> float | None:
-    """From the first thread's beginning to the last one's end, in seconds: when work was done."""
-    threads = [thread for thread in (end or {}).get("threads", ()) if not idle(thread)]
+def elapsed_together(end: MaybeEnd) -> float | None:
+    """Seconds from the first beginning to the last end of those threads that had work."""
+    threads = [thread for thread in (end or {}).get("threads", ())
+               if thread.get("messages_sent") != 0 or thread.get("messages_received") != 0]
     begun = [thread.get("begun_ns") for thread in threads]
     ended = [thread.get("ended_ns") for thread in threads]
     if not threads or None in begun or None in ended:
@@ -61,11 +52,9 @@ def elapsed_together(end: Mapping[str, Any] | None) -> float | None:
     return (max(ended) - min(begun)) * NANOSECOND
 
 
-def received_rate(end: Mapping[str, Any] | None) -> float | None:
-    """Bytes per second that an end received of a stream.
-
-    Its clock starts when the first bytes have arrived: they came before that time.
-    """
+def received_rate(end: MaybeEnd) -> float | None:
+    """Bytes per second that an end received of a stream. Its clock starts when the first bytes have
+    arrived: they came before that time."""
     received = threads_sum(end, "bytes_received")
     if end is None or received is None:
         return None
@@ -91,49 +80,37 @@ def total(*parts: float | None) -> float | None:
 
 
 class MeasuredRun:
-    """A record of status `ok` with the roles of its ends worked out; read-only."""
+    """A record of status `ok` with the roles of its ends worked out; read-only.
+
+    timed: times by hyperfine. ends: those that the record has; sides: also a foreign peer, which
+    tells nothing. takes: whether the driver only receives, from a foreign peer that sends without
+    end. other: drives too in direction=both; None for transport=null. senders, receivers: the ends
+    that send `message` (one, or both of direction=both) and those that take it, in the same order.
+    captured: segments that the client captured, None unless all; captured_messages: of these the
+    ways on which messages go.
+    """
 
     def __init__(self, record: Record) -> None:
-        self.record = record
+        self.record, words = record, record.words
         self.client, self.server, self.proxy = map(record.end, ENDS)
         self.timed = record.hyperfine
-        self.workload = record.words.get("workload", "")
+        self.workload = words.get("workload", "")
         self.streams = self.workload in STREAMS
-
-    @cached_property
-    def ends(self) -> list[Mapping[str, Any]]:
-        """The ends that the record has."""
-        return [end for end in (self.client, self.server, self.proxy) if end is not None]
-
-    @cached_property
-    def driver(self) -> Mapping[str, Any] | None:
-        """The end that sends `message`."""
-        return next((end for end in self.ends if end.get("drives")), None)
-
-    @cached_property
-    def other(self) -> Mapping[str, Any] | None:
-        """The client or server that is not the driver; None for transport=null. In direction=both
-        it drives too."""
-        return next((end for end in (self.client, self.server)
-                     if end is not None and end is not self.driver), None)
-
-    @cached_property
-    def senders(self) -> list[Mapping[str, Any] | None]:
-        """The ends that send `message`: one, or both of direction=both."""
-        if self.takes:
-            return [None]
+        self.takes = words.get("peer_does") == "chargen"
+        self.ends = [end for end in (self.client, self.server, self.proxy) if end is not None]
+        self.sides: list[MaybeEnd] = [*self.ends, None] if "peer" in words else [*self.ends]
+        self.driver = next((end for end in self.ends if end.get("drives")), None)
+        self.other = next((end for end in (self.client, self.server)
+                           if end is not None and end is not self.driver), None)
         both = self.driver is not None and self.other is not None and self.other.get("drives")
-        return [self.driver, self.other] if both else [self.driver]
-
-    @cached_property
-    def receivers(self) -> list[Mapping[str, Any] | None]:
-        """The ends that take `message`, each what the sender at the same place sends."""
-        return [self.driver] if self.takes else [self.other, self.driver][:len(self.senders)]
-
-    @cached_property
-    def takes(self) -> bool:
-        """Whether the driver only receives, from a foreign peer that sends without end."""
-        return self.record.words.get("peer_does") == "chargen"
+        drivers = [self.driver, self.other] if both else [self.driver]
+        self.senders: list[MaybeEnd] = [None] if self.takes else drivers
+        self.receivers = [self.driver] if self.takes else [self.other, self.driver][:len(drivers)]
+        capture: Mapping[str, Any] = (self.client or {}).get("capture") or {}
+        whole = capture and not capture["dropped"] and not capture["truncated"]
+        self.captured = capture if whole else None
+        self.captured_messages = [capture["sent" if end is self.client else "received"]
+                                  for end in self.senders] if whole else []
 
     @cached_property
     def messages(self) -> float | None:
@@ -144,12 +121,9 @@ class MeasuredRun:
 
     @cached_property
     def elapsed(self) -> float | None:
-        """Seconds that those messages took: of the driver, or of the receiver of a stream.
-
-        A stream takes as long as its payload at the rate of its receiver; of two at the same time
-        the rates add up. An open loop takes at least as long as its schedule: it also waits after
-        its last request.
-        """
+        """Seconds that those messages took: of the driver, or of the receiver of a stream. A stream
+        takes as long as its payload at the rate of its receiver; of two at the same time the rates
+        add up. An open loop takes at least as long as its schedule."""
         if not self.streams or (self.other is None and not self.takes):
             done = elapsed_together(self.driver)
             return done if done is None else max(done, self.scheduled)
@@ -161,36 +135,24 @@ class MeasuredRun:
         return ends_sum(self.receivers, "bytes_received")
 
     @cached_property
-    def histograms(self) -> dict[str, Histogram | None]:
-        """Each of HISTOGRAMS, the driver's threads merged.
-
-        None where a thread lacks it, unless no reply came there: then it had nothing to count. A
-        request of an open loop that was due and never sent waited longer than every one that was
-        sent before it.
-        """
+    def histograms(self) -> dict[str, histogram.Histogram | None]:
+        """Each of HISTOGRAMS, the driver's threads merged. None where a thread lacks it, unless no
+        reply came there: then it had nothing to count. A request of an open loop that was due and
+        never sent waited longer than every one that was sent before it."""
         threads = (self.driver or {}).get("threads", ())
         answered = [thread for thread in threads if thread.get("messages_received") != 0]
-        found: dict[str, Histogram | None] = {}
-        for name in HISTOGRAMS:
-            parts = [histogram_read(thread[name]) for thread in threads if name in thread]
-            if name in FROM_INTENDED and self.late:
-                parts.append(Histogram(0, 0, 0, 0, (), int(self.late)))
+        found: dict[str, histogram.Histogram | None] = {}
+        for name in histogram.HISTOGRAMS:
+            parts = [histogram.histogram_read(thread[name]) for thread in threads if name in thread]
+            if name in histogram.FROM_INTENDED and self.late:
+                parts.append(histogram.Histogram(0, 0, 0, 0, (), int(self.late)))
             whole = not self.streams and all(name in thread for thread in answered)
-            found[name] = histograms_merge(parts) if whole else None
+            found[name] = histogram.histograms_merge(parts) if whole else None
         return found
 
-    @cached_property
-    def captured(self) -> Mapping[str, Any] | None:
-        """The segments that the client captured; None if it did not, or not all of them."""
-        capture = (self.client or {}).get("capture")
-        whole = capture and not capture["dropped"] and not capture["truncated"]
-        return capture if whole else None
-
-    @cached_property
-    def captured_messages(self) -> list[Mapping[str, Any]]:
-        """Of these the ways on which messages go: one, or both of direction=both."""
-        return [self.captured["sent" if end is self.client else "received"]
-                for end in self.senders] if self.captured else []
+    def captured_sum(self, key: str) -> float | None:
+        """What the client captured on the messages' way; None where that is not known."""
+        return sum(way[key] for way in self.captured_messages) if self.captured else None
 
     @cached_property
     def due(self) -> float | None:
@@ -208,19 +170,19 @@ class MeasuredRun:
         """Open loop: those of them that were never sent."""
         return threads_sum(self.driver, "late")
 
-    def cpu_part(self, end: Mapping[str, Any] | None, part: str) -> float | None:
+    def cpu_part(self, end: MaybeEnd, part: str) -> float | None:
         """CPU seconds of an end's data threads in one mode, `user` or `system`."""
         return seconds(threads_sum(end, "cpu", f"{part}_ns"))
 
-    def cpu(self, end: Mapping[str, Any] | None) -> float | None:
+    def cpu(self, end: MaybeEnd) -> float | None:
         """CPU seconds of an end's data threads, user and system."""
         return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
-
-    @cached_property
-    def sides(self) -> list[Mapping[str, Any] | None]:
-        """Every end that took part; a foreign peer tells nothing."""
-        return [*self.ends, None] if "peer" in self.record.words else [*self.ends]
 
     def cpu_all(self) -> float | None:
         """CPU seconds of the data threads of every end that there is."""
         return total(*(self.cpu(end) for end in self.sides)) if self.ends else None
+
+
+def histogram_of(runs: Sequence[MeasuredRun], name: str) -> histogram.Histogram | None:
+    """One histogram, name of HISTOGRAMS, of all runs that have it."""
+    return histogram.histograms_merge([found for run in runs if (found := run.histograms[name])])

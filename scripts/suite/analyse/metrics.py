@@ -1,45 +1,44 @@
 # SPDX-License-Identifier: MIT
-"""What is derived from a record: the one table of metrics.
+"""What is derived from a record: the one table of metrics, and its formulas.
 
-A metric is a row of METRICS; adding one is adding a row, and a formula where none of formulas.py
-fits.
+A formula takes a MeasuredRun and gives a value in the base unit of its metric, or None where the
+record does not know it. A metric is a row of METRICS; adding one is adding a row, and a formula
+where none of these fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import methodcaller
+from typing import Any, NamedTuple
 
-from suite.analyse.formulas import (
-    RETRANSMITTED,
-    SEGMENTS,
-    Formula,
-    bandwidth,
-    capture_difference,
-    captured_extreme,
-    captured_per_message,
-    captured_per_reply,
-    captured_uncut,
-    copied_share,
-    cpu_part,
-    mapped_share,
-    memory_per_connection,
-    message_side,
-    of_histogram,
-    peer_window,
-    per_message_sent,
-    quantile_of,
-    reply_side,
-    softirq,
-    steal_of,
-    syscalls,
-    time_per_message,
-    wall_time,
+from suite.analyse.measured import (
+    NANOSECOND,
+    MaybeEnd,
+    MeasuredRun,
+    ends_sum,
+    quotient,
+    seconds,
+    threads_sum,
+    total,
 )
-from suite.analyse.measured import MeasuredRun, ends_sum, quotient, threads_sum
 from suite.base.errors import UsageError, nearest_hint
 from suite.result.record import ENDS, Record
+from suite.stats import Beyond
 from suite.stats.histogram import Histogram
+
+Formula = Callable[[MeasuredRun], float | None]
+SEGMENTS = ("tcp_info", "data_segs_out", "sum")
+SEGMENTS_IN = ("tcp_info", "data_segs_in", "sum")
+RETRANSMITTED = ("tcp_info", "retrans_segs", "sum")
+CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
+# parts of names that are written otherwise in text
+NAME_PARTS = {"cpu": "CPU", "tls": "TLS", "p999": "p99.9"}
+LATE = ("requests_late",)  # counts of what was not done in time
+SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
+          for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
+SHARES = {"p50": (0.50, "median"), "p90": (0.90, "90 % quantile"), "p99": (0.99, "99 % quantile"),
+          "p999": (0.999, "99.9 % quantile")}
 
 
 class Metric(NamedTuple):
@@ -56,8 +55,7 @@ class Metric(NamedTuple):
     @property
     def text(self) -> str:
         """Its name as words: `CPU per message`, `latency p99.9`."""
-        words = (NAME_PARTS.get(part, part) for part in self.name.split("_"))
-        return " ".join(words)
+        return " ".join(NAME_PARTS.get(part, part) for part in self.name.split("_"))
 
     @property
     def counts(self) -> bool:
@@ -70,11 +68,6 @@ class Metric(NamedTuple):
         return self.name.startswith(("records_", "tls_bytes_"))
 
     @property
-    def split(self) -> bool:
-        """Whether it is one part, user or system, of a CPU time."""
-        return self.name in SPLITS
-
-    @property
     def timed(self) -> bool:
         """Whether it tells how fast something was: a time, a rate, or how much was too late."""
         return not self.whole or self.name in LATE
@@ -85,20 +78,175 @@ class Metric(NamedTuple):
         return self.unit in ("1", "B")
 
 
-# parts of names that are written otherwise in text
-NAME_PARTS = {"cpu": "CPU", "tls": "TLS", "p999": "p99.9"}
-LATE = ("requests_late",)  # counts of what was not done in time
-SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
-          for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
+def time_per_message(run: MeasuredRun) -> float | None:
+    """request: mean time of one request on a connection; stream: receiver's time per message."""
+    if run.streams:
+        return quotient(run.elapsed, run.messages)
+    threads = (run.driver or {}).get("threads", ())
+    if any("elapsed_ns" not in thread for thread in threads):
+        return None
+    spent = sum(max(thread["elapsed_ns"] * NANOSECOND, run.scheduled) * thread.get("connections", 1)
+                for thread in threads)
+    return quotient(spent or None, run.messages)
 
 
-SHARES = {"p50": (0.50, "median"), "p90": (0.90, "90 % quantile"), "p99": (0.99, "99 % quantile"),
-          "p999": (0.999, "99.9 % quantile")}
+def bandwidth(run: MeasuredRun) -> float | None:
+    """Bits of payload of `message` that arrived, by the receiver's time or the driver's."""
+    return quotient(None if run.payload is None else 8 * run.payload, run.elapsed)
+
+
+def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
+    """What these ends counted at path, per message that they sent."""
+    return quotient(ends_sum(ends, *path), ends_sum(ends, "messages_sent"))
+
+
+def sender_side(*path: str) -> Formula:
+    """The formula of what the end that sends messages counted at path, per message."""
+    return lambda run: per_message_sent(run.senders, *path)
+
+
+def proxy_side(*path: str) -> Formula:
+    """The formula of what the proxy counted at path, per message."""
+    return lambda run: quotient(threads_sum(run.proxy, *path), run.messages)
+
+
+def message_side(*path: str) -> Formula:
+    """The formula of what went out at path per message: of the proxy where there is one, else of
+    the end that sends messages."""
+    sender, proxy = sender_side(*path), proxy_side(*path)
+    return lambda run: (sender if run.proxy is None else proxy)(run)
+
+
+def reply_side(*path: str) -> Formula:
+    """The formula of what went out at path per reply, of the end that sends replies."""
+    return lambda run: None if run.streams else per_message_sent([run.other], *path)
+
+
+def syscalls(run: MeasuredRun, end: MaybeEnd) -> float | None:
+    """All calls on the data path of an end, waits included, per message of the run."""
+    paths = ["write_calls", "read_calls", "wait_calls"]
+    if run.workload == "connect":
+        paths.append("connect_calls")
+    return quotient(total(*(threads_sum(end, path) for path in paths)), run.messages)
+
+
+def copied_share(run: MeasuredRun) -> float | None:
+    """Of the sends that lent their memory the share that the kernel copied all the same."""
+    lending = [end for end in run.ends if threads_sum(end, "lent") is not None]
+    return quotient(ends_sum(lending, "copied"), ends_sum(lending, "lent"))
+
+
+def mapped_share(run: MeasuredRun) -> float | None:
+    """Of the bytes that were to be mapped the share that was."""
+    mapping = [end for end in run.ends if threads_sum(end, "mapped_bytes") is not None]
+    mapped = ends_sum(mapping, "mapped_bytes")
+    return quotient(mapped, total(mapped, ends_sum(mapping, "copied_bytes")))
+
+
+def peer_window(run: MeasuredRun) -> float | None:
+    """Bytes: the largest window advertised to the end that sends messages, or to the proxy."""
+    senders = [run.proxy] if run.proxy is not None else run.senders
+    windows = [thread.get("tcp_info", {}).get("largest_peer_window_bytes", {}).get("max")
+               for end in senders for thread in (end or {}).get("threads", ())]
+    return None if not windows or None in windows else max(windows)
+
+
+def captured_per_reply(run: MeasuredRun) -> float | None:
+    """Segments that passed the client's device per reply that it was sent."""
+    if run.streams or not run.captured:
+        return None
+    return quotient(run.captured["received"]["data_segments"],
+                    threads_sum(run.other, "messages_sent"))
+
+
+def captured_extreme(key: str, choose: Callable[[list[float]], float]) -> Formula:
+    """The formula of the smallest or largest payload of a segment on the messages' way."""
+    def extreme(run: MeasuredRun) -> float | None:
+        known = [way[key] for way in run.captured_messages if key in way]
+        return choose(known) if known else None
+    return extreme
+
+
+def capture_difference(run: MeasuredRun) -> float | None:
+    """By how many segments the capture and TCP_INFO differ at most, over ways and ends. TCP_INFO
+    has one less for a close_notify that shared a segment. The server's figures are held against the
+    client's capture where the two are connected and nothing was sent again. Where both ends send,
+    what they sent may leave after their last look: there only receivers know."""
+    if not run.captured:
+        return None
+    ways = {name: run.captured[name] for name in ("sent", "received")}
+    first = {name: way["data_segments"] - way.get("shared_close_notifies", 0)
+             for name, way in ways.items()}
+    ends = [(run.client, "sent", "received")]
+    if run.proxy is None and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
+        ends.append((run.server, "received", "sent"))
+    pairs = [(first[back] + ways[back]["retransmitted_segments"], threads_sum(end, *SEGMENTS_IN))
+             for end, _, back in ends]
+    if len(run.senders) == 1:
+        pairs += [(first[out], threads_sum(end, *SEGMENTS)) for end, out, _ in ends]
+    known = [abs(seen - counted) for seen, counted in pairs if counted is not None]
+    return max(known) if known else None
+
+
+def memory_per_connection(name: str) -> Formula:
+    """The formula of the bytes that an end grew by, from before connecting to after the run."""
+    def grown(run: MeasuredRun) -> float | None:
+        end = run.record.end(name)
+        if end is None or "resident_bytes" not in end:
+            return None
+        return quotient(end["resident_bytes"] - end["resident_before_bytes"],
+                        threads_sum(end, "connections"))
+    return grown
+
+
+def of_histogram(name: str, ask: Callable[[Histogram], float | None]) -> Formula:
+    """The formula of what a histogram is asked for, in seconds; it may be Beyond."""
+    def figure(run: MeasuredRun) -> float | None:
+        histogram = run.histograms[name]
+        value_ns = ask(histogram) if histogram else None
+        return Beyond(value_ns * NANOSECOND) if isinstance(value_ns, Beyond) else seconds(value_ns)
+    return figure
+
+
+def cpu_part(key: str, name: str = "") -> Formula:
+    """CPU seconds of one kind: of whole processes where hyperfine timed them, else of data threads
+    in the measured interval. name: of one end; without it of all ends together."""
+    def part(run: MeasuredRun) -> float | None:
+        end = run.record.end(name) if name else None
+        if run.timed is not None:
+            return seconds(((end or {}).get("process", {}) if name else run.timed).get(key))
+        return seconds(ends_sum([end] if name else run.sides, "cpu", key)) if run.ends else None
+    return part
+
+
+def machine_share(end: Mapping[str, Any], state: str) -> float | None:
+    """The share of the time of all CPUs of an end's machine in one of CPU_STATES."""
+    machine = end.get("machine", {})
+    return quotient(machine.get(f"{state}_ns"),
+                    sum(machine.get(f"{each}_ns", 0) for each in CPU_STATES))
+
+
+def steal_of(name: str) -> Formula:
+    """The formula of the steal of the machine of one end."""
+    return lambda run: machine_share(run.record.end(name) or {}, "steal")
+
+
+def softirq(run: MeasuredRun) -> float | None:
+    """Seconds in softirq during the measured interval, of each machine of an end, once."""
+    machines = {end.get("host"): end.get("machine", {}).get("softirq_ns")
+                for end in reversed(run.ends)}
+    return seconds(total(*machines.values())) if machines else None
+
+
+def wall_time(run: MeasuredRun) -> float | None:
+    """Seconds of whole processes where hyperfine timed them, else from start to finished record."""
+    return seconds((run.record.document if run.timed is None else run.timed).get("wall_ns"))
 
 
 def distribution(name: str, of: str, shares: Iterable[str] = SHARES) -> tuple[Metric, ...]:
     """The rows of one histogram: these quantiles and the maximum of a time. of: which time."""
-    return (*(Metric(f"{name}_{key}", "s", "lower", quantile_of(name, SHARES[key][0]),
+    return (*(Metric(f"{name}_{key}", "s", "lower",
+                     of_histogram(name, methodcaller("quantile", SHARES[key][0])),
                      f"{SHARES[key][1]} of {of}", ranked=True) for key in shares),
             Metric(f"{name}_max", "s", "lower", of_histogram(name, Histogram.largest),
                    f"maximum of {of}", ranked=True))
@@ -117,7 +265,8 @@ METRICS = {metric.name: metric for metric in (
     Metric("retransmits_per_message", "1", "lower",
            lambda run: quotient(ends_sum(run.sides, *RETRANSMITTED), run.messages),
            "data segments that any end sent again"),
-    Metric("captured_segments_per_message", "1", "lower", captured_per_message,
+    Metric("captured_segments_per_message", "1", "lower",
+           lambda run: quotient(run.captured_sum("data_segments"), run.messages),
            "capture=on: data segments on the messages' way, as they pass the client's device"),
     Metric("captured_segments_per_reply", "1", "lower", captured_per_reply,
            "capture=on: data segments on the replies' way"),
@@ -125,7 +274,7 @@ METRICS = {metric.name: metric for metric in (
            "capture=on: the smallest payload of a segment on the messages' way"),
     Metric("largest_segment", "B", "higher", captured_extreme("largest_bytes", max),
            "capture=on: the largest payload of a segment on the messages' way"),
-    Metric("super_packets", "1", "lower", captured_uncut,
+    Metric("super_packets", "1", "lower", lambda run: run.captured_sum("super_packets"),
            "capture=on: packets above the MSS on the messages' way, counted as they would be cut"),
     Metric("capture_difference", "1", "lower", capture_difference,
            "capture=on: largest difference between capture and TCP_INFO, in segments"),
@@ -137,8 +286,7 @@ METRICS = {metric.name: metric for metric in (
            "bytes of the TLS records of messages, headers included"),
     Metric("tls_bytes_per_reply", "B", "lower", reply_side("tls_bytes_sent"),
            "bytes of the TLS records of replies, headers included"),
-    Metric("sends_per_message", "1", "lower",
-           lambda run: per_message_sent(run.senders, "write_calls"),
+    Metric("sends_per_message", "1", "lower", sender_side("write_calls"),
            "write calls of the end that sends messages, cork's setsockopt included"),
     Metric("sends_per_reply", "1", "lower", reply_side("write_calls"),
            "write calls of the end that sends replies"),
@@ -146,8 +294,7 @@ METRICS = {metric.name: metric for metric in (
            "system calls on the data path of the client"),
     Metric("server_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.server),
            "system calls on the data path of the server"),
-    Metric("proxy_sends_per_message", "1", "lower",
-           lambda run: quotient(threads_sum(run.proxy, "write_calls"), run.messages),
+    Metric("proxy_sends_per_message", "1", "lower", proxy_side("write_calls"),
            "write calls of the proxy"),
     Metric("proxy_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.proxy),
            "system calls on the data path of the proxy"),
@@ -155,17 +302,13 @@ METRICS = {metric.name: metric for metric in (
            lambda run: quotient(threads_sum(run.proxy, "chunks_sent"),
                                 threads_sum(run.proxy, "groups_sent")),
            "chunks that the proxy received one by one and sent together"),
-    Metric("ring_requests_per_message", "1", "lower",
-           lambda run: per_message_sent(run.senders, "requests"),
+    Metric("ring_requests_per_message", "1", "lower", sender_side("requests"),
            "requests that the end that sends messages gave its io_uring"),
-    Metric("ring_completions_per_message", "1", "lower",
-           lambda run: per_message_sent(run.senders, "completions"),
+    Metric("ring_completions_per_message", "1", "lower", sender_side("completions"),
            "completions that the end that sends messages took from its io_uring"),
-    Metric("proxy_ring_requests_per_message", "1", "lower",
-           lambda run: quotient(threads_sum(run.proxy, "requests"), run.messages),
+    Metric("proxy_ring_requests_per_message", "1", "lower", proxy_side("requests"),
            "requests that the proxy gave its io_uring"),
-    Metric("proxy_ring_completions_per_message", "1", "lower",
-           lambda run: quotient(threads_sum(run.proxy, "completions"), run.messages),
+    Metric("proxy_ring_completions_per_message", "1", "lower", proxy_side("completions"),
            "completions that the proxy took from its io_uring"),
     Metric("copied_share", "1", "lower", copied_share,
            "share of zero-copy sends that the kernel copied all the same, 0 to 1"),
@@ -199,14 +342,11 @@ METRICS = {metric.name: metric for metric in (
            "largest window that the receiver of messages advertised, over its connections"),
     Metric("requests_late", "1", "lower", lambda run: run.late,
            "open loop: requests of a run that were due and never sent"),
-    Metric("memory_per_connection", "B", "lower",
-           lambda run: memory_per_connection(run.client),
+    Metric("memory_per_connection", "B", "lower", memory_per_connection("client"),
            "resident memory of the client per connection; coarse below some hundred connections"),
-    Metric("server_memory_per_connection", "B", "lower",
-           lambda run: memory_per_connection(run.server),
+    Metric("server_memory_per_connection", "B", "lower", memory_per_connection("server"),
            "resident memory of the server per connection"),
-    Metric("time", "s", "lower", wall_time,
-           "time of the whole client process, by hyperfine"),
+    Metric("time", "s", "lower", wall_time, "time of the whole client process, by hyperfine"),
     Metric("user", "s", "lower", cpu_part("user_ns"),
            "CPU of all ends in user mode; by hyperfine of whole processes, else of data threads"),
     Metric("system", "s", "lower", cpu_part("system_ns"),

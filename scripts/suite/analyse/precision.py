@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The width of a result's intervals, and whether it is what until= asks for. Pure.
-
-until= asks for a width, never for a change: rounds that are added until something is significant
-would find it in identical runs too (docs/methodology.md).
-"""
+"""The width of a result's intervals, and whether it is what until= asks for. Pure. until= asks for
+a width, never for a change: rounds that are added until something is significant would find it in
+identical runs too (docs/methodology.md)."""
 
 from __future__ import annotations
 
@@ -22,10 +20,8 @@ CELLS_SHOWN = 8  # cells that a line names
 
 class Precision(NamedTuple):
     """The width that until= asks for and the cells that missed it, by a table's first metric.
-
     asked: as it was typed. cells: the number of cells that count. wide: the cells that missed it
-    with the width of their intervals (as width_of()), the widest first.
-    """
+    with the width of their intervals (as width_of()), the widest first."""
 
     metric: Metric
     asked: str
@@ -64,10 +60,8 @@ def precision_measure(matrix: Matrix) -> Precision | None:
 
 def width_text(cell: Cell, width: float) -> str:
     """A cell that missed: the words by which it differs from others, and how wide it is."""
-    words = " ".join(f"{axis}={value}" for axis, value in cell.axes.items()
-                     if value) or "the only cell"
-    return f"{words} " + (f"{number_text(100 * width, 2)}%" if math.isfinite(width)
-                          else "(no interval)")
+    shown = f"{number_text(100 * width, 2)}%" if math.isfinite(width) else "(no interval)"
+    return f"{cell.text or 'the only cell'} {shown}"
 
 
 def precision_text(precision: Precision) -> str:

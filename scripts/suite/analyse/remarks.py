@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Differences between the good runs of a cell and their words, and figures that they did not count.
-
-Both become footnotes of tables and notes of `show`. Pure: from columns to sentences.
-"""
+Both become footnotes of tables and notes of `show`. Pure: from columns to sentences."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A result on disk (docs/record.md, "Files of a result"): loaded and checked here only.
-
-Damaged parts are left out with a note, and the rest is shown. A folder without a plan or a scenario
-is no result.
-"""
+"""A result on disk (docs/record.md, "Files of a result"): loaded and checked here only. Damaged
+parts are left out with a note, and the rest is shown. A folder without a plan or a scenario is no
+result."""
 
 from __future__ import annotations
 
@@ -104,11 +102,8 @@ def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
 
 
 def result_load(folder: Path) -> Result:
-    """Loads a result, by its path or by its name in results/.
-
-    UsageError: no such folder or file, nothing measured yet, a newer plan. Failure: a plan that is
-    damaged, or records of which none is whole.
-    """
+    """Loads a result, by its path or by its name in results/. UsageError: no such folder or file,
+    nothing measured yet, a newer plan. Failure: a damaged plan, no whole record."""
     folder = result_find(folder)
     notes: list[str] = []
     plan = plan_read(folder)

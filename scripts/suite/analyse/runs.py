@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """records.jsonl as columns: a row for each whole record, with everything of it that is one value.
-
-Histograms, samples and threads are no columns: a function that needs them reads the record again.
-"""
+Histograms, samples and threads are no columns: a function that needs them reads the record
+again."""
 
 from __future__ import annotations
 
@@ -28,6 +27,7 @@ TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns
 # columns of whole numbers; traits: a place in Runs.traits; an unknown position is -1
 NUMBERS = ("traits", "round", "position", "offset", "size_bytes")
 PROBLEMS_SHOWN = 5  # damaged lines that have a note of their own; of the others only the number
+NO_ROWS = np.array([], dtype=int)
 METRIC_PLACES = {name: place for place, name in enumerate(METRICS)}
 
 
@@ -62,8 +62,7 @@ class Runs:
 
     @cached_property
     def of_rounds(self) -> np.ndarray:
-        """Which rows give the value of a round: the good run A of each cell, and A' where A
-        failed."""
+        """Which rows give the value of a round: a cell's good run A, or A' where A failed."""
         runs = self.frame("cell", "round", "label")[self.good].sort_values("label", kind="stable")
         chosen = np.zeros(len(self), dtype=bool)
         chosen[runs.drop_duplicates(["cell", "round"]).index] = True
@@ -73,6 +72,10 @@ class Runs:
     def rows_of_cells(self) -> Mapping[str, np.ndarray]:
         """The rows of each cell that has some, in order."""
         return self.frame("cell").groupby("cell").indices
+
+    def rows_of(self, cell: str) -> np.ndarray:
+        """The rows of a cell, in order."""
+        return self.rows_of_cells.get(cell, NO_ROWS)
 
     def frame(self, *names: str) -> pd.DataFrame:
         """These columns; index 0 to rows - 1."""
@@ -128,8 +131,7 @@ class Builder:
             self.problems.add(f"records.jsonl:{self.lines}: {damage}; the line was left out")
 
     def record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
-        """Adds a record that record_parse() has given; Damaged if no formula can make sense of
-        it."""
+        """Adds a record of record_parse(); Damaged if no formula can make sense of it."""
         try:
             values, traits = metrics_compute(record).values(), traits_of(record)
             row = array("d", (np.nan if value is None else value for value in values))

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""Which cells some words select. Pure; every command that reads a result asks here."""
+"""Which cells some words select, which axes name the rows of a table and which metrics its columns.
+Pure; every command that reads a result asks here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from suite.analyse.frame import Cell, Matrix, cells_compared
+from suite.analyse.metrics import METRICS, metric_find
+from suite.analyse.summary import metrics_default
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.words import words_text
+from suite.scenario.scenario import TableLayout
 
 Selection = Mapping[str, str]
 
 
 def selector_check(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> None:
-    """UsageError for a word or a value that no cell of the result has. own: words of the
-    command."""
+    """UsageError for a word or value that no cell of the result has. own: the command's words."""
     for key, value in words.items():
         values = dict.fromkeys(cell.words[key] for cell in matrix.whole.cells.values()
                                if key in cell.words)
@@ -43,9 +47,7 @@ def cells_select(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> l
 
 def matrix_narrow(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> Matrix:
     """The matrix that shows only the cells which words select; UsageError where there is none.
-
-    Ratios, verdicts and noise floors stay those of all cells. own: words of the command, for hints.
-    """
+    Ratios, verdicts and noise floors stay those of all cells. own: the command's words."""
     if not words:
         return matrix
     cells = cells_select(matrix, words, own)
@@ -58,3 +60,39 @@ def left_out_text(matrix: Matrix, words: Selection) -> str:
     if not left:
         return ""
     return f"left out {left} of {every} cells of {matrix.result.name}: not {words_text(words)}"
+
+
+class Layout(NamedTuple):
+    """rows: axes that name the rows. across: axes spread over columns. metrics: names of metrics,
+    in the order of their columns. best: the axis of which the best value is looked for, or None."""
+
+    rows: tuple[str, ...]
+    across: tuple[str, ...]
+    metrics: tuple[str, ...]
+    best: str | None = None
+
+
+def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
+    """The layout from the names asked for (empty: the default). An axis that varies and is named
+    nowhere becomes a row, so that no cell is hidden; a word that does not vary here is left out.
+    UsageError for a name that is neither word nor metric."""
+    known = set(matrix.axes).union(*(cell.words for cell in matrix.whole.cells.values()))
+    for name in asked.rows:
+        if name not in known:
+            raise UsageError(f'rows: no word "{name}" in this result{nearest_hint(name, known)}')
+    for name in asked.columns:
+        if name not in known and name not in METRICS:
+            hint = nearest_hint(name, [*METRICS, *matrix.axes]) or " (uncork list shows metrics)"
+            raise UsageError(f'columns: "{name}" is neither a metric nor a word here{hint}')
+    metrics = tuple(name for name in asked.columns if name in METRICS) or metrics_default(matrix)
+    if asked.gain and metric_find(asked.gain, "gain").name not in metrics:
+        metrics = (asked.gain, *metrics)
+    across = tuple(name for name in asked.columns if name in matrix.axes)
+    named = tuple(name for name in asked.rows if name in matrix.axes and name not in across)
+    rest = tuple(axis for axis in matrix.axes if axis not in across and axis not in named)
+    if asked.best and asked.best not in known:
+        raise UsageError(f'best: no word "{asked.best}" in this result'
+                         f"{nearest_hint(asked.best, matrix.axes)}")
+    best = asked.best if asked.best in matrix.axes else None
+    rows = sorted(named + rest, key=lambda axis: axis == best)  # so that a group stands together
+    return Layout(tuple(rows), across, metrics, best)

@@ -117,8 +117,7 @@ class Summary:
 
 
 def figure_make(values: Sequence[float], bounds: Sequence[float], exact: bool) -> Figure:
-    """The figure of these values, one per round or session, not empty; bounds as in Series; without
-    any ratio."""
+    """The figure of these values, one per round or session; bounds: as in Series."""
     interval = None if exact else stats.median_interval(values, bounds)
     return Figure(stats.median(values, bounds), interval, len(values), exact)
 
@@ -255,8 +254,7 @@ def published_unused(matrix: Matrix) -> tuple[str, ...]:
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
-    """The gain of a cell; None where it has no baseline, or no good round to compare with one of
-    it."""
+    """The gain of a cell; None where it has no baseline, or no good round shared with it."""
     if base is None:
         return None
     same = cell.name == base.name

@@ -42,11 +42,6 @@ class Traits:
     dropped: bool = False
     truncated: bool = False
 
-    @property
-    def protected(self) -> tuple[End, ...]:
-        """The ends with a security layer that is not `plain`."""
-        return tuple(end for end in self.ends if end.security != "plain")
-
 
 def clamp_text(name: str, word: str, clamp: Mapping[str, Any]) -> str:
     """One buffer of one end that has another size than asked for."""

@@ -58,11 +58,9 @@ class Verdict(Enum):
 
 def verdict_of(ratio: stats.Estimate | None, floor: float | None, adjusted: float = 0.0,
                exact: bool = False) -> Verdict:
-    """The one verdict of a ratio, for every command and picture.
-
-    floor: the noise floor of its row, a ratio. adjusted: p, corrected for the other rows; 0 for a
-    figure that stands alone. exact: both sides are counts that were the same in every run.
-    """
+    """The one verdict of a ratio, for every command and picture. floor: the noise floor of its row,
+    a ratio. adjusted: p, corrected for the other rows; 0 for a figure that stands alone. exact:
+    both sides are counts that were the same in every run."""
     if exact:
         return Verdict.EXACT
     if ratio is None or ratio.interval is None:
@@ -84,12 +82,10 @@ class GateVerdict(Enum):
 
 def limit_verdict(figure: stats.Estimate | None, limit: float, above: bool, floor: float | None,
                   exact: bool = False, change: Verdict | None = None) -> GateVerdict:
-    """The one verdict of a figure beside a limit that it must not be above (else below).
-
-    figure: a ratio or a value; its interval is corrected for the other rows. floor: the noise floor
-    of the row, a ratio. exact: a count that was the same in every run. change: the verdict of the
-    ratio: where to be beyond the limit is a change, there is one.
-    """
+    """The one verdict of a figure beside a limit that it must not be above (else below). figure: a
+    ratio or a value; its interval is corrected for the other rows. floor: the noise floor of the
+    row, a ratio. exact: a count that was the same in every run. change: the verdict of the ratio:
+    where to be beyond the limit is a change, there is one."""
     if figure is None or (figure.interval is None and not exact):
         return GateVerdict.UNDECIDED
     low, high = (figure.value, figure.value) if exact or figure.interval is None else (
@@ -110,11 +106,8 @@ RatioRow = tuple[Mapping[str, str], stats.Estimate | None, Verdict | None]
 
 def opposed_text(rows: Iterable[RatioRow], metric: Metric) -> str:
     """`depends on place: faster together, slower apart` of rows that changed to opposite sides of
-    their baseline, so that no one figure is true of all; else empty.
-
-    rows: the words that name each, its ratio and verdict. The word told is the first that has no
-    value on both sides.
-    """
+    their baseline, so that no one figure is true of all; else empty. rows: the words that name
+    each, its ratio and verdict. The word told is the first that has no value on both sides."""
     better, worse = sides = list[Mapping[str, str]](), list[Mapping[str, str]]()
     for words, ratio, verdict in rows:
         if ratio and ratio.value != 1 and verdict in (Verdict.CHANGED, Verdict.EXACT):
@@ -135,11 +128,9 @@ def opposed_text(rows: Iterable[RatioRow], metric: Metric) -> str:
 
 
 class Family(NamedTuple):
-    """Ratios that are corrected together. adjusted: their p after the correction, by key.
-
-    hopeless: no p that so few rounds can give would survive the correction. Of m rows of which k
-    look changed, all k survive where their p is at most 5 % * k / m.
-    """
+    """Ratios that are corrected together. adjusted: their p after the correction, by key. hopeless:
+    no p that so few rounds can give would survive the correction. Of m rows of which k look
+    changed, all k survive where their p is at most 5 % * k / m."""
 
     adjusted: Mapping[Hashable, float]
     hopeless: bool
@@ -171,8 +162,7 @@ def both_exact(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> bool:
 
 
 def baseline_ratio(matrix: Matrix, cell: Cell, metric: str) -> stats.Estimate | None:
-    """The ratio of a cell to its baseline; None where it is a baseline, or has none, or they share
-    nothing."""
+    """The ratio of a cell to its baseline; None for a baseline, without one, or a shared value."""
     base = baseline_find(matrix, cell, baseline_words(matrix))
     return ratio_between(matrix, cell, base, metric) if base and base.name != cell.name else None
 
@@ -236,11 +226,9 @@ def pair_family(matrix: Matrix, one: Cell, other: Cell, metric: str) -> tuple[Fa
 
 
 def pair_verdict(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Verdict:
-    """The verdict of the ratio of two cells of a result, the same either way round.
-
-    Where tables have one cell above the baseline of both and the other below it, the two differ:
-    that is no further comparison, which would be corrected.
-    """
+    """The verdict of the ratio of two cells of a result, the same either way round. Where tables
+    have one cell above the baseline of both and the other below it, the two differ: that is no
+    further comparison, which would be corrected."""
     family, key = pair_family(matrix, one, other, metric)
     verdict = verdict_of(ratio_between(matrix, one, other, metric),
                          noise_floor_widest([(matrix, one), (matrix, other)], metric),

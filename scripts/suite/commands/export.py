@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.analyse.frame import Cell, Matrix, matrix_load
-from suite.analyse.histograms import histogram_of, runs_good
 from suite.analyse.machines import TIMES_INVALID
+from suite.analyse.measured import histogram_of
 from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.text import say
 from suite.base.words import arguments_sort
 from suite.present.hgrm import HGRM_UNITS, hgrm_text
-from suite.present.pictures.picture import name_safe
-from suite.present.show import axes_text, cell_choose, cells_text
+from suite.present.pictures.parts import name_safe
+from suite.present.show import cell_choose, cells_text
 from suite.result.files import file_write, output_place
 from suite.stats.histogram import Histogram, histogram_find
 
@@ -31,7 +31,7 @@ def missing_text(cells: Sequence[Cell], histogram: str) -> str:
 
 def histograms_find(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[str, Histogram]:
     """The histogram of each cell by name; says which cells have none, UsageError if all."""
-    found = {cell.name: histogram_of(runs_good(matrix, cell.name), histogram) for cell in cells}
+    found = {cell.name: histogram_of(matrix.runs_good(cell.name), histogram) for cell in cells}
     missing = [cell for cell in cells if found[cell.name] is None]
     if len(missing) == len(cells):
         raise UsageError(f"{matrix.result.folder}: {missing_text(missing, histogram)}")
@@ -49,7 +49,7 @@ def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[st
         values = [value or "none" for value in cell.axes.values()] or [matrix.result.name]
         name = name_safe("-".join(values + what)) + ".hgrm"
         if name in files:
-            raise UsageError(f"{axes_text(files[name])} and {axes_text(cell)} would both be "
+            raise UsageError(f"{files[name].text} and {cell.text} would both be "
                              f"{name}: export them one by one")
         files[name] = cell
     return files

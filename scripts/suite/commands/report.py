@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from suite.analyse.arrangement import layout_choose
 from suite.analyse.claims import claims_decide
 from suite.analyse.comparison.build import compare_baseline, compare_results
 from suite.analyse.comparison.differences import refusals_check
@@ -17,7 +16,7 @@ from suite.analyse.comparison.model import Comparison
 from suite.analyse.comparison.sides import metrics_choose
 from suite.analyse.frame import Matrix, matrix_load
 from suite.analyse.metrics import Metric
-from suite.analyse.selection import left_out_text, matrix_narrow
+from suite.analyse.selection import layout_choose, left_out_text, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.text import say
@@ -25,7 +24,7 @@ from suite.base.words import arguments_sort
 from suite.present.mail.command import commands_of
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import drawing_write
-from suite.present.pictures.picture import Drawing
+from suite.present.pictures.parts import Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn
 from suite.present.report.page import pair_page, result_page

@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from suite.analyse.expressions import axes_of, selectors_of
+from suite.analyse.expressions import axes_of, claims_check, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
-from suite.analyse.named import claims_check
 from suite.base.client import (
     Client,
     Vocabulary,

@@ -6,9 +6,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from suite.analyse.arrangement import layout_choose
 from suite.analyse.frame import matrix_load
-from suite.analyse.selection import left_out_text, matrix_narrow
+from suite.analyse.selection import layout_choose, left_out_text, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.text import say, terminal_width

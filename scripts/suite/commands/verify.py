@@ -13,8 +13,7 @@ from suite.analyse.frame import Matrix, matrix_load
 from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
 from suite.present.mail.block import cells_block, pair_block
-from suite.present.mail.decode import mail_text
-from suite.present.mail.parse import Posted, blocks_read, deviations_find, side_words
+from suite.present.mail.parse import Posted, blocks_read, deviations_find, mail_text, side_words
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
 

@@ -13,18 +13,7 @@ from suite.analyse.metrics import Metric, is_speed
 from suite.analyse.optimum import better_ratio, optimum_of
 from suite.analyse.summary import Figure, Gain, Summary, published_sets
 from suite.analyse.verdicts import Verdict
-from suite.base.units import (
-    Scale,
-    beyond_text,
-    change_texts,
-    count_text,
-    interval_text,
-    number_text,
-    percent_text,
-    ratio_text,
-    ratio_texts,
-    scale_choose,
-)
+from suite.base import units
 from suite.present.heading import UNSPLIT_NOTE, uncounted_note
 from suite.present.tables.model import Column, Group, Item
 
@@ -59,11 +48,10 @@ def cell_note(cell: Cell) -> str:
     return "; ".join(cell.remarks) if cell.status == "ok" else f"{cell.status}: {reasons}"
 
 
-def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: Scale,
+def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: units.Scale,
                notes: Footnotes, first: bool, why: str = "") -> Item:
-    """The median of a cell in the unit of its column, or why there is none. why: the rounds in
-    which the figure is known. first: the column of the first metric, which alone has the note about
-    failed runs."""
+    """The median of a cell in the unit of its column, or why there is none. why: the rounds that
+    know it. first: the first metric, whose column alone has the note about failed runs."""
     if cell is None:
         return Item("")
     mark = notes.mark(cell_note(cell)) if cell.status != "ok" or first else ""
@@ -75,8 +63,7 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
 
 
 def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
-    """In which rounds or on which targets a metric of a cell is known; empty where it is known in
-    all."""
+    """The rounds or targets that know a metric of a cell; empty where all do."""
     return unreported_text(matrix, cell, metric.name) or matrix.coverage_text(cell, metric.name)
 
 
@@ -87,9 +74,7 @@ def is_hidden(cell: Cell, metric: Metric) -> bool:
 
 def absence(cell: Cell, metric: Metric, why: str) -> tuple[str, str]:
     """(text, reason) in place of a figure that good runs do not have. why: what figure_note() says.
-
-    ABSENT without a reason: they have no such figure by their nature.
-    """
+    ABSENT without a reason: they have no such figure by their nature."""
     if is_hidden(cell, metric):
         return "-", f"{TIMES_INVALID}: {cell.emulated}"
     if metric.name in cell.unsplit:
@@ -103,24 +88,19 @@ def is_undefined(summary: Summary, cell: Cell, metric: Metric) -> bool:
         cell, metric, figure_note(summary.matrix, cell, metric)) == (ABSENT, "")
 
 
-def median_text(value: float, metric: Metric, scale: Scale) -> str:
+def median_text(value: float, metric: Metric, scale: units.Scale) -> str:
     """A median in the unit of its column; `> 200` where only that bound is known."""
-    return count_text(value) if metric.counts else beyond_text(value,
-                                                               number_text(scale.apply(value)))
+    return units.count_text(value) if metric.counts else units.beyond_text(
+        value, units.number_text(scale.apply(value)))
 
 
 def width_item(figure: Figure | None) -> Item:
-    """The farther end of the interval in percent, `r` where it is only min..max; empty for a median
-    that is a bound."""
-    if (
-        figure is None
-        or figure.interval is None
-        or figure.median == 0
-        or isinstance(figure.median, stats.Beyond)
-    ):
+    """The farther end of the interval in percent, `r` of a mere min..max; empty for a bound."""
+    if figure is None or figure.interval is None or figure.median == 0 or isinstance(
+            figure.median, stats.Beyond):
         return Item("")
-    text = beyond_text(figure.interval.high,
-                       percent_text(stats.relative_width(figure.median, figure.interval)))
+    width = stats.relative_width(figure.median, figure.interval)
+    text = units.beyond_text(figure.interval.high, units.percent_text(width))
     return Item(text, "" if figure.interval.level else " r")
 
 
@@ -135,12 +115,12 @@ def verdict_item(text: str, verdict: Verdict | None, interval: str = "") -> Item
 
 
 def ratio_item(figure: Figure | None, is_base: bool) -> Item:
-    """The ratio to the baseline with its interval, `0.24x [0.22, 0.27]`; `base` for the baseline
-    itself."""
+    """The ratio to the baseline with its interval, `0.24x [0.22, 0.27]`; `base` for that one."""
     if figure is None or figure.ratio is None:
         return Item("base" if figure and is_base else "")
-    texts = ratio_texts(*figure.ratio.span)
-    within = f" {interval_text(texts)}".rstrip().replace("x", "")  # each character widens the table
+    texts = units.ratio_texts(*figure.ratio.span)
+    # each character widens the table
+    within = f" {units.interval_text(texts)}".rstrip().replace("x", "")
     return verdict_item(texts[0], figure.verdict,
                         within if figure.verdict is not Verdict.EXACT else "")
 
@@ -165,8 +145,7 @@ def published_name(published_set: str) -> str:
 
 def ratio_metrics(summary: Summary) -> set[str]:
     """The metrics with a ratio column: the first that is not a count, and those with a published
-    ratio. Empty without a baseline. The metric of gains has a gain instead, the metric of best= how
-    many times better."""
+    ratio. Empty without a baseline. The metrics of gains and of best= have other columns."""
     if len(summary.matrix.whole.cells) < 2 or not summary.baseline:
         return set()
     first = next(({metric.name} for metric in summary.metrics if not metric.counts), set())
@@ -175,9 +154,9 @@ def ratio_metrics(summary: Summary) -> set[str]:
     return (first | quoted) - {summary.gain_shown, summary.leading}
 
 
-def scales_choose(summary: Summary) -> dict[str, Scale]:
+def scales_choose(summary: Summary) -> dict[str, units.Scale]:
     """One unit for each metric, for the whole table."""
-    return {metric.name: scale_choose(
+    return {metric.name: units.scale_choose(
         (figures[metric.name].median for figures in summary.figures.values()
          if metric.name in figures), metric.unit) for metric in summary.metrics}
 
@@ -190,8 +169,7 @@ def best_mark(summary: Summary, cell: Cell) -> str:
 
 def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes: Footnotes
                  ) -> list[Group]:
-    """The columns of one metric. head: the cells of these columns, where the table spreads an axis
-    over its columns."""
+    """The columns of one metric. head: their cells, where an axis is spread over columns."""
     scale, first = scales_choose(summary)[metric.name], metric is summary.metrics[0]
     figures = [summary.figures[cell.name].get(metric.name) if cell else None for cell in cells]
     items = [value_item(cell, figure, metric, scale, notes, first,
@@ -211,23 +189,22 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
 
 def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None]
                   ) -> list[Group]:
-    """How many times better than its baseline each row is, with the interval, and published
-    ratios."""
+    """How many times better than its baseline each row is, its interval, published ratios."""
     ratios = [better_ratio(figure.ratio, metric) if figure and figure.ratio else None
               for figure in figures]
     if not any(ratios):
         return []
     columns = [Column("", tuple(
-        verdict_item(ratio_texts(*ratio.span)[0], figure.verdict)
+        verdict_item(units.ratio_texts(*ratio.span)[0], figure.verdict)
         if ratio and figure else
         Item("base" if cell and figure and words_match(summary.baseline, cell.axes) else "")
         for ratio, cell, figure in zip(ratios, cells, figures, strict=True)))]
     if any(ratio and ratio.interval for ratio in ratios):
         columns.append(Column("95 % interval", tuple(
-            Item(interval_text(ratio_texts(*ratio.span)) if ratio else "")
+            Item(units.interval_text(units.ratio_texts(*ratio.span)) if ratio else "")
             for ratio in ratios)))
     turned = metric.better == "lower"
-    columns += published_columns(summary, figures, lambda ratio: ratio_text(
+    columns += published_columns(summary, figures, lambda ratio: units.ratio_text(
         1 / ratio if turned else ratio), published_name)
     word = "faster" if is_speed(metric) else "better"
     return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
@@ -243,18 +220,16 @@ def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
             columns.append(Column(f"vs {' '.join(summary.baseline.values())}", tuple(
                 ratio_item(figure, cell is not None and words_match(summary.baseline, cell.axes))
                 for cell, figure in zip(cells, figures, strict=True))))
-        columns += published_columns(summary, figures, ratio_text, published_name)
+        columns += published_columns(summary, figures, units.ratio_text, published_name)
     return columns
 
 
-def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: Scale, items: Sequence[Item],
-                head: str) -> list[Group]:
+def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: units.Scale,
+                items: Sequence[Item], head: str) -> list[Group]:
     """pre, post and the gain with its interval; the worst and the best round; published gains.
-
-    items: the medians of the rows, as of other metrics.
-    """
+    items: the medians of the rows, as of other metrics."""
     gains = [summary.gains.get(cell.name) if cell else None for cell in cells]
-    texts = {id(gain): change_texts(*gain.ratio.span) for gain in gains if gain}
+    texts = {id(gain): units.change_texts(*gain.ratio.span) for gain in gains if gain}
 
     def column(name: str, item: Callable[[Gain], Item]) -> Column:
         return Column(name, tuple(item(gain) if gain else Item("") for gain in gains))
@@ -268,23 +243,22 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: Scale, ite
                    lambda gain: Item(median_text(gain.pre, metric, scale))),
             Column("post", post),
             column("gain", lambda gain: verdict_item(texts[id(gain)][0], gain.verdict)),
-            column("95 % interval", lambda gain: Item(interval_text(texts[id(gain)])))],
+            column("95 % interval", lambda gain: Item(units.interval_text(texts[id(gain)])))],
         "gain in a round": [] if worst.is_empty else [
             worst, column("best", lambda gain: Item(round_gain_text(gain.best)))],
         "published gain": published_columns(
-            summary, gains, lambda ratio: change_texts(ratio)[0], str)}
+            summary, gains, lambda ratio: units.change_texts(ratio)[0], str)}
     return [Group(f"{head} {title}".lstrip(), tuple(columns))
             for title, columns in groups.items() if columns]
 
 
 def round_gain_text(gain: float | None) -> str:
     """The gain of a single round; empty where no round is shared."""
-    return "" if gain is None else change_texts(1 + gain)[0]
+    return "" if gain is None else units.change_texts(1 + gain)[0]
 
 
 def axis_names(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:
-    """The values that name a row or a column; where gains are shown, the baseline has SAME behind
-    its name."""
+    """The values that name a row or a column, with SAME behind a baseline whose gain is shown."""
     names = [value or "none" for value in values]
     base = [axis for axis in axes if axis in summary.baseline]
     place = dict(zip(axes, values, strict=True))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What must be known before a figure is read: units, machine, placement, congestion, rounds, noise.
-
-Gives (label, text) pairs; used by tables, `show` and, shortened, by pictures.
-"""
+Gives (label, text) pairs; used by tables, `show` and, shortened, by pictures."""
 
 from __future__ import annotations
 
@@ -35,8 +33,7 @@ TOLD = ("workload", "place")
 
 
 def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
-    """One machine in one line: processor, its name shortened, CPUs, system and kernel,
-    virtualisation."""
+    """One machine in one line: processor, CPUs, system and kernel, virtualisation."""
     cpus, virtual = machine.facts.get("cpus_online"), machine.fact("virtualisation")
     parts = [shorten(machine.cpu), counted_text(cpus, "CPU") if cpus else "",
              f"{machine.fact('system')} {machine.fact('kernel')}",
@@ -59,8 +56,7 @@ def targets_cells(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 def machines_line(machines: Iterable[Machine], tell: Callable[[Machine], str],
                   booted: Iterable[Machine] = ()) -> str:
-    """These machines in a line, each once; booted: those that are boots of their own, which are
-    counted."""
+    """These machines in a line, each once; booted: those that are boots, which are counted."""
     counts: Counter[str] = Counter()
     boots = {host for machine in booted for host in machine.hosts}
     for machine in machines_group(machines):
@@ -133,7 +129,7 @@ def labs_text(cells: Iterable[Cell]) -> str:
 def security_text(matrix: Matrix) -> str:
     """The libraries of the security layers and what TLS agreed on; empty where all was plain."""
     layers = sorted({(end.security, end.library) for traits in matrix.traits
-                     for end in traits.protected})
+                     for end in traits.ends if end.security != "plain"})
     named = [f"{layer} ({library})" if library else layer for layer, library in layers]
     agreed = [" or ".join(sorted({value for traits in matrix.traits
                                   for _, key, value in traits.agreed if key == wanted}))
@@ -141,12 +137,6 @@ def security_text(matrix: Matrix) -> str:
     if agreed[0]:
         agreed[0] = f"TLS {agreed[0]}"
     return "; ".join(filter(None, [", ".join(named), ", ".join(filter(None, agreed))]))
-
-
-def timer_text(matrix: Matrix) -> str:
-    """The versions of hyperfine that timed the runs; empty where none did."""
-    versions = [version for version in matrix.frame["hyperfine"].unique() if version]
-    return f"hyperfine {', '.join(versions)}: whole processes, both ends" if versions else ""
 
 
 def rounds_heading(matrix: Matrix) -> str:
@@ -189,8 +179,7 @@ def floors_text(summary: Summary) -> str:
 
 
 def known_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
-    """`latency_p99 known in 7 of 10 rounds of nodelay`, or of several cells how many; empty where
-    all know it."""
+    """`latency_p99 known in 7 of 10 rounds of nodelay`, or of how many cells; else empty."""
     partly = [cell for cell in cells if matrix.coverage_text(cell, metric.name)]
     if not partly:
         return ""
@@ -215,6 +204,7 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     rounds, and how narrow intervals had to be."""
     plan, emulated, precision = matrix.result.plan, emulated_text(matrix), precision_measure(matrix)
     words = words_common(matrix.cells.values(), ("place", *matrix.axes))
+    timers = ", ".join(filter(None, matrix.frame["hyperfine"].unique()))
     pairs = [
         ("words", words_text(words)),
         ("machine", machines_text(matrix)),
@@ -223,7 +213,8 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
         ("place", word_values_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),
         ("security", security_text(matrix)), ("lab", labs_text(matrix.cells.values())),
-        ("timer", timer_text(matrix)), ("builds", builds_text(plan)),
+        ("timer", timers and f"hyperfine {timers}: whole processes, both ends"),
+        ("builds", builds_text(plan)),
         ("quick", "" if plan.quick is None else quick_text(plan.quick)),
         ("rounds", rounds_heading(matrix)),
         ("until", precision_text(precision) if precision else ""),
@@ -232,8 +223,7 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
 
 
 def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
-    """Everything above a table: the source, each metric with its unit and which way is better, and
-    how it was measured."""
+    """Everything above a table: source, units, which way is better, and how it was measured."""
     source = summary.matrix.result.scenario.source
     metrics = [(metric.name, ", ".join(filter(None, (
         scales[metric.name].unit, f"{metric.better} is better")))) for metric in summary.metrics]

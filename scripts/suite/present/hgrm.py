@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""HdrHistogram's text of a percentile distribution (.hgrm), which its plotters read. Pure.
-
-The steps are those of HdrHistogram's PercentileIterator: five to each half of the rest to 100 %. A
-value is the upper end of its bin: TotalCount values are at most as large.
-"""
+"""HdrHistogram's text of a percentile distribution (.hgrm), which its plotters read. Pure. The
+steps are those of HdrHistogram's PercentileIterator: five to each half of the rest to 100 %. A
+value is the upper end of its bin: TotalCount values are at most as large."""
 
 from __future__ import annotations
 
@@ -32,10 +30,8 @@ def levels_iterate(histogram: Histogram) -> Iterator[tuple[float, float, int]]:
 
 
 def hgrm_text(histogram: Histogram, unit: str) -> str:
-    """The table with its footer; unit: one of HGRM_UNITS.
-
-    For the standard deviation each value counts as the middle of its bin.
-    """
+    """The table with its footer; unit: one of HGRM_UNITS. For the standard deviation each value
+    counts as the middle of its bin."""
     factor, decimals = HGRM_UNITS[unit]
 
     def number(value_ns: float) -> str:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`uncork show`: one cell explained from its records. Pure: gives a string.
-
-Figures per message are medians over the good counted runs; the rounds stand below in order, with
-outliers marked and never dropped.
-"""
+"""`uncork show`: one cell explained from its records. Pure: gives a string. Figures per message are
+medians over the good counted runs; the rounds stand below in order, with outliers marked and never
+dropped."""
 
 from __future__ import annotations
 
@@ -12,13 +10,11 @@ from itertools import chain, groupby, zip_longest
 from typing import Any
 
 from suite import stats
-from suite.analyse.formulas import CPU_STATES, machine_share
 from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
-from suite.analyse.metrics import METRICS, SPLITS, Metric
+from suite.analyse.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
 from suite.analyse.runs import METRIC_PLACES
-from suite.analyse.segments import capture_rows
 from suite.analyse.selection import cells_select
 from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.base.by_hand import by_hand_lines
@@ -36,6 +32,8 @@ from suite.result.plan import folders_of
 from suite.result.record import ENDS, Record
 
 CANDIDATES_SHOWN = 12
+WAYS = ("sent", "received")  # by the client; docs/record.md, "Captured segments"
+SEGMENTS_SHOWN, SIZES_SHOWN = 12, 8
 END_WORDS = ("engine", "write", "read", "security", "library")
 TCP_STATES = ("cwnd_segments", "rtt_ns", "min_rtt_ns", "peer_window_bytes",
               "largest_peer_window_bytes")
@@ -69,14 +67,9 @@ def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Ce
 
 def cells_text(cells: Sequence[Cell]) -> str:
     """The words by which the cells differ, the first of them where they are many."""
-    names = [axes_text(cell) or cell.name for cell in cells]
+    names = [cell.text or cell.name for cell in cells]
     more = len(names) - CANDIDATES_SHOWN
     return "; ".join(names[:CANDIDATES_SHOWN]) + (f"; and {more} more" if more > 0 else "")
-
-
-def axes_text(cell: Cell) -> str:
-    """The words that vary, as they would be typed."""
-    return " ".join(f"{key}={value}" for key, value in cell.axes.items() if value)
 
 
 def median_of(values: Iterable[float | None]) -> float | None:
@@ -96,10 +89,7 @@ def figure_text(figure: Figure, unit: str) -> str:
         text += (f", {'95 % interval' if figure.interval.level else 'min..max'}"
                  f" {value_text(figure.interval.low, unit)}"
                  f" to {value_text(figure.interval.high, unit)}")
-    if figure.ratio is None:
-        return text
-    item = ratio_item(figure, False)
-    return f"{text}; {item.text}{item.mark}"
+    return f"{text}; {ratio_item(figure, False)}" if figure.ratio else text
 
 
 def metrics_lines(matrix: Matrix, cell: Cell, base: Cell | None, width: int) -> list[str]:
@@ -119,10 +109,8 @@ def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None]
 
 def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
                text: Callable[[Any], str] = str) -> list[str]:
-    """A label with a value for each of ENDS in every row; text: how a value is written.
-
-    An unknown value is None and left empty; a row or column without any text is left out.
-    """
+    """A label with a value for each of ENDS in every row; text: how a value is written. An unknown
+    value is None and left empty; a row or column without any text is left out."""
     texts = [(label, ["" if value is None else text(value) for value in values])
              for label, values in rows]
     known = [(label, row) for label, row in texts if any(row)]
@@ -233,6 +221,34 @@ def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> list[str]
     return ends_table(rows, width)
 
 
+def sizes_text(way: Mapping[str, Any]) -> str:
+    """How many segments of which payload, and the order of the first packets."""
+    if not way["data_segments"]:
+        return "no segments with payload"
+    shown = sorted(sorted(way["sizes"], key=lambda pair: -pair[1])[:SIZES_SHOWN])
+    sizes = ", ".join(f"{count} x {size}" for size, count in shown)
+    left = way["data_segments"] - sum(count for _, count in shown)
+    others = f", {left} of other sizes" if left else ""
+    first = ", ".join(str(size) for size in way["first"][:SEGMENTS_SHOWN])
+    more = ", ..." if way["packets"] > SEGMENTS_SHOWN else ""
+    above = f"; {way['super_packets']} packets not cut up yet" if way["super_packets"] else ""
+    again = f"; {way['retransmitted_segments']} sent again" if way["retransmitted_segments"] else ""
+    return f"{sizes} bytes{others}{above}{again}; in order {first}{more}"
+
+
+def capture_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
+    """What one run of a cell had, that whose packets were kept or else the last; none without."""
+    known = [(client["capture"], record.round) for record in records
+             if "capture" in (client := record.end("client") or {})]
+    if not known:
+        return []
+    capture, number = next((one for one in known if "file" in one[0]), known[-1])
+    rows = [(f"client {name}", sizes_text(capture[name])) for name in WAYS]
+    where = f"{capture['device']}, {capture['stored_packets']} packets of round {number}"
+    return [("captured on", where), *rows,
+            *([("packets", capture["file"])] if "file" in capture else [])]
+
+
 def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """Engine, strategy, reading and security, and the effective options at the end of the runs."""
     ends = [[run.record.end(end) or {} for run in runs] for end in ENDS]
@@ -289,15 +305,6 @@ def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[
         *(note for note, holds in notes.items() if holds))], width)
 
 
-def by_hand_commands(matrix: Matrix, cell: Cell, records: Sequence[Record]) -> list[str]:
-    """The command that runs a cell by hand; where rounds draw arrivals, with those of its first
-    run."""
-    drawn = {key: value for record in records[:1] for key, value in record.words.items()
-             if key == ARRIVAL_SEED}
-    plan = matrix.result.plan
-    return by_hand_lines([{**(cell.given or cell.words), **drawn}], folders_of(plan), plan.timer)
-
-
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     """Everything about one cell: what it is, and the sections that have lines."""
     records = list(matrix.records_good(cell.name))
@@ -310,7 +317,9 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
             ("words", words_text(cell.words)),
             ("machine", machines_text(matrix, [cell])), ("disturbed", disturbances_text(matrix))]
     base = baseline_find(matrix, cell, baseline_words(matrix))
-    compared = f"; x: of {axes_text(base)}" if base is not None and base.name != cell.name else ""
+    compared = f"; x: of {base.text}" if base is not None and base.name != cell.name else ""
+    drawn = {key: value for record in records[:1] for key, value in record.words.items()
+             if key == ARRIVAL_SEED}  # the arrivals of the first run
     labs = [record.document["lab"] for record in records if "lab" in record.document]
     sections = {
         f"Metrics (medians over rounds{compared})": metrics_lines(matrix, cell, base, inner),
@@ -324,9 +333,10 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
         "Effective options": options_lines(runs, inner),
         f"Rounds in order, {metric.name}": rounds_lines(matrix, cell, metric),
         "Notes": notes_lines(matrix, cell, metric, inner),
-        "By hand": by_hand_commands(matrix, cell, records),
+        "By hand": by_hand_lines([{**(cell.given or cell.words), **drawn}],
+                                 folders_of(matrix.result.plan), matrix.result.plan.timer),
     }
-    lines = [axes_text(cell) or cell.name, "",
+    lines = [cell.text or cell.name, "",
              *labelled_lines([pair for pair in head if pair[1]], width)]
     for title, inside in sections.items():
         lines += ["", title, *(f"  {line}" for line in inside)] if inside else []

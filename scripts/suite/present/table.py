@@ -19,24 +19,16 @@ from suite.analyse.answers import (
     opposed_pairs,
     optimum_text,
 )
-from suite.analyse.arrangement import Layout, layout_choose
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.optimum import better_ratio
+from suite.analyse.metrics import Metric
+from suite.analyse.optimum import Optimum, better_ratio
+from suite.analyse.selection import Layout, layout_choose
 from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
 from suite.analyse.verdicts import Verdict
-from suite.present.columns import (
-    Footnotes,
-    axis_names,
-    best_mark,
-    groups_build,
-    published_name,
-    ratio_metrics,
-    scales_choose,
-)
+from suite.present import columns
 from suite.present.heading import heading_pairs
 from suite.present.legend import legend_pairs, published_sizes
 from suite.present.tables import TERMINAL
-from suite.present.tables.csv import csv_number
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
@@ -56,31 +48,29 @@ def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str,
     return [values for values in product(*orders) if values in found]
 
 
-def result_table(summary: Summary, layout: Layout, notes: Footnotes) -> Table:
+def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> Table:
     """The table: a row for each place on the axes of the rows, a group or more for each metric."""
     cells = list(summary.matrix.cells.values())
     rows = axis_values(cells, layout.rows)
     place = {(tuple(cell.axes[a] for a in layout.rows), tuple(cell.axes[a] for a in layout.across)):
              cell for cell in cells}
-    named = [axis_names(summary, layout.rows, row) for row in rows]
+    named = [columns.axis_names(summary, layout.rows, row) for row in rows]
     keys = [Column(axis, tuple(Item(names[index]) for names in named), left=True)
             for index, axis in enumerate(layout.rows)] or [Column("", (Item(""),), left=True)]
     groups: list[Group] = []
     for across in axis_values(cells, layout.across):
         for metric in summary.metrics:
-            head = " ".join(axis_names(summary, layout.across, across))
+            head = " ".join(columns.axis_names(summary, layout.across, across))
             chosen = [place.get((row, across)) for row in rows]
-            groups += groups_build(summary, chosen, metric, head, notes)
+            groups += columns.groups_build(summary, chosen, metric, head, notes)
     breaks = [index for index in range(1, len(rows)) if rows[index][:-1] != rows[index - 1][:-1]]
     return Table(tuple(keys), tuple(groups), breaks=tuple(breaks))
 
 
 def answers_of(summary: Summary) -> list[Answer]:
-    """The answers to the scenario's questions, and to best= where no question asks the same.
-
-    A run whose scenario asks and claims nothing, as one of words alone, answers which value of the
-    baseline's axis is best, unless that would be an answer for each of many groups.
-    """
+    """The answers to the scenario's questions, and to best= where no question asks the same. A run
+    whose scenario asks and claims nothing, as one of words alone, answers which value of the
+    baseline's axis is best, unless that would be an answer for each of many groups."""
     asked = summary.matrix.result.scenario
     silent = not (asked.answers or asked.claims)
     axes = [summary.best] if summary.best else list(summary.baseline) if silent else []
@@ -94,7 +84,7 @@ def answers_of(summary: Summary) -> list[Answer]:
 
 def answers_tell(summary: Summary, answers: Sequence[Answer]) -> Pairs:
     """The answers, and what rows depend on that changed to opposite sides."""
-    names = ratio_metrics(summary) | {summary.gain_shown, summary.leading}
+    names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.leading}
     return [*answers_pairs(answers), *opposed_pairs(
         summary.matrix, (metric for metric in summary.metrics if metric.name in names))]
 
@@ -104,7 +94,7 @@ def listed_text(texts: Sequence[str]) -> str:
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
 
 
-def result_foot(summary: Summary, notes: Footnotes) -> list[tuple[str, str]]:
+def result_foot(summary: Summary, notes: columns.Footnotes) -> list[tuple[str, str]]:
     """Everything under a table: legend, footnotes, remarks on the result."""
     said = [
         "published figures of cells that are not in this result: "
@@ -125,9 +115,9 @@ def title_text(matrix: Matrix) -> str:
 def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) -> Document:
     """The table of a result with everything around it, and the same for programs. ends_a_run:
     whether the answers stand last, where a reader of a terminal sees them."""
-    notes = Footnotes()
+    notes = columns.Footnotes()
     table = result_table(summary, layout, notes)
-    section = Section(heading_pairs(summary, scales_choose(summary)), [table])
+    section = Section(heading_pairs(summary, columns.scales_choose(summary)), [table])
     answers, claims = answers_of(summary), claims_pairs(summary.matrix)
     told, deciding = answers_tell(summary, answers), deciding_pairs(answers)
     return Document(
@@ -139,17 +129,23 @@ def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) 
 
 
 def figure_censored(figure: Figure) -> str:
-    """What of a figure is a bound that it lies beyond: its `median`, the `high` end of its
-    interval, or nothing."""
+    """What of a figure is only a bound: its `median`, the `high` end of its interval, or ""."""
     if isinstance(figure.median, stats.Beyond):
         return "median"
     return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
 
 
-def estimate_parts(name: str, ratio: stats.Estimate, verdict: Verdict | None, less: float = 0.0
+def figure_parts(name: str, figure: Figure) -> Parts:
+    """A figure, its interval, its rounds, and what of it is only a bound."""
+    within = figure.interval
+    return {name: figure.median, f"{name}_low": within.low if within else None,
+            f"{name}_high": within.high if within else None, f"{name}_rounds": figure.rounds,
+            f"{name}_censored": figure_censored(figure)}
+
+
+def estimate_parts(name: str, ratio: stats.Estimate, less: float, verdict: Verdict | None = None
                    ) -> Parts:
-    """A ratio, the ends of its interval and its verdict, less: what is taken off each; None where
-    unknown."""
+    """A ratio, its interval and its verdict. less: what is taken off each. None: unknown."""
     within = None if ratio.directed else ratio.interval
     return {name: None if ratio.directed else ratio.value - less,
             f"{name}_low": within.low - less if within else None,
@@ -160,19 +156,18 @@ def estimate_parts(name: str, ratio: stats.Estimate, verdict: Verdict | None, le
 def gain_parts(gain: Gain) -> Parts:
     """A gain by GAIN_PARTS, as fractions."""
     return {"pre": gain.pre, "post": gain.post,
-            **estimate_parts("gain", gain.ratio, gain.verdict, 1),
+            **estimate_parts("gain", gain.ratio, 1, gain.verdict),
             "gain_worst": gain.worst, "gain_best": gain.best}
 
 
 def best_parts(summary: Summary, cell: Cell) -> Parts:
-    """By BEST_PARTS the mark of a cell and, where it has a baseline, how many times better it is by
-    the leading metric."""
+    """By BEST_PARTS the mark of a cell, and how many times better than its baseline it is."""
     figure = summary.figures[cell.name].get(summary.leading or "")
-    mark: Parts = {"mark": best_mark(summary, cell)}
+    mark: Parts = {"mark": columns.best_mark(summary, cell)}
     if figure is None or figure.ratio is None:
         return mark
     better = better_ratio(figure.ratio, summary.metrics[0])
-    return mark | estimate_parts("better", better, figure.verdict)
+    return mark | estimate_parts("better", better, 0, figure.verdict)
 
 
 def result_heads(summary: Summary) -> list[str]:
@@ -183,7 +178,8 @@ def result_heads(summary: Summary) -> list[str]:
     censored = [metric.name for metric in summary.metrics if any(
         figure_censored(found[metric.name]) for found in summary.figures.values()
         if metric.name in found)]
-    ratios = [metric.name for metric in summary.metrics if metric.name in ratio_metrics(summary)]
+    shown = columns.ratio_metrics(summary)
+    ratios = [metric.name for metric in summary.metrics if metric.name in shown]
     return ["status", *summary.matrix.axes,
             *(f"{metric.name}{end}" for metric in summary.metrics for end in ("", "_low", "_high")),
             *(f"{name}_censored" for name in censored),
@@ -192,18 +188,16 @@ def result_heads(summary: Summary) -> list[str]:
             *(f"{name}_{part}" for name in ratios for part in RATIO_PARTS)]
 
 
-def result_records(summary: Summary) -> Iterator[dict[str, str]]:
-    """The figures of each cell, by result_heads(); ratios as the terminal shows them."""
-    heads, shown = set(result_heads(summary)), ratio_metrics(summary)
+def result_records(summary: Summary) -> Iterator[Parts]:
+    """The figures of each cell by name, those of result_heads() among them; ratios as the terminal
+    shows them."""
+    shown = columns.ratio_metrics(summary)
     for cell in summary.matrix.cells.values():
-        record: Parts = {}
+        record: Parts = {"status": cell.status, **cell.axes}
         for name, figure in summary.figures[cell.name].items():
-            within, ratio = figure.interval, figure.ratio
-            record |= {name: figure.median, f"{name}_low": within.low if within else None,
-                       f"{name}_high": within.high if within else None,
-                       f"{name}_censored": figure_censored(figure)}
-            if name in shown and ratio and figure.verdict:
-                record |= estimate_parts(f"{name}_ratio", ratio, None) | {
+            record |= figure_parts(name, figure)
+            if name in shown and figure.ratio and figure.verdict:
+                record |= estimate_parts(f"{name}_ratio", figure.ratio, 0) | {
                     f"{name}_verdict": figure.verdict.value}
         if cell.name in summary.gains:
             record |= {f"{summary.gain}_{part}": value
@@ -211,9 +205,7 @@ def result_records(summary: Summary) -> Iterator[dict[str, str]]:
         if summary.best:
             record |= {f"{summary.leading}_{part}": value
                        for part, value in best_parts(summary, cell).items()}
-        texts = {name: value if isinstance(value, str) else csv_number(value)
-                 for name, value in record.items() if name in heads}
-        yield {"status": cell.status, **cell.axes, **texts}
+        yield record
 
 
 def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
@@ -224,8 +216,7 @@ def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
 
 
 def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
-    """A ratio with its interval; of one that is only a direction no value, but `direction`: above,
-    below or none."""
+    """A ratio with its interval, or where only that is known its direction."""
     if ratio.directed:
         direction = "above" if ratio.value > 1 else "below" if ratio.value < 1 else "none"
         return {"value": None, "direction": direction, "pairs": ratio.pairs}
@@ -246,27 +237,15 @@ def figure_json(figure: Figure) -> dict[str, Any]:
 
 def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
     """Published figures by the name of their column."""
-    return {published_name(one.figure.set): {
+    return {columns.published_name(one.figure.set): {
         "value": one.figure.value, "from": one.figure.source, "ratio": one.ratio}
         for one in ratios}
 
 
-def best_json(summary: Summary) -> dict[str, Any] | None:
-    """The answer of every group; null where no best value is looked for."""
-    if not summary.best:
-        return None
-    return {"axis": summary.best, "metric": summary.leading, "groups": [
-        {"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
-         "answer": optimum_text(optimum, summary.best, summary.metrics[0])}
-        for optimum in summary.optima]}
-
-
-def answers_json(answers: Sequence[Answer]) -> list[dict[str, Any]]:
-    """Questions with the answer of each group."""
-    return [{**vars(question), "why": why, "groups": [
-        {"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
-         "answer": optimum_text(optimum, question.word, metric_of(question))}
-        for optimum in optima]} for question, optima, why, _ in answers]
+def groups_json(optima: Sequence[Optimum], axis: str, metric: Metric) -> list[dict[str, Any]]:
+    """The answer of every group."""
+    return [{"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
+             "answer": optimum_text(optimum, axis, metric)} for optimum in optima]
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
@@ -297,8 +276,12 @@ def summary_json(summary: Summary) -> dict[str, Any]:
                              "noise_floors": {cell: floor - 1 for cell, floor
                                               in summary.floors[m.name].items()}}
                     for m in summary.metrics},
-        "gain": summary.gain, "best": best_json(summary),
-        "answers": answers_json(answers_of(summary)),
+        "gain": summary.gain,
+        "best": {"axis": summary.best, "metric": summary.leading, "groups": groups_json(
+            summary.optima, summary.best, summary.metrics[0])} if summary.best else None,
+        "answers": [{**vars(question), "why": why,
+                     "groups": groups_json(optima, question.word, metric_of(question))}
+                    for question, optima, why, _ in answers_of(summary)],
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
     }

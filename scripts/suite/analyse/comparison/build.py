@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons from results: two selectors in one, two results, or a baseline against all others.
-Pure."""
+"""Comparisons: two selectors in one result, two results, or a baseline against all others."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
+from suite.analyse import verdicts
 from suite.analyse.comparison.differences import (
     builds_compare,
     cells_compare,
@@ -17,26 +17,11 @@ from suite.analyse.comparison.differences import (
 )
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.analyse.comparison.samples import change_make, samples_geomean, samples_take, sessions_of
-from suite.analyse.comparison.sides import (
-    Pairing,
-    baseline_others,
-    fixed_differences,
-    pairing_make,
-    words_compared,
-)
+from suite.analyse.comparison.sides import Pairing, baseline_others, pairing_make, words_compared
 from suite.analyse.frame import Cell, Matrix, baseline_words, ratio_between, rounds_common
 from suite.analyse.machines import TIMES_INVALID, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import Selection, cells_select
-from suite.analyse.verdicts import (
-    Family,
-    Verdict,
-    family_make,
-    opposed_text,
-    pair_family,
-    pair_verdict,
-    verdict_of,
-)
 from suite.base.errors import UsageError
 from suite.base.words import words_text
 
@@ -48,15 +33,16 @@ class TimesInvalid(UsageError):
 
 
 def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metric,
-                   unit: Unit) -> tuple[dict[int, Change], Mean | None, Family]:
+                   unit: Unit) -> tuple[dict[int, Change], Mean | None, verdicts.Family]:
     """The changes of one metric with their verdicts, by the place of their row; their geometric
     mean; the family that they were tested in."""
     samples = samples_take(sides, rows, metric, unit)
     changes = {place: change_make(sample) for place, sample in samples.items()}
     settled, family = changes_settle(sides, rows, changes, metric)
-    pooled = any(change.verdict is Verdict.CHANGED for change in settled.values()) and not (
-        opposed_text(((rows[place].axes, change.ratio, change.verdict)
-                      for place, change in settled.items()), metric))
+    changed = any(change.verdict is verdicts.Verdict.CHANGED for change in settled.values())
+    pooled = changed and not verdicts.opposed_text(
+        ((rows[place].axes, change.ratio, change.verdict) for place, change in settled.items()),
+        metric)
     return settled, samples_geomean(samples, len(rows)) if pooled else None, family
 
 
@@ -70,47 +56,40 @@ def geomeans_every(comparison: Comparison) -> Comparison:
 
 def changes_settle(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
                    changes: Mapping[int, Change],
-                   metric: Metric) -> tuple[dict[int, Change], Family]:
-    """The changes with their verdicts, and their family (suite/analyse/verdicts.py).
-
-    Within a result these are those of the pairs of cells, however few of them a comparison has.
-    Changes between results, or of pairs of several families, are a family of their own.
-    """
+                   metric: Metric) -> tuple[dict[int, Change], verdicts.Family]:
+    """The changes with their verdicts, and their family (suite/analyse/verdicts.py). Within a
+    result these are those of the pairs of cells, however few of them a comparison has. Changes
+    between results, or of pairs of several families, are a family of their own."""
     matrix, name = sides[0], metric.name
     pairs = {place: pair for place in changes if (pair := rows[place].pair)}
     if matrix is sides[1] and pairs:
-        found = {place: pair_family(matrix, *pair, name) for place, pair in pairs.items()}
+        found = {place: verdicts.pair_family(matrix, *pair, name) for place, pair in pairs.items()}
         family = next(iter(found.values()))[0]
-        if all(one is family and is_alike(matrix, pairs[place], metric, changes[place].ratio)
+        # where one row is of boots all are, and then a ratio may not be that of its cells
+        if all(one is family and (
+                (ratio := changes[place].ratio) is None or ratio.p is None
+                or ratio == ratio_between(matrix, pairs[place][1], pairs[place][0], name))
                for place, (one, _) in found.items()):
             return {place: change_settle(changes[place], family, key,
-                                         pair_verdict(matrix, *pairs[place], name))
+                                         verdicts.pair_verdict(matrix, *pairs[place], name))
                     for place, (_, key) in found.items()}, family
-    family = family_make({place: change.ratio for place, change in changes.items()})
+    family = verdicts.family_make({place: change.ratio for place, change in changes.items()})
     return {place: change_settle(change, family, place)
             for place, change in changes.items()}, family
 
 
-def is_alike(matrix: Matrix, pair: tuple[Cell, Cell], metric: Metric,
-             ratio: stats.Estimate | None) -> bool:
-    """Whether the ratio of a row, where all rows are boots if one is, is that of its cells."""
-    known = ratio_between(matrix, pair[1], pair[0], metric.name)
-    return ratio is None or ratio.p is None or known == ratio
-
-
-def change_settle(change: Change, family: Family, key: Hashable,
-                  known: Verdict | None = None) -> Change:
+def change_settle(change: Change, family: verdicts.Family, key: Hashable,
+                  known: verdicts.Verdict | None = None) -> Change:
     """The change with its verdict, as one of its family; known: that of its pair of cells."""
-    verdict = known or verdict_of(change.ratio, change.floor, family.adjusted_of(key),
-                                  change.base.exact and change.new.exact)
+    verdict = known or verdicts.verdict_of(change.ratio, change.floor, family.adjusted_of(key),
+                                           change.base.exact and change.new.exact)
     return replace(change, adjusted=family.adjusted.get(key), verdict=verdict,
-                   detectable=change.detectable if verdict is Verdict.SAME else None)
+                   detectable=change.detectable if verdict is verdicts.Verdict.SAME else None)
 
 
 def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric]
                     ) -> tuple[tuple[Metric, ...], list[str]]:
-    """The metrics that may be compared, and notes: only counts where no pair has times on both
-    sides."""
+    """The metrics that may be compared, only counts where no pair has times; and notes."""
     if not pairs or not all(base.emulated or new.emulated for base, new in pairs):
         return tuple(metrics), []
     counted = tuple(metric for metric in metrics if not metric.timed)
@@ -145,10 +124,7 @@ def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[M
 
 def compare_cells(matrix: Matrix, base: Selection, new: Selection,
                   metrics: Sequence[Metric]) -> Comparison:
-    """Two selectors within one result.
-
-    UsageError: a selector has no cell, or the two differ in no word.
-    """
+    """Two selectors in one result. UsageError: one has no cell, or the two differ in no word."""
     cells = cells_select(matrix, base), cells_select(matrix, new)
     compared = words_compared(base, new)
     if not compared:
@@ -165,8 +141,7 @@ def compare_cells(matrix: Matrix, base: Selection, new: Selection,
 
 
 def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
-    """The baseline of a result against each other value of its axis, in order; none without a
-    baseline."""
+    """The baseline of a result, if it has one, against each other value of its axis, in order."""
     base = baseline_words(matrix)
     return [compare_cells(matrix, base, other, metrics)
             for other in baseline_others(matrix, base, {})]
@@ -192,8 +167,7 @@ def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
 
 def result_names(matrices: tuple[Matrix, Matrix], cells: Sequence[Sequence[Cell]],
                  words: tuple[Selection, Selection], compared: Sequence[str]) -> list[str]:
-    """The names of two results for a reader: what differs, the kernel, the revision, or else their
-    folders."""
+    """The names of two results: what differs, the kernel, the revision, or else their folders."""
     results = [matrix.result for matrix in matrices]
     choices = [list(map(kernels_text, matrices, cells)),
                [result.plan.programs.revision for result in results],
@@ -206,12 +180,8 @@ def result_names(matrices: tuple[Matrix, Matrix], cells: Sequence[Sequence[Cell]
 def compare_results(base: Matrix, new: Matrix, base_words: Selection, new_words: Selection,
                     metrics: Sequence[Metric],
                     declared: Collection[str] = ()) -> Comparison:
-    """Two results of different sessions. declared: kinds or names of facts that the comparison is
-    about too.
-
-    UsageError: a selector has no cell, no cells belong together, or the results have a session in
-    common.
-    """
+    """Two results of different sessions. declared: facts that the comparison is about too.
+    UsageError: a selector has no cell, no cells belong together, or a session is in both."""
     matrices, words = (base, new), (base_words, new_words)
     common = sessions_of(base).keys() & sessions_of(new).keys()
     if common:
@@ -230,7 +200,7 @@ def compare_results(base: Matrix, new: Matrix, base_words: Selection, new_words:
                    *facts_compare(*map(plan_facts, matrices)), *builds_compare(matrices, words),
                    *(Difference("words", key, base_words[key], new_words[key])
                      for key in compared),
-                   *pairing.differences, *fixed_differences(pairing, compared))
+                   *pairing.differences, *pairing.fixed_differences(compared))
     notes = [f"{side.name}: {note}" for side in sides for note in side.matrix.result.notes]
     counts = [len(side.sessions) for side in sides]
     if min(counts) < stats.SIDES_NEEDED:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from suite.analyse.comparison.model import Comparison, Difference, difference_text
+from suite.analyse.comparison.model import Comparison, Difference
 from suite.analyse.frame import Cell, Matrix, rounds_common
 from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
 from suite.base.errors import UsageError, nearest_hint
@@ -75,8 +75,7 @@ def plan_facts(matrix: Matrix) -> FlatFacts:
 
 
 def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
-    """The congestion control of a cell's sockets, nothing where they have none; its
-    security library."""
+    """The congestion control of a cell's sockets, if they have one; its security library."""
     traits = matrix.traits_of(cell.name)
     names = {"congestion": {name for one in traits for name in one.congestion},
              "libraries": {end.library for one in traits for end in one.ends if end.library}}
@@ -85,8 +84,7 @@ def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
 
 
 def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:
-    """The facts of one end's machines; of several all values that a fact had. hosts: each with its
-    target."""
+    """The facts of one end's machines, all values of each. hosts: each with its target."""
     values: dict[tuple[str, str], dict[str, None]] = {}
     boots = (machine_find(matrix.result, host, target) for host, target in hosts.items())
     for machine in machines_group(boots):
@@ -111,10 +109,8 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
 
 
 def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
-    """Everything in which the machines of two sides differ.
-
-    A difference that all ends have stands once; else the end stands before the name.
-    """
+    """Everything in which the machines of two sides differ. A difference that all ends have stands
+    once; else the end stands before the name."""
     found: dict[Difference, list[str]] = {}
     ends = [end for end in ENDS if end in sides[0] or end in sides[1]]
     for end in ends:
@@ -128,8 +124,7 @@ def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Differenc
 
 
 def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
-    """The hosts of two cells by end, without ends that ran on the same: a run that failed makes no
-    other machine."""
+    """The hosts of two cells by end, without ends that shared one (a run may fail)."""
     base, new = (hosts_by_end(matrix.result, {cell.name: cell.target})
                  for matrix, cell in zip(matrices, cells, strict=True))
     if matrices[0] is not matrices[1] or not rounds_common(cells):
@@ -139,8 +134,7 @@ def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
 
 
 def cells_compare(matrices: Matrices, pairs: Sequence[Sequence[Cell]]) -> tuple[Difference, ...]:
-    """Everything in which the machines, and then the sockets, of pairs of cells differ, each
-    difference once."""
+    """Everything in which machines, and then sockets, of pairs of cells differ, each once."""
     # nearly all pairs ran on the same machines
     hosts = {repr(sides): sides for sides in (pair_hosts(matrices, cells) for cells in pairs)}
     machines = (one for sides in hosts.values() for one in hosts_compare(matrices, sides))
@@ -182,7 +176,7 @@ def forced(comparison: Comparison) -> tuple[Difference, ...]:
 
 def differences_line(differences: Collection[Difference]) -> str:
     """The first of them, and how many more."""
-    texts = [difference_text(one) for one in differences]
+    texts = [one.text for one in differences]
     more = [f"and {len(texts) - DIFFERENCES_SHOWN} more"] if len(texts) > DIFFERENCES_SHOWN else []
     return "; ".join([*texts[:DIFFERENCES_SHOWN], *more])
 
@@ -197,8 +191,7 @@ def times_check(comparison: Comparison, where: str) -> None:
 
 
 def declared_check(comparison: Comparison, declared: Iterable[str]) -> None:
-    """UsageError for a declared axis in which the two results do not differ: they answer another
-    question."""
+    """UsageError for a declared axis in which the two results do not differ."""
     known = {name for one in comparison.differences for name in difference_names(one)}
     for name in declared:
         if name not in known:
@@ -215,11 +208,8 @@ def axis_hint(comparison: Comparison, declared: Iterable[str],
 
 def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
                    force: bool) -> Comparison:
-    """The comparison, with a note where it was forced.
-
-    UsageError of declared_check(). UsageError where a ratio says nothing (unless force), or where
-    anything but the declared axis differs (strict).
-    """
+    """The comparison, with a note where it was forced. UsageError of declared_check(), where a
+    ratio says nothing (unless force), or where more than the declared axis differs (strict)."""
     declared_check(comparison, declared)
     others = [one for one in comparison.differences if not one.declared]
     refusing = forced(comparison)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a comparison is made of. Pure data in base units: no text for readers is made here.
-
-A ratio is always new / base, and a change is that less 1, whichever way is better.
-"""
+"""What a comparison is made of. Pure data in base units: no text for readers is made here. A ratio
+is always new / base, and a change is that less 1, whichever way is better."""
 
 from __future__ import annotations
 
@@ -64,11 +62,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Row:
-    """A pair of cells that agree in everything but what is compared.
-
-    axes: the words that name the row, in order. base or new is None where that side has no such
-    cell. changes: by metric, absent where a side has no figure.
-    """
+    """A pair of cells that agree in everything but what is compared. axes: the words that name the
+    row, in order. base or new is None where that side has no such cell. changes: by metric, absent
+    where a side has no figure."""
 
     axes: Mapping[str, str]
     base: Cell | None
@@ -97,16 +93,19 @@ class Difference:
     declared: bool = False
     refuses: bool = False
 
+    @property
+    def text(self) -> str:
+        """`kernel 6.17.0 -> 6.18.0`."""
+        more = "" if self.name in ("", self.kind) else f" {self.name}"
+        return f"{self.kind}{more} {self.base or 'none'} -> {self.new or 'none'}"
+
 
 @dataclass(frozen=True)
 class Mean:
     """The geometric mean of the ratios of several rows, within the rounds (boots, sessions) that
-    all of them have.
-
-    rows: how many. left_out: why other rows are not among them, by their place. floor: the highest
-    noise floor of its rows, a ratio; None where none is known. every: whether exact counts and rows
-    that wait for a timer are among them too (geomean=all).
-    """
+    all of them have. rows: how many. left_out: why other rows are not among them, by their place.
+    floor: the highest noise floor of its rows, a ratio; None where none is known. every: whether
+    exact counts and rows that wait for a timer are among them too (geomean=all)."""
 
     ratio: stats.Estimate
     rows: int
@@ -172,10 +171,3 @@ class Comparison:
     def within(self) -> bool:
         """Whether both sides are of one result."""
         return self.base.matrix is self.new.matrix
-
-
-def difference_text(difference: Difference) -> str:
-    """`kernel 6.17.0 -> 6.18.0`."""
-    more = "" if difference.name in ("", difference.kind) else f" {difference.name}"
-    name = f"{difference.kind}{more}"
-    return f"{name} {difference.base or 'none'} -> {difference.new or 'none'}"

@@ -29,11 +29,8 @@ TIMER_S = (0.035, 0.050)  # messages that wait for a delayed acknowledgement of 
 @dataclass(frozen=True)
 class Sample:
     """One metric of one pair; values are by round, those that both sides have where they share
-    them, or by session.
-
-    floor: the noise floor of the row, a ratio; None where it is not known. timer: whether a side
-    waits for a timer of TCP with every message.
-    """
+    them, or by session. floor: the noise floor of the row, a ratio; None where it is not known.
+    timer: whether a side waits for a timer of TCP with every message."""
 
     base: Figure
     new: Figure
@@ -139,11 +136,8 @@ def waits_for_timer(matrix: Matrix, cell: Cell) -> bool:
 
 def exclusion_text(sample: Sample | None, most: int, every: bool) -> str:
     """The reason that a row is not in a geometric mean; empty if it is. most: the number of values
-    that other rows have, on the smaller side. every: only a row without a ratio is not.
-
-    A row that failed so often that it has no interval would leave no interval to all others. Exact
-    counts are no matter of chance.
-    """
+    that other rows have, on the smaller side. every: only a row without a ratio is not. A row
+    without an interval would leave none to all others. Exact counts are no matter of chance."""
     if sample is None or not sample.positive:
         return "no ratio"
     if sample.censored:
@@ -159,11 +153,8 @@ def exclusion_text(sample: Sample | None, most: int, every: bool) -> str:
 
 
 def samples_geomean(samples: Mapping[int, Sample], rows: int, every: bool = False) -> Mean | None:
-    """The geometric mean of new / base over so many rows, those without a sample too. every: of
-    all that have a ratio.
-
-    None where fewer than two can be in it, or no round or session is in all of them.
-    """
+    """The geometric mean of new / base over so many rows, those without a sample too. every: of all
+    with a ratio. None where fewer than two can be in it, or share no round or session."""
     floors = [one.floor for one in samples.values() if one.floor is not None]
     most = max((one.size for one in samples.values() if not one.exact and not one.censored),
                default=0)

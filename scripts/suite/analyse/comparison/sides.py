@@ -17,11 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from suite.analyse.arrangement import layout_choose
 from suite.analyse.comparison.model import Difference, Row
 from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import METRICS, Metric, metric_find
-from suite.analyse.selection import Selection, cells_select, left_out_text
+from suite.analyse.selection import Selection, cells_select, layout_choose, left_out_text
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
 from suite.base.words import names_split, word_split, words_split, words_text
@@ -42,6 +41,17 @@ class Pairing:
         """The pairs with good runs on both sides."""
         return [row.pair for row in self.rows
                 if row.pair and row.pair[0].runs_ok and row.pair[1].runs_ok]
+
+    def fixed_differences(self, compared: Sequence[str]) -> tuple[Difference, ...]:
+        """The words in which partners differ that are no axis: what was fixed, or a default."""
+        known = {*compared, *self.axes, *(difference.name for difference in self.differences)}
+        found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+        for base, new in (row.pair for row in self.rows if row.pair):
+            for key in words_compared(base.words, new.words):
+                sides = found.setdefault(key, ({}, {}))
+                sides[0][base.words[key]] = sides[1][new.words[key]] = None
+        return tuple(Difference("words", key, ",".join(sides[0]), ",".join(sides[1]))
+                     for key, sides in sorted(found.items()) if key not in known)
 
 
 def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
@@ -109,19 +119,6 @@ def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
     return Pairing(tuple(rows), pairs, tuple(differences))
 
 
-def fixed_differences(pairing: Pairing, compared: Sequence[str]) -> tuple[Difference, ...]:
-    """The words in which partners differ although they are no axis: of two results what was fixed,
-    or a default."""
-    known = {*compared, *pairing.axes, *(difference.name for difference in pairing.differences)}
-    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for base, new in (row.pair for row in pairing.rows if row.pair):
-        for key in words_compared(base.words, new.words):
-            sides = found.setdefault(key, ({}, {}))
-            sides[0][base.words[key]] = sides[1][new.words[key]] = None
-    return tuple(Difference("words", key, ",".join(sides[0]), ",".join(sides[1]))
-                 for key, sides in sorted(found.items()) if key not in known)
-
-
 WordsPair = tuple[Selection, Selection]  # base and new
 
 
@@ -148,8 +145,7 @@ def sides_opposed(selectors: Sequence[Selection]) -> WordsPair | None:
 
 
 def selectors_parse(arguments: Sequence[str], where: str) -> list[Selection]:
-    """The words of each argument; UsageError where two are the same, which would be one side
-    twice."""
+    """The words of each argument; UsageError where two are the same."""
     selectors: list[Selection] = [words_split(argument.split(), f"{where}: ")
                                   for argument in arguments]
     for number, selector in enumerate(selectors):
@@ -160,9 +156,7 @@ def selectors_parse(arguments: Sequence[str], where: str) -> list[Selection]:
 
 def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[WordsPair]:
     """The pairs of one result that the arguments select; none where there is nothing to compare.
-
-    UsageError where a word or a value is not of the result, or one word has more than two values.
-    """
+    UsageError where the result has no such word or value, or one has more than two values."""
     selectors = selectors_parse(arguments, where)
     for selector in selectors:
         cells_select(matrix, selector)
@@ -182,18 +176,13 @@ def first_system(matrix: Matrix, words: Selection) -> Selection | None:
     """The first target of a result that has several, else the first build, unless words are about
     its baseline; None else. The pairs of a fleet are the same system several times."""
     word = next((word for word in (TARGET, BUILD) if word in matrix.axes), None)
-    if (
-        word is None
-        or matrix.result.plan.hosts
-        or any(key in words for key in baseline_words(matrix))
-    ):
+    if word is None or matrix.result.plan.hosts or baseline_words(matrix).keys() & words.keys():
         return None
     return {word: next(cell.words[word] for cell in matrix.cells.values() if word in cell.words)}
 
 
 def sides_between(arguments: Sequence[str], where: str) -> WordsPair:
-    """The selectors of two results: two that give one word two values are one for each, all others
-    narrow both."""
+    """The selectors of two results: two that differ in a word are one for each."""
     selectors = selectors_parse(arguments, where)
     return sides_opposed(selectors) or (words_join(selectors), words_join(selectors))
 
@@ -230,11 +219,8 @@ def geomean_every(asked: str | None) -> bool:
 
 
 def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
-    """The metrics of columns=METRIC,...; without it, the first of the result's table.
-
-    Of several targets, or where some times say nothing, all of the table: systems differ in what
-    they count too.
-    """
+    """The metrics of columns=METRIC,...; without it, the first of the result's table. Of several
+    targets, or where some times say nothing, all of the table."""
     if asked is not None:
         return tuple(metric_find(name, "columns") for name in names_split("columns", asked))
     shown = layout_choose(matrix, matrix.result.scenario.table or TableLayout()).metrics

@@ -30,8 +30,7 @@ def unit_text(metric: Metric) -> str:
 
 
 def units_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Which way is better, and what is exact: the same in every round of every cell, so that any
-    difference is one."""
+    """Which way is better, and what is exact: the same in every round of every cell."""
     for metric in dict.fromkeys(metric for one in comparisons for metric in one.metrics):
         verdicts = {change.verdict for one in comparisons for change in one.changes(metric.name)}
         exact = " assume=exact" if verdicts == {Verdict.EXACT} else ""
@@ -44,8 +43,7 @@ def name_part(text: str) -> str:
 
 
 def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
-    """`BenchmarkNodelay/place=apart/side=base`; the side stands last, for a number at the end would
-    be one of CPUs."""
+    """`BenchmarkNodelay/place=apart/side=base`; a number at the end would be one of CPUs."""
     run = name_part(comparison.base.matrix.result.scenario.name or "uncork")
     parts = [f"{axis}={name_part(value)}" for axis, value in row.axes.items()]
     return "/".join([f"Benchmark{run[0].upper()}{run[1:]}", *parts, f"side={side}"])

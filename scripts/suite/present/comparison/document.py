@@ -8,14 +8,7 @@ from dataclasses import replace
 
 from suite import stats
 from suite.analyse.comparison.differences import forced
-from suite.analyse.comparison.model import (
-    Change,
-    Comparison,
-    Difference,
-    Side,
-    Unit,
-    difference_text,
-)
+from suite.analyse.comparison.model import Change, Comparison, Difference, Side, Unit
 from suite.analyse.comparison.samples import row_figures, sides_known
 from suite.analyse.frame import Cell
 from suite.analyse.metrics import Metric
@@ -24,19 +17,8 @@ from suite.analyse.verdicts import Verdict
 from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, noise_text, scale_choose, size_of_change
 from suite.present.columns import Footnotes, value_item, width_item
+from suite.present.comparison import wording
 from suite.present.comparison.records import comparison_heads, comparison_records, comparisons_json
-from suite.present.comparison.texts import (
-    EVERY,
-    MEAN,
-    NOTHING,
-    change_interval_text,
-    mean_text,
-    metric_title,
-    rounds_text,
-    side_text,
-    verdict_text,
-    within_text,
-)
 from suite.present.heading import machine_pairs
 from suite.present.legend import factor_legend
 from suite.present.table import title_text
@@ -64,7 +46,8 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     silent = "" if any(figures) else f"no run of {side.name} knows it"  # the other side does
     medians = [value_item(cell, figure, metric, scale, notes, metric is comparison.metrics[0],
                           side.matrix.coverage_text(cell, metric.name) or silent)
-               if cell else Item(NOTHING) for cell, figure in zip(cells, figures, strict=True)]
+               if cell else Item(wording.NOTHING)
+               for cell, figure in zip(cells, figures, strict=True)]
     columns = [Column(side_name, tuple(medians)), Column("+/-", tuple(map(width_item, figures)))]
     return [column for column in columns if column.head == side_name or not column.is_empty]
 
@@ -72,12 +55,12 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
 def change_item(change: Change | None, notes: Footnotes) -> Item:
     """A change with its mark, and a footnote where it is within the noise floor."""
     if change is None:
-        return Item(NOTHING)
+        return Item(wording.NOTHING)
     mark = notes.mark(
         f"within the noise floor of {noise_text(change.floor or 1.0)}: the baseline "
         "compared with itself does not exclude it"
     ) if change.verdict is Verdict.WITHIN_NOISE else ""
-    return Item(verdict_text(change.ratio, change.verdict), mark)
+    return Item(wording.verdict_text(change.ratio, change.verdict), mark)
 
 
 def change_columns(changes: Sequence[Change | None], notes: Footnotes
@@ -89,7 +72,7 @@ def change_columns(changes: Sequence[Change | None], notes: Footnotes
     outliers = ["+".join(map(str, change.outliers)) if change and any(change.outliers) else ""
                 for change in changes]
     shown = [Column("change", tuple(change_item(change, notes) for change in changes)),
-             Column("95% CI", tuple(Item(within_text(change) if change else NOTHING)
+             Column("95% CI", tuple(Item(wording.within_text(change) if change else wording.NOTHING)
                                     for change in changes))]
     return shown, [Column(head, tuple(map(Item, texts)))
                    for head, texts in (("MDE", found), ("outliers", outliers)) if any(texts)]
@@ -102,10 +85,9 @@ def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Colu
 
 
 def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
-    """The table of one metric; why there is none where no cell knows it, or none of a pair that
-    could be compared."""
+    """The table of one metric, or why there is none: no cell of a comparable pair knows it."""
     if not any(sides_known(comparison, metric)):
-        return Table(title=metric_title(metric, ""), missing="no cell knows it")
+        return Table(title=wording.metric_title(metric, ""), missing="no cell knows it")
     scale, rows = scale_of(comparison, metric), comparison.rows
     places = [tuple(row.axes.values())[:-1] for row in rows]
     breaks = [index for index in range(1, len(rows)) if places[index] != places[index - 1]]
@@ -118,66 +100,56 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
         [row.changes.get(metric.name) for row in rows], notes)]
     mean = comparison.geomeans.get(metric.name)
     if mean:
-        keys = mean_add(keys, {keys[0].head: Item(MEAN)})
-        groups = [mean_add(group, {"change": Item(verdict_text(mean.ratio, mean.verdict)),
-                                   "95% CI": Item(change_interval_text(mean.ratio))})
+        keys = mean_add(keys, {keys[0].head: Item(wording.MEAN)})
+        groups = [mean_add(group, {"change": Item(wording.verdict_text(mean.ratio, mean.verdict)),
+                                   "95% CI": Item(wording.change_interval_text(mean.ratio))})
                   for group in groups]
         breaks += [len(rows)] if breaks else []
     *shown, doubts = (Group("", tuple(group)) for group in groups)
     return Table(tuple(keys),
                  (*shown, *([replace(doubts, optional=True)] if doubts.columns else [])),
-                 metric_title(metric, scale.unit), tuple(breaks), int(bool(mean)),
-                 rounds_text(comparison, metric), mean_text(comparison, metric))
+                 wording.metric_title(metric, scale.unit), tuple(breaks), int(bool(mean)),
+                 wording.rounds_text(comparison, metric), wording.mean_text(comparison, metric))
 
 
 def side_line(comparison: Comparison, side: Side) -> str:
-    """What a side is called, the words that select its cells, and of two results which one it
-    is."""
+    """The name of a side, the words that select its cells, and of two results which one it is."""
     if comparison.within:
-        return side_text(side)
+        return wording.side_text(side)
     result = side.matrix.result
     where = [str(result.folder), counted_text(len(side.sessions), "session")]
-    return "; ".join(filter(None, (side_text(side, [result.name]), *where)))
-
-
-def declared_text(comparison: Comparison) -> str:
-    """The line above a comparison of two targets, whose machines differ; else empty."""
-    targets = [side.words.get(TARGET) for side in comparison.sides]
-    if None in targets or targets[0] == targets[1]:
-        return ""
-    return (f"{TARGET}={targets[0]},{targets[1]} compares whole systems: a change comes from "
-            "anything that differs here")
+    return "; ".join(filter(None, (wording.side_text(side, [result.name]), *where)))
 
 
 def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
-    """Differences as texts; of a kind with more than most of them, the first and the number of the
-    others."""
+    """Differences as texts; of a kind with more than most the first and the number of others."""
     kinds: dict[str, list[Difference]] = {}
     for one in differences:
         kinds.setdefault(one.kind, []).append(one)
     return [text for kind, found in kinds.items() for text in (
-        map(difference_text, found) if most is None or len(found) <= most else
-        [f"{difference_text(found[0])}; and {len(found) - 1} more of {kind}"])]
+        (one.text for one in found) if most is None or len(found) <= most else
+        [f"{found[0].text}; and {len(found) - 1} more of {kind}"])]
 
 
 def differences_pairs(comparison: Comparison) -> list[Pair]:
     """All differences between the sides: those across which no ratio is valid, those that are
-    compared, and the rest."""
-    across, said = forced(comparison), declared_text(comparison)
-    declared = sorted((one for one in comparison.differences if one.declared),
-                      key=lambda one: not one.refuses)
+    compared, and the rest; of two targets, whose machines differ, only some of each kind."""
+    across = forced(comparison)
+    base, new = (side.words.get(TARGET) for side in comparison.sides)
+    systems = bool(base and new and base != new)
     kinds: dict[str, list[Difference]] = {
-        "forced": list(across), "compared": declared,
+        "forced": list(across),
+        "compared": sorted((one for one in comparison.differences if one.declared),
+                           key=lambda one: not one.refuses),
         "differs": [one for one in comparison.differences if not one.declared
                     and one not in across]}
-    most = KIND_MOST if said else None
-    pairs: list[Pair] = [(None if index else label, one)
-             for label, found in kinds.items()
-             for index, one in enumerate(kinds_texts(found, most))]
-    return [*([("declared", said)] if said else []),
-            *(pairs
-              or [("differs",
-                   f"nothing {'but what is compared' if comparison.within else 'that is known'}")])]
+    pairs: list[Pair] = [(None if index else label, text) for label, found in kinds.items()
+                         for index, text in enumerate(
+                             kinds_texts(found, KIND_MOST if systems else None))]
+    nothing = f"nothing {'but what is compared' if comparison.within else 'that is known'}"
+    return [*([("declared", f"{TARGET}={base},{new} compares whole systems: a change comes from "
+                            "anything that differs here")] if systems else []),
+            *(pairs or [("differs", nothing)])]
 
 
 def sides_pairs(comparison: Comparison) -> list[Pair]:
@@ -271,9 +243,9 @@ def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list
                               for change in one.changes()], unit)
     means = [mean for one in comparisons for mean in one.geomeans.values() if mean]
     if means:
-        pairs.append((MEAN,
+        pairs.append((wording.MEAN,
                       f"geometric mean of new / base over rows, within each {units[0].value}"
-                      + f"; {EVERY}" * any(mean.every for mean in means)))
+                      + f"; {wording.EVERY}" * any(mean.every for mean in means)))
     hopeless = [
         f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows "
         f"cannot survive the correction: more {one.unit.value}s, or fewer rows, are needed"

@@ -15,10 +15,10 @@ from suite.analyse.gate import GateRow, Gates, planned_text
 from suite.analyse.verdicts import GateVerdict
 from suite.base.units import change_texts, counted_text, interval_text, noise_text, value_text
 from suite.base.words import words_text
+from suite.present.comparison import wording
 from suite.present.comparison.document import sides_pairs, title_of
 from suite.present.comparison.records import comparisons_json
-from suite.present.comparison.texts import NOTHING, floor_fraction
-from suite.present.tables.csv import csv_number
+from suite.present.table import Parts
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 
 HEADS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
@@ -37,14 +37,14 @@ def figure_texts(row: GateRow) -> tuple[str, str]:
     """A change or a value, and its interval."""
     figure = row.figure
     if figure is None:
-        return NOTHING, NOTHING
+        return wording.NOTHING, wording.NOTHING
     if figure.directed:
-        return NOTHING, "bounds only"
+        return wording.NOTHING, "bounds only"
     if row.gate.relative:
         first, *ends = ["inf"] if math.isinf(figure.value) else change_texts(*figure.span)
     else:
         first, *ends = (value_text(one, row.gate.metric.unit) for one in figure.span)
-    return first, "exact" if row.exact else interval_text([first, *ends]) or NOTHING
+    return first, "exact" if row.exact else interval_text([first, *ends]) or wording.NOTHING
 
 
 def floor_of(row: GateRow) -> float | None:
@@ -120,8 +120,7 @@ def more_lines(gates: Gates) -> list[str]:
 
 
 def plan_text(gates: Gates) -> str:
-    """How many rounds a gate of these rows needs, by the noise of this result; empty where no row
-    has any."""
+    """How many rounds a gate needs, by the noise of these rows; empty where none has any."""
     planned = [row.planned for row in gates.rows if row.planned is not None]
     if not planned:
         return ""
@@ -168,7 +167,7 @@ def sides_heads(comparisons: Sequence[Comparison]) -> list[Pair]:
     return [pair for pairs in heads for pair in pairs]
 
 
-def row_record(row: GateRow) -> dict[str, str]:
+def row_record(row: GateRow) -> Parts:
     """One line for programs by HEADS and the axes: base units, a change as a fraction."""
     less, figure = float(row.gate.relative), row.figure
     low, high = figure.interval[:2] if figure and figure.interval else (None, None)
@@ -176,9 +175,8 @@ def row_record(row: GateRow) -> dict[str, str]:
                "limit": row.gate.limit}
     return {"gate": row.gate.text, "unit": "change" if less else row.gate.metric.unit,
             "new_name": row.comparison.new.name, "row": "cell", **row.row.axes,
-            **{key: csv_number(None if number is None else number - less)
-               for key, number in numbers.items()},
-            "noise_floor": csv_number(floor_fraction(floor_of(row))),
+            **{key: None if number is None else number - less for key, number in numbers.items()},
+            "noise_floor": wording.floor_fraction(floor_of(row)),
             "verdict": row.verdict.value, "rounds": rounds_item(row)}
 
 
@@ -193,7 +191,7 @@ def row_json(row: GateRow) -> dict[str, Any]:
             "figure": figure.value - less if figure and known else None,
             "interval": [end - less if math.isfinite(end) else None for end in ends]
             if ends else None,
-            "exact": row.exact, "noise_floor": floor_fraction(floor_of(row)),
+            "exact": row.exact, "noise_floor": wording.floor_fraction(floor_of(row)),
             "verdict": row.verdict.value, "why": row.why or None,
             "rounds": int(row.rounds) if math.isfinite(row.rounds) and not row.exact else None}
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Comparisons in the shape of hyperfine's --export-json, for its scripts: an entry for each cell.
-
 What hyperfine times is how long a fixed amount of work takes; so is `time` here. Of runs that end
-after a set duration that says nothing, so it is refused.
-"""
+after a set duration that says nothing, so it is refused."""
 
 from __future__ import annotations
 

@@ -5,53 +5,34 @@ fractions (docs/record.md)."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from suite import stats
 from suite.analyse.comparison.differences import forced
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
-from suite.analyse.summary import Figure
-from suite.present.comparison.texts import MEAN, floor_fraction, opposed_of, row_name
-from suite.present.table import figure_censored, figure_json, ratio_json
-from suite.present.tables.csv import csv_number
+from suite.present.comparison import wording
+from suite.present.table import Parts, estimate_parts, figure_json, figure_parts, ratio_json
 
 PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high", "new_rounds",
          "change", "change_low", "change_high", "p", "p_adjusted", "verdict", "pairs", "detectable",
          "base_outliers", "new_outliers", "noise_floor", "base_censored", "new_censored")
 
 
-def figure_parts(name: str, figure: Figure) -> dict[str, str]:
-    """One side."""
-    within = figure.interval
-    return {name: csv_number(figure.median),
-            f"{name}_low": csv_number(within.low if within else None),
-            f"{name}_high": csv_number(within.high if within else None),
-            f"{name}_rounds": str(figure.rounds),
-            f"{name}_censored": figure_censored(figure)}
-
-
-def change_ratio_parts(ratio: stats.Estimate | None) -> dict[str, str]:
+def change_ratio_parts(ratio: stats.Estimate | None) -> Parts:
     """The change; empty where there is none."""
-    if ratio is None:
-        return {}
-    within = None if ratio.directed else ratio.interval
-    return {"change": csv_number(None if ratio.directed else ratio.value - 1),
-            "change_low": csv_number(within.low - 1 if within else None),
-            "change_high": csv_number(within.high - 1 if within else None),
-            "pairs": str(ratio.pairs),
-            "p": csv_number(ratio.p)}
+    return {} if ratio is None else {
+        **estimate_parts("change", ratio, 1), "pairs": ratio.pairs, "p": ratio.p}
 
 
-def change_parts(change: Change | None) -> dict[str, str]:
+def change_parts(change: Change | None) -> Parts:
     """One row of one metric by PARTS; empty where one side lacks it."""
     return {} if change is None else {
         **figure_parts("base", change.base), **figure_parts("new", change.new),
         **change_ratio_parts(change.ratio),
-        "p_adjusted": csv_number(change.adjusted), "verdict": change.verdict.value,
-        "detectable": csv_number(change.detectable),
-        "base_outliers": str(change.outliers[0]), "new_outliers": str(change.outliers[1]),
-        "noise_floor": csv_number(floor_fraction(change.floor))}
+        "p_adjusted": change.adjusted, "verdict": change.verdict.value,
+        "detectable": change.detectable, "base_outliers": change.outliers[0],
+        "new_outliers": change.outliers[1], "noise_floor": wording.floor_fraction(change.floor)}
 
 
 def comparison_heads(comparisons: Sequence[Comparison]) -> list[str]:
@@ -60,17 +41,17 @@ def comparison_heads(comparisons: Sequence[Comparison]) -> list[str]:
             *dict.fromkeys(axis for one in comparisons for axis in one.axes), *PARTS]
 
 
-def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[dict[str, str]]:
+def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[Parts]:
     """One line for each metric and row, then its geometric mean, by comparison_heads()."""
     for one in comparisons:
         for metric in one.metrics:
-            head = {"metric": metric.name, "unit": metric.unit, "base_name": one.base.name,
-                    "new_name": one.new.name}
+            head: Parts = {"metric": metric.name, "unit": metric.unit, "base_name": one.base.name,
+                           "new_name": one.new.name}
             yield from ({**head, "row": "cell", **row.axes,
                          **change_parts(row.changes.get(metric.name))} for row in one.rows)
             mean = one.geomeans.get(metric.name)
             if mean is not None:
-                yield {**head, "row": MEAN, **change_ratio_parts(mean.ratio),
+                yield {**head, "row": wording.MEAN, **change_ratio_parts(mean.ratio),
                        "verdict": mean.verdict.value}
 
 
@@ -87,11 +68,11 @@ def change_ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
 
 def change_json(change: Change) -> dict[str, Any]:
     """One metric of one row."""
-    base, new = (figure_json(replace(figure, published=())) for figure in (change.base, change.new))
-    return {"base": base, "new": new, "ratio": change_ratio_json(change.ratio),
+    return {"base": figure_json(change.base), "new": figure_json(change.new),
+            "ratio": change_ratio_json(change.ratio),
             "p_adjusted": change.adjusted, "verdict": change.verdict.value,
             "detectable": change.detectable,
-            "noise_floor": floor_fraction(change.floor),
+            "noise_floor": wording.floor_fraction(change.floor),
             "outliers": {"base": change.outliers[0], "new": change.outliers[1]}}
 
 
@@ -107,7 +88,7 @@ def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | Non
     return None if mean is None else {
         **(change_ratio_json(mean.ratio) or {}), "verdict": mean.verdict.value,
         "rows": mean.rows, "all": mean.every,
-        "left_out": {row_name(comparison.rows[place]): why
+        "left_out": {wording.row_name(comparison.rows[place]): why
                      for place, why in mean.left_out.items()}}
 
 
@@ -122,9 +103,9 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
                         for one in comparison.differences],
         "metrics": {metric.name: {
             "unit": metric.unit, "better": metric.better,
-            "noise_floor": floor_fraction(comparison.floor_most(metric.name)),
+            "noise_floor": wording.floor_fraction(comparison.floor_most(metric.name)),
             "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
-            "opposed": opposed_of(comparison, metric) or None,
+            "opposed": wording.opposed_of(comparison, metric) or None,
             "tested": comparison.tested.get(metric.name, 0),
             "hopeless": metric.name in comparison.hopeless}
             for metric in comparison.metrics},

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from suite.analyse.comparison.build import compare_cells, compare_results, geomeans_every
 from suite.analyse.comparison.differences import axis_hint, declared_check, forced
-from suite.analyse.comparison.model import Comparison, Side, difference_text
+from suite.analyse.comparison.model import Comparison, Side
 from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
 from suite.analyse.frame import Matrix
 from suite.analyse.measured import STREAMS
@@ -20,7 +20,7 @@ from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split, words_text
-from suite.present.comparison.texts import side_text
+from suite.present.comparison.wording import side_text
 from suite.present.heading import words_common
 from suite.present.mail.command import commands_join, commands_of
 from suite.present.mail.figures import cells_tables, comparison_tables
@@ -34,8 +34,7 @@ NETDEV = ("client_cpu_per_message", "server_cpu_per_message", "retransmits_per_m
 
 
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
-    """Both sides for the heads: two builds by their revisions, if these differ, else as they are
-    called."""
+    """Both sides for the heads: two builds by their revisions, if these differ, else by name."""
     named = [replace(side, name=revision_of(side.matrix.result.plan, side.words))
              for side in (base, new)]
     builds = (BUILD in base.words and all(side.name for side in named)
@@ -79,7 +78,7 @@ def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
         declared_check(comparison, declared)
     for one in forced(comparison):
         raise UsageError(
-            f"{difference_text(one)}: ratios across that say nothing, and none are posted"
+            f"{one.text}: ratios across that say nothing, and none are posted"
             f"{axis_hint(comparison, declared, [one])}")
     comparison = geomeans_every(comparison) if every else comparison
     return comparison_block(comparison, commands_join(list(map(commands_of, matrices))), declared)
@@ -103,8 +102,7 @@ def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
 
 
 def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Document:
-    """The block of a result, or of its cells with these words, where there is nothing to compare
-    them with."""
+    """The block of a result, or of its cells with these words, which is compared with nothing."""
     summary = summary_build(matrix, tuple(metric.name for metric in metrics))
     cells = [cell for cell in matrix.cells.values()
              if all(cell.words.get(key) in value.split(",") for key, value in words.items())]

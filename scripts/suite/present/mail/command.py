@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The commands that measure the plan of a result again: words in, text out. Pure.
-
-Of a scenario that ships it is the name and the words that are not as they stand there; else it is
-all words. In the second case names of cells may order their words otherwise, and nothing else
-differs.
-"""
+"""The commands that measure the plan of a result again: words in, text out. Pure. Of a scenario
+that ships it is the name and the words that are not as they stand there; else it is all words. In
+the second case names of cells may order their words otherwise, and nothing else differs."""
 
 from __future__ import annotations
 
@@ -43,15 +40,13 @@ def axis_text(values: Sequence[str]) -> str:
 
 
 def typed_words(scenario: Scenario) -> dict[str, str]:
-    """All words of a scenario as they are typed, those of cells in order and then those of the
-    run."""
+    """All words of a scenario as they are typed, those of cells before those of the run."""
     sweep = {key: axis_text(values) for key, values in scenario.sweep.items()}
     return {**scenario.fixed, **sweep, **scenario.run}
 
 
 def is_of(shipped: Scenario, run: Scenario) -> bool:
-    """Whether words can make the one that ran from the one that ships: they add and replace, and
-    take nothing away."""
+    """Whether words can make the one that ran from the one that ships: they take nothing away."""
     axes = [key for key in run.sweep if key in shipped.sweep]
     return (typed_words(shipped).keys() <= typed_words(run).keys()
             and set(shipped.exclude) <= set(run.exclude)
@@ -59,8 +54,7 @@ def is_of(shipped: Scenario, run: Scenario) -> bool:
 
 
 def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> list[str]:
-    """The words after `run`: scenario is that of the result, shipped the one of its name in
-    scenarios/, if any."""
+    """The words after `run`. shipped: the scenario of the same name in scenarios/, if any."""
     if shipped is not None and not is_of(shipped, scenario):
         shipped = None
     wanted = typed_words(scenario) | {"rounds": str(plan.rounds), SEED_WORD: str(plan.seed)}
@@ -74,8 +68,7 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
 
 
 def commands_join(results: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, ...]]:
-    """All commands of each result; of two results that differ in the seed only one command, without
-    it."""
+    """All commands of each result; of two that differ in the seed only one command, without it."""
     bare = {tuple(word for word in words if not word.startswith(f"{SEED_WORD}="))
             for commands in results for words in commands}
     if len(bare) == 1 < len(results):
@@ -84,8 +77,7 @@ def commands_join(results: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str,
 
 
 def word_quoted(word: str) -> str:
-    """A word as a shell takes it; one with blanks in double quotes, which may be continued on
-    another line."""
+    """A word as a shell takes it; blanks are in double quotes, which may span lines."""
     if re.search(r"\s", word) and not re.search(r'["$`\\!]', word):
         key, _, value = word.partition("=")
         return f'{key}="{value}"'
@@ -93,10 +85,8 @@ def word_quoted(word: str) -> str:
 
 
 def word_pieces(word: str, width: int) -> list[str]:
-    """A word as a shell takes it, in pieces of at most width characters, each quoted by itself.
-
-    It is cut behind commas and blanks where that is possible.
-    """
+    """A word as a shell takes it, in pieces of at most width characters, each quoted by itself. It
+    is cut behind commas and blanks where that is possible."""
     whole = word_quoted(word)
     quote: Callable[[str], str] = str
     if whole.startswith("'"):  # a line within these quotes cannot be continued
@@ -113,8 +103,7 @@ def word_pieces(word: str, width: int) -> list[str]:
 
 
 def command_lines(words: Sequence[str]) -> list[str]:
-    """The command, wrapped with ` \\`; a word that is longer than a line goes on at the left of the
-    next."""
+    """The command, wrapped with ` \\`; what is left of a long word stands at the left."""
     lines = [RUN_COMMAND]
     for word in words:
         quoted = word_quoted(word)

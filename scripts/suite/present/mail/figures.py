@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The figures of a block as short texts: one table for each metric, in one unit. Pure.
-
-No text of a table has a blank in it but an interval, `[+1.9%, +4.3%]`, and none is empty: so that a
-posted block can be read again, however its columns were moved.
-"""
+"""The figures of a block as short texts: one table for each metric, in one unit. Pure. No text of a
+table has a blank in it but an interval, `[+1.9%, +4.3%]`, and none is empty: so that a posted block
+can be read again, however its columns were moved."""
 
 from __future__ import annotations
 
@@ -16,16 +14,8 @@ from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure, Summary
 from suite.base.units import Scale, scale_choose
 from suite.present.columns import median_text, width_item
+from suite.present.comparison import wording
 from suite.present.comparison.document import scale_of
-from suite.present.comparison.texts import (
-    NOTHING,
-    change_interval_text,
-    mean_size,
-    metric_title,
-    rounds_text,
-    verdict_text,
-    within_text,
-)
 from suite.present.mail.foot import line_shorten, table_rounds_text
 from suite.present.tables.mail import ONLY_AXIS, ONLY_CELL
 from suite.present.tables.model import Column, Group, Item, Table
@@ -37,16 +27,13 @@ FIRST = "default"
 Texts = tuple[str, ...]
 
 
-def width_word(figure: Figure) -> str:
-    """The farther end of the interval in percent of the median, as in a table, in one word."""
-    item = width_item(figure)
-    return f"{item.text}{item.mark}".replace(" ", "") or NOTHING
-
-
 def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str, str]:
-    """The median of one side and its width; NOTHING where the side has none."""
-    return (median_text(figure.median, metric, scale).replace(" ", ""),
-            width_word(figure)) if figure else (NOTHING, NOTHING)
+    """The median of one side and its width as in a table, a word each; NOTHING without any."""
+    if figure is None:
+        return wording.NOTHING, wording.NOTHING
+    texts = median_text(figure.median, metric, scale), str(width_item(figure))
+    median, width = (text.replace(" ", "") or wording.NOTHING for text in texts)
+    return median, width
 
 
 def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
@@ -54,21 +41,12 @@ def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) ->
     change = row.changes.get(metric.name)
     return (*(text for figure in row_figures(comparison, row, metric)
               for text in side_texts(figure, metric, scale)),
-            *((verdict_text(change.ratio, change.verdict), within_text(change)) if change
-              else (NOTHING, NOTHING)))
-
-
-def total_texts(comparison: Comparison, metric: Metric) -> tuple[str, ...] | None:
-    """The geometric mean of all ratios; None where there is none."""
-    mean = comparison.geomeans.get(metric.name)
-    return None if mean is None else (
-        mean_size(comparison, mean), verdict_text(mean.ratio, mean.verdict),
-        change_interval_text(mean.ratio))
+            wording.verdict_text(change.ratio, change.verdict) if change else wording.NOTHING,
+            wording.within_text(change) if change else wording.NOTHING)
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
-    """The rows, by their values on the axes, in the order of the plan, but `default` before all
-    others."""
+    """The rows, by their values on the axes, in the order of the plan, but `default` first."""
     known = [list(dict.fromkeys([FIRST, *values])) for values in zip(*places, strict=True)]
     return sorted(range(len(places)), key=lambda index: [
         values.index(value) for values, value in zip(known, places[index], strict=True)])
@@ -89,7 +67,7 @@ def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
     places = [tuple(words.get(axis) or "none" for axis in axes) or (ONLY_CELL,)
               for words, _ in rows]
     ordered = places_order(places)
-    order = [index for index in ordered if set(rows[index][1]) != {NOTHING}]
+    order = [index for index in ordered if set(rows[index][1]) != {wording.NOTHING}]
     empty = ", ".join(" ".join(places[index]) for index in ordered if index not in order)
     keys, figures = [places[index] for index in order], [rows[index][1] for index in order]
     axes = axes or (ONLY_AXIS,)
@@ -111,10 +89,13 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             scale = scale_of(comparison, metric)
             rows = [(row.axes, row_texts(comparison, row, metric, scale))
                     for row in comparison.rows]
+            mean = comparison.geomeans.get(metric.name)
+            total = (wording.mean_size(comparison, mean),
+                     wording.verdict_text(mean.ratio, mean.verdict),
+                     wording.change_interval_text(mean.ratio)) if mean else None
             tables.append(table_make(
-                metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
-                total_texts(comparison, metric),
-                line_shorten(rounds_text(comparison, metric))))
+                wording.metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
+                total, line_shorten(wording.rounds_text(comparison, metric))))
     return tables
 
 
@@ -130,6 +111,6 @@ def cells_tables(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) 
         rows = [(summary.matrix.cells[name].axes, side_texts(figure, metric, scale))
                 for name, figure in figures.items()]
         tables.append(table_make(
-            metric_title(metric, scale.unit), axes, (MEDIAN,), rows, None,
+            wording.metric_title(metric, scale.unit), axes, (MEDIAN,), rows, None,
             table_rounds_text(known, summary.floor_most(metric.name), metric)))
     return tables

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""A posted block read again: quoted, indented, inside a longer mail, in either style. Pure.
-
-Every text of a block gets a name of its own, so that two blocks can be held against each other:
-everything that differs, by name. A line that this reader does not know is such a text as well.
-"""
+"""A posted block read again: quoted, indented, inside a longer mail, in either style. Pure. Every
+text of a block gets a name of its own, so that two blocks can be held against each other:
+everything that differs, by name. A line that this reader does not know is such a text as well."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from email import policy
+from email.message import EmailMessage
+from email.parser import BytesParser
 
 from suite.analyse.comparison.model import Unit
 from suite.analyse.metrics import METRICS
@@ -35,6 +36,7 @@ ROUNDS = re.compile(rf"n=[\d.]+ (and \d|({'|'.join(unit.value for unit in Unit)}
 ITEM = re.compile(rf"- (?=(base|new|axis|cells|with|at|{'|'.join(LABELS)}): |n=|no row "
                   f"|{NO_FIGURES}:)")
 BROKEN = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
+SIGNATURE = "-- "
 NO_TEXT = "nothing"  # in place of a text that one of two blocks has not
 
 Name = tuple[str, ...]
@@ -42,8 +44,7 @@ Name = tuple[str, ...]
 
 @dataclass
 class Posted:
-    """What one block says. heads: by label. metrics: in order. texts: everything that can be
-    recomputed, by name."""
+    """heads: by label. metrics: in order. texts: everything that can be recomputed, by name."""
 
     heads: dict[str, str] = field(default_factory=dict)
     metrics: list[str] = field(default_factory=list)
@@ -108,8 +109,7 @@ class BlockReader:
                 self.table_take(line)
 
     def goes_on(self, line: str) -> bool:
-        """Whether the command, or else the line below a table, that was taken last goes on in this
-        one."""
+        """Whether the last command, or else the last line below a table, goes on in this one."""
         if self.commands:
             return COMMAND_LINE.fullmatch(line) is not None
         return not (line.startswith("```") or ROUNDS.match(line) or BELOW.match(line))
@@ -180,9 +180,49 @@ def cells_split(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in PIPE.split(bare)]
 
 
+def flowed_join(text: str, without_space: bool) -> str:
+    """The lines of a format=flowed text (RFC 3676) as they were before its sender broke them. A
+    line that ends with a space goes on in the next one that is quoted as often. without_space: that
+    space was added by the sender (DelSp=yes)."""
+    lines: list[tuple[int, str]] = []
+    flows = False  # the last line goes on
+    for line in text.splitlines():
+        depth = len(line) - len(line.lstrip(">"))
+        bare = line[depth:].removeprefix(" ")  # the space was stuffed in
+        if flows and lines[-1][0] == depth and bare != SIGNATURE:
+            lines[-1] = depth, lines[-1][1] + bare
+        else:
+            lines.append((depth, bare))
+        flows = bare.endswith(" ") and bare != SIGNATURE
+        if flows and without_space:
+            lines[-1] = depth, lines[-1][1].removesuffix(" ")
+    return "\n".join(">" * depth + " " * bool(depth) + bare for depth, bare in lines)
+
+
+def decoded_text(part: EmailMessage) -> str:
+    """The text of one part, decoded; what its character set cannot say is replaced."""
+    try:
+        text = part.get_content()
+    except LookupError:  # an unknown character set
+        payload = part.get_payload(decode=True)
+        text = payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
+    declared = part["Content-Type"].params if "Content-Type" in part else {}
+    if declared.get("format", "").lower() == "flowed":
+        return flowed_join(text, declared.get("delsp", "").lower() == "yes")
+    return str(text)
+
+
+def mail_text(data: bytes) -> str:
+    """Every text of a mail, one after the other; what is no mail is read as UTF-8."""
+    mail = BytesParser(policy=policy.default).parsebytes(data)
+    if not any(header in mail for header in ("Content-Type", "Content-Transfer-Encoding")):
+        return data.decode("utf-8", "replace")
+    return "\n".join(decoded_text(part) for part in mail.walk()
+                     if part.get_content_maintype() == "text")
+
+
 def line_bare(line: str) -> tuple[int, str]:
-    """How often a line is quoted, and what it says without quotes, indentation, symbols and the
-    marks of Markdown."""
+    """How often a line is quoted, and what it says without quotes, indentation and marks."""
     line = line.translate(FOLDED)
     bare = QUOTED.sub("", line)
     depth, bare = line[:len(line) - len(bare)].count(">"), bare.rstrip()
@@ -193,8 +233,7 @@ def line_bare(line: str) -> tuple[int, str]:
 
 
 def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Bare lines; one that ends with a backslash or within an interval goes on in the next that is
-    quoted as often."""
+    """Bare lines; a backslash or a broken interval goes on in the next that is quoted as often."""
     joined: list[tuple[int, str]] = []
     last: dict[int, int] = {}  # by depth, where in joined its last line is
     for depth, line in map(line_bare, lines):

@@ -41,10 +41,8 @@ BLOCK_RULES = (
 
 
 def words_wrap(text: str, first: str, indent: str) -> list[str]:
-    """Words in lines, the first behind `first`, the others behind `indent`.
-
-    A word that is longer than a line is cut, and `\\` stands where it goes on in the next.
-    """
+    """Words in lines, the first behind `first`, the others behind `indent`. A word that is longer
+    than a line is cut, and `\\` stands where it goes on in the next."""
     lines, gap = [first], ""
     for word in text.split():
         if gap and len(lines[-1]) + len(gap + word) > COLUMNS:
@@ -61,8 +59,7 @@ def words_wrap(text: str, first: str, indent: str) -> list[str]:
 
 
 def rules_broken(lines: Sequence[str], utf8: bool = False) -> list[str]:
-    """What is wrong with these lines, one sentence for each rule that is broken; ASCII only unless
-    utf8."""
+    """One sentence for each rule that these lines break; ASCII only unless utf8."""
     rules = RULES if utf8 else (*RULES, (lambda line: not line.isascii(), "is not ASCII"))
     wrong = [f'line {number} {why}: "{line}"' for number, line in enumerate(lines, start=1)
              for broken, why in rules if broken(line)]

@@ -2,7 +2,7 @@
 """Pictures of a result. Pure: settings and data as text, which gnuplot.py writes and draws.
 
     plot             which pictures a result has
-    picture          what all of them share: strings for gnuplot, titles, signs, series, tics
+    parts            what all of them share: strings for gnuplot, titles, signs, series, tics
     bars, curve      a metric of every cell, side by side or along an axis
     counts           bars of everything that is counted, a panel for each
     order            every run at its place in time

@@ -14,34 +14,8 @@ from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
 from suite.present.columns import is_hidden, median_text, verdict_item
+from suite.present.pictures import parts
 from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
-from suite.present.pictures.picture import (
-    Drawing,
-    data_line,
-    data_text,
-    dots_of,
-    dots_signs,
-    figures_of,
-    groups_fill,
-    headline_text,
-    interval_ends,
-    interval_kind,
-    measure_text,
-    medians_text,
-    name_safe,
-    note_text,
-    picture_axis,
-    picture_metric,
-    picture_name,
-    pictures_divide,
-    rounds_shown,
-    step_choose,
-    strategy_colour,
-    title_settings,
-    verdict_signs,
-    what_text,
-    words_names,
-)
 from suite.scenario.scenario import Picture
 
 BAR_COLOUR, BASE_COLOUR = 0x8DA9C4, 0x999999  # where no axis is one of strategies
@@ -60,10 +34,8 @@ Dots = Mapping[str, Sequence[tuple[float, float]]]  # by cell: dots_of()
 
 @dataclass(frozen=True)
 class Panel:
-    """The bars under one heading, in order: (name, cell).
-
-    outermost: the value of the outermost of several axes, by which pictures are divided.
-    """
+    """The bars under one heading, in order: (name, cell). outermost: the value of the outermost of
+    several axes, by which pictures are divided."""
 
     outermost: str
     head: str
@@ -87,8 +59,8 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
         return {"unsupported": "- (unsupported)", "failed": "failed",
                 "missing": "not run"}.get(cell.status, "n/a")
     text = median_text(figure.median, metric, scale) + f" {scale.unit}" * (not metric.counts)
-    item = verdict_item(ratio_text(figure.ratio.value), figure.verdict) if figure.ratio else None
-    ratio = f", {item.text}{item.mark}" if item else ""
+    ratio = f", {verdict_item(ratio_text(figure.ratio.value), figure.verdict)}" if (
+        figure.ratio) else ""
     beyond = f", up to {median_text(high, metric, scale)}" if high is not None else ""
     return text + ratio + ", bar cut" * cut + beyond
 
@@ -106,7 +78,7 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
     for row, (name, cell) in enumerate(panel.rows):
         figure, cut = figures.get(cell.name), cell.name in figures and cell.name not in whole
         length = min(scale.apply(figure.median), limit * 1.1) if figure else 0.0
-        low, high = map(scale.apply, interval_ends(figure.interval)) if (
+        low, high = map(scale.apply, parts.interval_ends(figure.interval)) if (
             figure and figure.interval and not cut) else (None, None)
         beyond = figure.interval.high if (figure and figure.interval and high is not None
                                           and high > extent) else None
@@ -114,19 +86,19 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
         end = (limit * 1.03, "//") if cut else (0, "")
         if figure and isinstance(figure.median, stats.Beyond):
             end = (0.96 * length, BOUND_ARROW)
-        colour = strategy_colour(cell.axes)
+        colour = parts.strategy_colour(cell.axes)
         if colour is None:
             colour = BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR
         last = max([length, high or 0.0, *(
             value for value, _ in dots.get(cell.name, ()) if value <= extent)])
-        lines.append(data_line(row, length, low, high, last, colour, *end,
-                               bar_label(cell, figure, metric, scale, cut, beyond), name))
+        lines.append(parts.data_line(row, length, low, high, last, colour, *end,
+                                     bar_label(cell, figure, metric, scale, cut, beyond), name))
     return extent, lines
 
 
 def dots_block(panel: Panel, dots: Dots, extent: float) -> list[str]:
     """The block of the rounds of a panel as far as its axis reaches: value, row."""
-    lines = [data_line(value, row + 0.5 * beside) for row, (_, cell) in enumerate(panel.rows)
+    lines = [parts.data_line(value, row + 0.5 * beside) for row, (_, cell) in enumerate(panel.rows)
              for value, beside in dots.get(cell.name, ()) if value <= extent]
     return [f"# rounds {panel.head}".rstrip(), *(lines or ["NaN NaN"])]
 
@@ -136,16 +108,16 @@ def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
     characters of the name of a bar."""
     inner = (x,) if x else matrix.axes[1:] or matrix.axes
     words = [{axis: cell.axes[axis] for axis in inner} for cell in matrix.cells.values()]
-    names = dict(zip(matrix.cells, words_names(words, most), strict=True))
+    names = dict(zip(matrix.cells, parts.words_names(words, most), strict=True))
     return [Panel(values[0] if len(values) > 1 else "", head, tuple(
         (names[cell.name] or matrix.result.name, cell) for cell in cells))
-        for values, head, cells in pictures_divide(matrix, inner)]
+        for values, head, cells in parts.pictures_divide(matrix, inner)]
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
     """The panels of each picture: by the outermost axis, if that takes no more pictures."""
     def fill(some: Iterable[Panel]) -> list[list[Panel]]:
-        return groups_fill(some, lambda panel: len(panel.rows), BARS_MAX)
+        return parts.groups_fill(some, lambda panel: len(panel.rows), BARS_MAX)
 
     apart = [group for _, same in groupby(panels, key=lambda panel: panel.outermost)
              for group in fill(same)]
@@ -153,21 +125,21 @@ def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
     return apart if len(apart) <= len(filled) else filled
 
 
-def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
-    """The pictures of bars; more than one only for very many bars.
-
-    The longest whole bar is the same in all panels if theirs differ by at most 2.
-    """
-    metric, look = picture_metric(matrix, picture), look_of(picture)
-    figures = figures_of(matrix, metric)
+def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
+    """The pictures of bars; more than one only for very many bars. The longest whole bar is the
+    same in all panels if theirs differ by at most 2."""
+    metric, look = parts.picture_metric(matrix, picture), look_of(picture)
+    figures = parts.figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
-    every = panels_make(matrix, picture_axis(matrix, picture), look.name_most)
+    every = panels_make(matrix, parts.picture_axis(matrix, picture), look.name_most)
     whole = max(panel_limit(panel, figures, scale) for panel in every)
-    dots = {cell.name: dots_of(matrix, cell, metric, scale)
+    dots = {cell.name: parts.dots_of(matrix, cell, metric, scale)
             for cell in matrix.cells.values()
-            if rounds_shown(look, matrix, 1) and (figure := figures.get(cell.name))
+            if parts.rounds_shown(look, matrix, 1) and (figure := figures.get(cell.name))
             and not figure.exact and scale.apply(figure.median) <= whole}
     drawings, groups = [], panels_group(every)
+    headline = parts.headline_text(
+        matrix, parts.what_text(metric.text, scale.unit, metric.better))
     for number, panels in enumerate(groups, start=1):
         limits = [panel_limit(panel, figures, scale) for panel in panels]
         if max(limits) <= 2 * min(limits):
@@ -179,20 +151,21 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
         extents = extents if apart else (max(extents),) * len(extents)
         rounds = [dots_block(panel, dots, extent)
                   for panel, extent in zip(panels, extents, strict=True)] if dots else []
+        beyond = sum(value > extent for panel, extent in zip(panels, extents, strict=True)
+                     for _, cell in panel.rows for value, _ in dots.get(cell.name, ()))
         drawings.append(bars_drawing(
-            matrix, picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
-            headline_text(matrix, what_text(metric.text, scale.unit, metric.better)),
-            (measure_text(metric.text, scale.unit), "; each panel with its own scale" * apart),
-            {metric: figures}, panels, extents, blocks, look, rounds, dots_signs(bool(dots), sum(
-                value > extent for panel, extent in zip(panels, extents, strict=True)
-                for _, cell in panel.rows for value, _ in dots.get(cell.name, ())))))
+            matrix, parts.picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
+            headline, (parts.measure_text(metric.text, scale.unit),
+                       "; each panel with its own scale" * apart),
+            {metric: figures}, panels, extents, blocks, look, rounds,
+            parts.dots_signs(bool(dots), beyond)))
     return drawings
 
 
 def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
                  shown: Mapping[Metric, Mapping[str, Figure]], panels: Sequence[Panel],
                  extents: Sequence[float], blocks: Sequence[Sequence[str]], look: Look = Look(),
-                 rounds: Sequence[Sequence[str]] = (), dots: Sequence[str] = ()) -> Drawing:
+                 rounds: Sequence[Sequence[str]] = (), dots: Sequence[str] = ()) -> parts.Drawing:
     """A picture of panels; label: of the axes, before and behind the words on ratios; shown: the
     figures of each metric; rounds: a block of dots for each panel, or none; dots: what they are."""
     cells = [cell for panel in panels for _, cell in panel.rows]
@@ -205,18 +178,17 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
     drawn, in_text = look.lines(text, room), lines_of(text, TEXT_WIDTH - widest)
     foot = LINE * (len(drawn) - 1)
     around = PANEL_UNITS * len(panels) + foot
-    signs = verdict_signs({figures[cell.name].verdict for figures in shown.values()
-                           for cell in cells if cell.name in figures})
-    return Drawing(name_safe(name), "bars", data_text([*blocks, *rounds]), {
-        **title_settings(look, ROW_UNITS * sum(counts) + around, headline,
-                         note_text(matrix, cells, medians_text(matrix, cells, *shown)),
-                         [*signs, *dots],
-                         [f"[ ]: {interval_kind(matrix)}", *signs],
-                         ROW_LEAST * sum(counts) + around),
+    signs = parts.verdict_signs({figures[cell.name].verdict for figures in shown.values()
+                                 for cell in cells if cell.name in figures})
+    return parts.Drawing(parts.name_safe(name), "bars", parts.data_text([*blocks, *rounds]), {
+        **look.titles(ROW_UNITS * sum(counts) + around, headline,
+                      parts.note_text(matrix, cells, parts.medians_text(matrix, cells, *shown)),
+                      [*signs, *dots], [f"[ ]: {parts.interval_kind(matrix)}", *signs],
+                      ROW_LEAST * sum(counts) + around),
         "panels": len(panels), "bars": counts, "rounds": bool(rounds),
         "heads": [head_text(panel, room) for panel in panels],
         "tops": tops, "tops_text": [LABEL_ROOM * extent for extent in extents],
-        "steps": [step_choose(top, max(2, round(room / TIC_UNITS))) for top in tops],
+        "steps": [parts.step_choose(top, max(2, round(room / TIC_UNITS))) for top in tops],
         "label": "\n".join(drawn), "label_text": "\n".join(in_text), "label_lines": len(in_text),
         "label_foot": foot, "widest": widest})
 

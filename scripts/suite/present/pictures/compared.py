@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What pictures of comparisons share: the comparisons, the names of sides, a change in few
-characters."""
+"""What pictures of comparisons share: comparisons, names of sides, changes as short texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
@@ -18,15 +18,15 @@ from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.present.columns import is_hidden
 from suite.present.heading import known_text
+from suite.present.pictures import parts
 from suite.present.pictures.look import Look
-from suite.present.pictures.picture import headline_text, note_text, picture_metric, title_settings
 from suite.scenario.scenario import Picture
 
 
 def baseline_comparisons(matrix: Matrix, picture: Picture) -> list[Comparison]:
     """The baseline against each other value of its axis; UsageError if there is none."""
     found = [refusals_check(one, (), False, False)
-             for one in compare_baseline(matrix, (picture_metric(matrix, picture),))]
+             for one in compare_baseline(matrix, (parts.picture_metric(matrix, picture),))]
     if not found:
         raise UsageError(f"picture: {picture.kind}: nothing stands beside a baseline here: "
                          "it needs baseline=WORD=VALUE and another value of that word")
@@ -81,27 +81,22 @@ def known_texts(comparisons: Sequence[Comparison]) -> list[str]:
     """Which cells of these comparisons know their metrics in a part of their rounds only."""
     found: dict[tuple[int, Metric], tuple[Matrix, dict[str, Cell]]] = {}
     for one in comparisons:
-        for side, cells in ((one.base, [row.base for row in one.rows]),
-                            (one.new, [row.new for row in one.rows])):
-            for metric in one.metrics:
-                found.setdefault((id(side.matrix), metric), (side.matrix, {}))[1].update(
-                    {cell.name: cell for cell in cells if cell})
+        for (_, side, cell), metric in product(one.cells(), one.metrics):
+            found.setdefault((id(side.matrix), metric),
+                             (side.matrix, {}))[1][cell.name] = cell
     texts = (known_text(matrix, cells.values(), metric)
              for (_, metric), (matrix, cells) in found.items())
     return [text for text in texts if text]
 
 
-def comparison_titles(look: Look, body: int, comparisons: Sequence[Comparison], what: str,
-                      figures: str, signs: Sequence[str], signs_text: Sequence[str],
-                      place: str = "", least: int = 0) -> dict[str, object]:
+def titles(look: Look, body: int, comparisons: Sequence[Comparison], what: str, figures: str,
+           signs: Sequence[str], signs_text: Sequence[str], place: str = "", least: int = 0
+           ) -> dict[str, object]:
     """The settings for headline, signs and small print: what a picture shows, and where it was
-    measured.
-
-    figures: words on what a ratio is.
-    """
+    measured. figures: words on what a ratio is."""
     matrix = comparisons[0].base.matrix
-    headline = headline_text(matrix, what, place)
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
     texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}", *known_texts(comparisons)]
-    return title_settings(look, body, headline, note_text(
-        matrix, matrix.cells.values(), "; ".join(texts)), signs, signs_text, least)
+    return look.titles(body, parts.headline_text(matrix, what, place),
+                       parts.note_text(matrix, matrix.cells.values(), "; ".join(texts)),
+                       signs, signs_text, least)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Counts: segments, records and calls as bars, a panel for each metric. Pure.
-
-They prove that a strategy does what its name says.
-"""
+"""Counts: segments, records and calls as bars, a panel for each metric. Pure. They prove that a
+strategy does what its name says."""
 
 from __future__ import annotations
 
@@ -13,24 +11,16 @@ from suite.analyse.metrics import METRICS, Metric
 from suite.analyse.summary import metrics_default
 from suite.base.errors import UsageError
 from suite.base.units import Scale
+from suite.present.pictures import parts
 from suite.present.pictures.bars import bars_drawing, panel_block, panel_limit, panels_make
 from suite.present.pictures.look import look_of
-from suite.present.pictures.picture import (
-    Drawing,
-    figures_of,
-    headline_text,
-    picture_axis,
-    picture_name,
-    place_name,
-)
 from suite.scenario.scenario import Picture
 
 COUNT = Scale(1.0, "")
 
 
 def metrics_counted(matrix: Matrix) -> list[Metric]:
-    """The metrics of the result's table that count events and have a value; UsageError without
-    any."""
+    """The metrics of the table that count events and have a value; UsageError without any."""
     table = matrix.result.scenario.table
     names = [name for name in (table.columns if table else ())
              if name in METRICS] or metrics_default(matrix)
@@ -42,12 +32,12 @@ def metrics_counted(matrix: Matrix) -> list[Metric]:
     return found
 
 
-def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """A picture for each combination of the axes other than that of the bars, by default the last;
     in it a panel for each metric that any of its cells has."""
-    counted = {metric: figures_of(matrix, metric) for metric in metrics_counted(matrix)}
+    counted = {metric: parts.figures_of(matrix, metric) for metric in metrics_counted(matrix)}
     base, look, drawings = baseline_words(matrix), look_of(picture), []
-    for place in panels_make(matrix, picture_axis(matrix, picture) or next(
+    for place in panels_make(matrix, parts.picture_axis(matrix, picture) or next(
             reversed(matrix.axes), None), look.name_most):
         shown = {metric: figures for metric, figures in counted.items()
                  if any(cell.name in figures for _, cell in place.rows)}
@@ -59,7 +49,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
             for panel, (metric, figures) in zip(panels, shown.items(), strict=True)), strict=True)
         values = [word.partition("=")[2] for word in place.head.split()]
         drawings.append(bars_drawing(
-            matrix, place_name(picture_name(picture, ""), values),
-            headline_text(matrix, "what was counted", place.head), ("how many", ""), shown,
+            matrix, parts.place_name(parts.picture_name(picture, ""), values),
+            parts.headline_text(matrix, "what was counted", place.head), ("how many", ""), shown,
             panels, extents, blocks, look))
     return drawings

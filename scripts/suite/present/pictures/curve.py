@@ -18,42 +18,8 @@ from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
+from suite.present.pictures import parts
 from suite.present.pictures.look import LETTER, LINE, Look, look_of
-from suite.present.pictures.picture import (
-    FLOOR_WIDE,
-    RATIOS_LEAST,
-    Drawing,
-    Tics,
-    absence_text,
-    axes_units,
-    cells_group,
-    data_line,
-    data_text,
-    dots_of,
-    dots_signs,
-    figures_of,
-    floor_texts,
-    headline_text,
-    interval_ends,
-    interval_kind,
-    measure_text,
-    medians_text,
-    name_cut,
-    note_text,
-    picture_metric,
-    picture_name,
-    pictures_divide,
-    place_name,
-    ratio_axis,
-    rounds_shown,
-    series_settings,
-    spread,
-    tics_command,
-    title_settings,
-    what_text,
-    word_text,
-    words_names,
-)
 from suite.scenario.scenario import Picture
 
 AXIS_COLUMNS_TEXT = 56  # of labels that fit along an axis in text
@@ -87,12 +53,14 @@ class Axis:
         """The cell's value of the word, which need not vary in this result."""
         return cell.words.get(self.name, "none")
 
+    def at(self, cell: Cell) -> float:
+        """The position of a cell."""
+        return self.positions[self.value(cell)]
+
 
 def axis_make(matrix: Matrix, x: str) -> Axis:
-    """Messages stand at the bytes that their records have, other sizes at their number.
-
-    A single word among numbers stands on their left. Other values stand side by side.
-    """
+    """Messages stand at the bytes that their records have, other sizes at their number. A single
+    word among numbers stands on their left. Other values stand side by side."""
     values = list(dict.fromkeys(cell.words.get(x, "none") for cell in matrix.cells.values()))
     numbers: dict[str, float | None] = {value: size_parse(value) for value in values}
     if x == "message":
@@ -120,14 +88,12 @@ def axis_find(matrix: Matrix, x: str | None) -> Axis:
     return axis
 
 
-def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
-    """A picture for each combination of the axes other than x and that of the series.
-
-    If the scenario's table looks for the best value of x, all other axes are series, and of each
-    the best value is shaded, with those that cannot be told apart from it.
-    """
+def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
+    """A picture for each combination of the axes other than x and that of the series. If the
+    scenario's table looks for the best value of x, all other axes are series, and of each the best
+    value is shaded, with those that cannot be told apart from it."""
     axis = axis_find(matrix, picture.x)
-    metric, table = picture_metric(matrix, picture), matrix.result.scenario.table
+    metric, table = parts.picture_metric(matrix, picture), matrix.result.scenario.table
     alike = None
     if table and axis.name == table.best:
         optima = optima_build(matrix, axis.name, metric)
@@ -135,74 +101,73 @@ def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
                  if (optimum := optimum_of(optima, cell)) and cell.axes[axis.name] in optimum.alike}
     others = tuple(name for name in matrix.axes if name != axis.name)
     inner = others if alike is not None else others[-1:]
-    figures, name = figures_of(matrix, metric), picture_name(picture, metric.name)
+    figures, name = parts.figures_of(matrix, metric), parts.picture_name(picture, metric.name)
     if not figures:
         raise UsageError(f"picture: curve: no cell has {metric.name}; kind=bars says why")
-    look = look_of(picture)
-    return [curve_drawing(look, matrix, metric, axis, cells, inner, place, place_name(name, values),
-                          figures, alike)
-            for values, place, cells in pictures_divide(matrix, (axis.name, *inner))]
+    return [curve_drawing(look_of(picture), matrix, metric, axis, cells, inner, place,
+                          parts.place_name(name, values), figures, alike)
+            for values, place, cells in parts.pictures_divide(matrix, (axis.name, *inner))]
 
 
 def curve_drawing(look: Look, matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
                   inner: tuple[str, ...], place: str, name: str, figures: Mapping[str, Figure],
-                  alike: set[str] | None) -> Drawing:
-    """One picture of the cells; inner: the axes of the series, empty for a single one.
-
-    alike: the cells that are shaded; None for a picture without shades.
-    """
+                  alike: set[str] | None) -> parts.Drawing:
+    """One picture of the cells; inner: the axes of the series, empty for a single one. alike: the
+    cells that are shaded; None for a picture without shades."""
     used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
     scale = scale_choose((figure.median for figure in used.values()), metric.unit)
     base = baseline_words(matrix)
-    series = {values: sorted(found, key=lambda cell: axis.positions[axis.value(cell)])
-              for values, found in cells_group(cells, inner).items()}
+    series = {values: sorted(found, key=axis.at)
+              for values, found in parts.cells_group(cells, inner).items()}
     bases = [number for number, values in enumerate(series, start=1)
              if len(series) > 1 and base == dict(zip(inner, values, strict=True))]
-    labels = words_names([dict(zip(inner, values, strict=True)) for values in series]) if (
-        len(inner) > 1) else [name_cut(value or "none") for value, in series] if inner else [
+    labels = parts.words_names([dict(zip(inner, values, strict=True)) for values in series]) if (
+        len(inner) > 1) else [parts.name_cut(value or "none") for value, in series] if inner else [
             metric.text]
-    names = {values: series_label(label, found, used)
+    names = {values: label if any(cell.name in used for cell in found) else
+             f"{label} ({' or '.join(dict.fromkeys(map(parts.absence_text, found)))})"
              for label, (values, found) in zip(labels, series.items(), strict=True)}
-    floors = {axis.positions[axis.value(cell)]: floor
+    floors = {axis.at(cell): floor
               for cell in ([*series.values()][bases[0] - 1] if bases else ())
               if (floor := noise_floor(matrix, cell, metric.name))}
-    ends = [*RATIOS_LEAST,
-            *(end for floor in floors.values() if floor < FLOOR_WIDE for end in (1 / floor, floor)),
+    ends = [*parts.RATIOS_LEAST, *parts.floor_ends(floors.values()),
             *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
               for end in figure.ratio.span)]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used.values())
     paler = bool(bases) and any(figure.verdict and not is_shown(figure)
                                 for figure in used.values())
     dots = [[f"# rounds {names[values]}", *dots_lines(matrix, metric, found, axis, used, scale)]
-            for values, found in series.items()] if rounds_shown(look, matrix, len(series)) else []
+            for values, found in series.items()
+            if parts.rounds_shown(look, matrix, len(series))]
     signs = [*[PALE_SIGN] * paler, *[SHADED_SIGN] * bool(alike),
-             *["arrow: at least so much"] * beyond, *(f"grey: {text}" for text in floor_texts(
-                 [*floors.values()])), *dots_signs(bool(dots), sum(
-                     block.count(OUTSIDE) for block in dots))]
-    signs_text = [f"|: {interval_kind(matrix)}", *["small letter: undecided"] * paler,
+             *["arrow: at least so much"] * beyond,
+             *(f"grey: {text}" for text in parts.floor_texts([*floors.values()])),
+             *parts.dots_signs(bool(dots), sum(block.count(OUTSIDE) for block in dots))]
+    signs_text = [f"|: {parts.interval_kind(matrix)}", *["small letter: undecided"] * paler,
                   *["^: at least so much"] * beyond]
-    what = what_text(metric.text, scale.unit, metric.better)
-    settings = series_settings(look, matrix, inner, names)
+    settings = parts.series_settings(look, matrix, inner, names)
     axes = axes_settings(axis, scale, metric, list(used.values()), len(series),
-                         round(axes_units(look, settings) / LETTER))
+                         round(parts.axes_units(look, settings) / LETTER))
     around = LINE * (settings["key_rows"] + axes["drawn_rows"])
     body = look.share(BODY, 0.95 if bases else 0.75) + around
-    titles = title_settings(look, body, headline_text(matrix, what, place), note_text(
-        matrix, cells, medians_text(matrix, cells, metric)), signs, signs_text,
-        BODY_LEAST + around)
+    what = parts.what_text(metric.text, scale.unit, metric.better)
+    note = parts.note_text(matrix, cells, parts.medians_text(matrix, cells, metric))
+    titles = look.titles(body, parts.headline_text(matrix, what, place), note, signs, signs_text,
+                         BODY_LEAST + around)
     high = titles["high"] - titles["head"] - titles["foot"] - around - 72
     beside = {"label_y": look.lines(axes["label_y"], high * (0.6 if bases else 1)),
               "label_ratio": look.lines(f"ratio to {[*names.values()][bases[0] - 1]}", high / 3)
               if bases else [""]}
     blocks = [[f"# {names[values]}", *series_lines(found, axis, used, scale, alike)]
               for values, found in series.items()]
-    return Drawing(name, "curve", data_text([*blocks, *floors_blocks(floors, axes), *dots]), {
+    data = parts.data_text([*blocks, *floors_blocks(floors, axes), *dots])
+    return parts.Drawing(name, "curve", data, {
         **titles, "empty": not used, "shaded": alike is not None, "base": next(iter(bases), 0),
         **settings, **axes, **{key: "\n".join(lines) for key, lines in beside.items()},
         "label_columns": max(map(len, beside.values())), "beyond": beyond,
         "floors": bool(floors), "rounds": bool(dots),
-        **ratio_axis("y", ("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
-                           "tics_ratio_text"), ends, (min(8, max(2, high // 70)), 4))})
+        **parts.ratio_axis("y", ("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
+                                 "tics_ratio_text"), ends, (min(8, max(2, high // 70)), 4))})
 
 
 def floors_blocks(floors: Mapping[float, float], axes: Mapping[str, Any]) -> list[list[str]]:
@@ -210,7 +175,7 @@ def floors_blocks(floors: Mapping[float, float], axes: Mapping[str, Any]) -> lis
     edges = [math.sqrt(one * two) if axes["logarithmic_x"] else (one + two) / 2
              for one, two in pairwise(sorted(floors))]
     spans = zip([axes["left"], *edges], [*edges, axes["right"]], sorted(floors), strict=False)
-    return [["# noise floor", *(data_line(begin, end, 1 / floors[at], floors[at])
+    return [["# noise floor", *(parts.data_line(begin, end, 1 / floors[at], floors[at])
                                 for begin, end, at in spans)]] if floors else []
 
 
@@ -219,43 +184,33 @@ def dots_lines(matrix: Matrix, metric: Metric, cells: Sequence[Cell], axis: Axis
     """Each round of a series: position, value, how far beside the others; OUTSIDE where it is far
     beyond all intervals of the picture, which it would make flat."""
     ends = [scale.apply(end) for figure in figures.values() for end in (
-        figure.median, *interval_ends(figure.interval)) if math.isfinite(end)]
-    return [data_line(axis.positions[axis.value(cell)], value, beside)
+        figure.median, *parts.interval_ends(figure.interval)) if math.isfinite(end)]
+    return [parts.data_line(axis.at(cell), value, beside)
             if value <= DOTS_BEYOND * max(ends) else OUTSIDE
             for cell in cells if cell.name in figures
-            for value, beside in dots_of(matrix, cell, metric, scale)] or ["NaN NaN NaN"]
+            for value, beside in parts.dots_of(matrix, cell, metric, scale)] or ["NaN NaN NaN"]
 
 
 def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
                  alike: set[str] | None) -> list[str]:
     """The lines of one series: position, value, low, high, ratio, low, high, whether the ratio
-    shows a change, the value if a bound.
-
-    With alike a further column has the value of these cells. A blank line behind a value that
-    stands apart ends the line that is drawn.
-    """
+    shows a change, the value if a bound. With alike a further column has the value of these cells.
+    A blank line behind a value that stands apart ends the line that is drawn."""
     lines = []
     for cell in cells:
         figure, numbers = figures.get(cell.name), [math.nan] * 8
         if figure is not None:
-            numbers[:3] = map(scale.apply, spread(figure.median, figure.interval))
+            numbers[:3] = map(scale.apply, parts.spread(figure.median, figure.interval))
             if figure.ratio is not None and not figure.ratio.directed:
-                numbers[3:7] = [*spread(figure.ratio.value, figure.ratio.interval),
+                numbers[3:7] = [*parts.spread(figure.ratio.value, figure.ratio.interval),
                                 float(is_shown(figure))]
             if isinstance(figure.median, stats.Beyond):
                 numbers[7] = numbers[0]
         if alike is not None:
             numbers.append(numbers[0] if cell.name in alike else math.nan)
-        lines += [data_line(axis.positions[axis.value(cell)], *numbers),
+        lines += [parts.data_line(axis.at(cell), *numbers),
                   *([""] if axis.value(cell) == axis.apart else [])]
     return lines
-
-
-def series_label(label: str, cells: Sequence[Cell], figures: Mapping[str, Figure]) -> str:
-    """The name of a series in the key, which has series without any value too, and why."""
-    if any(cell.name in figures for cell in cells):
-        return label
-    return f"{label} ({' or '.join(dict.fromkeys(map(absence_text, cells)))})"
 
 
 def is_shown(figure: Figure) -> bool:
@@ -265,11 +220,9 @@ def is_shown(figure: Figure) -> bool:
 
 def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure],
                   series: int, columns: int) -> dict[str, Any]:
-    """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot.
-
-    dodge: how far one series is beside the one before it, so that no whisker covers another.
-    columns: of labels that fit along the drawn axis.
-    """
+    """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot. dodge: how
+    far one series is beside the one before it, so that no whisker covers another. columns: of
+    labels that fit along the drawn axis."""
     labels = sorted(axis.positions.items(), key=lambda item: item[1])
     first, last = labels[0][1], labels[-1][1]
     beside = max(1.3, (last / first) ** 0.06) if axis.logarithmic else 0.4
@@ -286,10 +239,11 @@ def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Fi
             **{name: max(label.count("\\n") for label, _ in labels_stagger(labels, steps, room))
                for name, room in (("label_rows", AXIS_COLUMNS_TEXT), ("drawn_rows", columns))},
             **height_settings(figures, scale, metric.better),
-            "tics_x": tics_command("x", labels_stagger(labels, steps, columns)),
-            "tics_blank": tics_command("x", [("", at) for _, at in labels]),
-            "tics_text": tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS_TEXT)),
-            "label_x": word_text(axis.name), "label_y": measure_text(metric.text, scale.unit)}
+            "tics_x": parts.tics_command("x", labels_stagger(labels, steps, columns)),
+            "tics_blank": parts.tics_command("x", [("", at) for _, at in labels]),
+            "tics_text": parts.tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS_TEXT)),
+            "label_x": parts.word_text(axis.name),
+            "label_y": parts.measure_text(metric.text, scale.unit)}
 
 
 def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dict[str, object]:
@@ -297,16 +251,14 @@ def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dic
     values = [figure.median for figure in figures if figure.median > 0]
     if not values or max(values) <= STEEP_BY_BETTER[better] * min(values):
         return {"logarithmic_y": False}
-    ends = [end for figure in figures for end in interval_ends(figure.interval) if end > 0]
+    ends = [end for figure in figures for end in parts.interval_ends(figure.interval) if end > 0]
     return {"logarithmic_y": True, "bottom": scale.apply(min(values + ends)) / 1.2,
             "top": scale.apply(max(values + ends)) * 1.2}
 
 
-def labels_stagger(labels: Tics, steps: Sequence[float], columns: int) -> Tics:
-    """The same tics; a label that would run into one before it stands a line lower.
-
-    steps: the position of each, 0 to 1, along an axis with room for so many columns of text.
-    """
+def labels_stagger(labels: parts.Tics, steps: Sequence[float], columns: int) -> parts.Tics:
+    """The same tics; a label that would run into one before it stands a line lower. steps: the
+    position of each, 0 to 1, along an axis with room for so many columns of text."""
     placed: list[tuple[str, float]] = []
     free: list[float] = []  # the first free column of each line
     for (label, at), step in zip(labels, steps, strict=True):

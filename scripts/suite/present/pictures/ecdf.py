@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Empirical distribution functions: the share of requests that took at most so long. Pure.
-
-In an open loop it is the share of all that were due: a line ends below 1 where some were never
-sent.
-"""
+"""Empirical distribution functions: the share of requests that took at most so long. Pure. In an
+open loop it is the share of all that were due: a line ends below 1 where some were never sent."""
 
 from __future__ import annotations
 
@@ -11,8 +8,8 @@ from itertools import accumulate
 
 from suite.analyse.frame import Matrix
 from suite.base.units import Scale
+from suite.present.pictures import parts
 from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
-from suite.present.pictures.picture import Drawing, tics_command
 from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram
 
@@ -33,13 +30,14 @@ def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
     """Range, tics and labels; the extremes of few requests do not squeeze all others."""
     low = min((time_in(scale, h.quantile(1 - TAIL) or h.minimum) for h in histograms), default=1.0)
     high = max((time_in(scale, h.quantile(TAIL) or h.maximum) for h in histograms), default=10.0)
-    shares = tics_command("y", [(f"{share} %", share / 100) for share in range(0, 101, 25)])
+    shares = parts.tics_command("y", [(f"{share} %", share / 100) for share in range(0, 101, 25)])
+    drawn, in_text = (parts.tics_command("x", time_tics(low, high, count))
+                      for count in (min(most, 12), 6))
     return {"left": low / 1.1, "right": high * 1.1, "bottom": 0, "top": 1, "logarithmic_y": False,
             "label_x": label, "label_y": "share of requests", "points_every": 0,
-            "tics_x": tics_command("x", time_tics(low, high, min(most, 12))), "tics_y": shares,
-            "tics_x_text": tics_command("x", time_tics(low, high, 6)), "tics_y_text": shares}
+            "tics_x": drawn, "tics_y": shares, "tics_x_text": in_text, "tics_y_text": shares}
 
 
-def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """The distribution functions of a result."""
     return distribution_draw(matrix, picture, ecdf_points, ecdf_axes)

@@ -11,32 +11,9 @@ from suite.analyse.comparison.model import Comparison, Row
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
-from suite.present.comparison.texts import MEAN, mean_size, opposed_of
-from suite.present.pictures.compared import (
-    absent_signs,
-    absent_text,
-    base_name,
-    baseline_comparisons,
-    change_of,
-    comparison_titles,
-    estimate_marked,
-    side_value,
-)
+from suite.present.comparison import wording
+from suite.present.pictures import compared, parts
 from suite.present.pictures.look import LETTER, LINE, Look, look_of
-from suite.present.pictures.picture import (
-    FLOOR_WIDE,
-    Drawing,
-    data_line,
-    data_text,
-    floor_texts,
-    groups_fill,
-    name_cut,
-    name_safe,
-    picture_name,
-    ratio_axis,
-    verdict_signs,
-    words_names,
-)
 from suite.scenario.scenario import Picture
 
 ROWS_MAX = 36  # in one picture; more comparisons go into another
@@ -71,10 +48,10 @@ ForestGroup = tuple[str, list[ForestRow]]  # a heading, empty where it says noth
 
 def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
     """The line of a row."""
-    change = change_of(row, metric)
+    change = compared.change_of(row, metric)
     if change is None or change.ratio is None:
-        return ForestRow(name, None, 0, absent_text(row, metric))
-    marked = estimate_marked(change.ratio, change.verdict)
+        return ForestRow(name, None, 0, compared.absent_text(row, metric))
+    marked = compared.estimate_marked(change.ratio, change.verdict)
     if change.ratio.directed:
         return ForestRow(name, None, 0, marked, verdict=change.verdict)
     return ForestRow(name, change.ratio, VERDICT_POINTS[change.verdict], marked, change.floor,
@@ -82,18 +59,17 @@ def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
 
 
 def group_make(comparison: Comparison, metric: Metric, most: int) -> ForestGroup:
-    """The rows of a comparison, and their geometric mean at the bottom if it is known. most:
-    characters of a name."""
+    """The rows of a comparison, and their geometric mean, if any. most: characters of a name."""
     both = [row for row in comparison.rows if row.base and row.new]
-    names = words_names([row.axes for row in both], most)
+    names = parts.words_names([row.axes for row in both], most)
     rows = [row_make(row, name, metric) for row, name in zip(both, names, strict=True)]
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
-        rows.append(ForestRow(mean_size(comparison, mean), mean.ratio,
-                              GEOMEAN_POINT, estimate_marked(mean.ratio, mean.verdict)))
-    elif opposed := opposed_of(comparison, metric):
-        rows.append(ForestRow(MEAN, None, 0, opposed.partition(":")[0]))
-    return name_cut(side_value(comparison.new), most), rows
+        rows.append(ForestRow(wording.mean_size(comparison, mean), mean.ratio,
+                              GEOMEAN_POINT, compared.estimate_marked(mean.ratio, mean.verdict)))
+    elif opposed := wording.opposed_of(comparison, metric):
+        rows.append(ForestRow(wording.MEAN, None, 0, opposed.partition(":")[0]))
+    return parts.name_cut(compared.side_value(comparison.new), most), rows
 
 
 def groups_join(groups: Sequence[ForestGroup]) -> Sequence[ForestGroup]:
@@ -109,44 +85,42 @@ def groups_data(groups: Sequence[ForestGroup], short: bool) -> tuple[str, int]:
     rows, heads, bands, at = ["# rows"], ["# headings"], ["# noise floors"], 0
     for head, lines in groups:
         if head:
-            heads.append(data_line(at, head))
+            heads.append(parts.data_line(at, head))
             at += 1
         for row in lines:
             if row.floor:
-                bands.append(data_line(1 / row.floor, row.floor, at - 0.5, at + 0.5))
+                bands.append(parts.data_line(1 / row.floor, row.floor, at - 0.5, at + 0.5))
             value, low, high, *_ = *(row.estimate.span if row.estimate else ()), None, None, None
-            rows.append(data_line(at, value, low, high, row.point, row.name, row.text,
-                                  row.drawn(short)))
+            rows.append(parts.data_line(at, value, low, high, row.point, row.name, row.text,
+                                        row.drawn(short)))
             at += 1
         at += 1
-    return data_text([rows, *(block for block in (heads, bands) if len(block) > 1)]), at - 1
+    return parts.data_text([rows, *(block for block in (heads, bands) if len(block) > 1)]), at - 1
 
 
 def ratios_axis(groups: Sequence[ForestGroup], room: Sequence[float]) -> dict[str, object]:
     """Range and tics along the ratios, which holds all of them, and of noise floors the narrow.
-
-    room: columns of text along the axis, drawn and in text.
-    """
+    room: columns of text along the axis, drawn and in text."""
     rows = [row for _, lines in groups for row in lines]
-    floors = [row.floor for row in rows if row.floor and row.floor < FLOOR_WIDE]
-    ends = [1.0, *(end for floor in floors for end in (1 / floor, floor)),
+    ends = [1.0, *parts.floor_ends(row.floor for row in rows if row.floor),
             *(end for row in rows if row.estimate for end in row.estimate.span)]
     most = [min(max(int(columns) // TIC_COLUMNS, 2), 9) for columns in room]
-    return ratio_axis("x", ("left", "right", "logarithmic", "tics_x", "tics_text"), ends, most)
+    names = ("left", "right", "logarithmic", "tics_x", "tics_text")
+    return parts.ratio_axis("x", names, ends, most)
 
 
 def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
-                look: Look = Look()) -> list[Drawing]:
+                look: Look = Look()) -> list[parts.Drawing]:
     """The forest of these comparisons; more than one picture only for very many rows."""
-    base, first = base_name(comparisons), comparisons[0]
+    base, first = compared.base_name(comparisons), comparisons[0]
     every = groups_join([group_make(one, metric, look.name_most) for one in comparisons])
-    pictures = groups_fill(every, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
+    pictures = parts.groups_fill(every, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
     side = f" of {first.new.name}" if len(comparisons) == 1 else ""
     what = f"{metric.text}{side} against {base} ({metric.better} is better)"
     drawings = []
     for number, groups in enumerate(pictures, start=1):
         rows = [row for _, rows in groups for row in rows]
-        floors = [row.floor for row in rows if row.floor]
+        floors = parts.floor_texts([row.floor for row in rows if row.floor])
         widest, in_text = max(len(row.name) for row in rows), max(len(row.text) for row in rows)
         room = [look.wide - 50 - LETTER * widest - TOLD_LETTER * max(
             len(row.drawn(short)) for row in rows) for short in (False, True)]
@@ -157,18 +131,19 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
         beside = 66 + LINE * (len(drawn) - 1)
         mean = any(row.point == GEOMEAN_POINT for row in rows)
         verdicts = {row.verdict for row in rows}
-        absent = absent_signs(row.text for row in rows)
-        signs = [*(f"shaded: {floor}" for floor in floor_texts(floors)),
-                 *["diamond: geometric mean"] * mean, *verdict_signs(verdicts, True), *absent]
-        signs_text = ["---: 95 % interval", *(f"| |: {floor}" for floor in floor_texts(floors)),
-                      *["#: geometric mean"] * mean, *verdict_signs(verdicts), *absent]
-        drawings.append(Drawing(
-            name_safe(name + f"-{number}" * (len(pictures) > 1)), "forest", data, {
-                **comparison_titles(look, ROW_UNITS * height + beside, comparisons, what,
-                                    ", 95 % interval", signs, signs_text,
-                                    least=ROW_LEAST * height + beside),
+        absent = compared.absent_signs(row.text for row in rows)
+        signs = [*(f"shaded: {floor}" for floor in floors), *["diamond: geometric mean"] * mean,
+                 *parts.verdict_signs(verdicts, True), *absent]
+        signs_text = ["---: 95 % interval", *(f"| |: {floor}" for floor in floors),
+                      *["#: geometric mean"] * mean, *parts.verdict_signs(verdicts), *absent]
+        drawings.append(parts.Drawing(
+            parts.name_safe(name + f"-{number}" * (len(pictures) > 1)), "forest", data, {
+                **compared.titles(look, ROW_UNITS * height + beside, comparisons, what,
+                                  ", 95 % interval", signs, signs_text,
+                                  least=ROW_LEAST * height + beside),
                 "label_x": "\n".join(drawn), "label_rows": len(drawn), "label_x_text": label,
-                "heads": sum(bool(head) for head, _ in groups), "bands": len(floors),
+                "heads": sum(bool(head) for head, _ in groups),
+                "bands": sum(bool(row.floor) for row in rows),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
                 "widest": widest, "told": max(len(row.drawn(short)) for row in rows),
                 "told_text": in_text, **ratios_axis(
@@ -176,8 +151,9 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
     return drawings
 
 
-def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """The forest of a result: its baseline against each other value."""
-    comparisons = baseline_comparisons(matrix, picture)
+    comparisons = compared.baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
-    return forest_draw(comparisons, metric, picture_name(picture, metric.name), look_of(picture))
+    name = parts.picture_name(picture, metric.name)
+    return forest_draw(comparisons, metric, name, look_of(picture))

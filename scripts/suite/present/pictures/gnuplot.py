@@ -11,7 +11,7 @@ from pathlib import Path
 from suite.base.client import ROOT
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
-from suite.present.pictures.picture import Drawing
+from suite.present.pictures.parts import Drawing
 from suite.result.files import file_write
 
 IMAGE_FORMATS = ("png", "svg", "pdf", "txt")
@@ -40,11 +40,9 @@ def svg_sized(text: str, drawing: Drawing) -> str:
 
 def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE_FORMATS
                   ) -> list[Path]:
-    """Writes NAME.dat and NAME.gp and draws; gives the paths of the pictures.
-
-    A picture in text loses blanks at the ends of lines and superfluous empty lines. An SVG, which
-    gnuplot draws in units, gets the size that was asked for.
-    """
+    """Writes NAME.dat and NAME.gp and draws; gives the paths of the pictures. A picture in text
+    loses blanks at the ends of lines and superfluous empty lines. An SVG, which gnuplot draws in
+    units, gets the size that was asked for."""
     templates = [(ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
                  for name in ("start", drawing.template)]
     file_write(folder / f"{drawing.name}.dat", drawing.data)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Heat map: how many times better than its baseline each cell is, strategies down and sizes across.
-Pure."""
+"""Heat map: how many times better than its baseline each cell is, sizes across. Pure."""
 
 from __future__ import annotations
 
@@ -17,28 +16,8 @@ from suite.analyse.metrics import Metric, is_speed
 from suite.analyse.optimum import better_ratio
 from suite.analyse.verdicts import Verdict
 from suite.base.units import number_text, size_parse
-from suite.present.pictures.compared import (
-    absent_signs,
-    absent_text,
-    base_name,
-    baseline_comparisons,
-    change_of,
-    comparison_titles,
-    side_value,
-)
+from suite.present.pictures import compared, parts
 from suite.present.pictures.look import LETTER, LINE, Look, look_of
-from suite.present.pictures.picture import (
-    Drawing,
-    axis_words,
-    data_line,
-    data_text,
-    name_cut,
-    picture_axis,
-    picture_name,
-    place_name,
-    verdict_signs,
-    word_text,
-)
 from suite.scenario.scenario import Picture
 
 # Two ends that differ for every kind of colour vision; white between them, and grey where there is
@@ -55,11 +34,8 @@ COLOURS_TOLD = {"blue: better": 1, "orange: worse": -1}  # each with the sign of
 
 @dataclass(frozen=True)
 class Tile:
-    """One cell of a heat map.
-
-    place: the words that name it. times: how many times better, None if not known. verdict: None
-    without a ratio.
-    """
+    """One cell of a heat map. place: the words that name it. times: how many times better, None if
+    not known. verdict: None without a ratio."""
 
     place: Mapping[str, str]
     text: str
@@ -75,9 +51,9 @@ class Tile:
 
 def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
     """The tile of a row of a comparison; a mere direction is drawn like the smallest difference."""
-    change = change_of(row, metric)
+    change = compared.change_of(row, metric)
     if change is None or change.ratio is None:
-        return Tile(place, absent_text(row, metric), None, None)
+        return Tile(place, compared.absent_text(row, metric), None, None)
     times = better_ratio(change.ratio, metric).value
     text = number_text(times)
     if change.ratio.directed:
@@ -86,8 +62,7 @@ def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
 
 
 def axis_across(axes: Sequence[str], versus: str, tiles: Sequence[Tile]) -> str:
-    """The axis of the columns by default: sizes, else other numbers, else the last; "" if none is
-    left."""
+    """The axis of the columns by default: sizes, else other numbers, else the last; or ""."""
     rest = [axis for axis in axes if axis != versus]
     numbers = [axis for axis in rest if all(size_parse(tile.place[axis]) for tile in tiles)]
     return "message" if "message" in rest else [*rest, *numbers][-1] if rest else ""
@@ -113,14 +88,13 @@ def text_colour(colour: int) -> int:
 
 
 def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | None,
-                 name: str, look: Look = Look()) -> list[Drawing]:
-    """A heat map for each combination of the axes that are neither down nor across.
-
-    x: the axis of the columns. Of more columns than have room there are several pictures.
-    """
+                 name: str, look: Look = Look()) -> list[parts.Drawing]:
+    """A heat map for each combination of the axes that are neither down nor across. x: the axis of
+    the columns. Of more columns than have room there are several pictures."""
     versus = " ".join(comparisons[0].new.words) or "result"
-    tiles = [tile_make({**row.axes, " ".join(one.new.words) or "result": side_value(one.new)}, row,
-                       metric) for one in comparisons for row in one.rows]
+    tiles = [tile_make({**row.axes, " ".join(one.new.words) or "result":
+                        compared.side_value(one.new)}, row, metric)
+             for one in comparisons for row in one.rows]
     axes = list(dict.fromkeys(key for tile in tiles for key in tile.place))
     across = x if x in axes else axis_across(axes, versus, tiles)
     rest = [axis for axis in axes if axis != across]
@@ -131,15 +105,15 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
         grids.setdefault(tuple(tile.place[axis] for axis in outer), {})[
             tile.place.get(down, ""), tile.place.get(across, "")] = tile
     what = (f"{metric.text}, times {'faster' if is_speed(metric) else 'better'} than "
-            f"{base_name(comparisons)}")
-    text = what + f", by {word_text(across)}" * bool(across)
+            f"{compared.base_name(comparisons)}")
+    text = what + f", by {parts.word_text(across)}" * bool(across)
     label, in_text = look.lines(text, look.wide - 30), textwrap.wrap(text, 50)
     known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
     drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     for values, grid in grids.items():
         rows, columns = (list(dict.fromkeys(place[index] for place in grid)) for index in (0, 1))
         named = NAME_UNITS + LETTER * max(
-            len(name_cut(row or "none", look.name_most)) for row in rows)
+            len(parts.name_cut(row or "none", look.name_most)) for row in rows)
         least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in grid.values()) + 4)
         pictures = -(-len(columns) // max(1, int((look.wide - named) // least)))
         for number in range(pictures):
@@ -150,20 +124,20 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
             for (r, row), (c, column) in product(enumerate(rows), enumerate(shown)):
                 tile = grid.get((row, column), Tile({}, "", 1.0, Verdict.SAME))
                 colour = colour_of(tile, darkest)
-                lines.append(data_line(c, r, colour, text_colour(colour), tile.text))
-            signs = [*verdict_signs({tile.verdict for tile in shown_tiles}),
-                     *absent_signs(tile.text for tile in shown_tiles)]
+                lines.append(parts.data_line(c, r, colour, text_colour(colour), tile.text))
+            signs = [*parts.verdict_signs({tile.verdict for tile in shown_tiles}),
+                     *compared.absent_signs(tile.text for tile in shown_tiles)]
             told = [told for told, way in COLOURS_TOLD.items()
                     if way in {tile.direction for tile in shown_tiles}]
             settings = grid_settings(grid, rows, shown, across, look)
             below = settings["below"] + LINE * (len(label) - 1)
             around = below + 4
-            drawings.append(Drawing(
-                place_name(name, values) + f"-{number + 1}" * (pictures > 1), "heatmap",
-                data_text([lines]), {
-                    **comparison_titles(look, ROW_UNITS * len(rows) + around, comparisons, what, "",
-                                        [*told, *signs], signs, axis_words(outer, values),
-                                        ROW_LEAST * len(rows) + around),
+            drawings.append(parts.Drawing(
+                parts.place_name(name, values) + f"-{number + 1}" * (pictures > 1), "heatmap",
+                parts.data_text([lines]), {
+                    **compared.titles(look, ROW_UNITS * len(rows) + around, comparisons, what, "",
+                                      [*told, *signs], signs, parts.axis_words(outer, values),
+                                      ROW_LEAST * len(rows) + around),
                     **settings, "below": below, "label_x": "\n".join(label),
                     "label_rows": len(label), "label_x_text": "\n".join(in_text),
                     "label_text_rows": len(in_text)}))
@@ -173,8 +147,9 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
 def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
                   columns: Sequence[str], across: str, look: Look = Look()) -> dict[str, Any]:
     """Names, and how wide a column is in text: so many as have room, the rest below them."""
-    names = [name_cut(row or "none", look.name_most) for row in rows]
-    heads = [name_cut(column or "none", look.name_most) if across else "" for column in columns]
+    names = [parts.name_cut(row or "none", look.name_most) for row in rows]
+    heads = [parts.name_cut(column or "none", look.name_most) if across else ""
+             for column in columns]
     widest, longest = max(map(len, names)), max(map(len, heads))
     # A column is as wide as its name where there is room, else names are slanted.
     named = round(24 + LETTER * widest)
@@ -190,9 +165,9 @@ def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
             "pixels": pixels, "slanted": slanted, "below": below}
 
 
-def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """The heat maps of a result: its baseline against each other value."""
-    comparisons = baseline_comparisons(matrix, picture)
+    comparisons = compared.baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
-    return heatmap_draw(comparisons, metric, picture_axis(matrix, picture),
-                        picture_name(picture, metric.name), look_of(picture))
+    return heatmap_draw(comparisons, metric, parts.picture_axis(matrix, picture),
+                        parts.picture_name(picture, metric.name), look_of(picture))

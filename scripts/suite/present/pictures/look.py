@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """How large a picture is, and what stands around it: the words size, title, note, points. Pure.
-
 Templates place everything in units. A unit is a pixel on a screen, where letters have 11 pt. In
-print 960 units are the width of a page, so letters have 7.6 pt there, small ones 7 pt.
-"""
+print 960 units are the width of a page, so letters have 7.6 pt there, small ones 7 pt."""
 
 from __future__ import annotations
 
@@ -20,6 +18,7 @@ PRINT_UNIT = INCHES["page"] * 96 / SCREEN_UNITS
 PRINT_SHARP, PRINT_SMALL = 300 / 96, 10.2
 LENGTHS = {"in": 96.0, "mm": 96 / 25.4}  # in 1/96 in
 BODY, BODY_SHARE, BODY_LEAST = 484, 0.8, 200  # the height of axes without ratios
+TEXT_COLUMNS = 70  # of a headline and of signs in a picture in text
 NAME_MAX = 32  # characters of the name of a bar or row
 LINE_LEAST, NOTE_LINES = 12, 4
 LETTER = 8.2  # units that a letter takes
@@ -49,10 +48,11 @@ class Look(NamedTuple):
     note: bool = True
     points: bool | None = None
 
-    def frame(self, body: int, headline: str, note: str, signs: Sequence[str], least: int
-              ) -> dict[str, Any]:
-        """The settings for the size, the title and the small print. body: the height between the
-        two, of which a picture needs the least."""
+    def titles(self, body: int, headline: str, note: str, signs: Sequence[str] = (),
+               signs_text: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
+        """The settings for the size, the headline, the small print, and what the signs of a picture
+        mean, drawn and in text. body: the height between headline and small print, of which a
+        picture needs the least."""
         heads = lines_of(headline, self.wide / 10) if self.title else []
         columns = self.wide / (0.72 * self.small)
         dark = lines_of("; ".join(signs), columns)
@@ -64,9 +64,20 @@ class Look(NamedTuple):
             raise UsageError(f"picture: size={self.size}: this picture needs a height of "
                              + (f"{head + foot + least} px" if self.unit == 1.0 else
                                 f"{needed:.1f} in ({25.4 * needed:.0f} mm)"))
+        told, meant = (textwrap.wrap(text, TEXT_COLUMNS)
+                       for text in (headline, "; ".join(signs_text)))
         return {"wide": self.wide, "high": high, "unit": self.unit, "sharp": self.sharp,
                 "small_points": self.small, "head": head, "foot": foot, "dark": len(dark),
-                "headline": heads or [""], "small_print": dark + pale or [""]}
+                "headline": heads or [""], "small_print": dark + pale or [""],
+                "headline_text": "\n".join(told), "title_lines": len(told),
+                "signs_text": "\n".join(meant), "signs_lines": len(meant)}
+
+    def axes_titles(self, key_rows: int, headline: str, note: str, signs: Sequence[str] = (),
+                    signs_text: Sequence[str] = ()) -> dict[str, Any]:
+        """The titles of axes without ratios, below which a key has so many rows."""
+        key = LINE * key_rows
+        return self.titles(self.share(BODY, BODY_SHARE) + key, headline, note, signs, signs_text,
+                           BODY_LEAST + key)
 
     @property
     def name_most(self) -> int:

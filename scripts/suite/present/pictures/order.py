@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Run order: every run at its place in time, as a ratio to the median of its cell. Pure.
-
-A drift is a slope that all cells share, a disturbance a bump, an outlier a point far from the
-others.
-"""
+"""Run order: every run at its place in time, as a ratio to the median of its cell. Pure. A drift is
+a slope that all cells share, a disturbance a bump, an outlier a point far from the others."""
 
 from __future__ import annotations
 
@@ -18,35 +15,15 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.base.units import counted_text, ratio_text, value_text
-from suite.present.pictures.look import BODY, BODY_LEAST, BODY_SHARE, LINE, look_of
-from suite.present.pictures.picture import (
-    RATIOS_LEAST,
-    Drawing,
-    absence_text,
-    data_line,
-    data_text,
-    headline_text,
-    name_cut,
-    note_text,
-    picture_axis,
-    picture_metric,
-    picture_name,
-    pictures_divide,
-    place_name,
-    ratio_axis,
-    series_settings,
-    title_settings,
-)
+from suite.present.pictures import parts
+from suite.present.pictures.look import look_of
 from suite.scenario.scenario import Picture
 
 
 @dataclass(frozen=True)
 class RunSeries:
-    """The runs of one cell.
-
-    good: a row per good run: at (float, when, in rounds from the first), ratio (float, to the
-    median of the cell, above 0), outlier (bool). failed: when runs failed, as at.
-    """
+    """The runs of one cell. good: a row per good run: at (float, in rounds from the first), ratio
+    (float, to the median of the cell, above 0), outlier (bool). failed: when runs failed, as at."""
 
     label: str
     good: pd.DataFrame
@@ -55,9 +32,7 @@ class RunSeries:
 
 def moments_make(matrix: Matrix) -> pd.DataFrame:
     """The counted runs of matrix.frame with the column `at`, float: when, in rounds from the first.
-
-    Rounds are counted through all sessions. Within a round all runs are equally far apart.
-    """
+    Rounds are counted through all sessions. Within a round all runs are equally far apart."""
     frame = matrix.frame[(matrix.frame["round"] > 0) & (matrix.frame["status"] != "unsupported")]
     rounds = frame.groupby("round", sort=True)
     share = (rounds.cumcount() + 0.5) / rounds["cell"].transform("size")
@@ -76,7 +51,7 @@ def series_make(matrix: Matrix, moments: pd.DataFrame, cell: Cell, label: str, m
     if values and middle > 0:
         label = f"{label}, {value_text(middle, metric.unit)}"
     else:
-        why = f"median {value_text(middle, metric.unit)}" if values else absence_text(cell)
+        why = f"median {value_text(middle, metric.unit)}" if values else parts.absence_text(cell)
         label, good, values = f"{label} ({why})", good.iloc[:0], []
     good = pd.DataFrame({"at": good["at"], "ratio": good[metric.name] / (middle or 1.0),
                          "outlier": np.array(stats.outliers_mark(values), dtype=bool)})
@@ -85,59 +60,50 @@ def series_make(matrix: Matrix, moments: pd.DataFrame, cell: Cell, label: str, m
 
 def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
     """The ratios that the axis must have: all above 0 but outliers, and of outliers those nearby.
-
-    Else one bad run would make one flat line of all others. What is 0 lies beyond the axis.
-    """
+    Else one bad run would make one flat line of all others. What is 0 lies beyond the axis."""
     runs = pd.concat([one.good for one in series])
     usual = runs.loc[~runs["outlier"] & (runs["ratio"] > 0), "ratio"]
-    low, high = min(*RATIOS_LEAST, *usual), max(*RATIOS_LEAST, *usual)
+    low, high = min(*parts.RATIOS_LEAST, *usual), max(*parts.RATIOS_LEAST, *usual)
     near = runs.loc[runs["ratio"].between(low / (high / low), high * (high / low)), "ratio"]
     return min([low, *near]), max([high, *near])
 
 
 def run_lines(series: RunSeries, low: float, high: float) -> list[str]:
-    """A block of a .dat: when, ratio, that of an outlier again, and the ratio beyond either end.
-
-    A run beyond the axis is drawn at the end of the axis, with its ratio.
-    """
+    """A block of a .dat: when, ratio, that of an outlier again, and the ratio beyond either end. A
+    run beyond the axis is drawn at the end of the axis, with its ratio."""
     lines = [f"# {series.label}"]
     for run in series.good.itertuples():
         drawn, text = min(max(run.ratio, low), high), ratio_text(run.ratio)
-        lines.append(data_line(run.at, drawn, drawn if run.outlier else None,
-                               text * bool(run.ratio > high), text * bool(run.ratio < low)))
+        lines.append(parts.data_line(run.at, drawn, drawn if run.outlier else None,
+                                     text * bool(run.ratio > high), text * bool(run.ratio < low)))
     return lines if len(lines) > 1 else [*lines, 'NaN NaN NaN "" ""']
 
 
-def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
-    """A picture for each combination of the axes other than that of the series, by default the
-    last."""
-    moments, metric = moments_make(matrix), picture_metric(matrix, picture)
-    inner = picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
+def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
+    """A picture for each combination of the axes but that of the series."""
+    moments, metric = moments_make(matrix), parts.picture_metric(matrix, picture)
+    inner = parts.series_axes(matrix, picture)
     what = f"{metric.text} of every run / median of its cell"
     look, drawings, counted = look_of(picture), [], counted_text(matrix.rounds, "round")
-    for values, place, cells in pictures_divide(matrix, (inner,)):
-        series = [series_make(matrix, moments, cell,
-                              name_cut(cell.axes[inner] or "none") if inner else matrix.result.name,
-                              metric) for cell in cells]
+    for values, place, cells in parts.pictures_divide(matrix, inner):
+        series = [series_make(matrix, moments, cell, parts.series_name(matrix, cell, inner), metric)
+                  for cell in cells]
         low, high = ratios_range(series)
         failed = sorted(at for one in series for at in one.failed)
         outliers = any(one.good["outlier"].any() for one in series)
-        settings = series_settings(look, matrix, (inner,) if inner else (), {
-            (cell.axes[inner],) if inner else (): one.label
+        settings = parts.series_settings(look, matrix, inner, {
+            tuple(cell.axes[axis] for axis in inner): one.label
             for cell, one in zip(cells, series, strict=True)}, outliers + bool(failed))
-        rows = settings["key_rows"]
-        drawings.append(Drawing(
-            place_name(picture_name(picture, metric.name), values), "order", data_text([
-                *(run_lines(one, low, high) for one in series),
-                ["# failed", *map(data_line, failed or [math.nan])]]), {
-                **title_settings(look, look.share(BODY, BODY_SHARE) + LINE * rows,
-                                 headline_text(matrix, what, place),
-                                 note_text(matrix, cells, f"every run of {counted}"), (),
-                                 [*["*: outlier", "^ v: beyond the axis"] * outliers,
-                                  *["x: failed"] * bool(failed)], BODY_LEAST + LINE * rows),
-                "label_y": f"{metric.text} / median of its cell",
-                "rounds": max(matrix.rounds, 1), "outliers": outliers, "failures": bool(failed),
-                **settings,
-                **ratio_axis("y", ("bottom", "top", "logarithmic", "tics_y", "tics_text"),
-                             (low, high), (8, 5))}))
+        data = parts.data_text([*(run_lines(one, low, high) for one in series),
+                                ["# failed", *map(parts.data_line, failed or [math.nan])]])
+        signs = [*["*: outlier", "^ v: beyond the axis"] * outliers, *["x: failed"] * bool(failed)]
+        name = parts.place_name(parts.picture_name(picture, metric.name), values)
+        drawings.append(parts.Drawing(name, "order", data, {
+            **look.axes_titles(settings["key_rows"], parts.headline_text(matrix, what, place),
+                               parts.note_text(matrix, cells, f"every run of {counted}"),
+                               signs_text=signs),
+            "label_y": f"{metric.text} / median of its cell", "rounds": max(matrix.rounds, 1),
+            "outliers": outliers, "failures": bool(failed), **settings,
+            **parts.ratio_axis("y", ("bottom", "top", "logarithmic", "tics_y", "tics_text"),
+                               (low, high), (8, 5))}))
     return drawings

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Percentile plots: latency over 1 / (1 - q), so that each nine is as wide as the one before. Pure.
-
 A line ends where fewer than 1 / (1 - q) values are left, as Histogram.quantile does. In an open
-loop it ends where the requests begin that were due and never sent.
-"""
+loop it ends where the requests begin that were due and never sent."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ from itertools import count
 
 from suite.analyse.frame import Matrix
 from suite.base.units import Scale
+from suite.present.pictures import parts
 from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
-from suite.present.pictures.picture import Drawing, tics_command
 from suite.scenario.scenario import Picture
 from suite.stats import Beyond
 from suite.stats.histogram import Histogram
@@ -50,14 +48,15 @@ def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str, most
     steep = high > STEEP_TIMES * low
     nines = [(nines_text(n), 10.0**n) for n in range(math.floor(math.log10(right) + 1e-9) + 1)]
     drawn = nines[::-(-len(nines) // max(most, 2))]
-    tics = {"tics_x": tics_command("x", drawn), "tics_x_text": tics_command("x", nines)} | {
-        f"tics_y{end}": tics_command("y", time_tics(low, high, count)) if steep
-        else "set ytics autofreq" for end, count in (("", 12), ("_text", 6))}
+    times, in_text = (parts.tics_command("y", time_tics(low, high, count)) if steep
+                      else "set ytics autofreq" for count in (12, 6))
     return {"left": 1, "right": right * 1.15, "bottom": low / 1.1 if steep else 0,
             "top": high * 1.1, "logarithmic_y": steep, "points_every": STEPS,
-            "label_x": "percentile of requests", "label_y": label, **tics}
+            "label_x": "percentile of requests", "label_y": label,
+            "tics_x": parts.tics_command("x", drawn),
+            "tics_x_text": parts.tics_command("x", nines), "tics_y": times, "tics_y_text": in_text}
 
 
-def draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
+def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """The percentile plots of a result."""
     return distribution_draw(matrix, picture, percentiles_points, percentiles_axes)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from suite.analyse.frame import Matrix
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.units import size_parse
-from suite.present.pictures.picture import Drawing
+from suite.present.pictures.parts import Drawing
 from suite.scenario.scenario import Picture
 
 CURVE_VALUES = 4  # so many sizes or other numbers on an axis make a curve the better picture
@@ -29,8 +29,7 @@ def curve_axis(matrix: Matrix) -> str | None:
 
 
 def pictures_default(matrix: Matrix) -> list[Picture]:
-    """The pictures of a scenario that names none: one of the first metric, for an open loop all
-    requests too."""
+    """The pictures of a scenario without any: the first metric; of open loops all requests."""
     x = curve_axis(matrix)
     pictures = [Picture("curve" if x else "bars", None, None, x, None)]
     if all(cell.open_loop for cell in matrix.cells.values()):
@@ -53,10 +52,8 @@ def drawings_make(matrix: Matrix, asked: Sequence[Picture] = (),
                   refused: Callable[[str], None] | None = None,
                   looks: Mapping[str, str] = MappingProxyType({})) -> list[Drawing]:
     """The pictures asked for, else those of the scenario, else the default, each with its own name.
-
     looks: words of LOOKS that all of them have. UsageError where one cannot be drawn from this
-    result. One of the scenario is then left out where `refused` takes the reason.
-    """
+    result. One of the scenario is then left out where `refused` takes the reason."""
     named: dict[str, Drawing] = {}
     for picture in asked or matrix.result.scenario.pictures or pictures_default(matrix):
         try:

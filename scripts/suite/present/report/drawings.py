@@ -14,8 +14,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from suite.present.pictures.picture import COLOURS, Drawing
-from suite.present.report.elements import element, folded
+from suite.present.pictures.parts import COLOURS, Drawing
+from suite.present.tables.html import element, folded
 
 PLOT_ID = re.compile(r"gnuplot_plot_\d+([a-z]?)")  # of a plot's group, with its panel
 RGB = re.compile(r"rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\s*\)")
@@ -31,10 +31,8 @@ class Drawn:
 
 
 def colour_find(group: ET.Element) -> str | None:
-    """The colour of the series that a group is part of, one of COLOURS; None for no series.
-
-    Only what is drawn has it: gnuplot begins a group in the colour of the one before.
-    """
+    """The colour of the series that a group is part of, one of COLOURS; None for no series. Only
+    what is drawn has it: gnuplot begins a group in the colour of the one before."""
     for part in group.iter():
         if part.tag == "g" and part.find("text") is None:
             continue
@@ -62,10 +60,8 @@ def series_mark(root: ET.Element, colours: Sequence[str]) -> None:
 
 def svg_read(text: str, prefix: str, colours: Sequence[str]) -> ET.Element:
     """gnuplot's SVG as an element of a page: without namespaces and without its own title, which a
-    browser shows over the whole picture.
-
-    prefix: of its names, which are unique in the page then. colours: of its series.
-    """
+    browser shows over the whole picture. prefix: of its names, which are unique in the page then.
+    colours: of its series."""
     root = ET.fromstring(text)
     for part in root.iter():
         part.tag = part.tag.rpartition("}")[2]
@@ -85,7 +81,7 @@ def svg_read(text: str, prefix: str, colours: Sequence[str]) -> ET.Element:
 def figure_element(drawn: Drawn) -> ET.Element:
     """One picture; its name is in front of all names within it, which are unique in the page so."""
     prefix, drawing = f"{drawn.drawing.name}-", drawn.drawing
-    root = svg_read(drawn.svg, prefix, drawing.colours)
+    root = svg_read(drawn.svg, prefix, drawing.settings.get("colours", ()))
     root.attrib |= {"role": "img", "aria-label": drawing.name}
     return element("figure", *switches(drawing, prefix), root,
                    folded("as text", element("pre", drawn.text)),
@@ -95,7 +91,7 @@ def figure_element(drawn: Drawn) -> ET.Element:
 def switches(drawing: Drawing, prefix: str) -> list[ET.Element]:
     """A box to tick and a label for each series; none for a single one."""
     made = []
-    series = [*zip(drawing.series, drawing.colours, strict=True)]
+    series = [*zip(drawing.series, drawing.settings.get("colours", ()), strict=True)]
     for number, (name, colour) in enumerate(series if len(series) > 1 else (), start=1):
         box = f"{prefix}box{number}"
         made += [element("input", type="checkbox", checked="checked", id=box, class_=f"s{number}"),

@@ -4,26 +4,34 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from suite.analyse.answers import deciding_pairs
-from suite.analyse.arrangement import Layout
+from suite.analyse.answers import OUTCOMES, deciding_pairs
 from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
+from suite.analyse.machines import machines_group
+from suite.analyse.selection import Layout
 from suite.analyse.summary import Summary
-from suite.present.comparison.document import sides_pairs, title_of
+from suite.base.by_hand import by_hand_lines
+from suite.present.columns import Footnotes
+from suite.present.comparison import document
+from suite.present.heading import machine_text
+from suite.present.mail.command import command_lines
 from suite.present.report.drawings import Drawn, figure_element, switch_rules
-from suite.present.report.elements import element, page_text, pairs_list
-from suite.present.report.sections import (
-    by_hand_make,
-    changes_make,
-    machine_make,
-    repeat_make,
-    verdicts_make,
-)
 from suite.present.table import answers_of, answers_tell, result_document
-from suite.present.tables.html import document_elements, list_elements
+from suite.present.tables.html import (
+    document_elements,
+    element,
+    folded,
+    list_elements,
+    page_text,
+    pairs_list,
+)
+from suite.present.tables.model import Document, Section
+from suite.result.machine import Machine, findings_last
+from suite.result.plan import folders_of
 
 PAGE_FOLDER = Path(__file__).resolve().parent
 NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
@@ -31,19 +39,83 @@ NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'uns
 PageSection = tuple[str, str, Sequence[ET.Element]]
 
 
-def head_make(title: str, drawings: Sequence[Drawn]) -> ET.Element:
-    """Title and style; the page may load nothing."""
-    series = max((len(drawn.drawing.series) for drawn in drawings), default=0)
-    style = (PAGE_FOLDER / "page.css").read_text(encoding="utf-8") + switch_rules(series)
-    return element("head", element("meta", charset="utf-8"),
-                   element("meta", http_equiv="Content-Security-Policy", content=NOTHING_LOADED),
-                   element("meta", name="viewport", content="width=device-width"),
-                   element("title", title), element("style", style))
+def verdicts_make(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
+    """Each claim with what came of it and what was measured."""
+    items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"),
+                     verdict.claim.says,
+                     element("div", element("code", verdict.claim.that), class_="remark"),
+                     *(element("div", remark, class_="remark") for remark in verdict.remarks),
+                     class_=verdict.outcome.replace(" ", "-"))
+             for verdict in verdicts]
+    return [element("ul", *items, class_="verdicts")]
+
+
+def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """Nested facts by their whole name."""
+    flat: dict[str, str] = {}
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            flat |= facts_flat(value, f"{before}{name}.")
+        else:
+            flat[f"{before}{name}"] = " ".join(str(value).split())
+    return flat
+
+
+def machines_make(machines: Iterable[Machine]) -> ET.Element:
+    """All that is known of each machine; what is not the same on all comes first, marked."""
+    flat = [facts_flat({**machine.facts, "doctor": findings_last(machine.looks)})
+            for machine in machines]
+    names = list(dict.fromkeys(name for facts in flat for name in facts))
+    apart = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
+    rows = [element("tr", element("td", name, class_="name"),
+                    *(element("td", facts.get(name, ""), class_="fact") for facts in flat),
+                    **({"class_": "apart"} if name in apart else {}))
+            for name in [*apart, *(name for name in names if name not in apart)]]
+    head = element("tr", element("th", "fact", scope="col"),
+                   *(element("th", f"machine {number}", scope="col")
+                                                             for number in range(1, len(flat) + 1)))
+    return element("div", element("table", element("thead", head), element("tbody", *rows)),
+                   class_="wide")
+
+
+def machine_make(boots: Iterable[Machine]) -> list[ET.Element]:
+    """The machines in a line each, several boots of one only once, and all that is known of them;
+    unfolded where they differ."""
+    machines = machines_group(boots)
+    texts = [("machine" * (machine is machines[0]),
+              machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
+             for machine in machines]
+    facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
+    return [pairs_list(texts), folded(facts, machines_make(machines), open_=len(machines) > 1)]
+
+
+def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
+    """Each comparison: within a result what else differs, a table for each metric, and below all of
+    them what the marks mean."""
+    notes = Footnotes()
+    sections = [Section(document.differences_pairs(one) if one.within else (),
+                        document.tables_build(one, notes),
+                        f"{one.new.name} against {one.base.name}") for one in comparisons]
+    return document_elements(Document("", sections, document.comparison_foot(comparisons, notes)))
+
+
+def repeat_make(commands: Sequence[Sequence[str]], answers: Sequence[str]) -> list[ET.Element]:
+    """The commands that measure again, and those that made the answers from the records."""
+    lines = ["\n".join(command_lines(words)) for words in commands]
+    return [element("p", "To measure it again:"), element("pre", "\n".join(lines)),
+            element("p", "From the records:"), element("pre", "\n".join(answers))]
 
 
 def page_make(title: str, heading: str, below: str, sections: Sequence[PageSection],
               drawings: Sequence[Drawn]) -> str:
-    """The whole page, drawings: all on it; a section without anything to say is left out."""
+    """The whole page, which loads nothing. drawings: all on it. A section without anything to say
+    is left out."""
+    series = max((len(drawn.drawing.series) for drawn in drawings), default=0)
+    style = (PAGE_FOLDER / "page.css").read_text(encoding="utf-8") + switch_rules(series)
+    head = element("head", element("meta", charset="utf-8"),
+                   element("meta", http_equiv="Content-Security-Policy", content=NOTHING_LOADED),
+                   element("meta", name="viewport", content="width=device-width"),
+                   element("title", title), element("style", style))
     filled = [section for section in sections if section[2]]
     body = element(
         "body", element("h1", heading), element("p", below),
@@ -51,7 +123,7 @@ def page_make(title: str, heading: str, below: str, sections: Sequence[PageSecti
         *(element("section", element("h2", text), *children, id=name)
           for name, text, children in filled),
         element("script", (PAGE_FOLDER / "page.js").read_text(encoding="utf-8")))
-    return page_text(head_make(title, drawings), body)
+    return page_text(head, body)
 
 
 def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdict],
@@ -60,8 +132,12 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
                 notes: Sequence[str] = ()) -> str:
     """The page of one result; comparisons: its baseline against each other value, changes: their
     pictures; again: the commands that measure it again; notes: what it has not, and why."""
-    matrix = summary.matrix
-    result, answers = matrix.result, answers_of(summary)
+    result, answers = summary.matrix.result, answers_of(summary)
+    cells = [cell.given or cell.words for cell in summary.matrix.cells.values()
+             if cell.status != "unsupported"]
+    by_hand = folded(f"every cell by hand ({len(cells)})",
+                     element("pre", "\n".join(by_hand_lines(
+                         cells, folders_of(result.plan), result.plan.timer))))
     commands = [f"uncork {name} {result.folder}"
                 for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[PageSection] = [
@@ -71,9 +147,9 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
         ("changes", "Changes", [*map(figure_element, changes), *changes_make(comparisons)]),
         ("table", "Table", document_elements(result_document(summary, layout))),
         ("pictures", "Pictures", [*map(figure_element, figures)]),
-        ("notes", "Notes", [pairs_list(("", note) for note in notes)] if notes else []),
+        ("notes", "Notes", list_elements(("", note) for note in notes)),
         ("machine", "Machine", machine_make(result.machines.values())),
-        ("commands", "Commands", [*repeat_make(again, commands), by_hand_make(matrix)]),
+        ("commands", "Commands", [*repeat_make(again, commands), by_hand]),
     ]
     below = [result.name] if result.scenario.question else []
     below += [f"after {result.scenario.source}"] if result.scenario.source else []
@@ -89,10 +165,10 @@ def pair_page(comparison: Comparison, commands: Sequence[Sequence[str]],
                for name in ("compare", "paste", "report")]
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[PageSection] = [
-        ("sides", "Sides", [pairs_list(sides_pairs(comparison))]),
+        ("sides", "Sides", [pairs_list(document.sides_pairs(comparison))]),
         ("changes", "Changes", [*map(figure_element, changes), *changes_make([comparison])]),
         ("machine", "Machine", machine_make(machines)),
         ("commands", "Commands", repeat_make(commands, answers)),
     ]
-    return page_make(f"{new.name} against {base.name}", title_of(comparison), new.scenario.source,
-                     sections, changes)
+    return page_make(f"{new.name} against {base.name}", document.title_of(comparison),
+                     new.scenario.source, sections, changes)

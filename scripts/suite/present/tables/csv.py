@@ -10,15 +10,18 @@ import math
 from suite.present.tables.model import Document
 
 
-def csv_number(value: float | None) -> str:
-    """Ten significant digits; absent is empty, and so is what is only a direction."""
+def csv_text(value: str | float | None) -> str:
+    """Text, or ten significant digits; what is absent or only a direction is empty."""
+    if isinstance(value, str):
+        return value
     return "" if value is None or not math.isfinite(value) else f"{value:.10g}"
 
 
 def render(document: Document, width: int = 0) -> str:
-    """One line for each record, under the heads; what a record has not is empty."""
+    """One line for each record, of what stands under the heads."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, document.heads, restval="", lineterminator="\n")
+    writer = csv.DictWriter(out, document.heads, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(document.records())
+    writer.writerows({name: csv_text(value) for name, value in record.items()}
+                     for record in document.records())
     return out.getvalue()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A document as HTML: elements for the page of a report, or a page of its own. Pure."""
+"""A document as HTML: elements for the page of a report, or a page of its own. Pure. It is a tree
+of xml.etree elements: text of a result stays text, even where it has tags."""
 
 from __future__ import annotations
 
@@ -7,17 +8,52 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from suite.present.report.elements import element, page_text, pairs_list
 from suite.present.tables.model import Column, Document, Pair, Section, Table
 
+Child = ET.Element | str | None
 STYLE = Path(__file__).resolve().parents[1] / "report" / "page.css"
+
+
+def element(tag: str, *children: Child, **attributes: str) -> ET.Element:
+    """An element with its children in order; None is left out. attributes: `class_` is class, and
+    an underscore is a dash."""
+    made = ET.Element(tag, {name.rstrip("_").replace("_", "-"): value
+                            for name, value in attributes.items()})
+    for child in children:
+        if isinstance(child, ET.Element):
+            made.append(child)
+        elif len(made):
+            made[-1].tail = (made[-1].tail or "") + (child or "")
+        else:
+            made.text = (made.text or "") + (child or "")
+    return made
+
+
+def pairs_list(pairs: Iterable[tuple[str | None, str]]) -> ET.Element:
+    """Labels with their texts; a text without a label goes on with the one before."""
+    made = element("dl")
+    for label, text in pairs:
+        if label:
+            made.append(element("dt", label))
+        made.append(element("dd", text))
+    return made
+
+
+def folded(title: str, *children: Child, open_: bool = False) -> ET.Element:
+    """A part that a reader unfolds, without any script."""
+    return element("details", element("summary", title), *children,
+                   **({"open": "open"} if open_ else {}))
+
+
+def page_text(head: ET.Element, body: ET.Element) -> str:
+    """The whole document."""
+    return "<!DOCTYPE html>\n" + ET.tostring(element("html", head, body, lang="en"),
+                                             encoding="unicode", method="html") + "\n"
 
 
 def table_element(table: Table) -> ET.Element:
     """Columns under the titles of their groups, if these have any; a line above the rows in breaks.
-
-    Scripts make it sortable; the rows that sum up stay below all others.
-    """
+    Scripts make it sortable; the rows that sum up stay below all others."""
     heads = [element("th", column.head, scope="col", class_=kind_of(column))
              for column in table.columns]
     titles = [element("td", colspan=str(len(table.keys))),
@@ -49,8 +85,8 @@ def row_element(columns: Sequence[Column], row: int, after_line: bool) -> ET.Ele
 
 def list_elements(pairs: Iterable[Pair]) -> list[ET.Element]:
     """Labels with their texts; nothing where there are none."""
-    told = [(label or "", text) for label, text in pairs]
-    return [pairs_list(told)] if told else []
+    made = pairs_list(pairs)
+    return [made] if len(made) else []
 
 
 def section_elements(section: Section) -> list[ET.Element]:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A document as a block for a mailing list or a commit message, in one of the styles. Pure.
-
-A style decides where texts stand and never which. What breaks a rule of mails (mail/rules.py) is
-not printed at all.
-"""
+"""A document as a block for a mailing list or a commit message, in one of the styles. Pure. A style
+decides where texts stand and never which. What breaks a rule of mails (mail/rules.py) is not
+printed at all."""
 
 from __future__ import annotations
 
@@ -129,9 +127,7 @@ def rows_cut(table: Table) -> list[Table]:
 
 def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]:
     """The table whole, else cut by groups of columns, else by the values of its first key.
-
-    UsageError where no cut makes it fit: what is too wide then is a figure.
-    """
+    UsageError where no cut makes it fit: what is too wide then is a figure."""
     for parts in ([table], groups_cut(table)):
         if all(len(line) <= COLUMNS for part in parts for line in lines(part)):
             return parts

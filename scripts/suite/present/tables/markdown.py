@@ -29,8 +29,7 @@ def table_lines(table: Table) -> list[str]:
         first, *others = (column.head for column in group.columns)
         unit = f" ({first})" if first else ""
         heads += [group.title + unit if group.title else first, *others]
-    rows = zip(*([f"{item.text}{item.mark}" for item in column.items] for column in table.columns),
-               strict=True)
+    rows = zip(*(map(str, column.items) for column in table.columns), strict=True)
     return ["| " + " | ".join(map(escape, heads)) + " |",
             "|" + "|".join(":---" if column.left else "---:" for column in table.columns) + "|",
             *("| " + " | ".join(escape(text).strip() for text in row) + " |" for row in rows)]

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The one model of a table: columns in groups, what stands around them, and the same for programs.
-
 Commands and pages build a Document of their figures. Renderers turn it into text and know nothing
-else.
-"""
+else."""
 
 from __future__ import annotations
 
@@ -21,6 +19,9 @@ class Item:
 
     text: str
     mark: str = ""
+
+    def __str__(self) -> str:
+        return self.text + self.mark
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Group:
-    """Columns that stay together under one title.
-
-    optional: where there is no room beside the others, they stand below the table, for the rows
-    that have any of them.
-    """
+    """Columns that stay together under one title. optional: where there is no room beside the
+    others, they stand below the table, for the rows that have any of them."""
 
     title: str
     columns: tuple[Column, ...]
@@ -114,5 +112,5 @@ class Document(NamedTuple):
     end: Sequence[Pair] = ()
     commands: Sequence[Sequence[str]] = ()
     heads: Sequence[str] = ()
-    records: Callable[[], Iterable[Mapping[str, str]]] = list
+    records: Callable[[], Iterable[Mapping[str, str | float | None]]] = list
     data: Callable[[], Any] = dict

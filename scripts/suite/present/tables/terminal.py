@@ -29,16 +29,14 @@ def column_texts(column: Column) -> list[str]:
     width, marks = column_width(column), mark_width(column)
     if column.left:
         return [text.ljust(width) for text in
-                [column.head, *(item.text + item.mark for item in column.items)]]
+                [column.head, *map(str, column.items)]]
     return [column.head.rjust(width - marks).ljust(width),
             *(item.text.rjust(width - marks) + item.mark.ljust(marks) for item in column.items)]
 
 
 def group_width(group: Group) -> int:
-    """Characters of a group: its columns', and room for its title.
-
-    That is the longest word, and up to TITLE_WIDTH what makes two lines of the title.
-    """
+    """Characters of a group: its columns', and room for its title. That is the longest word, and up
+    to TITLE_WIDTH what makes two lines of the title."""
     title = group.title.replace("_", " ")
     own = sum(map(column_width, group.columns)) + len(GAP) * (len(group.columns) - 1)
     wide = max([own, *map(len, title.split())])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Changes, intervals, verdicts and sizes of a comparison as short texts, for tables and blocks.
-Pure."""
+"""Changes, intervals, verdicts and sizes as short texts, for tables and blocks. Pure."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ ROWS_TOLD = 4  # of those that a geometric mean leaves out
 
 
 def metric_title(metric: Metric, unit: str) -> str:
-    """`Time per message, us (lower is better)`: the name of the metric, its blanks underscores
-    elsewhere."""
+    """`Time per message, us (lower is better)`; blanks are underscores elsewhere."""
     name = metric.name[0].upper() + metric.name[1:].replace("_", " ")
     return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
 
@@ -54,8 +52,7 @@ def row_name(row: Row) -> str:
 
 
 def mean_size(comparison: Comparison, mean: Mean) -> str:
-    """`geomean of 5 of 6 cells, n=9`, or `geomean=all of`: the rows and rounds of a geometric
-    mean."""
+    """`geomean of 5 of 6 cells, n=9`, or `geomean=all of`: its rows and rounds."""
     whole = f" of {len(comparison.rows)}" if mean.left_out else ""
     return f"{MEAN}{'=all' * mean.every} of {mean.rows}{whole} cells, n={mean.ratio.pairs}"
 
@@ -67,8 +64,7 @@ def opposed_of(comparison: Comparison, metric: Metric) -> str:
 
 
 def rows_left_out(comparison: Comparison, mean: Mean) -> str:
-    """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out; of many the
-    first."""
+    """`cork (n=3), nagle (exact counts)`: what a geometric mean leaves out, of many the first."""
     texts = [f"{row_name(comparison.rows[place])} ({why})" for place, why in mean.left_out.items()]
     more = [f"and {len(texts) - ROWS_TOLD} more"] if len(texts) > ROWS_TOLD else []
     return ", ".join([*texts[:ROWS_TOLD], *more])
@@ -95,8 +91,7 @@ def span_text(numbers: Sequence[int]) -> str:
 
 
 def floor_text(floor: float | None, unit: Unit = Unit.ROUND) -> str:
-    """The highest noise floor of some rows; of boots within each of them, for both runs are in
-    one."""
+    """The highest noise floor of some rows; of boots within each of them, which has both runs."""
     boot = " within a boot" if unit is Unit.BOOT else ""
     return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {noise_text(floor)}"
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What pictures share: settings and data as text for gnuplot, titles, series, tics, figures.
-
-A picture is its settings followed by a template, plots/TEMPLATE.gp. So NAME.gp and NAME.dat alone
-draw it again: `gnuplot NAME.gp`.
-"""
+"""What pictures share: settings and data as text for gnuplot, titles, series, tics, figures. A
+picture is its settings followed by a template, plots/TEMPLATE.gp. So NAME.gp and NAME.dat alone
+draw it again: `gnuplot NAME.gp`."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ import functools
 import itertools
 import math
 import re
-import textwrap
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -52,7 +49,6 @@ ROUNDS_MOST, SERIES_MOST = 50, 6  # up to which each round is shown
 GOLDEN = 0.618034  # its multiples modulo 1 lie far from each other
 KEY_LETTER = 9.2  # units of a letter of a key, at most
 KEY_BESIDE = 180  # units that a key beside the axes and the labels of these take, but for names
-TEXT_COLUMNS = 70  # of a headline and of signs in a picture in text
 STEEP_RATIOS = 2.0  # ratios that span more are on a logarithmic axis
 RATIOS_LEAST = (0.98, 1.0, 1.02)  # the axis of many runs has these, so that a quiet result looks so
 # Leading digits of tics, finest first; every range of a fifth or more has one of the finest.
@@ -66,30 +62,19 @@ GroupType = TypeVar("GroupType")
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture: NAME.dat is data, NAME.gp is script and then plots/TEMPLATE.gp.
-
-    settings: the variables that the template reads, by name: text, numbers or lists of them.
-    """
+    """One picture: NAME.dat is data, NAME.gp is script and then plots/TEMPLATE.gp. settings: the
+    variables that the template reads, by name: text, numbers or lists of them."""
 
     name: str
     template: str
     data: str
-    settings: Mapping[str, object]
+    settings: Mapping[str, Any]
 
     @property
     def series(self) -> Sequence[str]:
         """The names of the series in order; empty for a picture without series."""
-        return self.texts("names")
-
-    @property
-    def colours(self) -> Sequence[str]:
-        """The colours of the series, as series has their names."""
-        return self.texts("colours")
-
-    def texts(self, name: str) -> Sequence[str]:
-        """A setting that is a list of texts; empty for a picture without it."""
-        texts = self.settings.get(name, ())
-        return texts if isinstance(texts, Sequence) else ()
+        names: Sequence[str] = self.settings.get("names", ())
+        return names
 
     @property
     def script(self) -> str:
@@ -137,6 +122,17 @@ def picture_axis(matrix: Matrix, picture: Picture) -> str | None:
     return picture.x if picture.x in matrix.axes else None
 
 
+def series_axes(matrix: Matrix, picture: Picture) -> tuple[str, ...]:
+    """The axis of the series of a picture, by default the last; none where no word varies."""
+    x = picture_axis(matrix, picture)
+    return (x,) if x else matrix.axes[-1:]
+
+
+def series_name(matrix: Matrix, cell: Cell, axes: Sequence[str]) -> str:
+    """The name of a cell as a series of one of these axes; of the only cell that of its result."""
+    return name_cut(cell.axes[axes[0]] or "none") if axes else matrix.result.name
+
+
 def picture_name(picture: Picture, what: str) -> str:
     """The name of a picture's files, by default what it shows and its kind."""
     return picture.name or "-".join(filter(None, (what, picture.kind)))
@@ -153,10 +149,8 @@ def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]) -> dict[tuple[str,
 
 def pictures_divide(matrix: Matrix, inner: Container[str | None]
                     ) -> list[tuple[tuple[str, ...], str, list[Cell]]]:
-    """The cells of each picture, one for each combination of the axes that are not inner.
-
-    Each with its values on these axes, and with the same as words.
-    """
+    """The cells of each picture, one for each combination of the axes that are not inner. Each with
+    its values on these axes, and with the same as words."""
     outer = tuple(axis for axis in matrix.axes if axis not in inner)
     return [(values, axis_words(outer, values), cells)
             for values, cells in cells_group(matrix.cells.values(), outer).items()]
@@ -179,7 +173,7 @@ def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], m
 
 def interval_ends(interval: stats.Interval | None) -> tuple[float, ...]:
     """(low, high), or nothing without an interval."""
-    return (interval.low, interval.high) if interval else ()
+    return interval[:2] if interval else ()
 
 
 def spread(value: float, interval: stats.Interval | None) -> list[float]:
@@ -241,10 +235,7 @@ def what_text(what: str, unit: str, better: str) -> str:
 
 def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
     """The title of a picture: what it shows, of which scenario, or result of words alone; place: of
-    which cells.
-
-    What is shown comes first, because the name of a folder may look like a unit.
-    """
+    which cells. What is shown comes first, because the name of a folder may look like a unit."""
     result = matrix.result
     name = result.scenario.name if result.scenario.question else result.name
     return f"{what}: {', '.join(filter(None, (name, place)))}"
@@ -264,8 +255,7 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
 
 
 def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
-    """What the marks of these verdicts mean: `(): within the noise floor`; points: with how a
-    forest draws each."""
+    """What the marks of these verdicts mean: `(): within the noise floor`; points: of a forest."""
     named: dict[str, list[str]] = {}
     for verdict, (point, meaning) in POINT_SIGNS.items():
         mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
@@ -273,18 +263,6 @@ def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> 
         if verdict in verdicts and sign:
             named.setdefault(sign, []).append(meaning)
     return [f"{sign}: {' or '.join(meanings)}" for sign, meanings in named.items()]
-
-
-def title_settings(look: Look, body: int, headline: str, note: str, signs: Sequence[str] = (),
-                   signs_text: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
-    """The size, the headline, the small print, and what the signs of a picture mean (Look.frame);
-    headline and signs again in lines for a picture in text."""
-    settings = look.frame(body, headline, note, signs, least)
-    for name, text in (("headline_text", headline), ("signs_text", "; ".join(signs_text))):
-        lines = textwrap.wrap(text, TEXT_COLUMNS)
-        settings |= {name: "\n".join(lines),
-                     "title_lines" if name == "headline_text" else "signs_lines": len(lines)}
-    return settings
 
 
 def interval_kind(matrix: Matrix) -> str:
@@ -300,8 +278,7 @@ def variants_listed(kind: str) -> list[str]:
 
 
 def strategy_place(axes: Mapping[str, str]) -> int | None:
-    """The place of the strategy among these words in its list, which is that of its colour;
-    `cork:64K` is `cork`."""
+    """The place of the strategy among these words in its list; `cork:64K` is `cork`."""
     for word, kind in VARIANTS.items():
         for axis, value in axes.items():
             name, known = value.partition(":")[0], variants_listed(kind)
@@ -329,11 +306,8 @@ def series_settings(look: Look, matrix: Matrix, axes: tuple[str, ...],
                     names: Mapping[tuple[str, ...], str], more: int = 0) -> dict[str, Any]:
     """Number, names, colours, points and dashes of the series; names: by their values of the axes.
     The key stands below the axes where less than half of the width would be left for these. more:
-    entries that it has beside the series.
-
-    A series looks the same in all pictures of a result. Those of one colour, which is that of one
-    strategy at several places, differ by their points and dashes.
-    """
+    entries that it has beside the series. A series looks the same in all pictures of a result.
+    Those of one colour, that of one strategy, differ by their points and dashes."""
     every = [*cells_group(matrix.whole.cells.values(), axes)]
     places = looks_of([dict(zip(axes, values, strict=True)) for values in every])
     looks = {values: (place, places[:number].count(place))
@@ -368,6 +342,11 @@ def dots_of(matrix: Matrix, cell: Cell, metric: Metric, scale: Scale) -> list[tu
 def dots_signs(shown: bool, beyond: int) -> list[str]:
     """What the dots of a picture are."""
     return ["dots: rounds" + f" ({beyond} beyond the axis)" * bool(beyond)] * shown
+
+
+def floor_ends(floors: Iterable[float]) -> list[float]:
+    """Both ends of the shades of noise floors for which an axis makes room."""
+    return [end for floor in floors if floor < FLOOR_WIDE for end in (1 / floor, floor)]
 
 
 def floor_texts(floors: Sequence[float]) -> list[str]:
