@@ -100,14 +100,22 @@ def build_make(work: Bisection, name: str, log: Path) -> str | None:
 
 
 def revision_judge(work: Bisection, name: str) -> Judged:
-    """Builds and runs the revision in the worktree `step`."""
+    """Builds and runs the revision in the worktree `step`. A count takes two rounds, or an interval
+    where these differ."""
     if why := build_make(work, "step", work.results / f"{name}.log"):
         return SKIP, why
-    sides, folder = [*map(work.word, work.trees)], work.results / name
-    words = [word for word in work.words if TREE not in word]
-    if not any(word.startswith("rounds=") for word in words) and all(
-            gate.metric.whole and not gate.relative for gate in work.gates):
-        words.append("rounds=2")  # the fewest that show that a count is exact
+    given = any(word.startswith("rounds=") for word in work.words)
+    if given or not all(gate.metric.whole and not gate.relative for gate in work.gates):
+        return run_judge(work, work.results / name)
+    judged = run_judge(work, work.results / name, "rounds=2")
+    return judged if judged[0] != SKIP or not work.gates else (
+        run_judge(work, work.results / f"{name}-again", "rounds=10"))
+
+
+def run_judge(work: Bisection, folder: Path, *rounds: str) -> Judged:
+    """Runs the revision that was built, into a folder."""
+    sides = [*map(work.word, work.trees)]
+    words = [*(word for word in work.words if TREE not in word), *rounds]
     words.append(",".join([sides[0], *(side.partition("=")[2] for side in sides[1:])]))
     done = run_in(work.cwd, *SUITE, "run", *words, *(["-o", str(folder)] if work.gates else ["-n"]))
     if done.returncode >= 128:
