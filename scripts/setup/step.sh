@@ -22,7 +22,7 @@ tree_test() {
     local junit=$LOGS/ctest-$1.xml tree=$1 status=0
     shift
     rm -f "$junit"
-    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 900 -j "$((2 * $(processors)))" \
+    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 900 -j "$((3 * $(processors)))" \
         --output-junit "$junit" "$@" || status=$?
     count_junit "$junit" || status=1
     return $status

@@ -59,8 +59,8 @@ def tiles_read(matrices: Matrices, metric: str) -> Rows:
         head = re.match(r"# (\S+) down, (\S+) across", drawing.data)
         assert head
         for column, row, _, _, text in data_rows(drawing)[0]:
-            words = {head[1]: drawing.texts("rows")[int(row)],
-                     head[2]: drawing.texts("columns")[int(column)]}
+            words = {head[1]: drawing.settings["rows"][int(row)],
+                     head[2]: drawing.settings["columns"][int(column)]}
             plain = text.strip("()?")
             signs = text.replace(plain, f"{plain}x") if re.fullmatch(r"[\d.]+", plain) else (
                 text.replace("better", ">1x").replace("worse", "<1x"))
@@ -114,7 +114,7 @@ def bars_read(kind: str) -> Reader:
         for drawing in drawn(matrices, metric, kind):
             for panel in blocks_of(drawing):
                 head, *lines = panel.splitlines()
-                shown = " ".join(drawing.texts("headline")) if kind == "counts" else head
+                shown = " ".join(drawing.settings.get("headline", ())) if kind == "counts" else head
                 for line in lines:
                     *_, label, name = shlex.split(line)
                     values = [part.split("=")[-1] for part in [*str(shown).split(), *name.split()]]

@@ -57,7 +57,7 @@ def test_the_examples_of_its_help_can_be_typed(uncork: Uncork):
     examples = [shlex.split(line) for line in text.splitlines() if line.startswith("  uncork ")]
     assert [one[:2] for one in examples] == [["uncork", "bisect"]] * 2
     for _, name, *arguments in examples:
-        options = parser_make(name).parse_args(arguments)
+        options = parser_make(name).parse_intermixed_args(arguments)
         assert gates_parse(options.fail_if) and " ".join(options.words).count(TREE) <= 1
         assert bool(options.build) == bool(options.tree)
 

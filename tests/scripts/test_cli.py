@@ -52,7 +52,7 @@ NODELAY = str(ROOT / "tests/scripts/data/nodelay")
     (["run", "quick", "messages=10"], "contradict"),
     (["run", "message=15x"], "message"), (["run", "rounds=0"], "rounds"),
     (["run", "quick", "--frob"], "--frob"), (["run", "quick", "-o"], "-o"),
-    (["run", "quick", "--mor"], "--mor"), (["list", "words"], "words"),
+    (["run", "quick", "--mor"], "--mor"), (["list", "wrods"], "wrods"),
 ])
 def test_what_is_typed_wrong_is_answered_in_one_line(
     uncork: Uncork, words: list[str], says: str,

@@ -21,6 +21,7 @@ from suite.measure.resume import rounds_added
 from suite.measure.schedule import round_order
 from suite.result.plan import UNTIL_TIMES, PlannedCell
 from suite.scenario.scenario import LABEL
+from suite.stats.nulls import Null
 
 SAMPLES = 4000
 ROWS_CHECKED = 20  # of every simulation, by the functions of the suite
@@ -69,6 +70,16 @@ def shifts_unpaired(new: np.ndarray, base: np.ndarray) -> np.ndarray:
     return (new[:, :, None] - base[:, None, :]).reshape(len(new), -1)
 
 
+def rank_of(null: Null) -> int:
+    """The rank at which an interval of 95 % ends."""
+    return null.rank_at(stats.ALPHA)
+
+
+def level_of(null: Null) -> float:
+    """The coverage of that interval."""
+    return null.level_of(rank_of(null))
+
+
 def ends_of(shifts: np.ndarray, rank: int) -> Ends:
     """The rank-th smallest and largest of each row."""
     last = shifts.shape[1] - rank
@@ -86,7 +97,7 @@ def ends_check(ends: Ends, estimates: list[stats.Interval | None]) -> None:
 
 def paired(rows: np.ndarray) -> Ends:
     """The interval of each row of differences, in logarithms as they are."""
-    ends = ends_of(shifts_paired(rows), stats.signed_rank_null(rows.shape[1]).rank)
+    ends = ends_of(shifts_paired(rows), rank_of(stats.signed_rank_null(rows.shape[1])))
     ends_check(ends, [stats.shift_estimate(row, np.zeros(len(row)), True).interval
                       for row in rows[:ROWS_CHECKED]])
     return ends
@@ -104,7 +115,7 @@ def ratio_paired(new: np.ndarray, base: np.ndarray) -> Ends:
 def ratio_unpaired(new: np.ndarray, base: np.ndarray) -> Ends:
     """The same where no round is shared."""
     ends = ends_of(shifts_unpaired(new, base),
-                   stats.mann_whitney_null(new.shape[1], base.shape[1]).rank)
+                   rank_of(stats.mann_whitney_null(new.shape[1], base.shape[1])))
     ends_check((np.exp(ends[0]), np.exp(ends[1])),
                [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row]), False).interval
                 for row in range(ROWS_CHECKED)])
@@ -164,7 +175,7 @@ def test_a_paired_ratio_covers_at_its_exact_level_also_under_drift(
         machine = drifts(chance, SAMPLES, 2 * rounds).reshape(SAMPLES, rounds, 2)
         machine = chance.permuted(machine, axis=2)
         base, new = base + machine[:, :, 0], new + machine[:, :, 1]
-    level = stats.signed_rank_null(rounds).level
+    level = level_of(stats.signed_rank_null(rounds))
     assert_covers(ratio_paired(new + math.log(1.05), base), math.log(1.05), level)
 
 
@@ -173,7 +184,8 @@ def test_a_paired_ratio_covers_at_its_exact_level_also_under_drift(
 def test_an_unpaired_ratio_covers_at_its_exact_level(noise: Noise, sides: tuple[int, int]) -> None:
     values = noise(np.random.default_rng(sides), (SAMPLES, sum(sides)))
     new, base = values[:, :sides[0]] + math.log(1.05), values[:, sides[0]:]
-    assert_covers(ratio_unpaired(new, base), math.log(1.05), stats.mann_whitney_null(*sides).level)
+    assert_covers(ratio_unpaired(new, base), math.log(1.05),
+                  level_of(stats.mann_whitney_null(*sides)))
 
 
 @pytest.mark.parametrize("rounds", [6, 10])
@@ -189,7 +201,7 @@ def test_a_geometric_mean_of_cells_covers_at_its_exact_level_also_under_drift(
     ends = paired(np.mean(logs, axis=0))
     ends_check((np.exp(ends[0]), np.exp(ends[1])),
                [stats.geometric_mean(np.exp(logs[:, row])).interval for row in range(ROWS_CHECKED)])
-    assert_covers(ends, float(np.mean(changes)), stats.signed_rank_null(rounds).level)
+    assert_covers(ends, float(np.mean(changes)), level_of(stats.signed_rank_null(rounds)))
 
 
 def runs_placed(runs: int, rounds: int) -> np.ndarray:
@@ -208,7 +220,7 @@ def test_of_interleaved_runs_on_a_drifting_machine_5_percent_are_claimed_and_of_
     within = times.reshape(runs, rounds, 2)
     one, other = (np.take_along_axis(within, place[:, :, None], axis=2)[:, :, 0]
                   for place in (first, 1 - first))
-    claimed = 1 - stats.signed_rank_null(rounds).level
+    claimed = 1 - level_of(stats.signed_rank_null(rounds))
     assert claimed <= 0.05
     assert 1 - covered(ratio_paired(other, one), 0) == pytest.approx(
         claimed, abs=error_of(claimed, runs)
@@ -231,7 +243,7 @@ def test_of_boots_the_ratio_covers_at_its_exact_level_and_rounds_in_one_boot_cla
         boots: int) -> None:
     base, new = boots_run(np.random.default_rng(boots), 2, boots, 10)
     of_boots = ratio_unpaired(new[:, :, 0], base[:, :, 0])
-    assert_covers(of_boots, 0, stats.mann_whitney_null(boots, boots).level)
+    assert_covers(of_boots, 0, level_of(stats.mann_whitney_null(boots, boots)))
     # ten rounds within one boot of each, taken as pairs
     of_rounds = ratio_paired(new[:, 0], base[:, 0])
     assert 1 - covered(of_rounds, 0) > 0.8
@@ -246,7 +258,7 @@ def test_boots_that_take_turns_on_a_drifting_machine_claim_no_more_than_on_a_sti
                  np.take_along_axis(machine, np.where(order == side)[1][None, :, None],
                                     axis=2)[:, :, 0]
                  for side in (0, 1))
-    level = stats.mann_whitney_null(boots, boots).level
+    level = level_of(stats.mann_whitney_null(boots, boots))
     assert covered(ratio_unpaired(new, base), 0) >= level - error_of(level)
 
 
@@ -287,7 +299,7 @@ def test_rounds_that_until_adds_cost_an_interval_little_of_its_coverage_and_clai
     for rounds in np.unique(last).astype(int):
         rows = np.flatnonzero(last == rounds)
         shifts = np.log(new[rows, :rounds] / base[rows, :rounds])
-        ends = ends_of(shifts_paired(shifts), stats.signed_rank_null(rounds).rank)
+        ends = ends_of(shifts_paired(shifts), rank_of(stats.signed_rank_null(rounds)))
         claims[rows] = (ends[0] > 0) | (ends[1] < 0)
     assert np.mean(claims) <= 0.05 + error_of(0.05)
 

@@ -241,9 +241,8 @@ def test_a_host_that_lets_nobody_in_is_said_before_anything_runs(
 def test_a_missing_ssh_names_the_one_command(uncork: Uncork, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("UNCORK_SSH", "uncork-no-ssh -F 'some file'")
     said = uncork.refused("run", "target=ssh:one", *SHORT, status=1)
-    assert said.endswith(
-        "uncork-no-ssh does not start (No such file or directory): scripts/setup/target ssh "
-        "installs it")
+    assert said == ("uncork: target=ssh: uncork-no-ssh is missing: scripts/setup/target ssh "
+                    "installs it")
 
 
 def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork,

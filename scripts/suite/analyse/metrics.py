@@ -226,11 +226,6 @@ def machine_share(end: Mapping[str, Any], state: str) -> float | None:
                     sum(machine.get(f"{each}_ns", 0) for each in CPU_STATES))
 
 
-def steal_of(name: str) -> Formula:
-    """The formula of the steal of the machine of one end."""
-    return lambda run: machine_share(run.record.end(name) or {}, "steal")
-
-
 def softirq(run: MeasuredRun) -> float | None:
     """Seconds in softirq during the measured interval, of each machine of an end, once."""
     machines = {end.get("host"): end.get("machine", {}).get("softirq_ns")
@@ -354,9 +349,6 @@ METRICS = {metric.name: metric for metric in (
     *(Metric(f"{end}_{key}", "s", "lower", cpu_part(f"{key}_ns", end),
              f"{key} of the {end} alone")
       for end in ENDS for key in ("user", "system")),
-    *(Metric(f"{end}_steal", "1", "lower", steal_of(end),
-             f"share of the CPUs of the {end}'s machine that its host gave to others, 0 to 1")
-      for end in ENDS),
     Metric("softirq", "s", "lower", softirq,
            "softirq time of all CPUs of the machines of both ends, of other work too"),
 )}

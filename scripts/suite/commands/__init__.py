@@ -51,9 +51,11 @@ with workload=proxy the client takes one option more, for the proxy in B:
 """
 BISECT = """
 an uncork of its own by counts, which two rounds decide; a kernel, booted in each round:
-  uncork bisect v0.1.0 HEAD --fail-if 'segments_per_message > 1' message=15x2 write=more
-  uncork bisect v6.12 v6.13 --tree ~/linux --fail-if 'segments_per_message > 1' \\
-      --build 'cp ~/linux/.config . && make olddefconfig && make -j8 bzImage' \\
+  uncork bisect v0.1.0 HEAD --fail-if 'segments_per_message > 1' \\
+      message=15x2 write=more
+  uncork bisect v6.12 v6.13 --tree ~/linux \\
+      --fail-if 'segments_per_message > 1' \\
+      --build 'cp ~/linux/.config . && make -j8 olddefconfig bzImage' \\
       message=15x2 write=more target=vng:{tree}
 a revision that does not build or boot, or is undecided, is skipped;
 one that cannot run a cell is bad, because GOOD can
@@ -132,9 +134,8 @@ def run_arguments(parser: ArgumentParser) -> None:
 def list_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork list`."""
     parser.add_argument("name", nargs="?", metavar="WORD",
-                        help="explain what has this name: a word, a value, a metric, a scenario or "
-                             "its file, a part of one, an arm, a sign of a table ('~', 'A/A'), a "
-                             "term (noise, gate)")
+                        help="explain a word, a value, a metric, a scenario, its file or parts, an "
+                             "arm, a sign of a table, a term")
     parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
 
 

@@ -16,14 +16,12 @@ from suite.analyse.summary import Summary
 from suite.analyse.traits import AGREED
 from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
 from suite.base.runner_words import LOCAL
-from suite.base.units import Scale, counted_text, noise_text, percent_text
+from suite.base.units import Scale, counted_text, noise_text
 from suite.base.words import words_text
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
-from suite.result.record import ENDS
 
 WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratios of boots
-STEAL_TOLD = 0.01  # of the CPUs of some end's machine
 BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
 UNSPLIT_NOTE = (
     f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
@@ -91,18 +89,9 @@ def emulated_text(matrix: Matrix) -> str:
 
 
 def disturbances_text(matrix: Matrix) -> str:
-    """What the doctor found to disturb the runner's machine when the runner started, and the steal
-    of each end during runs where the ends were on several machines; empty where nothing did."""
-    found = disturbed_text(look for machine in matrix.result.machines.values()
-                           for look in machine.looks)
-    if not any(len({end.host for end in traits.ends}) > 1 for traits in matrix.traits):
-        return found
-    good = matrix.frame[matrix.result.runs.good]
-    shares = {end: good[f"{end}_steal"].dropna() for end in ENDS}
-    steals = {end: share.median() for end, share in shares.items() if len(share)}
-    told = ", ".join(f"{end} {percent_text(share)}" for end, share in steals.items())
-    return "; ".join([*[f"runner's machine: {found}"] * bool(found), *(
-        [f"steal during runs: {told}"] if max(steals.values(), default=0) >= STEAL_TOLD else [])])
+    """What disturbed a machine of the records when the runner started; empty where nothing did."""
+    return disturbed_text(look for machine in matrix.result.machines.values()
+                          for look in machine.looks)
 
 
 def congestion_text(matrix: Matrix) -> str:
