@@ -31,6 +31,7 @@ from suite.analyse.selection import layout_choose, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict, baseline_verdict
 from suite.base.errors import UsageError
+from suite.present.legend import legend_pairs
 from suite.present.table import result_document
 from suite.present.tables import TERMINAL
 from suite.scenario.scenario import Claim, Question, scenario_load, scenario_text
@@ -204,6 +205,17 @@ def test_too_few_rounds_for_so_many_rows_are_said_where_they_hide_a_difference()
     assert "w4 has too few rounds to compare with" in texts_of(answers_pairs([answer]))
     assert re.search(r"group=00000: .*rounds=12 would tell w\d from w4",
                      texts_of(deciding_pairs([answer])))
+
+
+def test_brackets_have_one_line_below_a_table_with_all_reasons_that_occur():
+    first, again = known([[1, .99, 1, 1, 1], [1, .97, 1, 1, 1]] + [[1] * 5] * 10, rounds=6,
+                         noise=.002)
+    again[1] *= 1.2
+    summary = summary_build(matrix_simulated(first, again), (METRIC,))
+    (text,) = [text for mark, text in legend_pairs(summary) if mark == "()"]
+    assert re.fullmatch(r"the interval excludes 1, but the noise floor of its row .*, or as one "
+                        r"of 48 rows it may be chance .*; more rounds, or fewer rows, are needed",
+                        text)
 
 
 def test_a_value_on_the_other_side_of_the_baseline_is_no_value_that_may_be_as_fast():
