@@ -22,7 +22,7 @@ tree_test() {
     local junit=$LOGS/ctest-$1.xml tree=$1 status=0
     shift
     rm -f "$junit"
-    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 900 -j "$((3 * $(processors)))" \
+    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 900 -j "$((2 * $(processors)))" \
         --output-junit "$junit" "$@" || status=$?
     count_junit "$junit" || status=1
     return $status
@@ -62,7 +62,7 @@ setarch "$(uname -m)" -R true 2>/dev/null && NO_ASLR="setarch $(uname -m) -R"
 export CMAKE_GENERATOR=Ninja
 export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-export TSAN_OPTIONS=second_deadlock_stack=1
+export TSAN_OPTIONS="second_deadlock_stack=1 suppressions=$UNCORK_TOP/tests/loopback/tsan.supp"
 
 cd "$UNCORK_TOP" || exit 1
 # shellcheck source=/dev/null

@@ -128,9 +128,9 @@ def test_without_the_right_a_cell_is_unsupported_with_the_command_that_allows_it
 def test_a_class_that_was_inherited_and_may_not_be_left_is_named_as_the_reason() -> None:
     if not hasattr(os, "SCHED_IDLE") or not shutil.which("chrt"):
         pytest.skip("there is no chrt, or no class of the idle")
-    for _ in range(5):  # on a busy machine this class may get no CPU for seconds
+    for _ in range(10):  # on a busy machine this class may get no CPU for seconds
         done = run([*limited(0), "chrt", "--idle", "0"], *SHORT, "transport=unix")
-        if "has been silent" not in done.stderr:
+        if done.returncode == 0 or "sched=other: " in done.stderr:
             break
     if done.returncode == 0:
         pytest.skip("this process may leave the class of the idle")
