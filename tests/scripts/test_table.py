@@ -16,13 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from answers import NODELAY, ROOT, changed, golden_check, matrix_of, refused, result_make, uncork
+from answers import NODELAY, ROOT, golden_check, matrix_of, refused, result_make, uncork
 from rendered import table_rendered, table_text
 from suite.analyse.metrics import METRICS
 from suite.analyse.selection import layout_choose
 from suite.analyse.summary import summary_build
 from suite.base import units
-from suite.present.heading import disturbances_text
 from suite.present.table import listed_text
 from suite.scenario.scenario import TableLayout
 
@@ -231,18 +230,6 @@ def test_where_replies_are_swept_the_default_columns_are_theirs(made):
         "segments_per_message", "segments_per_reply", "records_per_message", "records_per_reply",
         "sends_per_message", "sends_per_reply")
     assert "segments_per_message" in layout_choose(matrix_of(NODELAY), TableLayout()).metrics
-
-
-@pytest.mark.parametrize("other, steal, said", [
-    ("another", 50, "steal during runs: client 0.5%, server "), ("another", 0, ""), ("", 50, ""),
-])
-def test_ends_on_two_machines_tell_the_steal_of_each(tmp_path, other, steal, said):
-    def apart(record):
-        if server := record.get("server"):
-            server["host"] = other or server["host"]
-            server["machine"]["steal_ns"] = steal * 10**6
-    text = disturbances_text(matrix_of(changed(NODELAY, tmp_path, apart)))
-    assert text.startswith(said) and ("steal" in text) is bool(said)
 
 
 def test_the_commands_give_the_same_as_the_functions():
