@@ -15,6 +15,7 @@
 
 #include "base/calls.h"
 #include "base/problem.h"
+#include "connection/lifecycle.h"
 #include "connection/send_queue.h"
 #include "connection/workbench.h"
 #include "plan/plan.h"
@@ -30,8 +31,12 @@ struct arrivals {
     uint64_t last_ns;     /* when the last whole message was complete */
 };
 
-/* Whether its handshake is done, or what that waits for. */
-enum shakes { SHAKES_NOT, AWAITS_PEER, AWAITS_ROOM };
+/* What a connection waits for before it can send on. */
+enum awaits {
+    AWAITS_NOTHING,
+    AWAITS_ROOM, /* its descriptor is full */
+    AWAITS_EVENT /* a completion, memory, its peer's part of a handshake, its next descriptor */
+};
 
 struct connection {
     const struct plan *plan;
@@ -45,8 +50,9 @@ struct connection {
     struct calls calls;
     const struct security *security;
     void *session; /* of TLS on its descriptor; NULL: none */
-    enum shakes shakes;
-    _Atomic uint64_t shaking_ns;     /* since when, 0: it is done; the watch of the team looks at it */
+    enum state state;
+    enum awaits awaits;
+    _Atomic uint64_t handshake_ns;   /* since when it shakes hands, 0: it does not; the team's watch looks */
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct half *half;
@@ -66,11 +72,10 @@ struct connection {
     uint64_t groups;        /* that a proxy has appended */
     uint64_t messages_left; /* that a driver may begin in this phase; UINT64_MAX for timed work */
 
-    _Atomic uint64_t stop;  /* one more than the bytes at which a follower leaves the phase; 0: not told yet.
-                               Set  by control, which may be before this thread has begun */
-    bool until_stop;        /* where an end drives and follows: the phase ends at the stop, not before */
-    bool ended;             /* the peer has half-closed */
-    uint32_t greeting_left; /* bytes of the hello that a new descriptor has not been given */
+    _Atomic uint64_t stop; /* one more than the bytes at which a follower leaves the phase; 0: not told yet.
+                              Set  by control, which may be before this thread has begun */
+    bool until_stop;       /* where an end drives and follows: the phase ends at the stop, not before */
+    uint32_t hello_left;   /* bytes of the hello that a new descriptor has not been given */
 };
 
 /* Makes `connection`, which must be zeroed but for its descriptor and its number (and at a proxy
@@ -102,6 +107,24 @@ bool connection_may_begin(struct connection *connection, bool read_clock);
 /* Whether the next thing that comes proves that all of the message which is sent now was taken: nobody says
  * anything before he was answered. A follower at its stop is not answered in this phase. */
 bool connection_is_answered(const struct connection *connection);
+
+/* It has a descriptor, a layer that has finished its handshake, and has not failed. */
+static inline bool connection_is_open(const struct connection *connection)
+{
+    return connection->state >= STATE_ESTABLISHED && connection->state < STATE_FAILED;
+}
+
+/* Its peer has half-closed. */
+static inline bool connection_has_ended(const struct connection *connection)
+{
+    return connection->state == STATE_HALF_CLOSED_REMOTE || connection->state == STATE_CLOSED;
+}
+
+/* It has half-closed. */
+static inline bool connection_has_half_closed(const struct connection *connection)
+{
+    return connection->state == STATE_HALF_CLOSED_LOCAL || connection->state == STATE_CLOSED;
+}
 
 /* A follower has received all that it was to in this phase. */
 static inline bool connection_at_stop(const struct connection *connection)

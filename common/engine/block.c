@@ -99,17 +99,17 @@ static int receive(struct connection *connection)
     return result < 0 ? result : 0;
 }
 
+static int connect_blocking(struct duty *duty, struct connection *connection)
+{
+    return dial_out(duty->dial, connection, false);
+}
+
 static int send_due(struct duty *duty, struct connection *connection)
 {
     int result = 0;
 
-    if (connection->half->renews && connection->calls.fd < 0 &&
-        (result = dial_out(duty->dial, connection, false)) < 0)
-        return result;
-    if (connection->greeting_left)
-        result = dial_greet(duty->dial, connection);
-    if (result == 0)
-        result = engine_shake_hands(connection);
+    if (!connection_is_open(connection))
+        result = engine_establish(duty, connection, connect_blocking);
     return result < 0 ? engine_broken(connection, "send to", result) : push_or_await(connection);
 }
 
@@ -224,8 +224,10 @@ static int block_run(struct duty *duty)
     for (;;) {
         int result = 0;
 
-        if (engine_is_answered(connection))
+        if (engine_is_answered(connection)) {
             dial_hang_up(duty->dial, connection);
+            lifecycle_advance(&connection->state, EVENT_RELEASED);
+        }
         if (engine_may_fill(connection))
             half->fill(connection);
         if (!queue_is_idle(&connection->queue)) {

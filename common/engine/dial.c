@@ -52,6 +52,7 @@ int dial_broken(const struct dial *dial, struct connection *connection, int resu
         ports_exhausted(text, problem);
     else
         problem_failure(problem, "cannot connect to %s: %s", text, strerror(-result));
+    lifecycle_advance(&connection->state, EVENT_BROKEN);
     return result;
 }
 
@@ -59,6 +60,7 @@ static int open_socket(struct dial *dial, struct connection *connection, bool no
 {
     int fd = make_socket(connection, dial->target, nonblocking), result;
 
+    lifecycle_advance(&connection->state, EVENT_CONNECT);
     if (fd < 0)
         return fd;
     result = dial->adopt(dial->owner, connection, fd);
@@ -68,7 +70,7 @@ static int open_socket(struct dial *dial, struct connection *connection, bool no
     if (result == 0)
         result =
             transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
-    connection->greeting_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
+    connection->hello_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
     renew(connection);
     return result;
 }
@@ -90,9 +92,13 @@ int dial_out(struct dial *dial, struct connection *connection, bool nonblocking)
         return result;
     if (result == -EAGAIN) {
         dial_hang_up(dial, connection);
+        lifecycle_advance(&connection->state, EVENT_RELEASED);
         return result;
     }
-    return result < 0 ? dial_broken(dial, connection, result) : 0;
+    if (result < 0)
+        return dial_broken(dial, connection, result);
+    lifecycle_advance(&connection->state, EVENT_CONNECTED);
+    return 0;
 }
 
 int dial_greet(const struct dial *dial, struct connection *connection)
@@ -101,12 +107,12 @@ int dial_greet(const struct dial *dial, struct connection *connection)
     ssize_t sent;
 
     hello_make(hello, dial->token, connection->number);
-    while (connection->greeting_left) {
-        sent = calls_send(&connection->calls, hello + HELLO_SIZE - connection->greeting_left,
-                          connection->greeting_left, MSG_MORE);
+    while (connection->hello_left) {
+        sent = calls_send(&connection->calls, hello + HELLO_SIZE - connection->hello_left,
+                          connection->hello_left, MSG_MORE);
         if (sent < 0)
             return (int)sent;
-        connection->greeting_left -= (uint32_t)sent;
+        connection->hello_left -= (uint32_t)sent;
     }
     return security_begin(connection);
 }
@@ -139,10 +145,10 @@ int dial_take(struct dial *dial, struct connection *connection, int fd)
 /* The driver says that it has had all; there is room for it, because everything was answered. */
 void dial_hang_up(struct dial *dial, struct connection *connection)
 {
-    if (connection->drives && connection->session && !connection->shakes)
+    if (connection->drives && connection->session && connection_is_open(connection))
         security_part(connection);
     security_end(connection);
     connection->calls.counts.made[CALL_CLOSE]++;
     dial->drop(dial->owner, connection);
-    connection->ended = false;
+    lifecycle_advance(&connection->state, EVENT_DROPPED);
 }

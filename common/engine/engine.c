@@ -111,29 +111,46 @@ int engine_broken(struct connection *connection, const char *doing, int result)
 {
     problem_failure(&connection->bench->problem, "the %s could not %s the %s: %s", end_names[connection->end],
                     doing, peer_of(connection), strerror(-result));
+    lifecycle_advance(&connection->state, EVENT_BROKEN);
     return result;
 }
 
 int engine_shake_hands(struct connection *connection)
 {
     struct workbench *bench = connection->bench;
-    uint64_t since_ns = atomic_load_explicit(&connection->shaking_ns, memory_order_relaxed);
+    uint64_t since_ns = atomic_load_explicit(&connection->handshake_ns, memory_order_relaxed);
     int result;
 
-    if (!connection->shakes)
+    if (connection->state != STATE_HANDSHAKING)
         return 0;
     result = connection->security->handshake(connection);
-    if (result == -EAGAIN || result == -EINPROGRESS) {
-        connection->shakes = result == -EAGAIN ? AWAITS_ROOM : AWAITS_PEER;
+    connection->awaits = result == -EAGAIN        ? AWAITS_ROOM
+                         : result == -EINPROGRESS ? AWAITS_EVENT
+                                                  : AWAITS_NOTHING;
+    if (connection->awaits)
         return result;
-    }
     if (result < 0) {
         bench->unshaken = true;
         return engine_broken(connection, "complete the TLS handshake with", result);
     }
     histogram_record(&bench->handshake, clock_now_ns() - since_ns);
-    security_shaken(connection);
+    atomic_store_explicit(&connection->handshake_ns, 0, memory_order_relaxed);
+    lifecycle_advance(&connection->state, EVENT_SECURED);
     return 0;
+}
+
+int engine_establish(struct duty *duty, struct connection *connection,
+                     int (*connect)(struct duty *duty, struct connection *connection))
+{
+    int result = 0;
+
+    if (connection->state == STATE_UNOPENED)
+        result = connect(duty, connection);
+    if (result == 0 && connection->state == STATE_GREETING)
+        result = dial_greet(duty->dial, connection);
+    if (result == 0 && connection->state == STATE_HANDSHAKING)
+        result = engine_shake_hands(connection);
+    return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
 }
 
 int engine_reclaim(struct connection *connection)
@@ -148,9 +165,13 @@ int engine_peer_ended(struct connection *connection)
 {
     bool follows = connection->follows;
 
-    connection->ended = true;
-    if (follows && !connection->arrivals.partial)
+    if (connection_has_ended(connection)) /* found again by who looked for an error */
         return 0;
+    if (follows && !connection->arrivals.partial) {
+        lifecycle_advance(&connection->state, EVENT_PEER_HALF_CLOSED);
+        return 0;
+    }
+    lifecycle_advance(&connection->state, EVENT_BROKEN);
     problem_failure(&connection->bench->problem, "the %s closed its connection %s", peer_of(connection),
                     follows ? "in the middle of a message" : "before the work was done");
     return -EPIPE;
@@ -173,11 +194,13 @@ int engine_end_arrived(struct connection *connection, const uint8_t *data, ssize
 
     if (connection->follows || size < 0) {
         result = engine_arrived(connection, data, size);
-        return result < 0 ? result : connection->ended;
+        return result < 0 ? result : connection_has_ended(connection);
     }
-    connection->ended = size == 0;
-    if (connection->ended)
+    if (size == 0) {
+        lifecycle_advance(&connection->state, EVENT_PEER_HALF_CLOSED);
         return 1;
+    }
+    lifecycle_advance(&connection->state, EVENT_BROKEN);
     problem_failure(&connection->bench->problem, "more came back than was due");
     return -EBADMSG;
 }
@@ -252,7 +275,7 @@ int engine_take_end(struct connection *connection)
     int result;
 
     do
-        result = connection->ended ? 1 : take(connection, wanted, engine_end_arrived);
+        result = connection_has_ended(connection) ? 1 : take(connection, wanted, engine_end_arrived);
     while (result == 0 && has_more && connection->session && has_more(connection));
     return result;
 }

@@ -84,9 +84,14 @@ int engine_sends_itself(const struct plan *plan, enum end end, const char *name,
  * of the workbench, unless it is set, and returns `result`. */
 int engine_broken(struct connection *connection, const char *doing, int result);
 
-/* Goes on with the handshake of a connection that shakes hands. 0 when it is done; -EAGAIN and -EINPROGRESS
- * as the layer says; or what run() returns. */
+/* Goes on with the handshake of a connection that shakes hands, and says in `awaits` what it waits for. 0
+ * when it is done; -EAGAIN and -EINPROGRESS as the layer says; or what run() returns. */
 int engine_shake_hands(struct connection *connection);
+
+/* Does what stands between a connection and its first byte, as far as it goes now: a socket that `connect`
+ * connects, the hello, the handshake. 0 when it is done; or as strategy->push(). */
+int engine_establish(struct duty *duty, struct connection *connection,
+                     int (*connect)(struct duty *duty, struct connection *connection));
 
 /* Whether the layer or the reading has bytes that the descriptor does not show any more, and the half would
  * take them. */
@@ -96,7 +101,7 @@ static inline bool engine_has_unseen(const struct connection *connection)
     bool (*has_more)(const struct connection *) = connection->security->has_more;
 
     if (has_more)
-        return connection->session && !connection->shakes && has_more(connection) &&
+        return connection->session && connection_is_open(connection) && has_more(connection) &&
                connection->half->wants(connection);
     return reading && reading->has_more && reading->has_more(connection) &&
            connection->half->wants(connection);

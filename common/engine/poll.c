@@ -73,12 +73,13 @@ static void watch_again(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
     bool listens = !turn->over && !connection->half->keeps; /* who keeps may have no room for more */
-    bool reads = !connection->ended && (listens || connection->shakes || connection->half->wants(connection));
-    bool full = turn->parting || (turn->blocked && watch_of(turn)->full);
-    bool writes = connection->shakes ? connection->shakes == AWAITS_ROOM : full;
+    bool shakes = connection->state == STATE_HANDSHAKING;
+    bool reads =
+        !connection_has_ended(connection) && (listens || shakes || connection->half->wants(connection));
 
-    if (connection->calls.fd >= 0 && !watch_of(turn)->closing)
-        watch_for(watch_of(turn), (reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0) |
+    if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
+        watch_for(watch_of(turn), (reads ? UV_READABLE : 0) |
+                                      (connection->awaits == AWAITS_ROOM ? UV_WRITABLE : 0) |
                                       (is_to_be_returned(connection) ? UV_PRIORITIZED : 0));
 }
 
@@ -88,20 +89,14 @@ static void watch_again(struct turn *turn)
 static int push(struct turn *turn)
 {
     struct connection *connection = turn->connection;
-    struct watch *watch = watch_of(turn);
     int result = 0;
 
-    if (connection->half->renews && connection->calls.fd < 0)
-        result = poll_redial(watch);
-    if (result == 0 && connection->greeting_left)
-        result = dial_greet(turn->turns->duty->dial, connection);
-    if (result == 0)
-        result = engine_shake_hands(connection);
+    if (!connection_is_open(connection))
+        result = engine_establish(turn->turns->duty, connection, poll_connect);
     if (result == 0)
         result = connection->strategy->push(connection);
-    poller_of(watch)->unregistered |= result == -EINPROGRESS;
-    watch->full = result == -EAGAIN;
-    return result == -EAGAIN && connection->calls.fd < 0 ? -EBUSY : result;
+    poller_of(watch_of(turn))->unregistered |= result == -EINPROGRESS;
+    return result == -EAGAIN && connection->state == STATE_UNOPENED ? -EBUSY : result;
 }
 
 /* The loop has something for a connection, of which `result` came. */
@@ -120,16 +115,9 @@ static void arrived(struct watch *watch, int result)
     go_on(watch, result);
 }
 
-/* After a handshake what waited for it can be sent. */
 void poll_receive(struct watch *watch)
 {
-    struct turn *turn = &watch->turn;
-    bool shook = turn->connection->shakes;
-    int result = engine_receive_ready(turn->connection);
-
-    if (shook && !turn->connection->shakes)
-        turn->blocked = false;
-    arrived(watch, result);
+    arrived(watch, engine_receive_ready(watch->turn.connection));
 }
 
 static void take(struct turn *turn)
@@ -140,8 +128,8 @@ static void take(struct turn *turn)
 /* Of the half-close. */
 static void on_event_of_end(struct watch *watch, int events)
 {
-    if (watch->turn.parting && events & UV_WRITABLE)
-        turn_part(&watch->turn);
+    if (turn_is_half_closing(&watch->turn) && events & UV_WRITABLE)
+        turn_half_close(&watch->turn);
     if (events & UV_READABLE)
         turn_go_on_to_end(&watch->turn, engine_take_end(watch->turn.connection));
 }
@@ -157,8 +145,8 @@ static int look_at_error(struct watch *watch, bool alone)
         turn_stop(turn, result);
     if (result <= 0)
         return UV_READABLE | UV_WRITABLE;
-    if (!watch->full)
-        turn->blocked = false;
+    if (turn->connection->awaits == AWAITS_EVENT)
+        turn->connection->awaits = AWAITS_NOTHING;
     return !alone && turn->connection->half->wants(turn->connection) ? UV_READABLE : 0;
 }
 
@@ -166,6 +154,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = (struct watch *)poll;
     struct turns *turns = watch->turn.turns;
+    bool shakes = watch->turn.connection->state == STATE_HANDSHAKING;
 
     poller_of(watch)->events++;
     if (status < 0) /* libuv has stopped watching */
@@ -178,9 +167,9 @@ static void on_event(uv_poll_t *poll, int status, int events)
         on_event_of_end(watch, events);
         return;
     }
-    if (events & UV_WRITABLE && !watch->turn.connection->shakes)
-        watch->turn.blocked = false;
-    if (events & UV_READABLE || watch->turn.connection->shakes)
+    if (events & UV_WRITABLE && !shakes)
+        watch->turn.connection->awaits = AWAITS_NOTHING;
+    if (events & UV_READABLE || shakes)
         poll_receive(watch);
     else
         go_on(watch, 0);
@@ -205,7 +194,7 @@ static void on_written(struct stream *stream, int result)
 
     if (watch->turn.turns->result < 0)
         return;
-    watch->turn.blocked = false;
+    watch->turn.connection->awaits = AWAITS_NOTHING;
     go_on(watch, result < 0 ? engine_broken(watch->turn.connection, "send to", result) : 0);
 }
 

@@ -10,10 +10,11 @@ static void on_hung_up(uv_handle_t *handle)
 {
     struct watch *watch = (struct watch *)handle;
 
-    watch->closing = watch->turn.blocked = false;
+    watch->turn.connection->awaits = AWAITS_NOTHING;
     watch->handle.loop = NULL;
     if (watch->turn.turns->result < 0)
         return;
+    lifecycle_advance(&watch->turn.connection->state, EVENT_RELEASED);
     if (watch->next_fd >= 0)
         open_next(watch);
     else if (!watch->turn.over)
@@ -22,7 +23,7 @@ static void on_hung_up(uv_handle_t *handle)
 
 void poll_hang_up(struct watch *watch)
 {
-    watch->closing = watch->turn.blocked = true;
+    watch->turn.connection->awaits = AWAITS_EVENT;
     watch->events = 0;
     uv_close(&watch->handle, on_hung_up);
     dial_hang_up(watch->turn.turns->duty->dial, watch->turn.connection);
@@ -36,17 +37,18 @@ static int watch_descriptor(struct watch *watch)
     return result < 0 ? engine_broken(connection, "watch its connection to", result) : 0;
 }
 
-int poll_redial(struct watch *watch)
+int poll_connect(struct duty *duty, struct connection *connection)
 {
-    int result = dial_out(watch->turn.turns->duty->dial, watch->turn.connection, true);
+    struct poller *poller = duty->state;
+    int result = dial_out(duty->dial, connection, true);
 
-    return result < 0 ? result : watch_descriptor(watch);
+    return result < 0 ? result : watch_descriptor(&poller->watches[connection - duty->connections]);
 }
 
 void poll_hang_up_if_ended(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
-    bool ended = connection->ended || watch_of(turn)->next_fd >= 0;
+    bool ended = connection_has_ended(connection) || watch_of(turn)->next_fd >= 0;
 
     if (connection->half->renews && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
         poll_hang_up(watch_of(turn));
@@ -83,7 +85,7 @@ static void seat(void *owner, size_t number, int fd)
     }
     watch->next_fd = fd;
     poll_hang_up_if_ended(&watch->turn);
-    if (watch->turn.connection->calls.fd < 0 && !watch->closing)
+    if (watch->turn.connection->state == STATE_UNOPENED)
         open_next(watch);
 }
 

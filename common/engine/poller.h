@@ -19,10 +19,8 @@ struct watch {
         struct stream stream;
     };
     struct turn turn;
-    int events;   /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
-    bool full;    /* the descriptor was */
-    bool closing; /* its descriptor is gone, libuv does not know yet */
-    int next_fd;  /* that came meanwhile; -1 */
+    int events;  /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
+    int next_fd; /* that came meanwhile; -1 */
 };
 
 struct poller {
@@ -55,7 +53,7 @@ void poll_receive(struct watch *watch);
 /* ---- poll_visits.c ---- */
 
 /* A driver's next descriptor. 0, or a negative errno value as dial_out(). */
-int poll_redial(struct watch *watch);
+int poll_connect(struct duty *duty, struct connection *connection);
 
 /* Closes the descriptor; or where it has ended, or the other end has come again on another. libuv lets go of
  * its handle when the loop has turned: only then can the next descriptor be watched. */

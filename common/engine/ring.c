@@ -56,17 +56,18 @@ static int push(struct turn *turn)
     struct connection *connection = turn->connection;
     int result = 0;
 
-    if (watch_of(turn)->connecting || watch_of(turn)->closing)
-        return -EINPROGRESS;
-    if (connection->half->renews && connection->drives && connection->calls.fd < 0)
-        return ring_redial(watch_of(turn));
-    if (connection->greeting_left)
-        result = dial_greet(turn->turns->duty->dial, connection);
+    if (!connection_is_open(connection))
+        result = engine_establish(turn->turns->duty, connection, ring_dial);
+    return result == 0 ? connection->strategy->push(connection) : result;
+}
+
+/* Requests one of a kind that is not outstanding on the descriptor. 0, or a negative errno value. */
+static int request(struct watch *watch, enum ring_kind kind)
+{
+    int result = ring_is_outstanding(watch, kind) ? 0 : ring_watch(&watch->seat, kind);
+
     if (result == 0)
-        result = engine_shake_hands(connection);
-    if (result == 0)
-        result = connection->strategy->push(connection);
-    watch_of(turn)->full = result == -EAGAIN;
+        watch->outstanding |= 1u << kind;
     return result;
 }
 
@@ -82,29 +83,27 @@ static void await_buffers(struct watch *watch)
 }
 
 /* Where a receive that goes on may miss the end, that is asked for by itself. */
-static int listen_for_end(struct watch *watch)
-{
-    if (watch->listening || watch->seat.ending || !watch->turn.connection->plan->transport->hides_end)
-        return 0;
-    watch->listening = true;
-    return ring_watch(&watch->seat, RING_HALF_CLOSED);
-}
-
 static int begin_receiving(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
     const uint8_t *ignored;
-    int result;
+    int result = 0;
 
     if (!reads_by_ring(connection))
-        return ring_watch(&watch->seat, RING_READABLE);
-    if ((result = listen_for_end(watch)) < 0)
+        return request(watch, RING_READABLE);
+    if (!watch->seat.ending && connection->plan->transport->hides_end)
+        result = request(watch, RING_HALF_CLOSED);
+    if (result < 0)
         return result;
     if (!intake_has_buffers(&ringer_of(watch)->intake)) {
         await_buffers(watch);
-        return -EAGAIN;
+        return 0;
     }
-    return (int)connection->reading->read(connection, 0, &ignored);
+    result = (int)connection->reading->read(connection, 0, &ignored);
+    if (result != -EINPROGRESS)
+        return result;
+    watch->outstanding |= 1u << RING_RECEIVE;
+    return 0;
 }
 
 /* As the poll engine: one that is out of the phase is watched for what it would take, and who keeps what
@@ -117,57 +116,38 @@ static bool is_to_receive(const struct turn *turn)
 
     if (reads_by_ring(connection) && half->has_room && !half->has_room(connection))
         return false;
-    return !connection->ended && (listens || connection->shakes || half->wants(connection));
+    return !connection_has_ended(connection) &&
+           (listens || connection->state == STATE_HANDSHAKING || half->wants(connection));
 }
 
-/* Who is told what arrives by the descriptor is told of its errors, too. */
-static bool is_to_expect(const struct watch *watch)
-{
-    const struct connection *connection = watch->turn.connection;
-    bool told = watch->expecting || (watch->receiving && !reads_by_ring(connection));
-
-    return !told && engine_has_lent(connection);
-}
-
+/* A request for what arrives by the descriptor is told of its errors, too. */
 void ring_ask(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
+    struct connection *connection = turn->connection;
     int result = 0;
 
-    if (watch->closing || watch->connecting)
+    if (connection->state == STATE_UNOPENED && watch->next_fd >= 0)
+        ring_take_next(watch);
+    if (connection->state < STATE_GREETING || connection->state == STATE_FAILED)
         return;
-    if (turn->connection->calls.fd < 0 && (watch->next_fd < 0 || ring_take_next(watch) < 0))
-        return;
-    if (!watch->receiving && is_to_receive(turn)) {
+    if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)) && is_to_receive(turn))
         result = begin_receiving(watch);
-        watch->receiving = result == 0 || result == -EINPROGRESS;
-    }
-    if (!watch->watching &&
-        ((turn->blocked && watch->full) || turn->parting || turn->connection->shakes == AWAITS_ROOM)) {
-        result = ring_watch(&watch->seat, RING_WRITABLE);
-        watch->watching = result == 0;
-    }
-    if (is_to_expect(watch)) {
-        result = ring_watch(&watch->seat, RING_ERROR);
-        watch->expecting = result == 0;
-    }
-    if (result < 0 && result != -EAGAIN && result != -EINPROGRESS && turn->turns->result == 0)
-        turn_stop(turn, engine_broken(turn->connection, "watch its connection to", result));
+    if (result == 0 && connection->awaits == AWAITS_ROOM)
+        result = request(watch, RING_WRITABLE);
+    if (result == 0 && engine_has_lent(connection) && !ring_is_outstanding(watch, RING_READABLE))
+        result = request(watch, RING_ERROR);
+    if (result < 0 && turn->turns->result == 0)
+        turn_stop(turn, engine_broken(connection, "watch its connection to", result));
 }
 
 /* ---- completions ---- */
 
-/* After a handshake what waited for it can be sent. */
 static int receive(struct watch *watch)
 {
-    struct turn *turn = &watch->turn;
-    bool shook = turn->connection->shakes;
-    int result =
-        turn->turns->finishing ? engine_take_end(turn->connection) : engine_receive_ready(turn->connection);
+    struct connection *connection = watch->turn.connection;
 
-    if (shook && !turn->connection->shakes)
-        turn->blocked = false;
-    return result;
+    return watch->turn.turns->finishing ? engine_take_end(connection) : engine_receive_ready(connection);
 }
 
 /* A descriptor that shows no more than that lent memory has come back is not read from. */
@@ -193,20 +173,17 @@ static int received(struct watch *watch, const struct completion *completion)
     if (completion->result > 0)
         calls_note_moved(&connection->calls, (uint64_t)completion->result);
     return connection->reading->completed(connection, completion,
-                                          watch->closing ? discard
-                                          : finishing    ? engine_end_arrived
-                                                         : engine_arrived);
+                                          connection->state == STATE_CLOSING ? discard
+                                          : finishing                        ? engine_end_arrived
+                                                                             : engine_arrived);
 }
 
 /* The receive that goes on is over, and begun again takes one by one what is left, and the end. */
 static void half_closed(struct watch *watch)
 {
-    int result = watch->receiving ? ring_cancel(&watch->seat, RING_RECEIVE) : 0;
+    int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->seat, RING_RECEIVE) : 0;
 
-    watch->listening = false;
     watch->seat.ending = true;
-    if (watch->closing)
-        ring_let_go(watch);
     if (result < 0)
         turn_stop(&watch->turn, engine_broken(watch->turn.connection, "watch its connection to", result));
 }
@@ -220,7 +197,7 @@ void ring_note_answer(struct watch *watch)
         !half->answered(connection))
         return;
     connection->strategy->answered(connection);
-    watch->turn.blocked = false;
+    connection->awaits = AWAITS_NOTHING;
 }
 
 /* A driver has all that it asked for; or the end of a descriptor came when its phase was over. */
@@ -228,8 +205,9 @@ static bool is_done_with(const struct watch *watch)
 {
     const struct connection *connection = watch->turn.connection;
 
-    return !watch->closing && (engine_is_answered(connection) ||
-                               (watch->turn.over && connection->half->renews && connection->ended));
+    return connection_is_open(connection) &&
+           (engine_is_answered(connection) ||
+            (watch->turn.over && connection->half->renews && connection_has_ended(connection)));
 }
 
 static void go_on(struct watch *watch, int result)
@@ -271,48 +249,39 @@ static void sent(struct watch *watch, const struct completion *completion)
     result = connection->strategy->completed(connection, completion);
     if (watch->turn.turns->finishing)
         return;
-    watch->turn.blocked = watch->closing || watch->connecting;
+    if (connection_is_open(connection))
+        connection->awaits = AWAITS_NOTHING;
     go_on(watch, result < 0 ? engine_broken(connection, "send to", result) : 0);
 }
 
 /* ---- what a completion is of ---- */
 
-static void told_of_arrival(struct watch *watch, const struct ring_event *event)
+static void told_of_data(struct watch *watch, const struct completion *completion)
 {
-    bool by_ring = event->kind == RING_RECEIVE;
-    int result = 0;
+    int result = received(watch, completion);
 
-    watch->receiving = by_ring && event->completion.more;
-    if (by_ring)
-        result = received(watch, &event->completion);
-    if (watch->closing)
-        ring_let_go(watch);
-    else
-        arrived(watch, by_ring ? result : readable(watch, &event->completion));
+    if (watch->turn.connection->state != STATE_CLOSING)
+        arrived(watch, result);
 }
 
 /* What a request that watches the descriptor tells of errors as well. */
 static void look_at_error(struct watch *watch, const struct completion *completion)
 {
-    int result = completion->result > 0 && completion->result & POLLERR && !watch->closing
-                     ? engine_reclaim(watch->turn.connection)
-                     : 0;
+    struct connection *connection = watch->turn.connection;
+    int result = completion->result > 0 && completion->result & POLLERR ? engine_reclaim(connection) : 0;
 
     watch->reclaimed = result > 0;
     if (result < 0)
         turn_stop(&watch->turn, result);
-    if (result > 0 && !watch->full)
-        watch->turn.blocked = watch->connecting;
+    if (result > 0 && connection->awaits == AWAITS_EVENT)
+        connection->awaits = AWAITS_NOTHING;
 }
 
 static void told_of_error(struct watch *watch)
 {
-    watch->expecting = false;
-    if (watch->closing)
-        ring_let_go(watch);
-    else if (watch->turn.turns->finishing)
+    if (watch->turn.turns->finishing)
         return;
-    else if (watch->reclaimed || reads_by_ring(watch->turn.connection))
+    if (watch->reclaimed || reads_by_ring(watch->turn.connection))
         go_on(watch, 0); /* the receive that goes on will say what it is */
     else
         arrived(watch, receive(watch)); /* says it now */
@@ -320,18 +289,41 @@ static void told_of_error(struct watch *watch)
 
 static void told_of_room(struct watch *watch)
 {
-    watch->watching = false;
-    if (watch->closing) {
-        ring_let_go(watch);
-        return;
-    }
-    if (watch->turn.parting) {
-        turn_part(&watch->turn);
-    } else if (watch->turn.connection->shakes) {
+    if (turn_is_half_closing(&watch->turn)) {
+        turn_half_close(&watch->turn);
+    } else if (watch->turn.connection->state == STATE_HANDSHAKING) {
         take(&watch->turn);
     } else if (!watch->turn.turns->finishing) {
-        watch->turn.blocked = false;
+        watch->turn.connection->awaits = AWAITS_NOTHING;
         turn_go_on(&watch->turn, 0);
+    }
+}
+
+/* One of the requests of the engine on a descriptor has come to something. */
+static void told(struct watch *watch, const struct ring_event *event)
+{
+    const struct completion *completion = &event->completion;
+
+    if (event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR)
+        look_at_error(watch, completion);
+    switch (event->kind) {
+    case RING_READABLE:
+        arrived(watch, readable(watch, completion));
+        break;
+    case RING_ERROR:
+        told_of_error(watch);
+        break;
+    case RING_HALF_CLOSED:
+        half_closed(watch);
+        break;
+    case RING_WRITABLE:
+        told_of_room(watch);
+        break;
+    case RING_CONNECT:
+        ring_connected(watch, completion->result);
+        break;
+    default:
+        break;
     }
 }
 
@@ -348,31 +340,18 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
         return;
     }
     watch = &ringer->watches[event->number];
-    if (event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR)
-        look_at_error(watch, &event->completion);
-    switch (event->kind) {
-    case RING_SEND:
+    if (event->kind == RING_SEND) {
         sent(watch, &event->completion);
-        break;
-    case RING_RECEIVE:
-    case RING_READABLE:
-        told_of_arrival(watch, event);
-        break;
-    case RING_ERROR:
-        told_of_error(watch);
-        break;
-    case RING_HALF_CLOSED:
-        half_closed(watch);
-        break;
-    case RING_WRITABLE:
-        told_of_room(watch);
-        break;
-    case RING_CONNECT:
-        ring_connected(watch, event->completion.result);
-        break;
-    default:
-        break;
+        return;
     }
+    if (!event->completion.more)
+        watch->outstanding &= ~(1u << event->kind);
+    if (event->kind == RING_RECEIVE)
+        told_of_data(watch, &event->completion);
+    else if (watch->turn.connection->state != STATE_CLOSING)
+        told(watch, event);
+    if (watch->turn.connection->state == STATE_CLOSING)
+        ring_let_go(watch);
 }
 
 /* ---- the loop ---- */

@@ -7,27 +7,34 @@
 
 /* ---- a driver's ---- */
 
-int ring_redial(struct watch *watch)
+int ring_dial(struct duty *duty, struct connection *connection)
 {
-    struct connection *connection = watch->turn.connection;
-    struct dial *dial = watch->turn.turns->duty->dial;
-    int result = dial_open(dial, connection, false);
+    struct ringer *ringer = duty->state;
+    struct watch *watch = &ringer->watches[connection - duty->connections];
+    const struct dial *dial = duty->dial;
+    int result = dial_open(duty->dial, connection, false);
 
     if (result < 0)
         return result;
     watch->seat.file = connection->calls.fd;
     watch->seat.ending = false;
     result = ring_connect(&watch->seat, (const struct sockaddr *)&dial->target->storage, dial->target->size);
-    watch->connecting = result == 0;
-    return result < 0 ? result : -EINPROGRESS;
+    if (result < 0)
+        return result;
+    watch->outstanding |= 1u << RING_CONNECT;
+    return -EINPROGRESS;
 }
 
 void ring_connected(struct watch *watch, int result)
 {
     struct connection *connection = watch->turn.connection;
 
-    watch->connecting = watch->turn.blocked = false;
-    turn_go_on(&watch->turn, result < 0 ? dial_broken(watch->turn.turns->duty->dial, connection, result) : 0);
+    connection->awaits = AWAITS_NOTHING;
+    if (result < 0)
+        result = dial_broken(watch->turn.turns->duty->dial, connection, result);
+    else
+        lifecycle_advance(&connection->state, EVENT_CONNECTED);
+    turn_go_on(&watch->turn, result);
 }
 
 /* ---- a follower's ---- */
@@ -47,33 +54,24 @@ int ring_take_next(struct watch *watch)
 
 /* ---- the end of one ---- */
 
-/* Requests of the engine are under way on the descriptor. */
-static bool is_asked(const struct watch *watch)
-{
-    return watch->receiving || watch->watching || watch->listening || watch->expecting;
-}
-
 void ring_hang_up(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
 
-    if (watch->receiving)
-        ring_cancel(&watch->seat, reads_by_ring(connection) ? RING_RECEIVE : RING_READABLE);
-    if (watch->watching)
-        ring_cancel(&watch->seat, RING_WRITABLE);
-    if (watch->listening)
-        ring_cancel(&watch->seat, RING_HALF_CLOSED);
-    if (watch->expecting)
-        ring_cancel(&watch->seat, RING_ERROR);
-    watch->closing = watch->turn.blocked = is_asked(watch);
+    for (unsigned kind = 0; kind < RING_WAKE; kind++)
+        if (ring_is_outstanding(watch, kind))
+            ring_cancel(&watch->seat, kind);
     dial_hang_up(watch->turn.turns->duty->dial, connection);
+    connection->awaits = watch->outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
+    if (!watch->outstanding)
+        lifecycle_advance(&connection->state, EVENT_RELEASED);
 }
 
 /* Or the other end has come again, on another descriptor. */
 void ring_hang_up_if_ended(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
-    bool ended = connection->ended || watch_of(turn)->next_fd >= 0;
+    bool ended = connection_has_ended(connection) || watch_of(turn)->next_fd >= 0;
 
     if (connection->half->renews && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
         ring_hang_up(watch_of(turn));
@@ -81,9 +79,10 @@ void ring_hang_up_if_ended(struct turn *turn)
 
 void ring_let_go(struct watch *watch)
 {
-    if (is_asked(watch))
+    if (watch->outstanding)
         return;
-    watch->closing = watch->turn.blocked = false;
+    lifecycle_advance(&watch->turn.connection->state, EVENT_RELEASED);
+    watch->turn.connection->awaits = AWAITS_NOTHING;
     if (!watch->turn.over)
         turn_step(&watch->turn);
     else

@@ -14,16 +14,11 @@
 struct watch {
     struct turn turn; /* first */
     struct ring_seat seat;
-    bool receiving; /* a request is to tell what arrives */
-    bool listening; /* a request is to tell the end */
-    bool expecting; /* a request is to tell that lent memory is back */
-    bool reclaimed; /* what was told last has brought lent memory back */
-    bool full;      /* the descriptor was */
-    bool watching;  /* a request is to tell when it is not any more */
-    bool starved;   /* on the list of those that found no buffer to receive into */
-    bool connecting;
-    bool closing; /* its descriptor is gone, but not the requests that were to tell of it */
-    int next_fd;  /* that came meanwhile; -1 */
+    unsigned
+        outstanding; /* requests on its descriptor: bits of enum ring_kind; those of a strategy are its own */
+    bool reclaimed;  /* what was told last has brought lent memory back */
+    bool starved;    /* on the list of those that found no buffer to receive into */
+    int next_fd;     /* that came meanwhile; -1 */
     struct watch *next_starved;
 };
 
@@ -51,6 +46,11 @@ static inline bool reads_by_ring(const struct connection *connection)
     return connection->reading && connection->reading->completed;
 }
 
+static inline bool ring_is_outstanding(const struct watch *watch, enum ring_kind kind)
+{
+    return watch->outstanding & 1u << kind;
+}
+
 /* ---- ring.c ---- */
 
 /* Asks for what the connection is to be told of, as far as that is not asked. */
@@ -62,7 +62,7 @@ void ring_note_answer(struct watch *watch);
 /* ---- ring_visits.c ---- */
 
 /* Begins to connect a driver's next descriptor: -EINPROGRESS, or another negative errno value. */
-int ring_redial(struct watch *watch);
+int ring_dial(struct duty *duty, struct connection *connection);
 void ring_connected(struct watch *watch, int result);
 
 /* Gives a follower its next descriptor. 0, or a negative errno value, which ends the phase. */

@@ -79,7 +79,6 @@ static void rest(struct turn *turn)
     struct connection *connection = turn->connection;
     bool lent = connection->queue.released != connection->queue.appended;
 
-    turn->blocked = false;
     if (turn->turns->on->rests)
         turn->turns->on->rests(turn);
     if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
@@ -106,9 +105,10 @@ static void push(struct turn *turn)
         result = turn->turns->on->push(turn);
         if (result == -EBUSY)
             break;
-        turn->blocked = result == -EAGAIN || result == -EINPROGRESS;
-        if (turn->blocked)
+        if (result == -EAGAIN || result == -EINPROGRESS) {
+            connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_EVENT;
             return;
+        }
         if (result < 0) {
             turn_stop(turn, engine_broken(connection, "send to", result));
             return;
@@ -134,7 +134,7 @@ static void tell_stepped(struct turn *turn)
 
 void turn_step(struct turn *turn)
 {
-    if (!turn->blocked)
+    if (!turn->connection->awaits)
         push(turn);
     tell_stepped(turn);
 }
@@ -144,7 +144,7 @@ static void take_turn(struct turn *turn)
 {
     if (engine_has_unseen(turn->connection))
         turn->turns->on->take(turn);
-    else if (!turn->over && !turn->blocked)
+    else if (!turn->over && !turn->connection->awaits)
         turn_step(turn);
 }
 
@@ -152,16 +152,20 @@ void turn_go_on(struct turn *turn, int result)
 {
     if (result < 0 && result != -EAGAIN)
         turn_stop(turn, result);
-    if (turn->turns->result == 0 && !turn->blocked && !turn->over)
+    if (turn->turns->result == 0 && !turn->connection->awaits && !turn->over)
         push(turn);
     tell_stepped(turn);
 }
 
+/* One that drives waits for the other end's half-close, which says that all was taken. */
 void turn_go_on_to_end(struct turn *turn, int result)
 {
+    const struct connection *connection = turn->connection;
+
     if (result < 0 && result != -EAGAIN)
         turn_stop(turn, result);
-    if (result > 0 && !turn->over && !turn->parting)
+    if (!turn->over && connection_has_half_closed(connection) &&
+        (!connection->drives || connection_has_ended(connection)))
         leave(turn);
     turn->turns->on->stepped(turn);
 }
@@ -170,7 +174,7 @@ void turn_relay(struct turn *turn)
 {
     struct turn *twin = turn->twin;
 
-    if (twin && !twin->over && !twin->blocked)
+    if (twin && !twin->over && !twin->connection->awaits)
         await_turn(twin);
 }
 
@@ -201,7 +205,7 @@ static void run_due(struct turns *turns)
     bench->now_ns = clock_now_ns();
     while (turns->result == 0 && (turn = agenda_take(&turns->agenda, bench->now_ns))) {
         turn->scheduled = false;
-        if (!turn->over && !turn->blocked && !turn->busy)
+        if (!turn->over && !turn->connection->awaits && !turn->busy)
             turn_step(turn);
     }
 }
@@ -221,7 +225,7 @@ static void begin(struct turns *turns)
     for (size_t i = 0; i < turns->duty->count; i++) {
         struct turn *turn = turns->list[i];
 
-        turn->blocked = turn->over = turn->busy = turn->scheduled = false;
+        turn->over = turn->busy = turn->scheduled = false;
     }
     for (size_t i = 0; i < turns->duty->count && turns->result == 0; i++) {
         turns->duty->bench->now_ns = clock_now_ns();
@@ -245,31 +249,31 @@ int turns_run(struct duty *duty)
     return turns->result;
 }
 
-void turn_part(struct turn *turn)
+bool turn_is_half_closing(const struct turn *turn)
+{
+    return turn->turns->finishing && !turn->over && !connection_has_half_closed(turn->connection);
+}
+
+void turn_half_close(struct turn *turn)
 {
     struct connection *connection = turn->connection;
     int result = security_half_close(connection);
 
-    turn->parting = turn->blocked = result == -EAGAIN;
+    connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_NOTHING;
     if (result < 0 && result != -EAGAIN)
-        turn_stop(turn, engine_broken(connection, "half-close towards", result));
-    else
-        turn_go_on_to_end(turn, !turn->parting && (!connection->drives || connection->ended));
-}
-
-static void half_close(struct turn *turn)
-{
-    turn->over = false;
-    turn->turns->open++;
-    turn_part(turn);
+        result = engine_broken(connection, "half-close towards", result);
+    turn_go_on_to_end(turn, result);
 }
 
 /* Those that drive, or those that only follow. */
 static int finish_those(struct turns *turns, bool drive)
 {
     for (size_t i = 0; i < turns->duty->count && turns->result == 0; i++)
-        if (turns->list[i]->connection->drives == drive)
-            half_close(turns->list[i]);
+        if (turns->list[i]->connection->drives == drive) {
+            turns->list[i]->over = false;
+            turns->open++;
+            turn_half_close(turns->list[i]);
+        }
     while (turns->open && turns->result == 0)
         turns->on->wait(turns);
     return turns->result;

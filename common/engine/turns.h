@@ -18,8 +18,6 @@ struct turn {
     struct turns *turns;
     struct connection *connection;
     struct turn *twin; /* of a proxy: sends on what arrives here; NULL elsewhere */
-    bool parting;      /* its half-close has been begun and waits for room */
-    bool blocked;      /* it can send nothing: it waits for room, for a completion, for its next descriptor */
     bool over;         /* out of the phase */
     bool busy;         /* on the list of those that have more to send */
     bool scheduled;    /* on the agenda */
@@ -83,8 +81,10 @@ void turn_go_on(struct turn *turn, int result);
 /* The same after the half-close: 1 for the other end's. */
 void turn_go_on_to_end(struct turn *turn, int result);
 
-/* After the half-close was begun there is room for what is left of it. */
-void turn_part(struct turn *turn);
+/* Half-closes, as far as there is room: to be called again when there is more while turn_is_half_closing().
+ */
+void turn_half_close(struct turn *turn);
+bool turn_is_half_closing(const struct turn *turn);
 
 /* Something arrived: the twin sends it on when all that has come together was taken. */
 void turn_relay(struct turn *turn);

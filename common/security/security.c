@@ -16,22 +16,14 @@ const struct axis security_axis = {"security", variants, sizeof variants / sizeo
 
 int security_begin(struct connection *connection)
 {
-    int result;
+    int result = 0;
 
+    lifecycle_advance(&connection->state, EVENT_OPENED);
     if (!connection->security->encrypts)
-        return 0;
-    result = connection->security->open(connection);
-    if (result < 0)
-        return result;
-    connection->shakes = AWAITS_PEER;
-    atomic_store_explicit(&connection->shaking_ns, clock_now_ns(), memory_order_release);
-    return 0;
-}
-
-void security_shaken(struct connection *connection)
-{
-    connection->shakes = SHAKES_NOT;
-    atomic_store_explicit(&connection->shaking_ns, 0, memory_order_relaxed);
+        lifecycle_advance(&connection->state, EVENT_SECURED);
+    else if ((result = connection->security->open(connection)) == 0)
+        atomic_store_explicit(&connection->handshake_ns, clock_now_ns(), memory_order_release);
+    return result;
 }
 
 void security_end(struct connection *connection)
@@ -39,7 +31,7 @@ void security_end(struct connection *connection)
     if (connection->session)
         connection->security->close(connection);
     connection->session = NULL;
-    security_shaken(connection);
+    atomic_store_explicit(&connection->handshake_ns, 0, memory_order_relaxed);
 }
 
 ssize_t security_send(struct connection *connection, const void *data, size_t size, int flags)
@@ -78,9 +70,11 @@ int security_half_close(struct connection *connection)
     int result = security_part(connection);
 
     connection->calls.counts = counts;
-    if (result < 0 || connection->security->lingers)
-        return result;
-    return shutdown(connection->calls.fd, SHUT_WR) < 0 ? -errno : 0;
+    if (result == 0 && !connection->security->lingers && shutdown(connection->calls.fd, SHUT_WR) < 0)
+        result = -errno;
+    if (result == 0)
+        lifecycle_advance(&connection->state, EVENT_HALF_CLOSED);
+    return result;
 }
 
 int security_agree(struct workbench *bench, enum end peer, const struct security_terms *terms)

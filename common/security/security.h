@@ -89,9 +89,6 @@ ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t 
  * value. */
 int security_begin(struct connection *connection);
 
-/* Its handshake is done. */
-void security_shaken(struct connection *connection);
-
 /* The descriptor is going, or has gone. */
 void security_end(struct connection *connection);
 

@@ -42,7 +42,8 @@ static int shake(struct connection *connection, struct problem *problem)
     int result = security_begin(connection);
 
     connection->calls.flags = MSG_DONTWAIT;
-    while (connection->shakes && (result == 0 || result == -EAGAIN || result == -EINPROGRESS)) {
+    while (connection->state == STATE_HANDSHAKING &&
+           (result == 0 || result == -EAGAIN || result == -EINPROGRESS)) {
         if (result < 0)
             await(connection, result);
         result = engine_shake_hands(connection);
@@ -59,13 +60,13 @@ int handshakes_make(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
 
-    if (!plan_encrypts(plan))
-        return 0;
-    worker->phase = "handshake";
+    if (plan_encrypts(plan))
+        worker->phase = "handshake";
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
-        if (!worker->bench.contexts[connection->peer] && agree(worker, connection->peer, problem) < 0)
+        if (plan_encrypts(plan) && !worker->bench.contexts[connection->peer] &&
+            agree(worker, connection->peer, problem) < 0)
             return -1;
         if (!connection->half->renews && shake(connection, problem) < 0)
             return -1;

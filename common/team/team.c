@@ -116,7 +116,7 @@ static const struct connection *find_unshaken(const struct team *team)
     struct cursor at = {0};
 
     while ((connection = next_connection(team, &at))) {
-        uint64_t since = atomic_load_explicit(&connection->shaking_ns, memory_order_acquire);
+        uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
 
         if (since && since + within_ms * NS_PER_MS < now)
             return connection;

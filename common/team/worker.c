@@ -77,12 +77,14 @@ static int connect_one(struct worker *worker, struct connection *connection, str
     int fd = transport_socket(transport, team->plan, team->end, &team->target, problem);
 
     worker->phase = "connect";
+    lifecycle_advance(&connection->state, EVENT_CONNECT);
     if (fd < 0)
         return -1;
     if (team_adopt(team, connection, fd) < 0)
         return problem_failure(problem, "the run was ended");
     if (address_connect(fd, &team->target, CONNECT_WITHIN_MS, problem) < 0)
         return -1;
+    lifecycle_advance(&connection->state, EVENT_CONNECTED);
     worker->phase = "hello";
     if (plan_has_peer(team->plan))
         return 0; /* it knows no token */
@@ -311,7 +313,7 @@ static int warm_up(struct worker *worker, struct problem *problem)
         struct connection *connection = &worker->connections[i];
 
         atomic_store(&connection->stop, 0); /* what follows has no stop */
-        if (connection->ended)
+        if (connection_has_ended(connection))
             result = problem_failure(problem, "the %s closed its connection", end_names[connection->peer]);
     }
     return result;

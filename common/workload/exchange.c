@@ -187,7 +187,8 @@ void answering_fill(struct connection *connection)
 
 size_t answering_wants(const struct connection *connection)
 {
-    return connection->ended || connection_at_stop(connection) ? 0 : connection->bench->pool.size;
+    return connection_has_ended(connection) || connection_at_stop(connection) ? 0
+                                                                              : connection->bench->pool.size;
 }
 
 int answering_arrived(struct connection *connection, const uint8_t *data, size_t size)

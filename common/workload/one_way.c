@@ -44,7 +44,8 @@ void one_way_send_nothing(struct connection *connection)
 
 size_t one_way_wants_all(const struct connection *connection)
 {
-    return connection->ended || connection_at_stop(connection) ? 0 : connection->bench->pool.size;
+    return connection_has_ended(connection) || connection_at_stop(connection) ? 0
+                                                                              : connection->bench->pool.size;
 }
 
 int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size)
@@ -64,10 +65,11 @@ bool one_way_sent_all(const struct connection *connection)
 {
     const struct workbench *bench = connection->bench;
 
-    if (bench->stays && !connection->ended && !atomic_load_explicit(&bench->let_go, memory_order_acquire))
+    if (bench->stays && !connection_has_ended(connection) &&
+        !atomic_load_explicit(&bench->let_go, memory_order_acquire))
         return false;
     return !connection_goes_on(connection) &&
-           (!connection->until_stop || connection->ended || connection_at_stop(connection));
+           (!connection->until_stop || connection_has_ended(connection) || connection_at_stop(connection));
 }
 
 enum role one_way_role(const struct plan *plan, enum end end)

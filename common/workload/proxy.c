@@ -62,7 +62,7 @@ static size_t relay_wants(const struct connection *connection)
 
     if (!connection->follows)
         return size;
-    if (connection->ended || connection_at_stop(connection))
+    if (connection_has_ended(connection) || connection_at_stop(connection))
         return 0;
     return relay->taken - relay->given < chunks_kept(connection->plan) ? size : 0;
 }
@@ -112,7 +112,7 @@ static void relay_released(void *owner, const struct fragment *fragment)
 
 static bool has_come(const struct connection *connection)
 {
-    return !connection->follows || connection->ended || connection_at_stop(connection);
+    return !connection->follows || connection_has_ended(connection) || connection_at_stop(connection);
 }
 
 static bool sent_on(const struct connection *connection)

@@ -22,6 +22,7 @@ static void open_end(enum end end, const char *const *words, size_t count)
     memset(&bench, 0, sizeof bench);
     assert_int_equal(workbench_open(&bench, &plan, end, 1), 0);
     assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
+    assert_int_equal(security_begin(&connection), 0);
     pattern_fill(pattern, sizeof pattern, 0);
 }
 

@@ -76,7 +76,8 @@ static void begin_session(struct side *side)
                                    .handshake = HANDSHAKE_PSK_ECDHE,
                                    .key = "the same at both ends"};
 
-    assert_int_equal(security_agree(&side->bench, side->connection.peer, &terms), 0);
+    if (plan_encrypts(&plan))
+        assert_int_equal(security_agree(&side->bench, side->connection.peer, &terms), 0);
     assert_int_equal(security_begin(&side->connection), 0);
 }
 
@@ -84,7 +85,8 @@ static void shake_hands(void)
 {
     begin_session(&sides[END_CLIENT]);
     begin_session(&sides[END_SERVER]);
-    while (sides[END_CLIENT].connection.shakes || sides[END_SERVER].connection.shakes)
+    while (!connection_is_open(&sides[END_CLIENT].connection) ||
+           !connection_is_open(&sides[END_SERVER].connection))
         for (int end = END_CLIENT; end <= END_SERVER; end++) {
             int result = engine_shake_hands(&sides[end].connection);
 
@@ -117,8 +119,7 @@ static void open_sides(const struct setup *setup)
     assert_int_equal(plan.transport->pair(fds), 0);
     open_side(END_CLIENT, fds[0], setup->messages);
     open_side(END_SERVER, fds[1], setup->messages);
-    if (plan_encrypts(&plan))
-        shake_hands();
+    shake_hands();
 }
 
 static void close_sides(void)

@@ -89,6 +89,7 @@ static struct bed *bed_open(void)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     assert_int_equal(workbench_open(&bed.bench, &bed.plan, END_CLIENT, 1), 0);
     assert_int_equal(connection_open(&bed.connection, &bed.bench, 0, fds[0]), 0);
+    assert_int_equal(security_begin(&bed.connection), 0);
     bed.connection.calls.table = &watched;
     bed.connection.messages_left = MESSAGES;
     bed.other = fds[1];

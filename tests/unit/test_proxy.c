@@ -145,9 +145,9 @@ TEST(in_both_directions_it_is_over_when_both_have_ended)
     open_pair("both");
     assert_true(pair[0].drives && pair[0].follows && pair[1].drives && pair[1].follows);
     arrive(&pair[1], CHUNK, 9);
-    pair[1].ended = true;
+    pair[1].state = STATE_HALF_CLOSED_REMOTE;
     assert_false(half_over(&pair[1]));
-    pair[0].ended = true;
+    pair[0].state = STATE_HALF_CLOSED_REMOTE;
     assert_true(half_over(&pair[1]));
     assert_false(half_over(&pair[0]));
     pair[0].half->fill(&pair[0]);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/lifecycle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STATE(name, text) [STATE_##name] = #name,
+#define EVENT(name, text)
+#define NEXT(state, event, next)
+const char *const state_names[STATE_COUNT] = {
+#include "connection/lifecycle.def"
+};
+#undef STATE
+#undef EVENT
+
+#define STATE(name, text)
+#define EVENT(name, text) [EVENT_##name] = #name,
+const char *const event_names[EVENT_COUNT] = {
+#include "connection/lifecycle.def"
+};
+#undef EVENT
+#undef NEXT
+
+/* One more than the next state, so that 0 says that there is none. */
+#define EVENT(name, text)
+#define NEXT(state, event, next) [STATE_##state][EVENT_##event] = STATE_##next + 1,
+static const unsigned char table[STATE_COUNT][EVENT_COUNT] = {
+#include "connection/lifecycle.def"
+};
+
+enum state lifecycle_next(enum state state, enum event event)
+{
+    if (event == EVENT_BROKEN)
+        return STATE_FAILED;
+    return table[state][event] ? (enum state)(table[state][event] - 1) : STATE_COUNT;
+}
+
+void lifecycle_advance(enum state *state, enum event event)
+{
+    enum state next = lifecycle_next(*state, event);
+
+#ifndef NDEBUG
+    if (next == STATE_COUNT) {
+        fprintf(stderr, "connection: event %s in state %s\n", event_names[event], state_names[*state]);
+        abort();
+    }
+#endif
+    *state = next == STATE_COUNT ? STATE_FAILED : next;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The states of a connection and what leads from one to the next: the table is lifecycle.def. */
+#ifndef UNCORK_CONNECTION_LIFECYCLE_H
+#define UNCORK_CONNECTION_LIFECYCLE_H
+
+#include <stdbool.h>
+
+#define STATE(name, text) STATE_##name,
+#define EVENT(name, text)
+#define NEXT(state, event, next)
+enum state {
+#include "connection/lifecycle.def"
+    STATE_COUNT
+};
+#undef STATE
+#undef EVENT
+
+#define STATE(name, text)
+#define EVENT(name, text) EVENT_##name,
+enum event {
+#include "connection/lifecycle.def"
+    EVENT_COUNT
+};
+#undef STATE
+#undef EVENT
+#undef NEXT
+
+extern const char *const state_names[STATE_COUNT], *const event_names[EVENT_COUNT];
+
+/* The state that follows `event` in `state`; STATE_COUNT where the event cannot happen there. */
+enum state lifecycle_next(enum state state, enum event event);
+
+/* The same. An event that cannot happen ends a debug build, and leads to STATE_FAILED in another. */
+void lifecycle_advance(enum state *state, enum event event);
+
+#endif
