@@ -154,7 +154,7 @@ static int check_handover(const struct plan *plan, enum end end, struct problem 
 /* What the process and the system must be able to hold. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->open ? DESCRIPTORS_OF_LOOP : 0);
+    uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->one_each ? 0 : DESCRIPTORS_OF_LOOP);
     uint64_t of_number = plan_half(plan, end)->keeps ? 2 : 1; /* a proxy has a pair */
     uint64_t threads = engine_threads(plan, end) * (plan_hands_over(plan, end) ? 2 : 1);
     uint64_t descriptors = of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * threads;

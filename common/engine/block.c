@@ -3,7 +3,7 @@
  * A thread for each connection, in blocking calls: for half-duplex plans, in which an end never has to send
  * and receive at the same moment.
  */
-#include "engine/engine.h"
+#include "engine/turns.h"
 
 #include "base/clock.h"
 #include "connection/capability.h"
@@ -15,6 +15,7 @@
 #include "workload/workload.h"
 
 #include <poll.h>
+#include <stdlib.h>
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
@@ -40,28 +41,46 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     return 0;
 }
 
-/* Nothing is due and nothing under way. */
-static int wait_until(struct duty *duty, uint64_t due_ns)
-{
-    struct workbench *bench = duty->bench;
-    bool woken = false;
-    int result;
+struct blocking {
+    struct turns turns;  /* first */
+    struct turn list[2]; /* of one connection, or of a proxy's two */
+};
 
-    if (bench->plan->pace == PACE_SPIN)
-        pause_spin(bench, due_ns);
-    else
-        woken = pause_sleep(bench, duty->connections->calls.fd, due_ns);
-    if (workbench_is_cancelled(bench))
-        return -ECANCELED;
-    if (!woken)
-        return 0;
-    result = engine_reclaim(duty->connections);
-    if (result != 0)
-        return result < 0 ? result : 0;
-    return engine_receive(duty->connections, 1); /* the end, or what was not due */
+/* ---- sending ---- */
+
+static int connect_blocking(struct duty *duty, struct connection *connection)
+{
+    return dial_out(duty->dial, connection, false);
 }
 
-/* Waits until some of the lent memory has come back. 0 or what run() returns. */
+static int push(struct turn *turn)
+{
+    struct duty *duty = turn->turns->duty;
+    int result = 0;
+
+    if (!connection_is_open(turn->connection))
+        result = engine_establish(duty, turn->connection, connect_blocking);
+    if (result < 0)
+        return result;
+    if (!duty->handover)
+        return turn->connection->strategy->push(turn->connection);
+    handover_give(duty->handover, HANDOVER_SEND);
+    return -EINPROGRESS;
+}
+
+static void go_on(struct turn *turn, int result)
+{
+    struct connection *connection = turn->connection;
+
+    if (result == 0 && engine_is_answered(connection)) {
+        dial_hang_up(turn->turns->duty->dial, connection);
+        lifecycle_advance(&connection->state, EVENT_RELEASED);
+    }
+    turn_go_on(turn, result);
+}
+
+/* ---- each wait is one call ---- */
+
 static int await_memory(struct connection *connection)
 {
     int result = engine_reclaim(connection);
@@ -74,17 +93,8 @@ static int await_memory(struct connection *connection)
         result = sockets_error(connection->calls.fd);
         return engine_broken(connection, "send to", result < 0 ? result : -EPIPE);
     }
+    connection->awaits = AWAITS_NOTHING;
     return result < 0 ? result : 0;
-}
-
-/* One push, and where memory has to come back first, that. */
-static int push_or_await(struct connection *connection)
-{
-    int result = connection->strategy->push(connection);
-
-    if (result == -EINPROGRESS && engine_has_lent(connection))
-        return await_memory(connection);
-    return result < 0 ? engine_broken(connection, "send to", result) : 0;
 }
 
 /* Where the call of a reading never waits, it is waited for here. */
@@ -97,20 +107,6 @@ static int receive(struct connection *connection)
     pause_for(connection->bench, connection->calls.fd, POLLIN);
     result = engine_reclaim(connection);
     return result < 0 ? result : 0;
-}
-
-static int connect_blocking(struct duty *duty, struct connection *connection)
-{
-    return dial_out(duty->dial, connection, false);
-}
-
-static int send_due(struct duty *duty, struct connection *connection)
-{
-    int result = 0;
-
-    if (!connection_is_open(connection))
-        result = engine_establish(duty, connection, connect_blocking);
-    return result < 0 ? engine_broken(connection, "send to", result) : push_or_await(connection);
 }
 
 /* What one call brought, and all that is there by then, up to a window. */
@@ -128,41 +124,25 @@ static int receive_and_look(struct connection *connection)
     return result == -EAGAIN ? 0 : result;
 }
 
-static int push_all(struct connection *connection)
+/* Nothing is due and nothing outstanding. */
+static int wait_until(struct connection *connection, uint64_t due_ns)
 {
-    int result = 0;
+    struct workbench *bench = connection->bench;
+    bool woken = false;
+    int result;
 
-    connection->half->fill(connection);
-    while (result == 0 && !queue_is_idle(&connection->queue)) {
-        result = push_or_await(connection);
-        connection->half->fill(connection);
-    }
-    return result;
-}
-
-/* Nothing is over before all of it is here. */
-static int await_all_memory(struct connection *connection)
-{
-    int result = 0;
-
-    while (result == 0 && engine_has_lent(connection))
-        result = await_memory(connection);
-    return result;
-}
-
-/* A pair of which one receives and the other sends that on. */
-static int run_pair(struct connection *from)
-{
-    int result = 0;
-
-    while (result == 0 && !half_over(from->twin)) {
-        bool full = !from->half->wants(from) && engine_has_lent(from->twin);
-
-        result = full ? await_memory(from->twin) : receive_and_look(from);
-        if (result == 0)
-            result = push_all(from->twin);
-    }
-    return result < 0 ? result : await_all_memory(from->twin);
+    if (bench->plan->pace == PACE_SPIN)
+        pause_spin(bench, due_ns);
+    else
+        woken = pause_sleep(bench, connection->calls.fd, due_ns);
+    if (workbench_is_cancelled(bench))
+        return -ECANCELED;
+    if (!woken)
+        return 0;
+    result = engine_reclaim(connection);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    return engine_receive(connection, 1); /* the end, or what was not due */
 }
 
 /* The sender's failure is the cause of what the data thread then met: it shut the descriptor down. */
@@ -176,14 +156,13 @@ static int tell_cause(struct duty *duty, int result)
     return engine_broken(duty->connections, "send to", sent);
 }
 
-/* The request that is in the queue, sent by the other thread, and its reply, which may come before that
- * thread knows that all is sent. What fails is not waited for: who ends the run shuts the descriptor down. */
-static int exchange_handed_over(struct duty *duty)
+/* The request is with the other thread. Its reply may come before that thread knows that all is sent. What
+ * fails is not waited for: who ends the run shuts the descriptor down. */
+static int await_reply(struct duty *duty)
 {
     struct connection *connection = duty->connections;
     int result = 0;
 
-    handover_give(duty->handover, HANDOVER_SEND);
     while (result == 0 && connection->half->wants(connection))
         result = receive(connection);
     if (result < 0)
@@ -192,88 +171,101 @@ static int exchange_handed_over(struct duty *duty)
     if (result < 0)
         return engine_broken(connection, "send to", result);
     histogram_record(&duty->bench->handover, handover_delay_ns(duty->handover));
+    connection->awaits = AWAITS_NOTHING;
     return 0;
 }
 
-static int run_handing_over(struct duty *duty)
+static int wait_for_one(struct turns *turns, struct connection *connection)
 {
-    struct connection *connection = duty->connections;
-    int result = 0;
+    bool lent = engine_has_lent(connection);
 
-    while (result == 0) {
-        connection->half->fill(connection);
-        if (!queue_is_idle(&connection->queue))
-            result = exchange_handed_over(duty);
-        else if (half_next(connection) == NEVER)
-            break;
-        else
-            result = wait_until(duty, half_next(connection));
-    }
-    return result;
+    if (turns->duty->handover && connection->awaits)
+        return await_reply(turns->duty);
+    if (lent && (connection->awaits || !connection_room(connection)))
+        return await_memory(connection); /* or a reply that is owed could not be appended */
+    if (connection->half->wants(connection))
+        return receive(connection);
+    if (lent && (!engine_may_fill(connection) || turns_next(turns) == NEVER))
+        return await_memory(connection);
+    return wait_until(connection, turns_next(turns));
 }
 
-static int block_run(struct duty *duty)
+/* One of a pair receives, and the other sends that on. */
+static void wait_for_pair(struct turn *from)
 {
-    struct connection *connection = duty->connections; /* one, or a pair: one_each */
-    const struct half *half = connection->half;
+    struct turn *to = from->twin;
 
-    if (connection->twin)
-        return run_pair(connection->follows ? connection : connection->twin);
-    if (duty->handover)
-        return run_handing_over(duty);
-    for (;;) {
-        int result = 0;
+    if (engine_has_lent(to->connection) &&
+        (to->connection->awaits || !from->connection->half->wants(from->connection))) {
+        turn_go_on(to, await_memory(to->connection));
+    } else {
+        int result = receive_and_look(from->connection);
 
-        if (engine_is_answered(connection)) {
-            dial_hang_up(duty->dial, connection);
-            lifecycle_advance(&connection->state, EVENT_RELEASED);
-        }
-        if (engine_may_fill(connection))
-            half->fill(connection);
-        if (!queue_is_idle(&connection->queue)) {
-            result = send_due(duty, connection);
-            if (result < 0)
-                return result;
-            continue; /* more may be due, and the other end may wait for it */
-        }
-        if (engine_has_lent(connection) && !connection_room(connection))
-            result = await_memory(connection); /* or a reply that is owed could not be appended */
-        else if (half->wants(connection))
-            result = receive(connection);
-        else if (!engine_may_fill(connection))
-            result = await_memory(connection);
-        else if (half_next(connection) == NEVER)
-            return await_all_memory(connection);
-        else
-            result = wait_until(duty, half_next(connection));
-        if (result < 0)
-            return result;
+        turn_relay(from);
+        turn_go_on(from, result);
     }
 }
 
-static int finish_one(struct connection *connection)
+static void wait_in_call(struct turns *turns)
 {
-    int result = security_half_close(connection);
+    struct turn *first = turns->list[0];
 
-    if (result < 0)
-        return engine_broken(connection, "half-close towards", result);
-    while (connection->drives && result == 0)
-        result = engine_take_end(connection);
-    return result < 0 ? result : 0;
+    if (turns->finishing) {
+        struct turn *open = first->over ? first->twin : first;
+
+        turn_go_on_to_end(open, engine_take_end(open->connection));
+    } else if (turns->busy) {
+        return;
+    } else if (first->twin) {
+        wait_for_pair(first->connection->follows ? first : first->twin);
+    } else {
+        go_on(first, wait_for_one(turns, first->connection));
+    }
 }
 
-static int block_finish(struct duty *duty)
+/* What a layer of TLS has and the descriptor does not show. */
+static void take(struct turn *turn)
 {
-    struct connection *first = duty->connections;
-    int result = 0;
+    int result = engine_receive(turn->connection, turn->connection->half->wants(turn->connection));
 
-    if (first->twin && !first->drives)
-        result = finish_one(first->twin);
-    if (result == 0)
-        result = finish_one(first);
-    if (result == 0 && first->twin && first->drives)
-        result = finish_one(first->twin);
-    return result;
+    turn_relay(turn);
+    go_on(turn, result);
+}
+
+static void stepped(struct turn *turn)
+{
+    (void)turn; /* nothing tells of it: it is waited for in calls */
+}
+
+static const struct turns_events turns_events = {
+    .push = push, .take = take, .stepped = stepped, .wait = wait_in_call};
+
+/* ---- its state ---- */
+
+static int block_open(struct duty *duty)
+{
+    struct blocking *blocking = calloc(1, sizeof *blocking);
+
+    if (!blocking)
+        return -ENOMEM;
+    duty->state = blocking;
+    if (turns_open(&blocking->turns, duty, &turns_events) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < duty->count; i++)
+        turns_join(&blocking->turns, i, &blocking->list[i]);
+    turns_pair(&blocking->turns);
+    return 0;
+}
+
+static void block_close(struct duty *duty)
+{
+    struct blocking *blocking = duty->state;
+
+    if (!blocking)
+        return;
+    turns_close(&blocking->turns);
+    free(blocking);
+    duty->state = NULL;
 }
 
 const struct engine engine_block = {
@@ -281,6 +273,8 @@ const struct engine engine_block = {
     .gives = CAPABLE_WAITING,
     .one_each = true,
     .suits = suits,
-    .run = block_run,
-    .finish = block_finish,
+    .open = block_open,
+    .close = block_close,
+    .run = turns_run,
+    .finish = turns_finish,
 };

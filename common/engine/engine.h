@@ -39,7 +39,7 @@ struct engine {
     /* Whether it can carry this plan at this end. 0, or -1 with an unsupported problem. */
     int (*suits)(const struct plan *plan, enum end end, struct problem *problem);
 
-    /* Before the first phase, in the thread: makes its state. 0 or a negative errno value. NULL: has none. */
+    /* Before the first phase, in the thread: makes its state. 0 or a negative errno value. */
     int (*open)(struct duty *duty);
 
     /* When the thread has ended, or never ran: nobody else looks at the connections any more. A descriptor

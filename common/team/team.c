@@ -571,8 +571,7 @@ void team_close(struct team *team)
         if (team->workers[i].own.started)
             uv_thread_join(&team->workers[i].own.handle);
     for (size_t i = 0; team->workers && i < team->worker_count; i++) /* nobody wakes another any more */
-        if (team->engine->close)
-            team->engine->close(&team->workers[i].duty);
+        team->engine->close(&team->workers[i].duty);
     close_connections(team);
     close_workers(team);
     secret_wipe(team->keys, sizeof team->keys);

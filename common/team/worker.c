@@ -532,7 +532,7 @@ static int open_sender(struct worker *worker, struct problem *problem)
 static int open_engine(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    int result = team->engine->open ? team->engine->open(&worker->duty) : 0;
+    int result = team->engine->open(&worker->duty);
 
     if (result < 0)
         return unready(worker, result, problem);

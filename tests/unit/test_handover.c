@@ -97,6 +97,7 @@ static struct bed *bed_open(void)
     bed.duty = (struct duty){.connections = &bed.connection, .count = 1, .bench = &bed.bench};
     workbench_begin_phase(&bed.bench, UINT64_MAX, false);
     bed.connection.half->begin(&bed.connection);
+    assert_int_equal(engine_block.open(&bed.duty), 0);
     return &bed;
 }
 
@@ -113,6 +114,7 @@ static void bed_close(struct bed *bed)
     shutdown(bed->connection.calls.fd, SHUT_RDWR);
     sender_end(&bed->sender);
     assert_int_equal(pthread_join(bed->peer, NULL), 0);
+    engine_block.close(&bed->duty);
     close(bed->connection.calls.fd);
     close(bed->other);
     connection_close(&bed->connection);
