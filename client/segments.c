@@ -102,7 +102,7 @@ static unsigned parted(const struct plan *plan)
 {
     if (!plan_encrypts(plan))
         return 0;
-    return plan_half(plan, END_CLIENT)->renews ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
+    return plan_role(plan, END_CLIENT)->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
 }
 
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)

@@ -258,8 +258,8 @@ static int open_team(struct session *session, struct problem *problem)
                   &team_events, session, problem) < 0)
         return -1;
     memcpy(session->team.keys[taken_from(session)], session->key, sizeof session->key);
-    return plan_half(&session->plan, session->end)->renews ? open_gate(session)
-                                                           : open_lobby(session, problem);
+    return plan_role(&session->plan, session->end)->reconnects ? open_gate(session)
+                                                               : open_lobby(session, problem);
 }
 
 static void await_guests(struct session *session)

@@ -48,7 +48,7 @@ struct size {
 
 struct total {
     uint64_t segments, packets, super_packets, payload_bytes;
-    uint64_t again_segments, again_bytes, shared_partings;
+    uint64_t again_segments, again_bytes, shared_close_notify;
     struct size *sizes; /* segments by payload, ascending */
     size_t size_count, size_room;
     uint32_t first[FIRST_MAX];
@@ -58,8 +58,8 @@ struct total {
 
 struct tally {
     struct endpoint server;
-    unsigned parted;               /* bits 1 << way */
-    bool renews, ended, exhausted; /* exhausted: memory was short */
+    unsigned parted;                   /* bits 1 << way */
+    bool reconnects, ended, exhausted; /* exhausted: memory was short */
     uint64_t skipped;          /* connections that are begun before the interval, of a run that renews them */
     struct flow *flows[PORTS]; /* by port of the client */
     struct flow *all;
@@ -213,12 +213,12 @@ static int add_packet(struct tally *tally, struct total *total, struct stream *s
 /* ---- a connection ---- */
 
 /* One that has a segment to itself is left out; one that shares a segment with work is told. */
-static void leave_out_parting(struct total *total, struct stream *stream)
+static void leave_out_close_notify(struct total *total, struct stream *stream)
 {
     if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
         stream->last = (struct packet){0};
     else
-        total->shared_partings += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
+        total->shared_close_notify += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
 }
 
 /* What its port may see next is another connection. */
@@ -231,7 +231,7 @@ static void end_flow(struct tally *tally, struct flow *flow)
         struct total *total = &tally->totals[way];
 
         if (tally->parted & 1u << way)
-            leave_out_parting(total, stream);
+            leave_out_close_notify(total, stream);
         settle_last(tally, total, stream);
         ranges_free(&stream->seen);
         if (total->first_stream == stream)
@@ -266,7 +266,7 @@ static int begin_flow(struct tally *tally, const struct segment *segment)
         *flow = (struct flow){.next = flow->next};
     }
     flow->begun = true;
-    if (tally->renews)
+    if (tally->reconnects)
         flow->counts = tally->skipped == 0;
     tally->skipped -= tally->skipped > 0;
     begin_stream(&flow->streams[WAY_SENT], segment);
@@ -373,9 +373,9 @@ json_t *tally_to_json(struct tally *tally, enum way way)
                   "payload_bytes", (json_int_t)total->payload_bytes, "packets", (json_int_t)total->packets,
                   "super_packets", (json_int_t)total->super_packets, "retransmitted_segments",
                   (json_int_t)total->again_segments, "retransmitted_bytes", (json_int_t)total->again_bytes);
-    if (total->shared_partings)
+    if (total->shared_close_notify)
         json_object_set_new(summary, "shared_close_notifies",
-                            json_integer((json_int_t)total->shared_partings));
+                            json_integer((json_int_t)total->shared_close_notify));
     if (total->size_count) {
         put_sizes(summary, total);
         put_first(summary, total);
@@ -424,6 +424,6 @@ int tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t r
 
 void tally_begin_after(struct tally *tally, uint64_t connections)
 {
-    tally->renews = true;
+    tally->reconnects = true;
     tally->skipped = connections;
 }

@@ -77,20 +77,20 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     if (fd >= 0)
         connection->calls.fd = fd;
     connection->security = plan->ends[end].security;
-    connection->half = plan_half(plan, end);
+    connection->role = plan_role(plan, end);
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
-    connection->acks_quickly = plan->transport->counts_segments && connection->incoming &&
-                               plan->ends[end].quickack == QUICKACK_REARM;
+    connection->rearms_quickack = plan->transport->counts_segments && connection->incoming &&
+                                  plan->ends[end].quickack == QUICKACK_REARM;
     if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
         !(connection->digest = digest_open()))
         return -ENOMEM;
-    state = connection->half->state_size ? connection->half->state_size(plan) : 0;
-    if (state && !(connection->half_state = calloc(1, state)))
+    state = connection->role->state_size ? connection->role->state_size(plan) : 0;
+    if (state && !(connection->role_state = calloc(1, state)))
         return -ENOMEM;
     if (connection->outgoing && open_sending(connection) < 0)
         return -ENOMEM;
-    connection->queue.on_release = connection->half->released;
+    connection->queue.on_release = connection->role->released;
     connection->queue.owner = connection;
     if (connection->incoming)
         result = open_receiving(connection);
@@ -106,8 +106,8 @@ void connection_close(struct connection *connection)
     digest_close(connection->digest);
     free(connection->strategy_state);
     free(connection->reading_state);
-    free(connection->half_state);
-    connection->strategy_state = connection->reading_state = connection->half_state = NULL;
+    free(connection->role_state);
+    connection->strategy_state = connection->reading_state = connection->role_state = NULL;
     connection->reading = NULL;
     connection->digest = NULL;
 }
@@ -121,7 +121,8 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
 {
     const struct arrivals *arrivals = &connection->arrivals;
 
-    if (connection->plan->verify && !connection->half->keeps) { /* a proxy's are verified where they end */
+    if (connection->plan->verify &&
+        !connection->role->relay_buffers) { /* a proxy's are verified where they end */
         size_t agree = pattern_compare(data, size, arrivals->bytes);
 
         if (agree != size) {
@@ -152,7 +153,7 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
         arrivals->messages += whole;
     }
     samples_count(&bench->samples, whole, size);
-    if (connection->half->clocks && (whole || !arrivals->first_ns)) {
+    if (connection->role->clocks && (whole || !arrivals->first_ns)) {
         bench->now_ns = clock_now_ns();
         if (!arrivals->first_ns) {
             arrivals->first_ns = bench->now_ns;
@@ -165,7 +166,7 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
 
 bool connection_is_answered(const struct connection *connection)
 {
-    return connection->half->answered && connection->plan->depth == 1 && !connection_at_stop(connection);
+    return connection->role->answered && connection->plan->depth == 1 && !connection_at_stop(connection);
 }
 
 uint64_t connection_room(const struct connection *connection)

@@ -55,14 +55,14 @@ struct connection {
     _Atomic uint64_t handshake_ns;   /* since when it shakes hands, 0: it does not; the team's watch looks */
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
-    const struct half *half;
+    const struct role *role;
     struct stream *stream;  /* by which its engine watches it, NULL where that is the descriptor itself */
     struct ring_seat *seat; /* its place at the ring of its engine, NULL where that has none */
-    void *strategy_state, *reading_state, *half_state;
+    void *strategy_state, *reading_state, *role_state;
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
     int cork_layer;              /* CORK_RECORD or CORK_SEGMENT */
     uint64_t window;             /* plan_window() of its end */
-    bool acks_quickly;           /* quickack=rearm */
+    bool rearms_quickack;        /* quickack=rearm */
     struct digest *digest;       /* of touch=checksum: of all that arrived; NULL: it is not asked for */
 
     struct send_queue queue;

@@ -68,7 +68,7 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
             "%s=%s does not work with handoff=thread: the memory that it lends comes "
             "back to the thread that waits for the connection, not to the thread that sends",
             word_of(plan, choice), value);
-    if (choice->strategy->from_file && plan_half(plan, end)->keeps)
+    if (choice->strategy->from_file && plan_role(plan, end)->relay_buffers)
         return problem_unsupported(problem,
                                    "%s=%s does not work with workload=%s: what it sends on was received "
                                    "into memory that is no file",
@@ -101,16 +101,16 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 
     if (plan->ends[end].touch == TOUCH_CHECKSUM && digest_check(problem) < 0)
         return -1;
-    if (plan_encrypts(plan) && plan_half(plan, end)->renews && reading->needs & CAPABLE_RING)
+    if (plan_encrypts(plan) && plan_role(plan, end)->reconnects && reading->needs & CAPABLE_RING)
         return problem_unsupported(problem,
                                    "read=%s does not work with workload=%s security=%s: on each new "
                                    "connection it would take what is the handshake's",
                                    reading->variant.name, plan->workload->variant.name,
                                    plan->ends[end].security->variant.name);
-    if (reading->maps && (plan_half(plan, end)->renews || plan_half(plan, end)->keeps))
+    if (reading->maps && (plan_role(plan, end)->reconnects || plan_role(plan, end)->relay_buffers))
         return problem_unsupported(problem, "read=%s does not work with workload=%s: %s",
                                    reading->variant.name, plan->workload->variant.name,
-                                   plan_half(plan, end)->keeps
+                                   plan_role(plan, end)->relay_buffers
                                        ? "what it maps goes back with the next read, and is to be sent on"
                                        : "each new connection would have to be mapped first");
     return check_needs("read", reading->variant.name, reading->needs, plan->transport,
@@ -134,7 +134,7 @@ static int check_layer(const struct plan *plan, enum end end, struct problem *pr
 
 static int check_security(const struct plan *plan, enum end end, struct problem *problem)
 {
-    if (plan_encrypts(plan) && plan->handshake == HANDSHAKE_TICKET && !plan_half(plan, end)->renews)
+    if (plan_encrypts(plan) && plan->handshake == HANDSHAKE_TICKET && !plan_role(plan, end)->reconnects)
         return problem_unsupported(problem, "handshake=ticket needs workload=connect: only there does a "
                                             "connection follow another, whose ticket it has");
     return check_layer(plan, end, problem);
@@ -155,7 +155,7 @@ static int check_handover(const struct plan *plan, enum end end, struct problem 
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->one_each ? 0 : DESCRIPTORS_OF_LOOP);
-    uint64_t of_number = plan_half(plan, end)->keeps ? 2 : 1; /* a proxy has a pair */
+    uint64_t of_number = plan_role(plan, end)->relay_buffers ? 2 : 1; /* a proxy has a pair */
     uint64_t threads = engine_threads(plan, end) * (plan_hands_over(plan, end) ? 2 : 1);
     uint64_t descriptors = of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * threads;
     char what[64];
@@ -200,7 +200,7 @@ static int check_pace(const struct plan *plan, bool remote, struct problem *prob
     const struct scheduling *own = &plan->ends[END_CLIENT].scheduling;
     char word[SCHEDULING_TEXT_MAX];
 
-    if (!plan_half(plan, END_CLIENT)->times || !plan->rate || plan->pace != PACE_SPIN ||
+    if (!plan_role(plan, END_CLIENT)->times || !plan->rate || plan->pace != PACE_SPIN ||
         !scheduling_is_realtime(own))
         return 0;
     scheduling_format(word, own);
@@ -274,7 +274,7 @@ static int check_room(const struct plan *plan, enum end end, struct problem *pro
 static int check_options(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct end_plan *own = &plan->ends[end];
-    bool buffers = own->sndbuf_bytes || own->rcvbuf_bytes, renews = plan_half(plan, end)->renews;
+    bool buffers = own->sndbuf_bytes || own->rcvbuf_bytes, renews = plan_role(plan, end)->reconnects;
     const char *transport = plan->transport->variant.name;
 
     if (!plan->transport->has_other_end)
@@ -309,7 +309,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     const struct engine *engine = engine_of(plan, end);
     struct place_list cpus;
 
-    if (plan_half(plan, END_PROXY)->keeps && !plan_has_proxy(plan))
+    if (plan_role(plan, END_PROXY)->relay_buffers && !plan_has_proxy(plan))
         return problem_unsupported(problem, "workload=%s does not work with transport=%s: there is no sink",
                                    plan->workload->variant.name, plan->transport->variant.name);
     if (!plan_has_server(plan) && plan_follows(plan, END_CLIENT))

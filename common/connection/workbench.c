@@ -23,9 +23,10 @@ static int open_source(struct workbench *bench, size_t longest)
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections)
 {
     const struct end_plan *own = &plan->ends[end];
-    const struct half *half = plan_half(plan, end);
-    const struct shape *outgoing = half->keeps ? NULL : plan_outgoing(plan, end);
-    uint64_t numbers = half->keeps ? connections / 2 : connections; /* of the plan's: a proxy has pairs */
+    const struct role *role = plan_role(plan, end);
+    const struct shape *outgoing = role->relay_buffers ? NULL : plan_outgoing(plan, end);
+    uint64_t numbers =
+        role->relay_buffers ? connections / 2 : connections; /* of the plan's: a proxy has pairs */
 
     bench->plan = plan;
     bench->end = end;

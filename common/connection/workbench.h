@@ -53,7 +53,7 @@ struct workbench {
     unsigned uncounted;       /* paths whose calls libuv makes, unseen: bits 1 << enum call_path */
 
     struct problem problem; /* why a connection broke */
-    bool unshaken;          /* that was in its handshake */
+    bool handshake_failed;  /* that was in its handshake */
     atomic_bool let_go;     /* by control: the phase that `stays` is over */
     atomic_bool cancelled;  /* by another thread: whoever burns or sleeps is to come back */
 };

@@ -19,16 +19,16 @@
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    if (plan_half(plan, end)->renews && !plan->transport->has_other_end)
+    if (plan_role(plan, end)->reconnects && !plan->transport->has_other_end)
         return problem_unsupported(
             problem, "workload=%s does not work with transport=%s: it has no other end to connect to",
             plan->workload->variant.name, plan->transport->variant.name);
-    if (plan_half(plan, end)->renews && !plan_drives(plan, end))
+    if (plan_role(plan, end)->reconnects && !plan_drives(plan, end))
         return problem_unsupported(
             problem, "server.engine=block cannot carry workload=connect: a thread that serves one "
                      "connection does not take the next");
-    if (plan_half(plan, end)->keeps ? plan->direction == DIRECTION_BOTH
-                                    : plan_drives(plan, end) && plan_follows(plan, end))
+    if (plan_role(plan, end)->relay_buffers ? plan->direction == DIRECTION_BOTH
+                                            : plan_drives(plan, end) && plan_follows(plan, end))
         return problem_unsupported(problem,
                                    "engine=block cannot carry direction=both: a thread that waits in send() "
                                    "does not receive, and two of them wait for each other");
@@ -100,7 +100,7 @@ static int await_memory(struct connection *connection)
 /* Where the call of a reading never waits, it is waited for here. */
 static int receive(struct connection *connection)
 {
-    int result = engine_receive(connection, connection->half->wants(connection));
+    int result = engine_receive(connection, connection->role->wants(connection));
 
     if (result != -EAGAIN)
         return result;
@@ -112,7 +112,7 @@ static int receive(struct connection *connection)
 /* What one call brought, and all that is there by then, up to a window. */
 static int receive_and_look(struct connection *connection)
 {
-    size_t wanted = connection->half->wants(connection);
+    size_t wanted = connection->role->wants(connection);
     uint64_t before = connection->arrivals.bytes;
     int result = engine_receive(connection, wanted);
 
@@ -163,7 +163,7 @@ static int await_reply(struct duty *duty)
     struct connection *connection = duty->connections;
     int result = 0;
 
-    while (result == 0 && connection->half->wants(connection))
+    while (result == 0 && connection->role->wants(connection))
         result = receive(connection);
     if (result < 0)
         return tell_cause(duty, result);
@@ -183,7 +183,7 @@ static int wait_for_one(struct turns *turns, struct connection *connection)
         return await_reply(turns->duty);
     if (lent && (connection->awaits || !connection_room(connection)))
         return await_memory(connection); /* or a reply that is owed could not be appended */
-    if (connection->half->wants(connection))
+    if (connection->role->wants(connection))
         return receive(connection);
     if (lent && (!engine_may_fill(connection) || turns_next(turns) == NEVER))
         return await_memory(connection);
@@ -196,7 +196,7 @@ static void wait_for_pair(struct turn *from)
     struct turn *to = from->twin;
 
     if (engine_has_lent(to->connection) &&
-        (to->connection->awaits || !from->connection->half->wants(from->connection))) {
+        (to->connection->awaits || !from->connection->role->wants(from->connection))) {
         turn_go_on(to, await_memory(to->connection));
     } else {
         int result = receive_and_look(from->connection);
@@ -226,7 +226,7 @@ static void wait_in_call(struct turns *turns)
 /* What a layer of TLS has and the descriptor does not show. */
 static void take(struct turn *turn)
 {
-    int result = engine_receive(turn->connection, turn->connection->half->wants(turn->connection));
+    int result = engine_receive(turn->connection, turn->connection->role->wants(turn->connection));
 
     turn_relay(turn);
     go_on(turn, result);

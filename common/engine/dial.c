@@ -146,7 +146,7 @@ int dial_take(struct dial *dial, struct connection *connection, int fd)
 void dial_hang_up(struct dial *dial, struct connection *connection)
 {
     if (connection->drives && connection->session && connection_is_open(connection))
-        security_part(connection);
+        security_close_notify(connection);
     security_end(connection);
     connection->calls.counts.made[CALL_CLOSE]++;
     dial->drop(dial->owner, connection);

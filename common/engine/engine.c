@@ -115,7 +115,7 @@ int engine_broken(struct connection *connection, const char *doing, int result)
     return result;
 }
 
-int engine_shake_hands(struct connection *connection)
+int engine_handshake(struct connection *connection)
 {
     struct workbench *bench = connection->bench;
     uint64_t since_ns = atomic_load_explicit(&connection->handshake_ns, memory_order_relaxed);
@@ -130,7 +130,7 @@ int engine_shake_hands(struct connection *connection)
     if (connection->awaits)
         return result;
     if (result < 0) {
-        bench->unshaken = true;
+        bench->handshake_failed = true;
         return engine_broken(connection, "complete the TLS handshake with", result);
     }
     histogram_record(&bench->handshake, clock_now_ns() - since_ns);
@@ -149,7 +149,7 @@ int engine_establish(struct duty *duty, struct connection *connection,
     if (result == 0 && connection->state == STATE_GREETING)
         result = dial_greet(duty->dial, connection);
     if (result == 0 && connection->state == STATE_HANDSHAKING)
-        result = engine_shake_hands(connection);
+        result = engine_handshake(connection);
     return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
 }
 
@@ -185,7 +185,7 @@ int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t s
         return engine_broken(connection, "receive from", (int)size);
     if (size == 0)
         return engine_peer_ended(connection);
-    return connection->half->arrived(connection, data, (size_t)size);
+    return connection->role->arrived(connection, data, (size_t)size);
 }
 
 int engine_end_arrived(struct connection *connection, const uint8_t *data, ssize_t size)
@@ -210,14 +210,14 @@ static int take(struct connection *connection, size_t wanted,
 {
     uint8_t byte;
     const uint8_t *data = &byte;
-    ssize_t size = engine_shake_hands(connection);
+    ssize_t size = engine_handshake(connection);
 
     if (size < 0)
         return size == -EINPROGRESS ? -EAGAIN : (int)size;
     size = connection->reading ? connection->reading->read(connection, wanted, &data)
                                : connection->security->recv(connection, &byte, 1, 0);
-    if (connection->acks_quickly && size > 0)
-        options_quicken(&connection->calls, true);
+    if (connection->rearms_quickack && size > 0)
+        options_set_quickack(&connection->calls, true);
     engine_keep(connection, size);
     return arrived(connection, data, size);
 }
@@ -233,7 +233,7 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     size_t wanted;
     int result = 0;
 
-    for (uint64_t i = 0; i < chunks && result == 0 && (wanted = connection->half->wants(connection)); i++) {
+    for (uint64_t i = 0; i < chunks && result == 0 && (wanted = connection->role->wants(connection)); i++) {
         uint64_t before = connection->arrivals.bytes;
 
         result = engine_receive(connection, wanted);
@@ -250,21 +250,21 @@ static bool may_have_more(const struct connection *connection, uint64_t taken)
     const struct plan *plan = connection->plan;
 
     return connection->security->has_more && taken < connection->bench->pool.size &&
-           (plan->depth > 1 || !plan_half(plan, END_CLIENT)->times) && connection->half->wants(connection);
+           (plan->depth > 1 || !plan_role(plan, END_CLIENT)->times) && connection->role->wants(connection);
 }
 
 int engine_receive_ready(struct connection *connection)
 {
-    size_t wanted = connection->half->wants(connection);
+    size_t wanted = connection->role->wants(connection);
     uint64_t before = connection->arrivals.bytes, taken = 0;
     int result;
 
-    if (connection->half->keeps)
+    if (connection->role->relay_buffers)
         return engine_receive_chunks(connection, connection->window);
     result = engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
     while (result == 0 && (taken = connection->arrivals.bytes - before) &&
            (engine_has_unseen(connection) || may_have_more(connection, taken)))
-        result = engine_receive(connection, connection->half->wants(connection));
+        result = engine_receive(connection, connection->role->wants(connection));
     return result == -EAGAIN && taken ? 0 : result;
 }
 

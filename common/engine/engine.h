@@ -86,14 +86,14 @@ int engine_broken(struct connection *connection, const char *doing, int result);
 
 /* Goes on with the handshake of a connection that shakes hands, and says in `awaits` what it waits for. 0
  * when it is done; -EAGAIN and -EINPROGRESS as the layer says; or what run() returns. */
-int engine_shake_hands(struct connection *connection);
+int engine_handshake(struct connection *connection);
 
 /* Does what stands between a connection and its first byte, as far as it goes now: a socket that `connect`
  * connects, the hello, the handshake. 0 when it is done; or as strategy->push(). */
 int engine_establish(struct duty *duty, struct connection *connection,
                      int (*connect)(struct duty *duty, struct connection *connection));
 
-/* Whether the layer or the reading has bytes that the descriptor does not show any more, and the half would
+/* Whether the layer or the reading has bytes that the descriptor does not show any more, and the role would
  * take them. */
 static inline bool engine_has_unseen(const struct connection *connection)
 {
@@ -102,9 +102,9 @@ static inline bool engine_has_unseen(const struct connection *connection)
 
     if (has_more)
         return connection->session && connection_is_open(connection) && has_more(connection) &&
-               connection->half->wants(connection);
+               connection->role->wants(connection);
     return reading && reading->has_more && reading->has_more(connection) &&
-           connection->half->wants(connection);
+           connection->role->wants(connection);
 }
 
 /* What came of taking bytes out: so many of them, which go to the workload; 0: the peer has half-closed; or a
@@ -115,7 +115,7 @@ int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t s
  * done. As engine_arrived(). */
 int engine_receive(struct connection *connection, size_t wanted);
 
-/* The descriptor shows something: takes what the half wants, or the end, or what was not due. As
+/* The descriptor shows something: takes what the role wants, or the end, or what was not due. As
  * engine_arrived(). */
 int engine_receive_ready(struct connection *connection);
 
@@ -127,7 +127,7 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks);
  * receive into it: before engine_arrived(). */
 static inline void engine_keep(struct connection *connection, ssize_t size)
 {
-    if (size > 0 && connection->half->keeps)
+    if (size > 0 && connection->role->relay_buffers)
         pool_take(&connection->bench->pool);
 }
 
@@ -141,17 +141,17 @@ static inline bool engine_has_lent(const struct connection *connection)
 /* Whether a driver that renews its descriptors has all that it asked for on the one it has. */
 static inline bool engine_is_answered(const struct connection *connection)
 {
-    const struct half *half = connection->half;
+    const struct role *role = connection->role;
 
-    return half->renews && connection->drives && connection->calls.fd >= 0 &&
-           queue_is_idle(&connection->queue) && !half->wants(connection) && !engine_has_lent(connection);
+    return role->reconnects && connection->drives && connection->calls.fd >= 0 &&
+           queue_is_idle(&connection->queue) && !role->wants(connection) && !engine_has_lent(connection);
 }
 
 /* Whether the next message may be begun: where each has a descriptor of its own, nothing that was lent on the
  * last may be away, for only that says so. */
 static inline bool engine_may_fill(const struct connection *connection)
 {
-    return !connection->half->renews || !engine_has_lent(connection);
+    return !connection->role->reconnects || !engine_has_lent(connection);
 }
 
 /* The descriptor shows something: takes what says that lent memory has come back. 1 when some has, 0 when

@@ -12,7 +12,7 @@
  *
  * Nothing is locked, because at each moment one thread has what both use. From give to done the send queue,
  * the state of the strategy and the counts of the path of writes are the sender's; before and after, the data
- * thread's. What belongs to receiving, the half, the workbench and the histograms are never the sender's. The
+ * thread's. What belongs to receiving, the role, the workbench and the histograms are never the sender's. The
  * semaphores order all that one wrote before what the other reads.
  */
 #ifndef UNCORK_ENGINE_HANDOVER_H

@@ -26,13 +26,13 @@
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    const struct half *half = plan_half(plan, end);
+    const struct role *role = plan_role(plan, end);
 
     if (!plan->transport->has_other_end)
         return problem_unsupported(problem,
                                    "engine=poll cannot carry transport=%s: there is no descriptor to watch",
                                    plan->transport->variant.name);
-    if (half->renews && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP)
+    if (role->reconnects && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP)
         return problem_unsupported(
             problem, "write=%s cannot carry workload=%s: a stream of libuv keeps its descriptor",
             plan_strategy(plan, end)->strategy->variant.name, plan->workload->variant.name);
@@ -72,10 +72,10 @@ static bool is_to_be_returned(const struct connection *connection)
 static void watch_again(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
-    bool listens = !turn->over && !connection->half->keeps; /* who keeps may have no room for more */
+    bool listens = !turn->over && !connection->role->relay_buffers; /* who keeps may have no room for more */
     bool shakes = connection->state == STATE_HANDSHAKING;
     bool reads =
-        !connection_has_ended(connection) && (listens || shakes || connection->half->wants(connection));
+        !connection_has_ended(connection) && (listens || shakes || connection->role->wants(connection));
 
     if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
         watch_for(watch_of(turn), (reads ? UV_READABLE : 0) |
@@ -147,7 +147,7 @@ static int look_at_error(struct watch *watch, bool alone)
         return UV_READABLE | UV_WRITABLE;
     if (turn->connection->awaits == AWAITS_EVENT)
         turn->connection->awaits = AWAITS_NOTHING;
-    return !alone && turn->connection->half->wants(turn->connection) ? UV_READABLE : 0;
+    return !alone && turn->connection->role->wants(turn->connection) ? UV_READABLE : 0;
 }
 
 static void on_event(uv_poll_t *poll, int status, int events)
@@ -264,7 +264,7 @@ static int open_watch(struct poller *poller, size_t index)
 
     turns_join(&poller->turns, index, &watch->turn);
     watch->next_fd = -1;
-    if (connection->half->renews)
+    if (connection->role->reconnects)
         return 0;
     return writes_by_stream(connection)
                ? stream_open(&watch->stream, &poller->loop, connection, &stream_events)

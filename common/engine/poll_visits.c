@@ -50,7 +50,7 @@ void poll_hang_up_if_ended(struct turn *turn)
     const struct connection *connection = turn->connection;
     bool ended = connection_has_ended(connection) || watch_of(turn)->next_fd >= 0;
 
-    if (connection->half->renews && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
+    if (connection->role->reconnects && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
         poll_hang_up(watch_of(turn));
 }
 
@@ -80,7 +80,7 @@ static void seat(void *owner, size_t number, int fd)
     struct watch *watch = &poller->watches[number];
 
     if (poller->turns.result < 0 || watch->next_fd >= 0) {
-        reception_see_off(&poller->reception, fd);
+        reception_reject(&poller->reception, fd);
         return;
     }
     watch->next_fd = fd;

@@ -18,7 +18,7 @@ struct guest {
 
 int reception_suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    if (!plan_half(plan, end)->renews || !plan_follows(plan, end) || plan->ends[end].threads == 1)
+    if (!plan_role(plan, end)->reconnects || !plan_follows(plan, end) || plan->ends[end].threads == 1)
         return 0;
     return problem_unsupported(problem,
                                "server.threads=%llu: one thread takes all connections of workload=%s",
@@ -59,7 +59,7 @@ void reception_close(struct reception *reception)
     reception->places = NULL;
 }
 
-void reception_see_off(struct reception *reception, int fd)
+void reception_reject(struct reception *reception, int fd)
 {
     reception->duty->dial->strangers++;
     close(fd);
@@ -87,7 +87,7 @@ static void admit(struct reception *reception, const uint8_t hello[HELLO_SIZE], 
     int64_t number = hello_read(hello, duty->dial->token, duty->count);
 
     if (number < 0)
-        reception_see_off(reception, fd);
+        reception_reject(reception, fd);
     else
         reception->on->seated(reception->owner, (size_t)number, fd);
 }
@@ -123,7 +123,7 @@ bool reception_heard(struct reception *reception, size_t number)
     if (came > 0)
         admit(reception, guest->hello, fd);
     else
-        reception_see_off(reception, fd);
+        reception_reject(reception, fd);
     return false;
 }
 
@@ -144,7 +144,7 @@ static struct guest *longest_here(struct reception *reception)
 static void make_room(struct reception *reception)
 {
     if (reception->waiting >= reception->capacity / 2)
-        reception_see_off(reception, dismiss(reception, longest_here(reception), false));
+        reception_reject(reception, dismiss(reception, longest_here(reception), false));
 }
 
 /* Its hello is on the way. */
@@ -155,12 +155,12 @@ static void let_wait(struct reception *reception, const struct guest *came)
 
     make_room(reception);
     if (!reception->places_free) {
-        reception_see_off(reception, came->fd);
+        reception_reject(reception, came->fd);
         return;
     }
     place = reception->places[reception->places_free - 1];
     if (reception->on->listen(reception->owner, place, came->fd) < 0) {
-        reception_see_off(reception, came->fd);
+        reception_reject(reception, came->fd);
         return;
     }
     reception->places_free--;
@@ -186,7 +186,7 @@ void reception_ready(struct reception *reception)
         if (came > 0)
             admit(reception, guest.hello, guest.fd);
         else if (came < 0)
-            reception_see_off(reception, guest.fd);
+            reception_reject(reception, guest.fd);
         else
             let_wait(reception, &guest);
     }

@@ -59,6 +59,6 @@ bool reception_heard(struct reception *reception, size_t guest);
 void reception_gone(struct reception *reception, size_t guest);
 
 /* Drops a descriptor that cannot be seated, as a stranger's. */
-void reception_see_off(struct reception *reception, int fd);
+void reception_reject(struct reception *reception, int fd);
 
 #endif

@@ -111,13 +111,13 @@ static int begin_receiving(struct watch *watch)
 static bool is_to_receive(const struct turn *turn)
 {
     const struct connection *connection = turn->connection;
-    const struct half *half = connection->half;
-    bool listens = reads_by_ring(connection) || (!turn->over && !half->keeps);
+    const struct role *role = connection->role;
+    bool listens = reads_by_ring(connection) || (!turn->over && !role->relay_buffers);
 
-    if (reads_by_ring(connection) && half->has_room && !half->has_room(connection))
+    if (reads_by_ring(connection) && role->has_room && !role->has_room(connection))
         return false;
     return !connection_has_ended(connection) &&
-           (listens || connection->state == STATE_HANDSHAKING || half->wants(connection));
+           (listens || connection->state == STATE_HANDSHAKING || role->wants(connection));
 }
 
 /* A request for what arrives by the descriptor is told of its errors, too. */
@@ -191,10 +191,10 @@ static void half_closed(struct watch *watch)
 void ring_note_answer(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
-    const struct half *half = connection->half;
+    const struct role *role = connection->role;
 
-    if (!connection->strategy || !connection->strategy->answered || !half->answered ||
-        !half->answered(connection))
+    if (!connection->strategy || !connection->strategy->answered || !role->answered ||
+        !role->answered(connection))
         return;
     connection->strategy->answered(connection);
     connection->awaits = AWAITS_NOTHING;
@@ -207,7 +207,7 @@ static bool is_done_with(const struct watch *watch)
 
     return connection_is_open(connection) &&
            (engine_is_answered(connection) ||
-            (watch->turn.over && connection->half->renews && connection_has_ended(connection)));
+            (watch->turn.over && connection->role->reconnects && connection_has_ended(connection)));
 }
 
 static void go_on(struct watch *watch, int result)
@@ -256,7 +256,7 @@ static void sent(struct watch *watch, const struct completion *completion)
 
 /* ---- what a completion is of ---- */
 
-static void told_of_data(struct watch *watch, const struct completion *completion)
+static void on_data(struct watch *watch, const struct completion *completion)
 {
     int result = received(watch, completion);
 
@@ -277,7 +277,7 @@ static void look_at_error(struct watch *watch, const struct completion *completi
         connection->awaits = AWAITS_NOTHING;
 }
 
-static void told_of_error(struct watch *watch)
+static void on_error(struct watch *watch)
 {
     if (watch->turn.turns->finishing)
         return;
@@ -287,7 +287,7 @@ static void told_of_error(struct watch *watch)
         arrived(watch, receive(watch)); /* says it now */
 }
 
-static void told_of_room(struct watch *watch)
+static void on_writable(struct watch *watch)
 {
     if (turn_is_half_closing(&watch->turn)) {
         turn_half_close(&watch->turn);
@@ -311,13 +311,13 @@ static void told(struct watch *watch, const struct ring_event *event)
         arrived(watch, readable(watch, completion));
         break;
     case RING_ERROR:
-        told_of_error(watch);
+        on_error(watch);
         break;
     case RING_HALF_CLOSED:
         half_closed(watch);
         break;
     case RING_WRITABLE:
-        told_of_room(watch);
+        on_writable(watch);
         break;
     case RING_CONNECT:
         ring_connected(watch, completion->result);
@@ -336,7 +336,7 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
         return;
     }
     if (event->number >= ringer->turns.duty->count) {
-        ring_told_of_guest(ringer, event);
+        ring_on_guest(ringer, event);
         return;
     }
     watch = &ringer->watches[event->number];
@@ -347,7 +347,7 @@ static void dispatch(struct ringer *ringer, const struct ring_event *event)
     if (!event->completion.more)
         watch->outstanding &= ~(1u << event->kind);
     if (event->kind == RING_RECEIVE)
-        told_of_data(watch, &event->completion);
+        on_data(watch, &event->completion);
     else if (watch->turn.connection->state != STATE_CLOSING)
         told(watch, event);
     if (watch->turn.connection->state == STATE_CLOSING)

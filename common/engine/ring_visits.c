@@ -73,7 +73,7 @@ void ring_hang_up_if_ended(struct turn *turn)
     const struct connection *connection = turn->connection;
     bool ended = connection_has_ended(connection) || watch_of(turn)->next_fd >= 0;
 
-    if (connection->half->renews && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
+    if (connection->role->reconnects && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
         ring_hang_up(watch_of(turn));
 }
 
@@ -98,7 +98,7 @@ static void seat(void *owner, size_t number, int fd)
     struct watch *watch = &ringer->watches[number];
 
     if (ringer->turns.result < 0 || watch->next_fd >= 0) {
-        reception_see_off(&ringer->reception, fd);
+        reception_reject(&ringer->reception, fd);
         return;
     }
     watch->next_fd = fd;
@@ -127,7 +127,7 @@ static void forget_guest(void *owner, size_t number, bool heard)
 static const struct reception_events reception_events = {
     .seated = seat, .listen = listen_to_guest, .forget = forget_guest};
 
-void ring_told_of_guest(struct ringer *ringer, const struct ring_event *event)
+void ring_on_guest(struct ringer *ringer, const struct ring_event *event)
 {
     size_t guest = event->number - ringer->listener.number - 1;
 

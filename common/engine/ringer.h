@@ -81,6 +81,6 @@ int ring_open_reception(struct ringer *ringer);
 void ring_close_reception(struct ringer *ringer);
 
 /* A completion of the listener, or of somebody whose hello is on the way. */
-void ring_told_of_guest(struct ringer *ringer, const struct ring_event *event);
+void ring_on_guest(struct ringer *ringer, const struct ring_event *event);
 
 #endif

@@ -62,7 +62,7 @@ static void await_turn(struct turn *turn)
 
 static void await_due(struct turn *turn)
 {
-    uint64_t due_ns = half_next(turn->connection);
+    uint64_t due_ns = role_next(turn->connection);
 
     if (turn->scheduled || due_ns == NEVER)
         return;
@@ -83,7 +83,7 @@ static void rest(struct turn *turn)
         turn->turns->on->rests(turn);
     if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
         return;
-    if (!lent && half_over(connection))
+    if (!lent && role_is_over(connection))
         leave(turn);
     else
         await_due(turn);
@@ -97,7 +97,7 @@ static void push(struct turn *turn)
         int result;
 
         if (queue_is_idle(&connection->queue) && engine_may_fill(connection))
-            connection->half->fill(connection);
+            connection->role->fill(connection);
         if (queue_is_idle(&connection->queue)) {
             rest(turn);
             return;

@@ -39,7 +39,7 @@ static int check_reading(const struct plan *plan, enum end end, struct problem *
 
     if (!plan_incoming(plan, end) || own->reading->delivers)
         return 0;
-    if (plan_half(plan, end)->keeps)
+    if (plan_role(plan, end)->relay_buffers)
         return problem_usage(problem, "read=%s delivers no bytes, and a %s has to send them on",
                              own->reading->variant.name, end_names[end]);
     if (plan->verify)
@@ -64,7 +64,7 @@ static int check_work_of_peer(const struct plan *plan, struct problem *problem)
         [SERVICE_discard] = {"discard", "workload=stream direction=send"},
         [SERVICE_chargen] = {"chargen", "workload=stream direction=receive"},
     };
-    bool replies = plan_half(plan, END_CLIENT)->times;
+    bool replies = plan_role(plan, END_CLIENT)->times;
     int direction = plan->direction == DIRECTION_RECEIVE ? SERVICE_chargen : SERVICE_discard;
     int service = replies ? SERVICE_echo : direction;
 

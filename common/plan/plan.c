@@ -255,7 +255,7 @@ json_t *plan_words_unused(const struct plan *plan)
 
 /* ---- what follows from the words ---- */
 
-static enum role role_of(const struct plan *plan, enum end end)
+static enum role_index role_of(const struct plan *plan, enum end end)
 {
     return plan->workload->role(plan, end);
 }
@@ -270,23 +270,23 @@ bool plan_follows(const struct plan *plan, enum end end)
     return !plan_drives(plan, end) || role_of(plan, end) == ROLE_BOTH;
 }
 
-const struct half *plan_half(const struct plan *plan, enum end end)
+const struct role *plan_role(const struct plan *plan, enum end end)
 {
-    return &plan->workload->halves[role_of(plan, end)];
+    return &plan->workload->roles[role_of(plan, end)];
 }
 
 const struct shape *plan_outgoing(const struct plan *plan, enum end end)
 {
-    if (!plan_half(plan, end)->sends)
+    if (!plan_role(plan, end)->sends)
         return NULL;
-    return plan_drives(plan, end) || plan_half(plan, end)->keeps ? &plan->message : &plan->reply;
+    return plan_drives(plan, end) || plan_role(plan, end)->relay_buffers ? &plan->message : &plan->reply;
 }
 
 const struct shape *plan_incoming(const struct plan *plan, enum end end)
 {
-    if (!plan_half(plan, end)->receives)
+    if (!plan_role(plan, end)->receives)
         return NULL;
-    return plan_drives(plan, end) && plan_half(plan, end)->times && !plan_has_peer(plan) ? &plan->reply
+    return plan_drives(plan, end) && plan_role(plan, end)->times && !plan_has_peer(plan) ? &plan->reply
                                                                                          : &plan->message;
 }
 
@@ -307,9 +307,9 @@ uint64_t plan_window(const struct plan *plan, enum end end)
 
 bool plan_hands_over(const struct plan *plan, enum end end)
 {
-    const struct half *half = plan_half(plan, end);
+    const struct role *role = plan_role(plan, end);
 
-    return end == END_CLIENT && plan->handoff == HANDOFF_THREAD && half->times && !half->renews;
+    return end == END_CLIENT && plan->handoff == HANDOFF_THREAD && role->times && !role->reconnects;
 }
 
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
@@ -350,7 +350,7 @@ bool plan_captures(const struct plan *plan)
 
 bool plan_relays(const struct plan *plan)
 {
-    return plan->workload->halves[ROLE_PROXY].keeps != NULL;
+    return plan->workload->roles[ROLE_PROXY].relay_buffers != NULL;
 }
 
 bool plan_has_proxy(const struct plan *plan)

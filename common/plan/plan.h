@@ -151,8 +151,8 @@ uint64_t plan_window(const struct plan *plan, enum end end);
 bool plan_drives(const struct plan *plan, enum end end);
 bool plan_follows(const struct plan *plan, enum end end);
 
-/* The half of the workload that `end` plays. */
-const struct half *plan_half(const struct plan *plan, enum end end);
+/* The role of the workload that `end` plays. */
+const struct role *plan_role(const struct plan *plan, enum end end);
 
 /* Whether the data threads of `end` hand what they send over to a second thread each. */
 bool plan_hands_over(const struct plan *plan, enum end end);

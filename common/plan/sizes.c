@@ -13,7 +13,7 @@ size_t plan_longest_group(const struct plan *plan, enum end end)
     const struct shape *shape = plan_outgoing(plan, end);
     uint64_t window = plan_window(plan, end);
 
-    if (plan_half(plan, end)->keeps)
+    if (plan_role(plan, end)->relay_buffers)
         return plan->ends[end].chunk_bytes * window;
     if (shape->groups == 1)
         return shape->bytes * window;
@@ -22,10 +22,10 @@ size_t plan_longest_group(const struct plan *plan, enum end end)
 
 uint64_t plan_queue_fragments(const struct plan *plan, enum end end)
 {
-    const struct half *half = plan_half(plan, end);
+    const struct role *role = plan_role(plan, end);
     uint64_t windows = plan_strategy(plan, end)->strategy->lends,
-             fragments =
-                 half->keeps ? half->keeps(plan) : plan_outgoing(plan, end)->count * plan_window(plan, end);
+             fragments = role->relay_buffers ? role->relay_buffers(plan)
+                                             : plan_outgoing(plan, end)->count * plan_window(plan, end);
 
     return windows ? fragments * windows : fragments;
 }
@@ -34,11 +34,11 @@ uint64_t plan_queue_fragments(const struct plan *plan, enum end end)
  * than it can have the connections take turns. */
 uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
 {
-    const struct half *half = plan_half(plan, end);
+    const struct role *role = plan_role(plan, end);
     const struct end_plan *own = &plan->ends[end];
-    uint64_t kept = half->keeps ? half->keeps(plan) * connections : 0, buffers = 1;
+    uint64_t kept = role->relay_buffers ? role->relay_buffers(plan) * connections : 0, buffers = 1;
 
-    if (!half->receives)
+    if (!role->receives)
         return 0;
     if (!own->reading->buffers)
         return kept + 1;
@@ -75,7 +75,7 @@ static uint64_t sending_bytes(const struct plan *plan, enum end end)
 uint64_t plan_memory_bytes(const struct plan *plan, enum end end)
 {
     const struct shape *outgoing = plan_outgoing(plan, end);
-    bool keeps = plan_half(plan, end)->keeps;
+    bool keeps = plan_role(plan, end)->relay_buffers;
     uint64_t bytes = receive_bytes(plan, end);
 
     if (outgoing)

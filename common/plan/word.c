@@ -95,7 +95,7 @@ static bool by_client_in_tcp(const struct plan *plan, enum end end)
 
 static bool has_replies(const struct plan *plan)
 {
-    return plan->workload->halves[ROLE_DRIVER].receives;
+    return plan->workload->roles[ROLE_DRIVER].receives;
 }
 
 static bool in_stream(const struct plan *plan, enum end end)
@@ -111,7 +111,7 @@ static bool in_request(const struct plan *plan, enum end end)
 /* Over connections that stay. */
 static bool in_lasting_request(const struct plan *plan, enum end end)
 {
-    return in_request(plan, end) && !plan_half(plan, END_CLIENT)->renews;
+    return in_request(plan, end) && !plan_role(plan, END_CLIENT)->reconnects;
 }
 
 static bool by_lasting_asker(const struct plan *plan, enum end end)
@@ -155,7 +155,7 @@ static bool by_message_sender(const struct plan *plan, enum end end)
 /* Whoever sends one message on a connection has none to join to it. */
 static bool by_sender_of_many(const struct plan *plan, enum end end)
 {
-    return by_message_sender(plan, end) && !plan_half(plan, END_CLIENT)->renews;
+    return by_message_sender(plan, end) && !plan_role(plan, END_CLIENT)->reconnects;
 }
 
 static bool by_replier(const struct plan *plan, enum end end)
@@ -186,7 +186,7 @@ static bool by_ring(const struct plan *plan, enum end end)
 
 static bool by_lasting_ring(const struct plan *plan, enum end end)
 {
-    return by_ring(plan, end) && !plan_half(plan, end)->renews;
+    return by_ring(plan, end) && !plan_role(plan, end)->reconnects;
 }
 
 /* A proxy sends what it received, from where it lies. */

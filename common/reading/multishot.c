@@ -38,7 +38,7 @@ int multishot_completed(struct connection *connection, const struct completion *
 
         left -= size;
         result = arrived(connection, data, (ssize_t)size);
-        if (!connection->half->keeps)
+        if (!connection->role->relay_buffers)
             pool_give(intake->pool, data);
     }
     return result;

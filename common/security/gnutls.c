@@ -340,7 +340,7 @@ static int hold(struct connection *connection, bool on)
                                                                       : broken(connection, "send to", result);
 }
 
-static int part(struct connection *connection)
+static int send_close_notify(struct connection *connection)
 {
     struct session *session = connection->session;
     int result = gnutls_bye(session->gnutls, GNUTLS_SHUT_WR);
@@ -375,5 +375,5 @@ const struct security security_gnutls = {
     .recv = receive,
     .has_more = has_more,
     .hold = hold,
-    .part = part,
+    .close_notify = send_close_notify,
 };

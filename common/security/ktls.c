@@ -253,7 +253,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     return came == 0 || why(came) ? tls_broken(wire, "receive from", why(came)) : came;
 }
 
-static int part(struct connection *connection)
+static int send_close_notify(struct connection *connection)
 {
     uint8_t alert[2] = {ALERT_WARNING, ALERT_CLOSE_NOTIFY};
     union record_type control = {.header = {.cmsg_len = CMSG_LEN(sizeof(uint8_t)),
@@ -336,6 +336,6 @@ const struct security security_ktls = {
     .send = security_send,
     .sendv = security_sendv,
     .recv = receive,
-    .part = part,
+    .close_notify = send_close_notify,
     .lingers = true,
 };

@@ -421,7 +421,7 @@ static int hold(struct connection *connection, bool on)
     return result;
 }
 
-static int part(struct connection *connection)
+static int send_close_notify(struct connection *connection)
 {
     struct session *session = connection->session;
     int result = SSL_shutdown(session->openssl);
@@ -456,5 +456,5 @@ const struct security security_openssl = {
     .recv = receive,
     .has_more = has_more,
     .hold = hold,
-    .part = part,
+    .close_notify = send_close_notify,
 };

@@ -53,11 +53,11 @@ ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t 
     return connection->security->recv(connection, byte, 1, MSG_DONTWAIT);
 }
 
-int security_part(struct connection *connection)
+int security_close_notify(struct connection *connection)
 {
     struct call_counts *counts = &connection->calls.counts;
     uint64_t records = counts->records_sent, bytes = counts->tls_bytes_sent;
-    int result = connection->security->part ? connection->security->part(connection) : 0;
+    int result = connection->security->close_notify ? connection->security->close_notify(connection) : 0;
 
     counts->records_sent = records;
     counts->tls_bytes_sent = bytes;
@@ -67,7 +67,7 @@ int security_part(struct connection *connection)
 int security_half_close(struct connection *connection)
 {
     struct call_counts counts = connection->calls.counts;
-    int result = security_part(connection);
+    int result = security_close_notify(connection);
 
     connection->calls.counts = counts;
     if (result == 0 && !connection->security->lingers && shutdown(connection->calls.fd, SHUT_WR) < 0)

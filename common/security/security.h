@@ -70,7 +70,7 @@ struct security {
     /* Says that nothing more will be sent (close_notify). 0, -EAGAIN: again when the descriptor is writable,
      * or another negative errno value. NULL: the end of the stream says it. `lingers`: what was taken may
      * leave later still, and a shutdown(2) would lose it. */
-    int (*part)(struct connection *connection);
+    int (*close_notify)(struct connection *connection);
     bool lingers;
 };
 
@@ -94,10 +94,10 @@ void security_end(struct connection *connection);
 
 /* Says that nothing more will be sent: close_notify, which is no record of a message, so that neither side
  * counts it as one. 0, -EAGAIN: again when the descriptor is writable, or another negative errno value. */
-int security_part(struct connection *connection);
+int security_close_notify(struct connection *connection);
 
-/* Ends the outgoing direction: security_part(), then shutdown(2) where that loses nothing; none of their
- * calls is counted, as the one is not that finds the end. Returns as security_part(). */
+/* Ends the outgoing direction: security_close_notify(), then shutdown(2) where that loses nothing; none of
+ * their calls is counted, as the one is not that finds the end. Returns as security_close_notify(). */
 int security_half_close(struct connection *connection);
 
 /* The contexts of a thread whose connections have these terms with their `peer`. 0 or a negative errno value.

@@ -34,7 +34,7 @@ static uint64_t connections_before(const struct team *team)
 
 int beginnings_tell(const struct team *team, struct tally *tally, struct problem *problem)
 {
-    if (plan_half(team->plan, team->end)->renews) {
+    if (plan_role(team->plan, team->end)->reconnects) {
         tally_begin_after(tally, connections_before(team));
         return 0;
     }

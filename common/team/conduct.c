@@ -50,9 +50,9 @@ static json_t *body_of_end(enum end end)
 }
 
 /* The end of a descriptor is not the end of the work: the follower is told that in bytes as well. */
-static bool renews(const struct team *team)
+static bool reconnects(const struct team *team)
 {
-    return plan_half(team->plan, team->end)->renews;
+    return plan_role(team->plan, team->end)->reconnects;
 }
 
 void conduct_listen(struct conduct *conduct, enum end end, struct channel *channel)
@@ -198,7 +198,7 @@ void conduct_reached(struct conduct *conduct, enum stage stage)
         return;
     if (stage == STAGE_WARMED)
         announce(conduct, team_drain_bytes);
-    if (stage == STAGE_DONE && team->drives && !team->cancelled && renews(team))
+    if (stage == STAGE_DONE && team->drives && !team->cancelled && reconnects(team))
         announce(conduct, team_sent_bytes);
     if (stage == STAGE_MARKED && is_hub(conduct))
         note_marked(conduct, END_CLIENT);

@@ -46,7 +46,7 @@ static int shake(struct connection *connection, struct problem *problem)
            (result == 0 || result == -EAGAIN || result == -EINPROGRESS)) {
         if (result < 0)
             await(connection, result);
-        result = engine_shake_hands(connection);
+        result = engine_handshake(connection);
     }
     connection->calls.flags = 0;
     if (result == 0)
@@ -68,7 +68,7 @@ int handshakes_make(struct worker *worker, struct problem *problem)
         if (plan_encrypts(plan) && !worker->bench.contexts[connection->peer] &&
             agree(worker, connection->peer, problem) < 0)
             return -1;
-        if (!connection->half->renews && shake(connection, problem) < 0)
+        if (!connection->role->reconnects && shake(connection, problem) < 0)
             return -1;
     }
     return 0;

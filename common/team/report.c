@@ -68,7 +68,7 @@ static void put_tls(json_t *thread, const struct worker *worker, const struct ca
 {
     if (worker->connections->security->counts_records)
         put_records(thread, calls);
-    if (!worker->connections->half->renews)
+    if (!worker->connections->role->reconnects)
         return;
     put_number(thread, "handshakes", calls->handshakes);
     put_number(thread, "resumed", calls->resumed);
@@ -89,7 +89,7 @@ static void put_calls(json_t *thread, const struct worker *worker)
     for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
         if (is_counted(worker, path))
             put_number(thread, sums[path], calls_count_path(&calls, path));
-    if (worker->connections->half->renews)
+    if (worker->connections->role->reconnects)
         put_number(thread, "connect_calls", calls_count_path(&calls, CALL_CONNECTS));
     if (is_counted(worker, CALL_WRITES) && is_counted(worker, CALL_READS))
         put_number(thread, "would_block", calls.would_block);
@@ -155,7 +155,7 @@ static void put_latency(json_t *thread, const struct worker *worker)
 {
     const struct workbench *bench = &worker->bench;
 
-    if (!worker->connections->half->times)
+    if (!worker->connections->role->times)
         return;
     put(thread, "latency", histogram_to_json(&bench->latency));
     put(thread, "handover", histogram_to_json(&bench->handover));
@@ -208,7 +208,7 @@ static json_t *report_thread(const struct worker *worker)
     put_cpu(thread, worker);
     /* Where each request has a connection, only the last could be asked, and only if nobody has closed it
      * yet. */
-    if (worker->team->plan->transport->counts_segments && !worker->connections->half->renews)
+    if (worker->team->plan->transport->counts_segments && !worker->connections->role->reconnects)
         put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->told));
     put(thread, "options", report_options(worker));
     thread_report(thread, &worker->own, &worker->before.own, &worker->after.own);
@@ -223,7 +223,7 @@ static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
     if (!shape)
         return;
     put(report, "write", json_string(plan_strategy(plan, end)->strategy->variant.name));
-    if (plan_half(plan, end)->keeps)
+    if (plan_role(plan, end)->relay_buffers)
         return;
     put_number(report, "message_bytes", shape->bytes);
     put_number(report, "message_fragments", shape->count);

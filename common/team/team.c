@@ -127,11 +127,12 @@ static const struct connection *find_unshaken(const struct team *team)
 /* 0, or -1 with a failure, as the next. */
 static int watch_handshakes(struct team *team, struct problem *problem)
 {
-    const struct connection *unshaken = plan_encrypts(team->plan) ? find_unshaken(team) : NULL;
+    const struct connection *handshake_failed = plan_encrypts(team->plan) ? find_unshaken(team) : NULL;
 
-    return unshaken ? problem_failure(problem, "the %s did not finish its handshake with the %s in time",
-                                      end_names[unshaken->peer], end_names[team->end])
-                    : 0;
+    return handshake_failed
+               ? problem_failure(problem, "the %s did not finish its handshake with the %s in time",
+                                 end_names[handshake_failed->peer], end_names[team->end])
+               : 0;
 }
 
 static int watch_moves(struct team *team, struct problem *problem)
@@ -275,7 +276,7 @@ static int make_workers(struct team *team)
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem)
 {
-    size_t per_number = plan_half(plan, end)->keeps ? 2 : 1;
+    size_t per_number = plan_role(plan, end)->relay_buffers ? 2 : 1;
 
     *team = (struct team){.plan = plan,
                           .end = end,
@@ -331,7 +332,7 @@ static void assign(struct worker *worker)
     worker->duty.connections = worker->connections;
     worker->duty.count = worker->count;
     worker->duty.bench = &worker->bench;
-    worker->duty.dial = plan_half(team->plan, team->end)->renews ? &worker->dial : NULL;
+    worker->duty.dial = plan_role(team->plan, team->end)->reconnects ? &worker->dial : NULL;
 }
 
 int team_start(struct team *team, struct problem *problem)

@@ -21,9 +21,9 @@ static bool has_sockets(const struct worker *worker)
     return worker->team->plan->transport->has_other_end;
 }
 
-static bool renews(const struct worker *worker)
+static bool reconnects(const struct worker *worker)
 {
-    return plan_half(worker->team->plan, worker->team->end)->renews;
+    return plan_role(worker->team->plan, worker->team->end)->reconnects;
 }
 
 /* ---- connect, hello ---- */
@@ -121,7 +121,7 @@ static int join(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
 
-    if (has_sockets(worker) && renews(worker))
+    if (has_sockets(worker) && reconnects(worker))
         return prove_options(worker, problem);
     for (size_t i = 0; has_sockets(worker) && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
@@ -182,7 +182,7 @@ static void read_tcp(struct worker *worker, struct figures *figures,
 }
 
 /* A close_notify is a segment with data each way, and nobody's message. */
-static void leave_out_partings(struct worker *worker)
+static void leave_out_close_notify(struct worker *worker)
 {
     static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
 
@@ -212,7 +212,7 @@ static int settle(struct worker *worker, int result, struct problem *problem)
     if (result == 0)
         return 0;
     *problem = worker->bench.problem;
-    if (worker->bench.unshaken)
+    if (worker->bench.handshake_failed)
         worker->phase = "handshake";
     return problem_failure(problem, "the engine stopped: %s", strerror(-result));
 }
@@ -234,8 +234,8 @@ static void prepare_phase(struct worker *worker, const struct phase *phase)
         struct connection *connection = &worker->connections[i];
 
         connection->until_stop = phase->until_stop;
-        if (connection->half->begin)
-            connection->half->begin(connection);
+        if (connection->role->begin)
+            connection->role->begin(connection);
     }
 }
 
@@ -393,7 +393,7 @@ static int run(struct worker *worker, struct problem *problem)
     const struct plan *plan = worker->team->plan;
     bool timed = worker->team->drives && !plan->messages && !plan->bytes;
     struct phase run = {"run", timed ? plan->duration_ns : UINT64_MAX, .paced = true,
-                        .until_stop = renews(worker)};
+                        .until_stop = reconnects(worker)};
 
     if (mark(worker, &run, problem) < 0)
         return -1;
@@ -406,12 +406,12 @@ static int run(struct worker *worker, struct problem *problem)
 /* The measured interval of this end: docs/record.md, elapsed_ns. */
 static void settle_interval(struct worker *worker, uint64_t finished_ns)
 {
-    const struct half *half = worker->connections->half;
-    bool takes = half->clocks && !half->times; /* a stream is timed where it arrives */
+    const struct role *role = worker->connections->role;
+    bool takes = role->clocks && !role->times; /* a stream is timed where it arrives */
 
     worker->begun_ns = worker->team->drives && !takes ? worker->bench.start_ns : UINT64_MAX;
-    worker->ended_ns = worker->team->drives && !half->clocks ? finished_ns : 0;
-    for (size_t i = 0; half->clocks && i < worker->count; i++) {
+    worker->ended_ns = worker->team->drives && !role->clocks ? finished_ns : 0;
+    for (size_t i = 0; role->clocks && i < worker->count; i++) {
         const struct arrivals *arrivals = &worker->connections[i].arrivals;
 
         if (arrivals->first_ns && arrivals->first_ns < worker->begun_ns)
@@ -424,17 +424,17 @@ static void settle_interval(struct worker *worker, uint64_t finished_ns)
 
 static void count_missed(struct worker *worker)
 {
-    const struct half *half = worker->connections->half;
+    const struct role *role = worker->connections->role;
 
-    for (size_t i = 0; worker->bench.paced && half->missed && i < worker->count; i++)
-        worker->missed += half->missed(&worker->connections[i]);
+    for (size_t i = 0; worker->bench.paced && role->missed && i < worker->count; i++)
+        worker->missed += role->missed(&worker->connections[i]);
 }
 
 /* Every descriptor has been closed; or all that a foreign peer was to send has come, and whether it closes is
  * nothing to wait for. */
 static bool may_leave(const struct worker *worker)
 {
-    return renews(worker) || (plan_has_peer(worker->team->plan) && worker->connections->incoming);
+    return reconnects(worker) || (plan_has_peer(worker->team->plan) && worker->connections->incoming);
 }
 
 /* Whose options stand in the report: of a proxy's pair the one by which it sends. */
@@ -460,7 +460,7 @@ static void look_back(struct worker *worker)
     count_missed(worker);
     read_tcp(worker, &worker->after, tcp_info_read_again);
     if (plan_encrypts(worker->team->plan))
-        leave_out_partings(worker);
+        leave_out_close_notify(worker);
     thread_look(&worker->after.own);
     if (worker->duty.handover)
         sender_end_time(&worker->sender);

@@ -215,7 +215,7 @@ int options_set_again(const struct plan *plan, enum end end, struct calls *calls
     return result;
 }
 
-int options_quicken(struct calls *calls, bool on)
+int options_set_quickack(struct calls *calls, bool on)
 {
     return calls_set_option(calls, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, on);
 }

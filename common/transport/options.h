@@ -38,7 +38,7 @@ int options_set_again(const struct plan *plan, enum end end, struct calls *calls
 
 /* Asks for acknowledgements at once from here on (quickack=rearm: the kernel forgets it), or for late ones.
  * Counted. 0 or a negative errno value. */
-int options_quicken(struct calls *calls, bool on);
+int options_set_quickack(struct calls *calls, bool on);
 
 /* Adds to `options` what was asked for and is in force: "notsent_lowat_bytes", "busy_poll_us", "quickack";
  * and "clamped": {"sndbuf": {"asked_bytes", "given_bytes", "sysctl"}} where a buffer is not as it was asked

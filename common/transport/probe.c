@@ -150,9 +150,9 @@ static bool probe_quickack(struct pair *pair)
     char byte;
 
     return calls_set_option(&pair->from, CALL_SETSOCKOPT, IPPROTO_TCP, TCP_NODELAY, 0) == 0 &&
-           options_quicken(&to, false) == 0 && send_byte(pair, 0) && arrives(pair, ARRIVES_WITHIN_MS) &&
+           options_set_quickack(&to, false) == 0 && send_byte(pair, 0) && arrives(pair, ARRIVES_WITHIN_MS) &&
            recv(pair->to, &byte, 1, 0) == 1 && send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
-           options_quicken(&to, true) == 0 && arrives(pair, LET_GO_WITHIN_MS);
+           options_set_quickack(&to, true) == 0 && arrives(pair, LET_GO_WITHIN_MS);
 }
 
 #define KEPT_BYTES (64 << 10) /* more than any system has as its least, less than any has of itself */

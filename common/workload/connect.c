@@ -2,7 +2,7 @@
 /*
  * A connection for every request: the client connects, sends message, takes the reply and closes.
  *
- * A connection of the plan is a slot that has one descriptor after the other. The server's half ends where
+ * A connection of the plan is a slot that has one descriptor after the other. The server's role ends where
  * the client says how much it has sent, because the end of a descriptor is not the end of the work.
  */
 #include "workload/exchange.h"
@@ -14,7 +14,7 @@ static bool took_all(const struct connection *connection)
 
 const struct workload workload_connect = {
     .variant = {"connect", "the client connects, sends message, takes reply and closes, again and again"},
-    .halves = {[ROLE_DRIVER] = {ASKING, .renews = true},
-               [ROLE_FOLLOWER] = {ANSWERING, .renews = true, .over = took_all}},
+    .roles = {[ROLE_DRIVER] = {ASKING, .reconnects = true},
+              [ROLE_FOLLOWER] = {ANSWERING, .reconnects = true, .over = took_all}},
     .role = exchange_role,
 };

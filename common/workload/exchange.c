@@ -30,7 +30,7 @@ size_t asking_size(const struct plan *plan)
 
 void asking_begin(struct connection *connection)
 {
-    struct asking *asking = connection->half_state;
+    struct asking *asking = connection->role_state;
 
     asking->mask = asking_slots(connection->plan) - 1;
     if (connection->plan->rate)
@@ -68,7 +68,7 @@ static bool is_due(const struct connection *connection, const struct asking *ask
 
 void asking_fill(struct connection *connection)
 {
-    struct asking *asking = connection->half_state;
+    struct asking *asking = connection->role_state;
     struct workbench *bench = connection->bench;
     uint64_t room = connection_room(connection), count = 0;
 
@@ -87,7 +87,7 @@ void asking_fill(struct connection *connection)
 
 size_t asking_wants(const struct connection *connection)
 {
-    const struct asking *asking = connection->half_state;
+    const struct asking *asking = connection->role_state;
 
     return (asking->begun - asking->answered) * connection->incoming->bytes - connection->arrivals.partial;
 }
@@ -118,21 +118,21 @@ int asking_arrived(struct connection *connection, const uint8_t *data, size_t si
     if (whole < 0)
         return (int)whole;
     if (whole)
-        note_replies(connection->bench, connection->half_state, (uint64_t)whole);
+        note_replies(connection->bench, connection->role_state, (uint64_t)whole);
     return 0;
 }
 
 /* A peer that echoes answers before it has all of the message: only the whole reply is a proof. */
 bool asking_answered(const struct connection *connection)
 {
-    const struct asking *asking = connection->half_state;
+    const struct asking *asking = connection->role_state;
 
     return asking->begun == asking->answered;
 }
 
 uint64_t asking_next(const struct connection *connection)
 {
-    const struct asking *asking = connection->half_state;
+    const struct asking *asking = connection->role_state;
     const struct workbench *bench = connection->bench;
 
     if (asking->begun - asking->answered == connection->plan->depth || !connection_goes_on(connection))
@@ -144,7 +144,7 @@ uint64_t asking_next(const struct connection *connection)
 
 uint64_t asking_missed(const struct connection *connection)
 {
-    const struct asking *asking = connection->half_state;
+    const struct asking *asking = connection->role_state;
     const struct workbench *bench = connection->bench;
 
     return bench->deadline_ns == UINT64_MAX
@@ -173,7 +173,7 @@ static void burn(const struct workbench *bench, uint64_t ns)
 
 void answering_fill(struct connection *connection)
 {
-    struct answering *answering = connection->half_state;
+    struct answering *answering = connection->role_state;
     uint64_t room = connection_room(connection);
     uint64_t count = answering->owed < room ? answering->owed : room;
 
@@ -193,7 +193,7 @@ size_t answering_wants(const struct connection *connection)
 
 int answering_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    struct answering *answering = connection->half_state;
+    struct answering *answering = connection->role_state;
     int64_t whole = connection_receive(connection, data, size);
 
     if (whole < 0)
@@ -209,7 +209,7 @@ bool answering_answered(const struct connection *connection)
     return true;
 }
 
-enum role exchange_role(const struct plan *plan, enum end end)
+enum role_index exchange_role(const struct plan *plan, enum end end)
 {
     (void)plan;
     return end == END_CLIENT ? ROLE_DRIVER : ROLE_FOLLOWER;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests and replies, as the workloads that are made of them share them: the functions of a half
+ * Requests and replies, as the workloads that are made of them share them: the functions of a role
  * (workload.h) that asks, and of one that answers each whole request with a reply.
  */
 #ifndef UNCORK_WORKLOAD_EXCHANGE_H
@@ -24,7 +24,7 @@ int answering_arrived(struct connection *connection, const uint8_t *data, size_t
 bool answering_answered(const struct connection *connection);
 
 /* The client asks, the server answers. */
-enum role exchange_role(const struct plan *plan, enum end end);
+enum role_index exchange_role(const struct plan *plan, enum end end);
 
 #define ASKING                                                                                               \
     .sends = true, .receives = true, .clocks = true, .times = true, .state_size = asking_size,               \

@@ -72,9 +72,9 @@ bool one_way_sent_all(const struct connection *connection)
            (!connection->until_stop || connection_has_ended(connection) || connection_at_stop(connection));
 }
 
-enum role one_way_role(const struct plan *plan, enum end end)
+enum role_index one_way_role(const struct plan *plan, enum end end)
 {
-    static const enum role roles[][END_COUNT] = {
+    static const enum role_index roles[][END_COUNT] = {
         [DIRECTION_SEND] = {ROLE_DRIVER, ROLE_FOLLOWER, ROLE_PROXY},
         [DIRECTION_RECEIVE] = {ROLE_FOLLOWER, ROLE_DRIVER, ROLE_PROXY},
         [DIRECTION_BOTH] = {ROLE_BOTH, ROLE_BOTH, ROLE_PROXY},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages one way, or both ways at the same time, as the workloads that are made of them share them: the
- * functions of a half (workload.h) that sends them as fast as they go, of one that takes them, and of one
+ * functions of a role (workload.h) that sends them as fast as they go, of one that takes them, and of one
  * that does both.
  */
 #ifndef UNCORK_WORKLOAD_ONE_WAY_H
@@ -19,7 +19,7 @@ uint64_t one_way_next(const struct connection *connection);
 bool one_way_sent_all(const struct connection *connection);
 
 /* Who sends is said by `direction`; a proxy stands between them. */
-enum role one_way_role(const struct plan *plan, enum end end);
+enum role_index one_way_role(const struct plan *plan, enum end end);
 
 #define ONE_WAY_DRIVER                                                                                       \
     .sends = true, .fill = one_way_send, .wants = one_way_wants_nothing, .arrived = one_way_refuse,          \

@@ -38,7 +38,7 @@ static size_t relay_size(const struct plan *plan)
 
 static void send_on(struct connection *connection)
 {
-    struct relay *relay = connection->twin->half_state;
+    struct relay *relay = connection->twin->role_state;
     const struct pool *pool = &connection->bench->pool;
     uint64_t count = relay->taken - relay->appended, room = connection_room(connection);
 
@@ -57,7 +57,7 @@ static void send_on(struct connection *connection)
 /* One that nothing is to come on is listened to as well: its end is an error. */
 static size_t relay_wants(const struct connection *connection)
 {
-    const struct relay *relay = connection->half_state;
+    const struct relay *relay = connection->role_state;
     size_t size = connection->bench->pool.size;
 
     if (!connection->follows)
@@ -70,7 +70,7 @@ static size_t relay_wants(const struct connection *connection)
 /* For a window. Where there is less, a reading that goes on would end again after a few chunks. */
 static bool relay_has_room(const struct connection *connection)
 {
-    const struct relay *relay = connection->half_state;
+    const struct relay *relay = connection->role_state;
 
     return !connection->follows ||
            relay->taken - relay->given + connection->window <= chunks_kept(connection->plan);
@@ -89,7 +89,7 @@ static void keep(struct relay *relay, const struct pool *pool, uint32_t number, 
 
 static int relay_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    struct relay *relay = connection->half_state;
+    struct relay *relay = connection->role_state;
     int64_t whole;
 
     if (!connection->follows)
@@ -104,7 +104,7 @@ static int relay_arrived(struct connection *connection, const uint8_t *data, siz
 static void relay_released(void *owner, const struct fragment *fragment)
 {
     struct connection *connection = owner;
-    struct relay *relay = connection->twin->half_state;
+    struct relay *relay = connection->twin->role_state;
 
     pool_give(&connection->bench->pool, fragment->data);
     relay->given++;
@@ -117,25 +117,25 @@ static bool has_come(const struct connection *connection)
 
 static bool sent_on(const struct connection *connection)
 {
-    const struct relay *relay = connection->twin->half_state;
+    const struct relay *relay = connection->twin->role_state;
 
     return has_come(connection) && has_come(connection->twin) && relay->taken == relay->appended;
 }
 
 const struct workload workload_proxy = {
     .variant = {"proxy", "client and server stream through a proxy that sends on what it receives"},
-    .halves = {[ROLE_DRIVER] = {ONE_WAY_DRIVER},
-               [ROLE_FOLLOWER] = {ONE_WAY_FOLLOWER},
-               [ROLE_BOTH] = {ONE_WAY_BOTH},
-               [ROLE_PROXY] = {.sends = true,
-                               .receives = true,
-                               .keeps = kept_by_pair,
-                               .state_size = relay_size,
-                               .fill = send_on,
-                               .wants = relay_wants,
-                               .has_room = relay_has_room,
-                               .arrived = relay_arrived,
-                               .released = relay_released,
-                               .over = sent_on}},
+    .roles = {[ROLE_DRIVER] = {ONE_WAY_DRIVER},
+              [ROLE_FOLLOWER] = {ONE_WAY_FOLLOWER},
+              [ROLE_BOTH] = {ONE_WAY_BOTH},
+              [ROLE_PROXY] = {.sends = true,
+                              .receives = true,
+                              .relay_buffers = kept_by_pair,
+                              .state_size = relay_size,
+                              .fill = send_on,
+                              .wants = relay_wants,
+                              .has_room = relay_has_room,
+                              .arrived = relay_arrived,
+                              .released = relay_released,
+                              .over = sent_on}},
     .role = one_way_role,
 };

@@ -4,6 +4,6 @@
 
 const struct workload workload_request = {
     .variant = {"request", "the client sends message, the server answers each with reply"},
-    .halves = {[ROLE_DRIVER] = {ASKING}, [ROLE_FOLLOWER] = {ANSWERING}},
+    .roles = {[ROLE_DRIVER] = {ASKING}, [ROLE_FOLLOWER] = {ANSWERING}},
     .role = exchange_role,
 };

@@ -28,7 +28,7 @@ static size_t more_wanted(const struct connection *connection)
     return connection_goes_on(connection) ? connection->bench->pool.size : 0;
 }
 
-static enum role role(const struct plan *plan, enum end end)
+static enum role_index role(const struct plan *plan, enum end end)
 {
     if (plan_has_peer(plan) && plan->direction == DIRECTION_RECEIVE)
         return ROLE_TAKER;
@@ -37,13 +37,13 @@ static enum role role(const struct plan *plan, enum end end)
 
 const struct workload workload_stream = {
     .variant = {"stream", "one end sends messages as fast as they go, the other takes them; or both do"},
-    .halves = {[ROLE_DRIVER] = {ONE_WAY_DRIVER},
-               [ROLE_FOLLOWER] = {ONE_WAY_FOLLOWER},
-               [ROLE_BOTH] = {ONE_WAY_BOTH},
-               [ROLE_TAKER] = {.receives = true,
-                               .clocks = true,
-                               .fill = one_way_send_nothing,
-                               .wants = more_wanted,
-                               .arrived = taken}},
+    .roles = {[ROLE_DRIVER] = {ONE_WAY_DRIVER},
+              [ROLE_FOLLOWER] = {ONE_WAY_FOLLOWER},
+              [ROLE_BOTH] = {ONE_WAY_BOTH},
+              [ROLE_TAKER] = {.receives = true,
+                              .clocks = true,
+                              .fill = one_way_send_nothing,
+                              .wants = more_wanted,
+                              .arrived = taken}},
     .role = role,
 };

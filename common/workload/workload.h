@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A workload is a small state machine with both halves in one file: when a message is due, when a reply is
- * complete, what to time. The engine asks; a half never waits and makes no system call.
+ * A workload is a small state machine with both roles in one file: when a message is due, when a reply is
+ * complete, what to time. The engine asks; a role never waits and makes no system call.
  *
- * A half plays a role. The *driver* sends `message` and decides when work begins and ends; the *follower*
+ * A role plays a role. The *driver* sends `message` and decides when work begins and ends; the *follower*
  * takes it, and answers where there are replies. In `direction=both` each
  * end does both. The *proxy* stands between the two and sends on what it receives: it follows whoever drives.
  * The *taker* receives from a foreign peer that sends without end, and decides when it has had
@@ -15,20 +15,20 @@
 #include "base/axis.h"
 #include "connection/connection.h"
 
-enum role { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY, ROLE_COUNT };
+enum role_index { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY, ROLE_COUNT };
 
 #define NEVER UINT64_MAX
 
-struct half {
+struct role {
     bool sends, receives; /* which of outgoing and incoming it uses */
     bool clocks;          /* reads the clock whenever a message has become whole */
     bool times;           /* gets replies and fills the workbench's latency; clocks */
 
-    bool renews; /* has a descriptor for every message: see engine/dial.h */
+    bool reconnects; /* has a descriptor for every message: see engine/dial.h */
 
     /* What arrives stays in its buffer after arrived(), until released() gives that back: receive buffers
      * that the two connections of a pair keep at most. NULL: what arrived is forgotten. */
-    size_t (*keeps)(const struct plan *plan);
+    size_t (*relay_buffers)(const struct plan *plan);
 
     /* Bytes of its state under this plan; NULL: none. */
     size_t (*state_size)(const struct plan *plan);
@@ -69,26 +69,26 @@ struct half {
 
 struct workload {
     struct variant variant;
-    struct half halves[ROLE_COUNT]; /* those of roles that it has not are empty */
+    struct role roles[ROLE_COUNT]; /* those of roles that it has not are empty */
 
     /* The role of an end under this plan. */
-    enum role (*role)(const struct plan *plan, enum end end);
+    enum role_index (*role)(const struct plan *plan, enum end end);
 };
 
 extern const struct axis workload_axis;
 
-static inline uint64_t half_next(const struct connection *connection)
+static inline uint64_t role_next(const struct connection *connection)
 {
-    return connection->half->next ? connection->half->next(connection) : NEVER;
+    return connection->role->next ? connection->role->next(connection) : NEVER;
 }
 
 /* Whether the phase is over for a connection whose queue is idle after fill(). */
-static inline bool half_over(const struct connection *connection)
+static inline bool role_is_over(const struct connection *connection)
 {
-    const struct half *half = connection->half;
+    const struct role *role = connection->role;
 
-    return half->over ? half->over(connection)
-                      : half->wants(connection) == 0 && half_next(connection) == NEVER;
+    return role->over ? role->over(connection)
+                      : role->wants(connection) == 0 && role_next(connection) == NEVER;
 }
 
 #endif

@@ -179,7 +179,7 @@ const struct security security_strict = {
     .send = strict_send,
     .sendv = strict_sendv,
     .recv = records_recv,
-    .part = records_part,
+    .close_notify = records_part,
 };
 
 const struct security security_holding = {
@@ -188,5 +188,5 @@ const struct security security_holding = {
     .sendv = holding_sendv,
     .recv = records_recv,
     .flush = records_flush,
-    .part = records_part,
+    .close_notify = records_part,
 };

@@ -33,8 +33,8 @@ static void begin_phase(uint64_t duration_ns, uint64_t messages)
 {
     workbench_begin_phase(&bench, duration_ns, plan.rate != 0);
     connection.messages_left = messages;
-    if (connection.half->begin)
-        connection.half->begin(&connection);
+    if (connection.role->begin)
+        connection.role->begin(&connection);
 }
 
 static void close_end(void)
@@ -96,15 +96,15 @@ TEST(a_checksum_touches_every_byte)
 TEST(every_request_that_comes_in_one_read_is_answered)
 {
     OPEN(END_SERVER, "message=10", "reply=3x2");
-    assert_int_equal(connection.half->arrived(&connection, pattern, 45), 0);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 45), 0);
     for (uint64_t replies = 1; replies <= 4; replies++) {
-        connection.half->fill(&connection);
+        connection.role->fill(&connection);
         assert_int_equal(connection.queue.appended, 3 * replies);
         queue_accept(&connection.queue, 6);
         queue_flush(&connection.queue);
         queue_release(&connection.queue);
     }
-    connection.half->fill(&connection);
+    connection.role->fill(&connection);
     assert_true(queue_is_idle(&connection.queue));
     assert_int_equal(connection.queue.flushed_messages, 4);
     close_end();
@@ -115,7 +115,7 @@ TEST(a_driver_begins_as_many_messages_as_its_budget_holds)
     OPEN(END_CLIENT, "workload=stream", "message=2x5");
     begin_phase(UINT64_MAX, 3);
     for (int i = 0; i < 5; i++) {
-        connection.half->fill(&connection);
+        connection.role->fill(&connection);
         queue_accept(&connection.queue, i < 3 ? 10 : 0);
         queue_flush(&connection.queue);
         queue_release(&connection.queue);
@@ -152,19 +152,19 @@ TEST(a_request_waits_for_its_whole_reply)
 {
     OPEN(END_CLIENT, "message=10", "reply=6");
     begin_phase(UINT64_MAX, 2);
-    connection.half->fill(&connection);
-    connection.half->fill(&connection);
+    connection.role->fill(&connection);
+    connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 1);
     queue_accept(&connection.queue, 10);
     queue_flush(&connection.queue);
     queue_release(&connection.queue);
-    assert_int_equal(connection.half->wants(&connection), 6);
-    assert_int_equal(connection.half->arrived(&connection, pattern, 4), 0);
-    assert_int_equal(connection.half->wants(&connection), 2);
+    assert_int_equal(connection.role->wants(&connection), 6);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 4), 0);
+    assert_int_equal(connection.role->wants(&connection), 2);
     assert_int_equal(bench.latency.count, 0);
-    assert_int_equal(connection.half->arrived(&connection, pattern, 2), 0);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 2), 0);
     assert_int_equal(bench.latency.count, 1);
-    connection.half->fill(&connection);
+    connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 2);
     close_end();
 }
@@ -172,12 +172,12 @@ TEST(a_request_waits_for_its_whole_reply)
 TEST(a_follower_stops_at_the_byte_that_it_was_told)
 {
     OPEN(END_SERVER, "workload=stream", "message=10");
-    assert_true(connection.half->wants(&connection) > 0);
+    assert_true(connection.role->wants(&connection) > 0);
     connection.stop = 31;
-    assert_int_equal(connection.half->arrived(&connection, pattern, 20), 0);
-    assert_true(connection.half->wants(&connection) > 0);
-    assert_int_equal(connection.half->arrived(&connection, pattern, 10), 0);
-    assert_int_equal(connection.half->wants(&connection), 0);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 20), 0);
+    assert_true(connection.role->wants(&connection) > 0);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 10), 0);
+    assert_int_equal(connection.role->wants(&connection), 0);
     close_end();
 }
 
@@ -188,8 +188,8 @@ TEST(a_stop_that_was_told_before_the_thread_began_is_kept)
     memset(&connection, 0, sizeof connection);
     connection.stop = 31;
     assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
-    assert_int_equal(connection.half->arrived(&connection, pattern, 30), 0);
-    assert_int_equal(connection.half->wants(&connection), 0);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 30), 0);
+    assert_int_equal(connection.role->wants(&connection), 0);
     close_end();
 }
 
@@ -198,17 +198,17 @@ TEST(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order)
     OPEN(END_CLIENT, "message=10", "reply=6", "depth=3");
     begin_phase(UINT64_MAX, 5);
     for (int i = 0; i < 4; i++) {
-        connection.half->fill(&connection);
+        connection.role->fill(&connection);
         queue_accept(&connection.queue, i < 3 ? 10 : 0);
         queue_flush(&connection.queue);
         queue_release(&connection.queue);
     }
     assert_int_equal(connection.queue.appended, 3);
-    assert_int_equal(connection.half->wants(&connection), 18);
-    assert_int_equal(connection.half->arrived(&connection, pattern, 13), 0);
+    assert_int_equal(connection.role->wants(&connection), 18);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 13), 0);
     assert_int_equal(bench.latency.count, 2);
-    assert_int_equal(connection.half->wants(&connection), 5);
-    connection.half->fill(&connection);
+    assert_int_equal(connection.role->wants(&connection), 5);
+    connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 4);
     close_end();
 }
@@ -231,8 +231,8 @@ TEST(a_window_joins_messages_and_keeps_the_groups_within_them)
 TEST(a_window_takes_no_more_than_are_due)
 {
     OPEN(END_SERVER, "message=10", "reply=3x2", "window=4");
-    assert_int_equal(connection.half->arrived(&connection, pattern, 25), 0);
-    connection.half->fill(&connection);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 25), 0);
+    connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 6);
     queue_accept(&connection.queue, 12);
     queue_flush(&connection.queue);
@@ -243,13 +243,13 @@ TEST(a_window_takes_no_more_than_are_due)
 TEST(only_a_driver_ends_the_work_and_only_between_two_messages)
 {
     OPEN(END_SERVER, "workload=stream", "message=10");
-    assert_int_equal(connection.half->arrived(&connection, pattern, 10), 0);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 10), 0);
     assert_int_equal(engine_peer_ended(&connection), 0);
-    assert_int_equal(connection.half->wants(&connection), 0);
+    assert_int_equal(connection.role->wants(&connection), 0);
     close_end();
 
     OPEN(END_SERVER, "workload=stream", "message=10");
-    assert_int_equal(connection.half->arrived(&connection, pattern, 11), 0);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 11), 0);
     assert_int_equal(engine_peer_ended(&connection), -EPIPE);
     assert_problem(&bench.problem, PROBLEM_FAILURE,
                    "the client closed its connection in the middle of a message");
@@ -267,17 +267,17 @@ TEST(an_end_that_sends_and_receives_does_not_wait_for_a_peer_that_has_gone)
     OPEN(END_SERVER, "workload=stream", "direction=both", "message=10");
     begin_phase(UINT64_MAX, 0);
     connection.until_stop = true;
-    assert_false(half_over(&connection));
+    assert_false(role_is_over(&connection));
     assert_int_equal(engine_peer_ended(&connection), 0);
-    assert_true(half_over(&connection));
+    assert_true(role_is_over(&connection));
     close_end();
 }
 
 TEST(what_comes_back_in_a_stream_is_an_error)
 {
     OPEN(END_CLIENT, "workload=stream", "message=10");
-    assert_int_equal(connection.half->wants(&connection), 0);
-    assert_int_equal(connection.half->arrived(&connection, pattern, 1), -EBADMSG);
+    assert_int_equal(connection.role->wants(&connection), 0);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 1), -EBADMSG);
     assert_problem(&bench.problem, PROBLEM_FAILURE, "1 bytes came from the end that only receives");
     close_end();
 }
@@ -286,8 +286,8 @@ TEST(more_than_the_reply_that_was_due_is_an_error)
 {
     OPEN(END_CLIENT, "message=10", "reply=6");
     begin_phase(UINT64_MAX, 1);
-    connection.half->fill(&connection);
-    assert_int_equal(connection.half->arrived(&connection, pattern, 7), -EBADMSG);
+    connection.role->fill(&connection);
+    assert_int_equal(connection.role->arrived(&connection, pattern, 7), -EBADMSG);
     assert_problem(&bench.problem, PROBLEM_FAILURE, "7 bytes came of replies of which 6 were due");
     close_end();
 }

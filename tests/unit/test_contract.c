@@ -65,8 +65,8 @@ static void open_side(enum end end, int fd, uint64_t messages)
     side->connection.queue.owner = side;
     workbench_begin_phase(&side->bench, UINT64_MAX, false);
     side->connection.messages_left = messages;
-    if (side->connection.half->begin)
-        side->connection.half->begin(&side->connection);
+    if (side->connection.role->begin)
+        side->connection.role->begin(&side->connection);
 }
 
 static void begin_session(struct side *side)
@@ -88,7 +88,7 @@ static void shake_hands(void)
     while (!connection_is_open(&sides[END_CLIENT].connection) ||
            !connection_is_open(&sides[END_SERVER].connection))
         for (int end = END_CLIENT; end <= END_SERVER; end++) {
-            int result = engine_shake_hands(&sides[end].connection);
+            int result = engine_handshake(&sides[end].connection);
 
             if (result < 0 && result != -EAGAIN && result != -EINPROGRESS)
                 fail_msg("%s", sides[end].bench.problem.text);
@@ -161,7 +161,7 @@ static void receive(struct connection *connection)
 {
     size_t wanted;
 
-    while ((wanted = connection->half->wants(connection))) {
+    while ((wanted = connection->role->wants(connection))) {
         int result = engine_receive(connection, wanted);
 
         if (result == -EAGAIN)
@@ -177,9 +177,9 @@ static void step(struct side *side)
 
     if (side->over)
         return;
-    connection->half->fill(connection);
+    connection->role->fill(connection);
     check_queue(side);
-    if (queue_is_idle(&connection->queue) && half_over(connection) &&
+    if (queue_is_idle(&connection->queue) && role_is_over(connection) &&
         connection->queue.released == connection->queue.appended) {
         side->over = true;
         assert_int_equal(security_half_close(connection), 0);

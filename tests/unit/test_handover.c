@@ -96,7 +96,7 @@ static struct bed *bed_open(void)
     assert_int_equal(pthread_create(&bed.peer, NULL, answer, &bed.other), 0);
     bed.duty = (struct duty){.connections = &bed.connection, .count = 1, .bench = &bed.bench};
     workbench_begin_phase(&bed.bench, UINT64_MAX, false);
-    bed.connection.half->begin(&bed.connection);
+    bed.connection.role->begin(&bed.connection);
     assert_int_equal(engine_block.open(&bed.duty), 0);
     return &bed;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The half of a proxy, without an engine: what it keeps, groups, gives back, and when it is over. */
+/* The role of a proxy, without an engine: what it keeps, groups, gives back, and when it is over. */
 #include "unit.h"
 
 #include "plan/sizes.h"
@@ -53,7 +53,7 @@ static int arrive(struct connection *connection, size_t size, uint8_t mark)
     else
         memset(data, mark, CHUNK);
     pool_take(&bench.pool);
-    return connection->half->arrived(connection, data, size);
+    return connection->role->arrived(connection, data, size);
 }
 
 /* Everything in the queue is sent and comes back. */
@@ -74,7 +74,7 @@ TEST(what_arrived_on_one_is_sent_by_the_other_in_groups_of_a_window)
     open_pair("send");
     for (uint8_t i = 0; i < 6; i++)
         assert_int_equal(arrive(&pair[0], i == 5 ? 3 : CHUNK, i), 0);
-    pair[1].half->fill(&pair[1]);
+    pair[1].role->fill(&pair[1]);
     assert_int_equal(queue->appended, WINDOW);
     for (unsigned i = 0; i < WINDOW; i++) {
         assert_int_equal(queue->ring[i].data[0], i);
@@ -82,12 +82,12 @@ TEST(what_arrived_on_one_is_sent_by_the_other_in_groups_of_a_window)
         assert_int_equal(queue->ring[i].marks, i == WINDOW - 1 ? FRAGMENT_ENDS_GROUP : 0);
     }
     send_all(&pair[1]);
-    pair[1].half->fill(&pair[1]);
+    pair[1].role->fill(&pair[1]);
     assert_int_equal(queue->appended, 6);
     assert_int_equal(queue->ring[5 & queue->mask].size, 3);
     assert_int_equal(queue->ring[5 & queue->mask].marks, FRAGMENT_ENDS_GROUP);
     assert_int_equal(pair[1].groups, 2);
-    pair[0].half->fill(&pair[0]);
+    pair[0].role->fill(&pair[0]);
     assert_int_equal(pair[0].queue.appended, 0);
     close_pair();
 }
@@ -96,17 +96,17 @@ TEST(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back)
 {
     open_pair("send");
     for (unsigned i = 0; i < 2 * WINDOW; i++) {
-        assert_int_equal(pair[0].half->wants(&pair[0]), CHUNK);
+        assert_int_equal(pair[0].role->wants(&pair[0]), CHUNK);
         arrive(&pair[0], 1, 0);
     }
-    assert_int_equal(pair[0].half->wants(&pair[0]), 0);
+    assert_int_equal(pair[0].role->wants(&pair[0]), 0);
     assert_int_equal(bench.pool.spare_count, 1); /* to receive into an end that is not to come */
-    pair[1].half->fill(&pair[1]);
-    assert_int_equal(pair[0].half->wants(&pair[0]), 0); /* lent to the queue, not given back */
+    pair[1].role->fill(&pair[1]);
+    assert_int_equal(pair[0].role->wants(&pair[0]), 0); /* lent to the queue, not given back */
     send_all(&pair[1]);
-    assert_int_equal(pair[0].half->wants(&pair[0]), CHUNK);
+    assert_int_equal(pair[0].role->wants(&pair[0]), CHUNK);
     assert_int_equal(bench.pool.spare_count, WINDOW + 1);
-    pair[1].half->fill(&pair[1]);
+    pair[1].role->fill(&pair[1]);
     send_all(&pair[1]);
     assert_int_equal(bench.pool.spare_count, 2 * WINDOW + 1);
     close_pair();
@@ -117,7 +117,7 @@ TEST(a_group_that_is_half_sent_gives_back_what_is_whole)
     open_pair("send");
     arrive(&pair[0], CHUNK, 0);
     arrive(&pair[0], CHUNK, 1);
-    pair[1].half->fill(&pair[1]);
+    pair[1].role->fill(&pair[1]);
     queue_accept(&pair[1].queue, CHUNK + 3);
     queue_release(&pair[1].queue);
     assert_int_equal(bench.pool.spare_count, 2 * WINDOW);
@@ -129,14 +129,14 @@ TEST(it_is_over_at_the_announced_byte_when_all_has_been_sent_on)
     open_pair("send");
     atomic_store(&pair[0].stop, 2 * CHUNK + 1);
     arrive(&pair[0], CHUNK, 0);
-    assert_false(half_over(&pair[0]) || half_over(&pair[1]));
+    assert_false(role_is_over(&pair[0]) || role_is_over(&pair[1]));
     arrive(&pair[0], CHUNK, 0);
-    assert_int_equal(pair[0].half->wants(&pair[0]), 0);
-    assert_true(half_over(&pair[0]));
-    assert_false(half_over(&pair[1]));
-    pair[1].half->fill(&pair[1]);
+    assert_int_equal(pair[0].role->wants(&pair[0]), 0);
+    assert_true(role_is_over(&pair[0]));
+    assert_false(role_is_over(&pair[1]));
+    pair[1].role->fill(&pair[1]);
     send_all(&pair[1]);
-    assert_true(half_over(&pair[1]));
+    assert_true(role_is_over(&pair[1]));
     close_pair();
 }
 
@@ -146,14 +146,14 @@ TEST(in_both_directions_it_is_over_when_both_have_ended)
     assert_true(pair[0].drives && pair[0].follows && pair[1].drives && pair[1].follows);
     arrive(&pair[1], CHUNK, 9);
     pair[1].state = STATE_HALF_CLOSED_REMOTE;
-    assert_false(half_over(&pair[1]));
+    assert_false(role_is_over(&pair[1]));
     pair[0].state = STATE_HALF_CLOSED_REMOTE;
-    assert_true(half_over(&pair[1]));
-    assert_false(half_over(&pair[0]));
-    pair[0].half->fill(&pair[0]);
+    assert_true(role_is_over(&pair[1]));
+    assert_false(role_is_over(&pair[0]));
+    pair[0].role->fill(&pair[0]);
     assert_int_equal(pair[0].queue.ring[0].data[0], 9);
     send_all(&pair[0]);
-    assert_true(half_over(&pair[0]));
+    assert_true(role_is_over(&pair[0]));
     close_pair();
 }
 

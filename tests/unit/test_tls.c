@@ -72,7 +72,7 @@ TEST(a_layer_that_encrypts_has_all_that_this_takes)
             continue;
         }
         assert_true(layer->library && layer->context_open && layer->context_close && layer->open);
-        assert_true(layer->handshake && layer->close && layer->send && layer->recv && layer->part);
+        assert_true(layer->handshake && layer->close && layer->send && layer->recv && layer->close_notify);
         assert_true(layer->withholds);
         assert_int_equal(layer->hold != NULL, (layer->gives & CAPABLE_HOLD) != 0);
         assert_int_equal(layer->sendv != NULL, (layer->gives & CAPABLE_DESCRIPTOR) != 0);
@@ -178,8 +178,8 @@ TEST(a_handshake_begins_with_its_first_call_when_the_session_is_set_up)
 
     histogram_reset(&bench.handshake);
     assert_int_equal(security_begin(&connection), 0);
-    assert_int_equal(engine_shake_hands(&connection), -EINPROGRESS);
-    assert_int_equal(engine_shake_hands(&connection), 0);
+    assert_int_equal(engine_handshake(&connection), -EINPROGRESS);
+    assert_int_equal(engine_handshake(&connection), 0);
     assert_int_equal(handshake->count, 1);
     assert_in_range(handshake->maximum, done_ns - asked_ns, clock_now_ns() - opened_ns);
 }
