@@ -256,12 +256,24 @@ static void sent(struct watch *watch, const struct completion *completion)
 
 /* ---- what a completion is of ---- */
 
+/* What follows from it waits until the completions that came together have been taken: a wake-up brings a
+ * proxy many chunks, and costs one turn. */
 static void on_data(struct watch *watch, const struct completion *completion)
 {
     int result = received(watch, completion);
 
-    if (watch->turn.connection->state != STATE_CLOSING)
+    if (watch->turn.connection->state == STATE_CLOSING)
+        return;
+    if (watch->turn.turns->finishing || (result < 0 && result != -EAGAIN)) {
         arrived(watch, result);
+        return;
+    }
+    if (result == 0)
+        ring_note_answer(watch);
+    if (is_done_with(watch))
+        ring_hang_up(watch);
+    turn_relay(&watch->turn);
+    turn_later(&watch->turn);
 }
 
 /* What a request that watches the descriptor tells of errors as well. */
@@ -382,6 +394,7 @@ static void wait_in_ring(struct turns *turns)
     int result;
 
     feed(ringer);
+    intake_publish(&ringer->intake);
     if (looks || (turns->busy && !turns->finishing))
         result = ring_poll(ringer->ring);
     else

@@ -48,7 +48,7 @@ static void leave(struct turn *turn)
     turn->turns->open--;
 }
 
-static void await_turn(struct turn *turn)
+void turn_later(struct turn *turn)
 {
     struct turns *turns = turn->turns;
 
@@ -114,14 +114,14 @@ static void push(struct turn *turn)
             return;
         }
     }
-    await_turn(turn);
+    turn_later(turn);
 }
 
 static void tell(struct turn *turn)
 {
     turn->turns->on->stepped(turn);
     if (engine_has_unseen(turn->connection))
-        await_turn(turn);
+        turn_later(turn);
 }
 
 /* What was sent on makes room for more at the twin. */
@@ -137,15 +137,6 @@ void turn_step(struct turn *turn)
     if (!turn->connection->awaits)
         push(turn);
     tell_stepped(turn);
-}
-
-/* Nothing will tell of what the layer has: it is taken in the connection's turn. */
-static void take_turn(struct turn *turn)
-{
-    if (engine_has_unseen(turn->connection))
-        turn->turns->on->take(turn);
-    else if (!turn->over && !turn->connection->awaits)
-        turn_step(turn);
 }
 
 void turn_go_on(struct turn *turn, int result)
@@ -175,7 +166,16 @@ void turn_relay(struct turn *turn)
     struct turn *twin = turn->twin;
 
     if (twin && !twin->over && !twin->connection->awaits)
-        await_turn(twin);
+        turn_later(twin);
+}
+
+/* Nothing will tell of what the layer has: it is taken in the connection's turn. */
+static void take_turn(struct turn *turn)
+{
+    if (engine_has_unseen(turn->connection))
+        turn->turns->on->take(turn);
+    else
+        turn_go_on(turn, 0);
 }
 
 /* ---- all of them ---- */

@@ -78,6 +78,9 @@ void turn_step(struct turn *turn);
 /* Something came of the connection: 0, -EAGAIN, or a negative errno value that ends everything. */
 void turn_go_on(struct turn *turn, int result);
 
+/* Goes on with it when all that came together was taken. */
+void turn_later(struct turn *turn);
+
 /* The same after the half-close: 1 for the other end's. */
 void turn_go_on_to_end(struct turn *turn, int result);
 

@@ -23,10 +23,7 @@ static void add(struct ring_intake *intake, uint32_t number)
 
 static void on_give(void *owner, uint32_t number)
 {
-    struct ring_intake *intake = owner;
-
-    add(intake, number);
-    ring_buffers_publish(&intake->buffers);
+    add(owner, number);
 }
 
 int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool)

@@ -21,11 +21,19 @@ struct ring_intake {
     uint32_t added, taken; /* buffers so far; the difference is with the kernel */
 };
 
-/* Gives all buffers of the pool to the kernel, and each that is given back to the pool later. The pool has a
+/* Gives all buffers of the pool to the kernel, and each that is given back to the pool later: with the next
+ * intake_publish(). The pool has a
  * power of two of them, at most RING_BUFFERS_MAX. 0 or a negative errno value; intake_close() it in both
  * cases. */
 int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool);
 void intake_close(struct ring_intake *intake);
+
+/* The kernel sees the buffers that were given back: before each ring_enter(). */
+static inline void intake_publish(struct ring_intake *intake)
+{
+    if (intake->buffers.added)
+        ring_buffers_publish(&intake->buffers);
+}
 
 /* Whether the kernel has a buffer left. */
 static inline bool intake_has_buffers(const struct ring_intake *intake)
