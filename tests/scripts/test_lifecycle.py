@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""The table of a connection's states in docs/architecture.md is that of the code."""
+
+from __future__ import annotations
+
+import re
+
+from conftest import ROOT
+
+TABLE = (ROOT / "common/connection/lifecycle.def").read_text()
+PAGE = (ROOT / "docs/architecture.md").read_text()
+
+
+def declared(kind):
+    """The arguments of the lines STATE(...) or NEXT(...) of the table."""
+    lines = re.findall(rf"^{kind}\((.*)\)$", TABLE, re.MULTILINE)
+    return [tuple(re.findall(r'"[^"]*"|\w+', line)) for line in lines]
+
+
+def rows(heading):
+    """The cells of the table of the page with this first heading."""
+    lines = PAGE[PAGE.index(f"| {heading} |"):].split("\n\n")[0].splitlines()
+    return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines[2:]]
+
+
+def test_the_page_has_every_state_with_what_it_means_and_where_it_leads():
+    following = {name: [] for name, _ in declared("STATE")}
+    for state, event, after in declared("NEXT"):
+        following[state].append(f"{event.lower()} ▷ {after.lower()}")
+    assert rows("state") == [(f"`{name.lower()}`", text.strip('"'), ", ".join(following[name]))
+                             for name, text in declared("STATE")]
+
+
+def test_only_one_function_changes_a_state():
+    sources = [path for part in ("common", "client", "server")
+               for path in (ROOT / part).rglob("*.[ch]") if path.name != "lifecycle.c"]
+    for path in sources:
+        assert not re.search(r"state = (\(enum state\))?STATE_", path.read_text()), path
