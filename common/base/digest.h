@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 (FIPS 180-4) of a stream of bytes, by the cryptographic library of the build: what a receiver with
+/* SHA-256 (FIPS 180-4) of a stream of bytes, by OpenSSL: what a receiver with
  * touch=checksum computes. */
 #ifndef UNCORK_BASE_DIGEST_H
 #define UNCORK_BASE_DIGEST_H

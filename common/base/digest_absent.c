@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of a digest where the build has neither OpenSSL nor GnuTLS. */
+/* In place of a digest where the build has no OpenSSL. */
 #include "base/digest.h"
 
 int digest_check(struct problem *problem)
 {
-    return problem_unsupported(problem, "touch=checksum: this build has no library that knows SHA-256; "
+    return problem_unsupported(problem, "touch=checksum: this build has no OpenSSL, which computes it; "
                                         "install libssl-dev (Fedora: openssl-devel) and build again");
 }
 
