@@ -1,78 +1,192 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
+#include "base/units.h"
 #include "control/channel_tls.h"
 
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static int take_place(struct options *options, enum end end, const char *name, const char *value,
-                      struct problem *problem)
+static int refuse(const char *argument, struct problem *problem)
 {
-    if (!value)
-        return problem_usage(problem, "%s needs ADDRESS@FILE", name);
-    return where_parse(options->where, end, value, problem) < 0 ? -1 : 2;
+    return problem_usage(
+        problem, "'%.60s' is neither an option nor a word like key=value; uncork-client --help shows both",
+        argument);
 }
 
-static int take_keys(struct options *options, const char *value, struct problem *problem)
+static int take_action(struct options *options, enum action action, const char *file, struct problem *problem)
 {
-    if (!value)
-        return problem_usage(problem, "--psk needs a FILE of keys");
+    if (options->action != ACTION_RUN || options->json)
+        return problem_usage(problem,
+                             "one of --json, --batch, --check, --list, --expand and --facts at a time");
+    options->action = action;
+    options->json = action == ACTION_RUN;
+    options->file = file;
+    return 0;
+}
+
+static int take_list(struct options *options, const char *form, struct problem *problem)
+{
+    if (form && strcmp(form, "json") != 0)
+        return problem_usage(problem, "--list=%.40s: write --list or --list=json", form);
+    return take_action(options, form ? ACTION_LIST_JSON : ACTION_LIST, NULL, problem);
+}
+
+static int take_keys(struct options *options, const char *path, struct problem *problem)
+{
     if (options->keys)
         return problem_usage(problem, "--psk is given twice; one key is shown to all");
     if (channel_tls_check("--psk", problem) == 0)
-        options->keys = psk_read(value, problem);
-    return options->keys ? 2 : -1;
+        options->keys = psk_read(path, problem);
+    return options->keys ? 0 : -1;
 }
 
-static int take_file(struct options *options, const char *value, struct problem *problem)
+static int take_pcap(struct options *options, const char *path, struct problem *problem)
 {
-    if (!value || !*value)
+    if (!*path)
         return problem_usage(problem, "--pcap needs a FILE for the packets");
     if (options->pcap)
         return problem_usage(problem, "--pcap is given twice; one run makes one file");
-    options->pcap = value;
-    return 2;
+    options->pcap = path;
+    return 0;
 }
 
-/* How many arguments the first option and its value are, 0: it is none of these options, -1: it is wrong. */
-static int take_option(struct options *options, const char *name, const char *value, struct problem *problem)
+static int take_lifeline(struct options *options, const char *text, struct problem *problem)
 {
-    enum end end = where_option(name);
+    uint64_t fd = STDIN_FILENO;
 
-    if (end != END_COUNT)
-        return take_place(options, end, name, value, problem);
-    if (!strcmp(name, "--psk"))
-        return take_keys(options, value, problem);
-    if (!strcmp(name, "--pcap"))
-        return take_file(options, value, problem);
-    if (strcmp(name, "--insecure") != 0)
+    if (text && (units_parse_count(text, &fd) < 0 || fd > INT_MAX))
+        return problem_usage(problem,
+                             "--with-parent=%.40s: write --with-parent, or --with-parent=FD with the number "
+                             "of a descriptor",
+                             text);
+    options->lifeline = (int)fd;
+    return 0;
+}
+
+/* A word; or behind --json the file for the record. */
+static int take_argument(struct options *options, const char *argument, struct problem *problem)
+{
+    bool is_word = strchr(argument, '=') != NULL;
+
+    if (!is_word && *argument && options->json && !options->file && !options->word_count)
+        options->file = argument;
+    else if (is_word)
+        options->words[options->word_count++] = argument;
+    else
+        return refuse(argument, problem);
+    return 0;
+}
+
+static int take_option(struct options *options, int option, struct problem *problem)
+{
+    switch (option) {
+    case 's':
+        return where_parse(options->where, END_SERVER, optarg, problem);
+    case 'x':
+        return where_parse(options->where, END_PROXY, optarg, problem);
+    case 'k':
+        return take_keys(options, optarg, problem);
+    case 'i':
+        options->insecure = true;
         return 0;
-    options->insecure = true;
-    return 1;
+    case 'c':
+        return take_pcap(options, optarg, problem);
+    case 'p':
+        return take_lifeline(options, optarg, problem);
+    case 'j':
+        return take_action(options, ACTION_RUN, NULL, problem);
+    case 'b':
+        return take_action(options, ACTION_BATCH, optarg, problem);
+    case 't':
+        return take_action(options, ACTION_CHECK, optarg, problem);
+    case 'l':
+        return take_list(options, optarg, problem);
+    case 'e':
+        return take_action(options, ACTION_EXPAND, NULL, problem);
+    case 'f':
+        return take_action(options, ACTION_FACTS, NULL, problem);
+    default:
+        return take_argument(options, optarg, problem);
+    }
 }
 
-int options_parse(struct options *options, const char *const *arguments, size_t count,
-                  struct problem *problem)
+static int check_together(const struct options *options, struct problem *problem)
 {
-    size_t taken = 0;
-    int part = 1;
+    bool runs =
+        options->action == ACTION_RUN || options->action == ACTION_BATCH || options->action == ACTION_FACTS;
+    bool takes_file = options->action == ACTION_BATCH || options->action == ACTION_CHECK;
+    bool takes_words =
+        options->action == ACTION_RUN || options->action == ACTION_EXPAND || options->action == ACTION_FACTS;
 
-    *options = (struct options){0};
+    if (options->keys && options->insecure)
+        return problem_usage(problem, "--psk and --insecure contradict each other");
+    if (!runs && options->for_runs)
+        return problem_usage(problem, "--%s is for a run: leave it out", options->for_runs);
+    if (takes_file && options->word_count)
+        return problem_usage(problem, "%s takes one file (or - for standard input) and no words",
+                             options->action == ACTION_BATCH ? "--batch" : "--check");
+    if (!takes_words && options->word_count)
+        return problem_usage(problem, "%.60s: --list takes no words", options->words[0]);
+    return 0;
+}
+
+int options_parse(struct options *options, int count, char **arguments, struct problem *problem)
+{
+    static const struct option names[] = {
+        {"server-in", required_argument, NULL, 's'},
+        {"proxy-in", required_argument, NULL, 'x'},
+        {"psk", required_argument, NULL, 'k'},
+        {"insecure", no_argument, NULL, 'i'},
+        {"pcap", required_argument, NULL, 'c'},
+        {"with-parent", optional_argument, NULL, 'p'},
+        {"json", no_argument, NULL, 'j'},
+        {"batch", required_argument, NULL, 'b'},
+        {"check", required_argument, NULL, 't'},
+        {"list", optional_argument, NULL, 'l'},
+        {"expand", no_argument, NULL, 'e'},
+        {"facts", no_argument, NULL, 'f'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    int option, index = 0;
+
+    *options = (struct options){.lifeline = NO_LIFELINE, .words = calloc((size_t)count, sizeof(char *))};
     where_here(options->where);
-    while (taken < count && part > 0) {
-        part =
-            take_option(options, arguments[taken], taken + 1 < count ? arguments[taken + 1] : NULL, problem);
-        taken += part > 0 ? (size_t)part : 0;
+    if (!options->words)
+        return problem_failure(problem, "out of memory for %d words", count);
+    opterr = 0;
+    while ((option = getopt_long(count, arguments, "-:h", names, &index)) >= 0) {
+        if (option == 'v' || option == 'h') {
+            options->action = option == 'v' ? ACTION_VERSION : ACTION_HELP;
+            return 0;
+        }
+        if (option == ':')
+            return problem_usage(problem, "'%s' needs a value; uncork-client --help shows which",
+                                 arguments[optind - 1]);
+        if (option == '?')
+            return refuse(arguments[optind - 1], problem);
+        if (strchr("sxkicp", option))
+            options->for_runs = names[index].name;
+        if (take_option(options, option, problem) < 0)
+            return -1;
     }
-    if (part >= 0 && options->keys && options->insecure)
-        part = problem_usage(problem, "--psk and --insecure contradict each other");
-    return part < 0 ? -1 : (int)taken;
+    while (optind < count) /* behind -- */
+        if (take_argument(options, arguments[optind++], problem) < 0)
+            return -1;
+    return check_together(options, problem);
 }
 
 void options_free(struct options *options)
 {
     psk_free(options->keys);
+    free(options->words);
     options->keys = NULL;
+    options->words = NULL;
 }
 
 static bool names_an_end(const struct plan *plan)

@@ -19,14 +19,6 @@ void where_here(struct where where[END_COUNT])
         where[end] = (struct where){.listen = "127.0.0.1:0"};
 }
 
-enum end where_option(const char *argument)
-{
-    for (int end = 0; end < END_COUNT; end++)
-        if (options[end] && !strcmp(argument, options[end]))
-            return (enum end)end;
-    return END_COUNT;
-}
-
 int where_parse(struct where where[END_COUNT], enum end end, const char *text, struct problem *problem)
 {
     struct where *own = &where[end];

@@ -16,9 +16,6 @@ struct where {
 /* All beside this process, on loopback. */
 void where_here(struct where where[END_COUNT]);
 
-/* The end whose place an option like --server-in says; END_COUNT if it is no such option. */
-enum end where_option(const char *argument);
-
 /* Reads "ADDRESS@NETNS" for `end`; the text must outlive `where`. 0, or -1 with a usage problem. */
 int where_parse(struct where where[END_COUNT], enum end end, const char *text, struct problem *problem);
 

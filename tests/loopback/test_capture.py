@@ -213,7 +213,7 @@ def test_the_file_has_all_packets_of_the_run_and_no_others(tmp_path: Path) -> No
 @pytest.mark.parametrize("words, why", [
     (["--pcap", "x", "--json", "messages=1"],
      "--pcap is for a run that captures packets: add capture=on"),
-    (["--pcap"], "--pcap needs a FILE for the packets"),
+    (["--pcap"], "'--pcap' needs a value"),
     (["--pcap", "x", "--pcap", "y", "capture=on"], "--pcap is given twice; one run makes one file"),
     (["transport=unix", "capture=on"],
      "'capture' has no effect with these other words; leave it out"),
