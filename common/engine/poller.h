@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the poll engine has of each connection, for its two files: poll.c waits and says what came, and
- * poll_visits.c has the descriptors that come and go.
+ * poll_reconnect.c has the descriptors that come and go.
  */
 #ifndef UNCORK_ENGINE_POLLER_H
 #define UNCORK_ENGINE_POLLER_H
@@ -50,7 +50,7 @@ static inline struct poller *poller_of(const struct watch *watch)
 /* Takes what the descriptor shows, and goes on with the connection. */
 void poll_receive(struct watch *watch);
 
-/* ---- poll_visits.c ---- */
+/* ---- poll_reconnect.c ---- */
 
 /* A driver's next descriptor. 0, or a negative errno value as dial_out(). */
 int poll_connect(struct duty *duty, struct connection *connection);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the ring engine has of each connection, for its two files: ring.c waits and says what came, and
- * ring_visits.c has the descriptors that come and go.
+ * ring_reconnect.c has the descriptors that come and go.
  */
 #ifndef UNCORK_ENGINE_RINGER_H
 #define UNCORK_ENGINE_RINGER_H
@@ -59,7 +59,7 @@ void ring_ask(struct turn *turn);
 /* What has arrived may prove that everything that was sent has been taken. */
 void ring_note_answer(struct watch *watch);
 
-/* ---- ring_visits.c ---- */
+/* ---- ring_reconnect.c ---- */
 
 /* Begins to connect a driver's next descriptor: -EINPROGRESS, or another negative errno value. */
 int ring_dial(struct duty *duty, struct connection *connection);
