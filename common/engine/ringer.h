@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the ring engine has of each connection, for its two files: ring.c waits and says what came, and
- * ring_reconnect.c has the descriptors that come and go.
+ * What the ring engine has of each connection, for its three files: ring.c requests events and waits for
+ * them, ring_events.c does what follows from them, ring_reconnect.c has the descriptors that come and go.
  */
 #ifndef UNCORK_ENGINE_RINGER_H
 #define UNCORK_ENGINE_RINGER_H
@@ -14,11 +14,10 @@
 struct watch {
     struct turn turn; /* first */
     struct ring_seat seat;
-    unsigned
-        outstanding; /* requests on its descriptor: bits of enum ring_kind; those of a strategy are its own */
-    bool reclaimed;  /* what was told last has brought lent memory back */
-    bool starved;    /* on the list of those that found no buffer to receive into */
-    int next_fd;     /* that came meanwhile; -1 */
+    unsigned outstanding; /* requests of the engine on its descriptor: bits of enum ring_kind */
+    bool reclaimed;       /* what was told last has brought lent memory back */
+    bool starved;         /* on the list of those that found no buffer to receive into */
+    int next_fd;          /* that came meanwhile; -1 */
     struct watch *next_starved;
 };
 
@@ -53,8 +52,16 @@ static inline bool ring_is_outstanding(const struct watch *watch, enum ring_kind
 
 /* ---- ring.c ---- */
 
-/* Asks for what the connection is to be told of, as far as that is not asked. */
+/* Requests the events that the connection waits for, as far as they are not requested. */
 void ring_ask(struct turn *turn);
+
+/* ---- ring_events.c ---- */
+
+/* Does what follows from a completion. */
+void ring_dispatch(struct ringer *ringer, const struct ring_event *event);
+
+/* Takes bytes that the connection's layer has and its descriptor does not show. */
+void ring_take(struct turn *turn);
 
 /* What has arrived may prove that everything that was sent has been taken. */
 void ring_note_answer(struct watch *watch);

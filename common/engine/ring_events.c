@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* On a ring: what follows from a completion. */
+#include "engine/ringer.h"
+
+#include "security/security.h"
+#include "strategy/strategy.h"
+
+#include <poll.h>
+
+static int receive(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+
+    return watch->turn.turns->finishing ? engine_take_end(connection) : engine_receive_ready(connection);
+}
+
+/* A descriptor that shows no more than that lent memory has come back is not read from. */
+static int readable(struct watch *watch, const struct completion *completion)
+{
+    if (completion->result < 0)
+        return engine_broken(watch->turn.connection, "watch its connection to", completion->result);
+    return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : receive(watch);
+}
+
+/* What comes of a descriptor that is gone. */
+static int discard(struct connection *connection, const uint8_t *data, ssize_t size)
+{
+    (void)connection, (void)data, (void)size;
+    return 0;
+}
+
+static int received(struct watch *watch, const struct completion *completion)
+{
+    struct connection *connection = watch->turn.connection;
+    bool finishing = watch->turn.turns->finishing;
+
+    if (completion->result > 0)
+        calls_note_moved(&connection->calls, (uint64_t)completion->result);
+    return connection->reading->completed(connection, completion,
+                                          connection->state == STATE_CLOSING ? discard
+                                          : finishing                        ? engine_end_arrived
+                                                                             : engine_arrived);
+}
+
+/* The receive that goes on is over, and begun again takes one by one what is left, and the end. */
+static void half_closed(struct watch *watch)
+{
+    int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->seat, RING_RECEIVE) : 0;
+
+    watch->seat.ending = true;
+    if (result < 0)
+        turn_stop(&watch->turn, engine_broken(watch->turn.connection, "watch its connection to", result));
+}
+
+void ring_note_answer(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+    const struct role *role = connection->role;
+
+    if (!connection->strategy || !connection->strategy->answered || !role->answered ||
+        !role->answered(connection))
+        return;
+    connection->strategy->answered(connection);
+    connection->awaits = AWAITS_NOTHING;
+}
+
+/* A driver has all that it asked for; or the end of a descriptor came when its phase was over. */
+static bool is_done_with(const struct watch *watch)
+{
+    const struct connection *connection = watch->turn.connection;
+
+    return connection_is_open(connection) &&
+           (engine_is_answered(connection) ||
+            (watch->turn.over && connection->role->reconnects && connection_has_ended(connection)));
+}
+
+static void go_on(struct watch *watch, int result)
+{
+    if ((result == 0 || result == -EAGAIN) && is_done_with(watch))
+        ring_hang_up(watch);
+    turn_go_on(&watch->turn, result);
+}
+
+static void arrived(struct watch *watch, int result)
+{
+    if (watch->turn.turns->finishing) {
+        turn_go_on_to_end(&watch->turn, result);
+        return;
+    }
+    if (result == 0)
+        ring_note_answer(watch);
+    turn_relay(&watch->turn);
+    go_on(watch, result);
+}
+
+void ring_take(struct turn *turn)
+{
+    arrived(watch_of(turn), receive(watch_of(turn)));
+}
+
+static void sent(struct watch *watch, const struct completion *completion)
+{
+    struct connection *connection = watch->turn.connection;
+    struct call_counts *counts = &connection->bench->waits;
+    int result;
+
+    if (completion->gives_back) {
+        counts->lent++;
+        counts->copied += completion->copied;
+    } else if (completion->result > 0) {
+        calls_note_moved(&connection->calls, (uint64_t)completion->result);
+    }
+    result = connection->strategy->completed(connection, completion);
+    if (watch->turn.turns->finishing)
+        return;
+    if (connection_is_open(connection))
+        connection->awaits = AWAITS_NOTHING;
+    go_on(watch, result < 0 ? engine_broken(connection, "send to", result) : 0);
+}
+
+/* ---- what a completion is of ---- */
+
+/* What follows from it waits until the completions that came together have been taken: a wake-up brings a
+ * proxy many chunks, and costs one turn. */
+static void on_data(struct watch *watch, const struct completion *completion)
+{
+    int result = received(watch, completion);
+
+    if (watch->turn.connection->state == STATE_CLOSING)
+        return;
+    if (watch->turn.turns->finishing || (result < 0 && result != -EAGAIN)) {
+        arrived(watch, result);
+        return;
+    }
+    if (result == 0)
+        ring_note_answer(watch);
+    if (is_done_with(watch))
+        ring_hang_up(watch);
+    turn_relay(&watch->turn);
+    turn_later(&watch->turn);
+}
+
+/* What a request that watches the descriptor tells of errors as well. */
+static void look_at_error(struct watch *watch, const struct completion *completion)
+{
+    struct connection *connection = watch->turn.connection;
+    int result = completion->result > 0 && completion->result & POLLERR ? engine_reclaim(connection) : 0;
+
+    watch->reclaimed = result > 0;
+    if (result < 0)
+        turn_stop(&watch->turn, result);
+    if (result > 0 && connection->awaits == AWAITS_EVENT)
+        connection->awaits = AWAITS_NOTHING;
+}
+
+static void on_error(struct watch *watch)
+{
+    if (watch->turn.turns->finishing)
+        return;
+    if (watch->reclaimed || reads_by_ring(watch->turn.connection))
+        go_on(watch, 0); /* the receive that goes on will say what it is */
+    else
+        arrived(watch, receive(watch)); /* says it now */
+}
+
+static void on_writable(struct watch *watch)
+{
+    if (turn_is_half_closing(&watch->turn)) {
+        turn_half_close(&watch->turn);
+    } else if (watch->turn.connection->state == STATE_HANDSHAKING) {
+        ring_take(&watch->turn);
+    } else if (!watch->turn.turns->finishing) {
+        watch->turn.connection->awaits = AWAITS_NOTHING;
+        turn_go_on(&watch->turn, 0);
+    }
+}
+
+/* One of the requests of the engine on a descriptor has come to something. */
+static void told(struct watch *watch, const struct ring_event *event)
+{
+    const struct completion *completion = &event->completion;
+
+    if (event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR)
+        look_at_error(watch, completion);
+    switch (event->kind) {
+    case RING_READABLE:
+        arrived(watch, readable(watch, completion));
+        break;
+    case RING_ERROR:
+        on_error(watch);
+        break;
+    case RING_HALF_CLOSED:
+        half_closed(watch);
+        break;
+    case RING_WRITABLE:
+        on_writable(watch);
+        break;
+    case RING_CONNECT:
+        ring_connected(watch, completion->result);
+        break;
+    default:
+        break;
+    }
+}
+
+void ring_dispatch(struct ringer *ringer, const struct ring_event *event)
+{
+    struct watch *watch;
+
+    if (event->kind == RING_WAKE) {
+        turns_wake(&ringer->turns);
+        return;
+    }
+    if (event->number >= ringer->turns.duty->count) {
+        ring_on_guest(ringer, event);
+        return;
+    }
+    watch = &ringer->watches[event->number];
+    if (event->kind == RING_SEND) {
+        sent(watch, &event->completion);
+        return;
+    }
+    if (!event->completion.more)
+        watch->outstanding &= ~(1u << event->kind);
+    if (event->kind == RING_RECEIVE)
+        on_data(watch, &event->completion);
+    else if (watch->turn.connection->state != STATE_CLOSING)
+        told(watch, event);
+    if (watch->turn.connection->state == STATE_CLOSING)
+        ring_let_go(watch);
+}
