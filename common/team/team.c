@@ -4,8 +4,7 @@
 #include "base/clock.h"
 #include "base/secret.h"
 #include "measure/memory.h"
-#include "plan/sizes.h"
-#include "transport/sockets.h"
+#include "team/stall_watch.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
 
@@ -16,19 +15,14 @@
 
 /* ---- its connections ---- */
 
-/* Where a loop over all of them is: thread by thread, in the order of their numbers. */
-struct cursor {
-    size_t worker, index;
-};
-
-static struct connection *next_connection(const struct team *team, struct cursor *at)
+struct connection *team_next_connection(const struct team *team, struct team_cursor *at)
 {
     while (team->workers && at->worker < team->worker_count) {
         const struct worker *worker = &team->workers[at->worker];
 
         if (at->index < worker->count)
             return &worker->connections[at->index++];
-        *at = (struct cursor){.worker = at->worker + 1};
+        *at = (struct team_cursor){.worker = at->worker + 1};
     }
     return NULL;
 }
@@ -48,54 +42,7 @@ static struct connection *find_connection(const struct team *team, size_t number
     return &team->workers[index].connections[number * team->per_number];
 }
 
-/* ---- the watch ---- */
-
-#define WATCH_MS 500
-#define STALLED_MS 5000
-#define SLOWEST_BYTES_PER_MS 100000
-#define SHAKEN_WITHIN_MS 4000
-#define SHAKEN_EACH_MS 5 /* more, for each connection of the run: its turn may come first */
-#define PAUSES_MS 30000  /* thirty pauses of an open loop: no Poisson process is silent for so long */
-
-/* Bytes moved so far. */
-static uint64_t moved(const struct team *team)
-{
-    const struct connection *connection;
-    struct cursor at = {0};
-    uint64_t sum = 0;
-
-    while ((connection = next_connection(team, &at)))
-        sum += atomic_load_explicit(&connection->calls.moved, memory_order_relaxed);
-    return sum;
-}
-
-/* Those that the kernel still has: inside one long call only these change. */
-static uint64_t unsent(struct team *team)
-{
-    const struct connection *connection;
-    struct cursor at = {0};
-    uint64_t sum = 0;
-
-    uv_mutex_lock(&team->mutex); /* descriptors may come and go */
-    while ((connection = next_connection(team, &at)))
-        sum += sockets_unsent(connection->calls.fd);
-    uv_mutex_unlock(&team->mutex);
-    return sum;
-}
-
-/* Nothing seems to move in an open loop between two requests, while a thread makes its memory present, is in
- * one call with all of a fragment or burns for what it sends in one go. */
-static uint64_t patience_ms(const struct team *team)
-{
-    const struct plan *plan = team->plan;
-    uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
-
-    for (int end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end))
-            bytes += plan_memory_bytes(plan, (enum end)end);
-    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
-           plan->window * plan->spin_ns / NS_PER_MS;
-}
+/* ---- stages ---- */
 
 const char *team_phase(const struct team *team)
 {
@@ -107,80 +54,6 @@ const char *team_phase(const struct team *team)
         return "warm-up";
     return team->told[STAGE_DONE] ? "report" : "run";
 }
-
-/* One whose handshake has been going on for too long, NULL: none. */
-static const struct connection *find_unshaken(const struct team *team)
-{
-    uint64_t within_ms = SHAKEN_WITHIN_MS + SHAKEN_EACH_MS * team->plan->connections, now = clock_now_ns();
-    const struct connection *connection;
-    struct cursor at = {0};
-
-    while ((connection = next_connection(team, &at))) {
-        uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
-
-        if (since && since + within_ms * NS_PER_MS < now)
-            return connection;
-    }
-    return NULL;
-}
-
-/* 0, or -1 with a failure, as the next. */
-static int watch_handshakes(struct team *team, struct problem *problem)
-{
-    const struct connection *handshake_failed = plan_encrypts(team->plan) ? find_unshaken(team) : NULL;
-
-    return handshake_failed
-               ? problem_failure(problem, "the %s did not finish its handshake with the %s in time",
-                                 end_names[handshake_failed->peer], end_names[team->end])
-               : 0;
-}
-
-static int watch_moves(struct team *team, struct problem *problem)
-{
-    uint64_t now = uv_now(team->watch.loop), sum = moved(team), left = 0;
-
-    if (sum == team->moved_before)
-        left = unsent(team);
-    if (sum == team->moved_before && left == team->unsent_before && now - team->moved_ms > patience_ms(team))
-        return problem_failure(problem, "the %s has moved nothing for %d s", end_names[team->end],
-                               (int)((now - team->moved_ms) / 1000));
-    if (sum != team->moved_before || left != team->unsent_before)
-        team->moved_ms = now;
-    team->moved_before = sum;
-    team->unsent_before = left;
-    return 0;
-}
-
-static void on_watch(uv_timer_t *watch)
-{
-    struct team *team = watch->data;
-    const char *phase = "handshake";
-    struct problem problem = {0};
-    int result = watch_handshakes(team, &problem);
-
-    if (result == 0 && team->told[STAGE_CONNECTED]) {
-        phase = team_phase(team);
-        result = watch_moves(team, &problem);
-    }
-    if (result == 0)
-        return;
-    team_cancel(team, phase, &problem);
-    uv_timer_stop(watch);
-}
-
-/* The threads begin with what is timed elsewhere, and with handshakes; after that something is to move. */
-static void watch_start(struct team *team)
-{
-    uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
-}
-
-static void watch_restart(struct team *team)
-{
-    uv_update_time(team->watch.loop);
-    team->moved_ms = uv_now(team->watch.loop);
-}
-
-/* ---- stages ---- */
 
 static bool all_reached(struct team *team, enum stage stage)
 {
@@ -196,7 +69,7 @@ static void on_stage(struct team *team, enum stage stage)
 {
     switch (stage) {
     case STAGE_CONNECTED:
-        watch_restart(team);
+        stall_watch_restart(team);
         break;
     case STAGE_DONE:
         team->resident_after = memory_resident_bytes();
@@ -338,7 +211,7 @@ static void assign(struct worker *worker)
 int team_start(struct team *team, struct problem *problem)
 {
     team->origin_ns = clock_now_ns();
-    watch_start(team);
+    stall_watch_start(team);
     for (size_t i = 0; i < team->worker_count; i++)
         assign(&team->workers[i]);
     for (size_t i = 0; i < team->worker_count; i++) {
@@ -483,7 +356,7 @@ void team_engine_opened(struct worker *worker)
 static void cancel_locked(struct team *team, const char *phase, const struct problem *problem)
 {
     const struct connection *connection;
-    struct cursor at = {0};
+    struct team_cursor at = {0};
 
     if (!team->cancelled) {
         team->problem = *problem;
@@ -491,7 +364,7 @@ static void cancel_locked(struct team *team, const char *phase, const struct pro
     }
     team->cancelled = true;
     uv_cond_broadcast(&team->released);
-    while ((connection = next_connection(team, &at)))
+    while ((connection = team_next_connection(team, &at)))
         if (connection->calls.fd >= 0)
             shutdown(connection->calls.fd, SHUT_RDWR);
     for (size_t i = 0; team->workers && i < team->worker_count; i++) {
@@ -536,9 +409,9 @@ static void on_closed(uv_handle_t *handle)
 static void close_connections(struct team *team)
 {
     struct connection *connection;
-    struct cursor at = {0};
+    struct team_cursor at = {0};
 
-    while ((connection = next_connection(team, &at))) {
+    while ((connection = team_next_connection(team, &at))) {
         if (connection->calls.fd >= 0)
             close(connection->calls.fd);
         connection_close(connection);

@@ -146,6 +146,14 @@ const struct problem *team_problem(const struct team *team, const char **phase);
 /* After STAGE_DONE of a team that did not fail: its end of the record. New reference. */
 json_t *team_report(const struct team *team);
 
+/* Where a loop over all connections of a team is: thread by thread, in the order of their numbers. */
+struct team_cursor {
+    size_t worker, index;
+};
+
+/* The connection at the cursor, which advances. NULL after the last. */
+struct connection *team_next_connection(const struct team *team, struct team_cursor *at);
+
 /* After STAGE_DONE: connections that its threads dropped because they did not show the token. */
 uint64_t team_strangers(const struct team *team);
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "team/stall_watch.h"
+
+#include "base/clock.h"
+#include "plan/sizes.h"
+#include "transport/sockets.h"
+
+#define WATCH_MS 500
+#define STALLED_MS 5000
+#define SLOWEST_BYTES_PER_MS 100000
+#define SHAKEN_WITHIN_MS 4000
+#define SHAKEN_EACH_MS 5 /* more, for each connection of the run: its turn may come first */
+#define PAUSES_MS 30000  /* thirty pauses of an open loop: no Poisson process is silent for so long */
+
+/* Bytes moved so far. */
+static uint64_t moved(const struct team *team)
+{
+    const struct connection *connection;
+    struct team_cursor at = {0};
+    uint64_t sum = 0;
+
+    while ((connection = team_next_connection(team, &at)))
+        sum += atomic_load_explicit(&connection->calls.moved, memory_order_relaxed);
+    return sum;
+}
+
+/* Those that the kernel still has: inside one long call only these change. */
+static uint64_t unsent(struct team *team)
+{
+    const struct connection *connection;
+    struct team_cursor at = {0};
+    uint64_t sum = 0;
+
+    uv_mutex_lock(&team->mutex); /* descriptors may come and go */
+    while ((connection = team_next_connection(team, &at)))
+        sum += sockets_unsent(connection->calls.fd);
+    uv_mutex_unlock(&team->mutex);
+    return sum;
+}
+
+/* Nothing seems to move in an open loop between two requests, while a thread makes its memory present, is in
+ * one call with all of a fragment or burns for what it sends in one go. */
+static uint64_t patience_ms(const struct team *team)
+{
+    const struct plan *plan = team->plan;
+    uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
+
+    for (int end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end))
+            bytes += plan_memory_bytes(plan, (enum end)end);
+    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
+           plan->window * plan->spin_ns / NS_PER_MS;
+}
+
+/* One whose handshake has been going on for too long, NULL: none. */
+static const struct connection *find_unshaken(const struct team *team)
+{
+    uint64_t within_ms = SHAKEN_WITHIN_MS + SHAKEN_EACH_MS * team->plan->connections, now = clock_now_ns();
+    const struct connection *connection;
+    struct team_cursor at = {0};
+
+    while ((connection = team_next_connection(team, &at))) {
+        uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
+
+        if (since && since + within_ms * NS_PER_MS < now)
+            return connection;
+    }
+    return NULL;
+}
+
+/* 0, or -1 with a failure, as the next. */
+static int watch_handshakes(struct team *team, struct problem *problem)
+{
+    const struct connection *handshake_failed = plan_encrypts(team->plan) ? find_unshaken(team) : NULL;
+
+    return handshake_failed
+               ? problem_failure(problem, "the %s did not finish its handshake with the %s in time",
+                                 end_names[handshake_failed->peer], end_names[team->end])
+               : 0;
+}
+
+static int watch_moves(struct team *team, struct problem *problem)
+{
+    uint64_t now = uv_now(team->watch.loop), sum = moved(team), left = 0;
+
+    if (sum == team->moved_before)
+        left = unsent(team);
+    if (sum == team->moved_before && left == team->unsent_before && now - team->moved_ms > patience_ms(team))
+        return problem_failure(problem, "the %s has moved nothing for %d s", end_names[team->end],
+                               (int)((now - team->moved_ms) / 1000));
+    if (sum != team->moved_before || left != team->unsent_before)
+        team->moved_ms = now;
+    team->moved_before = sum;
+    team->unsent_before = left;
+    return 0;
+}
+
+static void on_watch(uv_timer_t *watch)
+{
+    struct team *team = watch->data;
+    const char *phase = "handshake";
+    struct problem problem = {0};
+    int result = watch_handshakes(team, &problem);
+
+    if (result == 0 && team->told[STAGE_CONNECTED]) {
+        phase = team_phase(team);
+        result = watch_moves(team, &problem);
+    }
+    if (result == 0)
+        return;
+    team_cancel(team, phase, &problem);
+    uv_timer_stop(watch);
+}
+
+/* The threads begin with what is timed elsewhere, and with handshakes; after that something is to move. */
+void stall_watch_start(struct team *team)
+{
+    uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
+}
+
+void stall_watch_restart(struct team *team)
+{
+    uv_update_time(team->watch.loop);
+    team->moved_ms = uv_now(team->watch.loop);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Cancels a team whose threads are stuck: in a handshake, or with no byte moved for seconds. */
+#ifndef UNCORK_TEAM_STALL_WATCH_H
+#define UNCORK_TEAM_STALL_WATCH_H
+
+#include "team/team.h"
+
+/* Starts the timer `team->watch`. It checks handshakes; after STAGE_CONNECTED it also checks bytes. */
+void stall_watch_start(struct team *team);
+
+/* Starts the time again after which a team without movement has stalled. */
+void stall_watch_restart(struct team *team);
+
+#endif
