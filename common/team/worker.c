@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/pause.h"
+#include "team/figures.h"
 #include "team/handshakes.h"
 #include "transport/sockets.h"
 #include "transport/transport.h"
@@ -134,74 +135,6 @@ static int join(struct worker *worker, struct problem *problem)
         sockets_set_blocking(connection->calls.fd, !worker->team->engine->nonblocking);
     }
     return 0;
-}
-
-/* ---- figures ---- */
-
-static void read_counts(const struct worker *worker, struct figures *figures)
-{
-    figures->messages_sent = figures->bytes_sent = figures->messages_received = figures->bytes_received = 0;
-    figures->groups = figures->fragments = 0;
-    figures->calls = worker->bench.waits;
-    for (size_t i = 0; i < worker->count; i++) {
-        const struct connection *connection = &worker->connections[i];
-
-        figures->messages_sent += connection->queue.flushed_messages;
-        figures->bytes_sent += connection->queue.flushed_bytes;
-        figures->messages_received += connection->arrivals.messages;
-        figures->groups += connection->groups;
-        figures->fragments += connection->queue.flushed;
-        figures->bytes_received += connection->arrivals.bytes;
-        figures->calls = calls_sum(&figures->calls, &connection->calls.counts);
-    }
-}
-
-/* Those whose TCP is told about: of a proxy's pair the one by which it sends. The next from `*at` on; NULL:
- * none. */
-static const struct connection *next_told(const struct worker *worker, size_t *at)
-{
-    const struct connection *connection = NULL;
-
-    while (!connection && worker->team->plan->transport->counts_segments && *at < worker->count) {
-        connection = &worker->connections[(*at)++];
-        if (connection->twin && !connection->drives)
-            connection = NULL;
-    }
-    return connection;
-}
-
-static void read_tcp(struct worker *worker, struct figures *figures,
-                     void (*read)(int fd, struct tcp_reading *reading))
-{
-    const struct connection *connection;
-    size_t at = 0;
-
-    worker->told = 0;
-    while ((connection = next_told(worker, &at)))
-        read(connection->calls.fd, &figures->tcp[worker->told++]);
-}
-
-/* A close_notify is a segment with data each way, and nobody's message. */
-static void leave_out_close_notify(struct worker *worker)
-{
-    static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
-
-    for (size_t i = 0; i < worker->told; i++)
-        for (size_t j = 0; j < sizeof figures / sizeof *figures; j++)
-            if (worker->after.tcp[i].figures[figures[j]] > worker->before.tcp[i].figures[figures[j]])
-                worker->after.tcp[i].figures[figures[j]]--;
-}
-
-#define WATCHED_MAX 64 /* connections whose window is looked at between the ends of the interval */
-
-static void watch_windows(void *context)
-{
-    struct worker *worker = context;
-    const struct connection *connection;
-    size_t at = 0;
-
-    for (size_t i = 0; i < WATCHED_MAX && (connection = next_told(worker, &at)); i++)
-        tcp_info_watch_window(connection->calls.fd, &worker->after.tcp[i]);
 }
 
 /* ---- phases ---- */
@@ -341,7 +274,7 @@ static void begin_time(struct worker *worker)
 static void end_time(struct worker *worker)
 {
     thread_end(&worker->own, &worker->after.own);
-    read_counts(worker, &worker->after);
+    figures_read_counts(worker, &worker->after);
 }
 
 /* All threads of this end, so that none of them prepares or looks back while another one works. */
@@ -355,7 +288,7 @@ static int prepare_interval(struct worker *worker, const struct phase *run, stru
 {
     const struct plan *plan = worker->team->plan;
 
-    read_tcp(worker, &worker->before, tcp_info_read);
+    figures_read_tcp(worker, &worker->before, tcp_info_read);
     memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
@@ -363,7 +296,7 @@ static int prepare_interval(struct worker *worker, const struct phase *run, stru
         connection_restart_arrivals(connection);
         connection->messages_left = plan_messages_of(plan, connection->number);
     }
-    read_counts(worker, &worker->before);
+    figures_read_counts(worker, &worker->before);
     workbench_restart(&worker->bench);
     prepare_phase(worker, run);
     thread_look(&worker->before.own);
@@ -458,9 +391,9 @@ static void read_options(struct worker *worker)
 static void look_back(struct worker *worker)
 {
     count_missed(worker);
-    read_tcp(worker, &worker->after, tcp_info_read_again);
+    figures_read_tcp(worker, &worker->after, tcp_info_read_again);
     if (plan_encrypts(worker->team->plan))
-        leave_out_close_notify(worker);
+        figures_leave_out_close_notify(worker);
     thread_look(&worker->after.own);
     if (worker->duty.handover)
         sender_end_time(&worker->sender);
@@ -479,7 +412,7 @@ static int end_interval(struct worker *worker, struct problem *problem)
     if (!works_on || forgets)
         read_options(worker);
     if (forgets)
-        read_tcp(worker, &worker->after, tcp_info_read);
+        figures_read_tcp(worker, &worker->after, tcp_info_read);
     if (has_sockets(worker) && !may_leave(worker) &&
         settle(worker, team->engine->finish(&worker->duty), problem) < 0)
         return -1;
@@ -505,7 +438,7 @@ static int open_connections(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
     int result = workbench_open(&worker->bench, team->plan, team->end, worker->count);
 
-    worker->bench.samples.look = watch_windows;
+    worker->bench.samples.look = figures_watch_windows;
     worker->bench.samples.context = worker;
     for (size_t i = 0; i < worker->count && result == 0; i++) {
         struct connection *connection = &worker->connections[i];
