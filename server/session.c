@@ -6,8 +6,8 @@
 #include "base/version.h"
 #include "connection/legality.h"
 #include "control/channel.h"
+#include "data_listener.h"
 #include "limits.h"
-#include "lobby.h"
 #include "measure/facts.h"
 #include "server.h"
 #include "team/conduct.h"
@@ -27,15 +27,11 @@ struct session {
     struct address peer; /* where the client is */
     enum end end;        /* that it is in the run: server or proxy */
     struct plan plan;
-    struct address data; /* where data connections come to */
-    int listener;
-    uint8_t token[TOKEN_SIZE];      /* that they show */
-    uint8_t key[SECURITY_KEY_SIZE]; /* of their TLS */
-    struct lobby lobby;
+    struct data_listener data;
     struct team team;
     struct conduct conduct;
     size_t joined;
-    bool remote, has_plan, waits, has_listener, has_lobby, has_gate, has_team, reported, asked, ending;
+    bool remote, has_plan, waits, has_gate, has_team, reported, asked, ending;
     int open_parts; /* of channel, timer, lobby, team: freed at zero */
 };
 
@@ -49,7 +45,7 @@ static void part_closed(void *owner)
         return;
     if (session->has_plan)
         plan_free(&session->plan);
-    secret_wipe(session->key, sizeof session->key);
+    secret_wipe(session->data.key, sizeof session->data.key);
     server_forget(session->server, session);
     free(session);
 }
@@ -65,14 +61,11 @@ static void close_parts(struct session *session)
         return;
     session->ending = true;
     session->waits = false;
-    if (session->has_lobby)
-        lobby_close(&session->lobby);
+    if (session->data.has_lobby)
+        lobby_close(&session->data.lobby);
     if (session->has_team)
         team_close(&session->team);
-    if (session->has_listener && !session->has_lobby) {
-        close(session->listener);
-        address_unlink(&session->data, true);
-    }
+    data_listener_close(&session->data);
     uv_close((uv_handle_t *)&session->timer, on_timer_closed);
     channel_close(&session->channel);
 }
@@ -117,7 +110,7 @@ static void on_timeout(uv_timer_t *timer)
     if (!session->channel.is_known) {
         count_turned_away(session, "did not say within 3 s what it wants");
         close_parts(session);
-    } else if (!session->has_listener) {
+    } else if (!session->data.is_open) {
         session_end(session, "no plan came on the control connection");
     } else if (!session->has_team) {
         session_end(session, "the client did not say where the server is");
@@ -152,7 +145,7 @@ static void on_reached(void *owner, enum stage stage)
         return;
     }
     report = team_report(&session->team);
-    strangers = session->has_gate ? team_strangers(&session->team) : session->lobby.strangers;
+    strangers = session->has_gate ? team_strangers(&session->team) : session->data.lobby.strangers;
     turned_away = server_take_turned_away(session->server);
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
     json_object_set_new(report, "turned_away", json_integer((json_int_t)turned_away));
@@ -180,34 +173,11 @@ static void on_joined(void *owner, size_t index, int fd)
     team_give(&session->team, index, fd);
     if (++session->joined < session->plan.connections)
         return;
-    lobby_close(&session->lobby);
+    lobby_close(&session->data.lobby);
     start_team(session);
 }
 
 static const struct lobby_events lobby_events = {.joined = on_joined, .closed = part_closed};
-
-static int open_listener(struct session *session, struct problem *problem)
-{
-    const struct plan *plan = &session->plan;
-    struct address control, *data = &session->data;
-    uv_os_fd_t fd;
-
-    if (uv_fileno(&session->channel.handle, &fd) < 0 || address_of_socket(&control, fd) < 0 ||
-        plan->transport->data_address(data, &control) < 0)
-        return problem_failure(problem, "cannot choose an address for data connections");
-    session->listener = transport_socket(plan->transport, plan, session->end, data, problem);
-    if (session->listener >= 0)
-        session->listener = address_listen(session->listener, data, problem);
-    session->has_listener = session->listener >= 0;
-    if (!session->has_listener) {
-        address_unlink(data, true);
-        return -1;
-    }
-    if (uv_random(NULL, NULL, session->token, sizeof session->token, 0, NULL) < 0 ||
-        uv_random(NULL, NULL, session->key, sizeof session->key, 0, NULL) < 0)
-        return problem_failure(problem, "no random numbers for a token and a key");
-    return 0;
-}
 
 static int check_privacy(const struct session *session, struct problem *problem)
 {
@@ -221,24 +191,17 @@ static int check_privacy(const struct session *session, struct problem *problem)
 
 static int open_lobby(struct session *session, struct problem *problem)
 {
-    struct lobby_guests guests = {.fd = session->listener,
-                                  .address = session->data,
-                                  .token = session->token,
-                                  .expected = session->plan.connections,
-                                  .is_for_proxy =
-                                      session->end == END_SERVER && plan_has_proxy(&session->plan)};
-
-    session->has_lobby = true;
     session->open_parts++;
-    return lobby_open(&session->lobby, &session->server->loop, &guests, &lobby_events, session, problem);
+    return data_listener_open_lobby(&session->data, &session->plan, session->end, &session->server->loop,
+                                    &lobby_events, session, problem);
 }
 
 /* For a workload whose connections come and go: its data thread takes them itself. */
 static int open_gate(struct session *session)
 {
     session->has_gate = true;
-    session->team.listener = session->listener;
-    memcpy(session->team.token, session->token, TOKEN_SIZE);
+    session->team.listener = session->data.fd;
+    memcpy(session->team.token, session->data.token, TOKEN_SIZE);
     return 0;
 }
 
@@ -257,7 +220,7 @@ static int open_team(struct session *session, struct problem *problem)
     if (team_open(&session->team, &session->server->loop, &session->plan, session->end, session->remote,
                   &team_events, session, problem) < 0)
         return -1;
-    memcpy(session->team.keys[taken_from(session)], session->key, sizeof session->key);
+    memcpy(session->team.keys[taken_from(session)], session->data.key, sizeof session->data.key);
     return plan_role(&session->plan, session->end)->reconnects ? open_gate(session)
                                                                : open_lobby(session, problem);
 }
@@ -270,20 +233,6 @@ static void await_guests(struct session *session)
                    LIMIT_JOIN_MS + plan->connections / LIMIT_JOINS_PER_MS +
                        (plan_captures(plan) ? LIMIT_CAPTURE_MS : 0),
                    0);
-}
-
-static void send_ready(struct session *session)
-{
-    char token[2 * TOKEN_SIZE + 1], key[2 * SECURITY_KEY_SIZE + 1] = "";
-
-    hex_format(token, session->token, sizeof session->token);
-    if (plan_encrypts(&session->plan))
-        hex_format(key, session->key, sizeof session->key);
-    channel_send(&session->channel, CONTROL_READY,
-                 json_pack("{s:i, s:s, s:s, s:s, s:s}", "port", address_port(&session->data), "path",
-                           address_path(&session->data), "token", token, "key", key, "host",
-                           facts_host_id()));
-    secret_wipe(key, sizeof key);
 }
 
 /* Probes sockets, rings, layers of TLS and placement, which takes this loop and two CPUs for up to
@@ -305,12 +254,13 @@ void session_begin(struct session *session)
     struct problem problem = {0};
 
     session->waits = false;
-    if (check_ability(session, &problem) < 0 || open_listener(session, &problem) < 0 ||
+    if (check_ability(session, &problem) < 0 ||
+        data_listener_open(&session->data, &session->plan, session->end, &session->channel, &problem) < 0 ||
         (session->end != END_PROXY && open_team(session, &problem) < 0)) {
         refuse(session, &problem);
         return;
     }
-    send_ready(session);
+    channel_send(&session->channel, CONTROL_READY, data_listener_describe(&session->data, &session->plan));
     if (session->end == END_PROXY)
         uv_timer_start(&session->timer, on_timeout, LIMIT_SINK_MS, 0);
     else if (session->has_gate)
@@ -344,7 +294,7 @@ static void take_sink(struct session *session, const json_t *body)
     struct problem problem = {0};
     struct address sink;
 
-    if (session->end != END_PROXY || !session->has_listener || session->has_team)
+    if (session->end != END_PROXY || !session->data.is_open || session->has_team)
         problem_failure(&problem, "a message that does not belong here");
     else if (sinks_check(session->server->sinks, text, &sink, &problem) == 0) {
         session->remote = session->remote && !is_here(json_string_value(json_object_get(body, "host")));

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The listening socket for the data connections of a session, with the token and the key of these. */
+#ifndef UNCORK_SERVER_DATA_LISTENER_H
+#define UNCORK_SERVER_DATA_LISTENER_H
+
+#include "control/channel.h"
+#include "lobby.h"
+#include "security/security.h"
+
+struct data_listener {
+    int fd;
+    struct address address;
+    uint8_t token[TOKEN_SIZE];      /* each data connection must send it */
+    uint8_t key[SECURITY_KEY_SIZE]; /* of their TLS */
+    struct lobby lobby;
+    bool is_open, has_lobby; /* after data_listener_open_lobby() the lobby closes the socket */
+};
+
+/* Listens at the host of the control channel and draws a token and a key. 0, or -1 with a problem;
+ * data_listener_close() in both cases. */
+int data_listener_open(struct data_listener *listener, const struct plan *plan, enum end end,
+                       struct channel *control, struct problem *problem);
+
+/* Opens the lobby, which takes the socket over. 0, or -1 with a failure; lobby_close() in both cases. */
+int data_listener_open_lobby(struct data_listener *listener, const struct plan *plan, enum end end,
+                             uv_loop_t *loop, const struct lobby_events *events, void *owner,
+                             struct problem *problem);
+
+/* Closes the socket and removes its file, unless a lobby has taken it over. */
+void data_listener_close(struct data_listener *listener);
+
+/* The body of CONTROL_READY: address, token and key. New reference. */
+json_t *data_listener_describe(const struct data_listener *listener, const struct plan *plan);
+
+#endif
