@@ -7,32 +7,17 @@
 #include "base/secret.h"
 #include "base/version.h"
 #include "connection/legality.h"
-#include "control/channel.h"
+#include "link.h"
 #include "measure/facts.h"
 #include "record.h"
 #include "segments.h"
 #include "team/conduct.h"
-#include "transport/sockets.h"
-#include "transport/transport.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define CONNECT_WITHIN_MS 4000
 #define REPORT_WITHIN_MS 30000 /* a server drains what is still under way before it reports */
 #define HEARSAY_MS 300         /* for another end to say why our connections broke */
-
-/* What is under way with one of the other ends. */
-struct link {
-    struct run *run;
-    enum end end;
-    struct address address;
-    const struct psk_list *keys; /* the first is ours; NULL: in the clear */
-    struct channel channel;
-    bool is_open, is_asked, is_done; /* asked: it has been sent what opens a session */
-    struct long_value received;
-    json_t *answer; /* its report or facts */
-};
 
 /* A run, or a question about facts. */
 struct run {
@@ -100,19 +85,12 @@ static void finish(struct run *run)
         uv_timer_stop(&run->patience);
 }
 
-static void add_reason(struct problem *reason, const char *more)
-{
-    size_t length = strlen(reason->text);
-
-    snprintf(reason->text + length, sizeof reason->text - length, "; %s", more);
-}
-
 /* The first problem stays; behind it stands the one that was listened for. A team that runs ends first:
  * on_reached() comes. */
 static void give_up(struct run *run, const char *phase, const struct problem *problem)
 {
     if (run->listens && !run->over)
-        add_reason(&run->result.problem, problem->text);
+        problem_add(&run->result.problem, problem->text);
     if (run->result.problem.kind == PROBLEM_NONE) {
         run->result.problem = *problem;
         snprintf(run->result.phase, sizeof run->result.phase, "%s", phase);
@@ -262,25 +240,6 @@ static int start_team(struct run *run, struct problem *problem)
 
 static int ask(struct run *run, enum end end, struct problem *problem);
 
-/* An end chooses the port of its data connections, or their path, and not the machine. */
-static int find_data(const struct link *link, struct address *data, const json_t *ready,
-                     struct problem *problem)
-{
-    const struct transport *transport = link->run->plan->transport;
-    const char *name = transport->variant.name, *end = end_names[link->end];
-
-    switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
-                                   json_string_value(json_object_get(ready, "path")))) {
-    case 0:
-        return 0;
-    case -EPERM:
-        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
-                               name, end, link->run->result.addresses[link->end]);
-    default:
-        return problem_failure(problem, "the %s's ready message names no place for transport=%s", end, name);
-    }
-}
-
 static int learn_target(struct run *run, const struct link *link, const struct address *data,
                         const json_t *ready, struct problem *problem)
 {
@@ -319,8 +278,9 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
     if (run->has_team || !link->is_asked)
         return problem_failure(problem, "the %s is ready twice", end_names[link->end]);
     link->is_asked = false;
-    if (find_data(link, &data, body, problem) < 0 || (link->end == plan_neighbour(run->plan, END_CLIENT) &&
-                                                      learn_target(run, link, &data, body, problem) < 0))
+    if (link_find_data(link, &data, body, problem) < 0 ||
+        (link->end == plan_neighbour(run->plan, END_CLIENT) &&
+         learn_target(run, link, &data, body, problem) < 0))
         return -1;
     if (link->end == END_PROXY)
         return ask(run, END_SERVER, problem);
@@ -331,11 +291,6 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
 }
 
 /* ---- messages ---- */
-
-static int refuse_message(const struct link *link, struct problem *problem)
-{
-    return problem_failure(problem, "the %s sent a message that does not belong here", end_names[link->end]);
-}
 
 static void take_problem(struct run *run, const json_t *body, const char *phase)
 {
@@ -364,7 +319,7 @@ static int take_answer(struct run *run, struct link *link, enum control_type typ
     int result;
 
     if (type == CONTROL_FACTS ? !run->wants_facts : !run->has_team)
-        return refuse_message(link, problem);
+        return link_refuse_message(link, problem);
     if (link->answer)
         return problem_failure(problem, "the %s reported twice", name);
     result = long_value_add(&link->received, body, &link->answer, &wrong);
@@ -382,7 +337,7 @@ static int take_phase(struct run *run, struct link *link, enum control_type type
 {
     int taken = run->has_team ? conduct_message(&run->conduct, link->end, type, body, problem) : 0;
 
-    return taken > 0 ? 0 : refuse_message(link, problem);
+    return taken > 0 ? 0 : link_refuse_message(link, problem);
 }
 
 static void on_message(void *owner, enum control_type type, const json_t *body)
@@ -434,65 +389,16 @@ static const struct channel_events channel_events = {
 
 /* ---- the beginning ---- */
 
-static int find_address(struct link *link, struct problem *problem)
-{
-    struct client *client = link->run->client;
-    const struct plan *plan = link->run->plan;
-    struct own_server *own = &client->own[link->end];
-
-    if (!plan_is_own(plan, link->end)) {
-        link->keys = client->options->keys;
-        return address_parse(&link->address, plan_address(plan, link->end), problem) < 0
-                   ? -1
-                   : options_check_address(client->options, link->end, &link->address, problem);
-    }
-    if (own_server_start(own, &client->loop, link->end == END_PROXY, &client->options->where[link->end],
-                         problem) < 0)
-        return -1;
-    link->address = own->address;
-    link->keys = own->keys;
-    return 0;
-}
-
-static int connect_link(struct link *link, struct problem *problem)
-{
-    char *text = link->run->result.addresses[link->end];
-    int fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM, 0);
-
-    address_format(text, &link->address);
-    if (fd < 0)
-        return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
-    if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-static int open_channel(struct link *link, struct problem *problem)
-{
-    struct run *run = link->run;
-    struct channel_tls *tls = NULL;
-    int fd = connect_link(link, problem), result;
-
-    if (fd < 0)
-        return -1;
-    if (link->keys && !(tls = channel_tls_create(link->keys, false, problem))) {
-        close(fd);
-        return -1;
-    }
-    link->is_open = true;
-    run->open_parts++;
-    result = channel_open(&link->channel, &run->client->loop, fd, tls, &channel_events, link);
-    return result < 0 ? problem_failure(problem, "control channel: %s", uv_strerror(result)) : 0;
-}
-
 static int open_link(struct run *run, enum end end, struct problem *problem)
 {
     struct link *link = &run->links[end];
 
-    link->run = run;
-    link->end = end;
-    return find_address(link, problem) < 0 || open_channel(link, problem) < 0 ? -1 : 0;
+    int result;
+
+    *link = (struct link){.run = run, .end = end, .plan = run->plan, .name = run->result.addresses[end]};
+    result = link_open(link, run->client, &channel_events, problem);
+    run->open_parts += link->is_open;
+    return result;
 }
 
 /* Where the ends are, they know. */
@@ -550,7 +456,7 @@ static int begin_alone(struct run *run, struct problem *problem)
     return 0;
 }
 
-static void give_up_orphaned(struct run *run)
+void run_give_up_orphaned(struct run *run)
 {
     struct problem problem = {0};
 
@@ -562,7 +468,7 @@ static void complete(struct run *run)
 {
     run->client->running = run;
     if (run->client->orphaned)
-        give_up_orphaned(run);
+        run_give_up_orphaned(run);
     while (!run->over)
         uv_run(&run->client->loop, UV_RUN_ONCE);
     run->client->running = NULL;
@@ -587,21 +493,6 @@ static void clear(struct run *run)
     secret_wipe(run->key, sizeof run->key);
 }
 
-/* A failed run never leaves an end of ours to the next, which might find it dying. */
-static void dismiss_own(struct client *client, struct problem *reason)
-{
-    for (int end = 0; end < END_COUNT; end++) {
-        char fate[64];
-        const char *ended = own_server_fate(&client->own[end], fate);
-        char text[96];
-
-        snprintf(text, sizeof text, "the %s %s", end_names[end], ended ? ended : "");
-        if (ended)
-            add_reason(reason, text);
-        own_server_stop(&client->own[end]);
-    }
-}
-
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem)
 {
     struct run run = {.client = client, .plan = plan, .result.started_unix_ns = clock_unix_ns()};
@@ -619,7 +510,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     }
     clear(&run);
     if (reason->kind == PROBLEM_FAILURE)
-        dismiss_own(client, reason);
+        client_dismiss_own(client, reason);
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;
@@ -661,37 +552,4 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
             json_object_set(facts, end_names[end], run.links[end].answer);
     clear(&run);
     return facts;
-}
-
-void client_open(struct client *client, const struct options *options)
-{
-    *client = (struct client){.options = options};
-    uv_loop_init(&client->loop);
-}
-
-static void on_parent_gone(void *owner)
-{
-    struct client *client = owner;
-
-    client->orphaned = true;
-    if (client->running)
-        give_up_orphaned(client->running);
-}
-
-int client_follow_parent(struct client *client, int fd, struct problem *problem)
-{
-    if (uv_guess_handle(fd) != UV_NAMED_PIPE)
-        return problem_usage(problem, "--with-parent needs a pipe or a socket, which descriptor %d is not",
-                             fd);
-    lifeline_hold(&client->parent, &client->loop, fd, on_parent_gone, client);
-    return 0;
-}
-
-void client_close(struct client *client)
-{
-    for (int end = 0; end < END_COUNT; end++)
-        own_server_stop(&client->own[end]);
-    lifeline_release(&client->parent);
-    uv_run(&client->loop, UV_RUN_NOWAIT);
-    uv_loop_close(&client->loop);
 }

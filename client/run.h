@@ -3,33 +3,10 @@
 #ifndef UNCORK_CLIENT_RUN_H
 #define UNCORK_CLIENT_RUN_H
 
-#include "base/lifeline.h"
-#include "options.h"
-#include "own_server.h"
+#include "client.h"
 #include "plan/plan.h"
 
 #include <jansson.h>
-#include <uv.h>
-
-struct run;
-
-/* What outlives a run: the loop, and the server and the proxy of our own. */
-struct client {
-    uv_loop_t loop;
-    struct own_server own[END_COUNT]; /* by the end that they are; the client's own is never started */
-    const struct options *options;
-    struct lifeline parent; /* after client_follow_parent() */
-    bool orphaned;          /* it was cut */
-    struct run *running;    /* what to give up then */
-};
-
-/* The options must outlive the client. */
-void client_open(struct client *client, const struct options *options);
-void client_close(struct client *client);
-
-/* Gives up whatever runs when the descriptor closes: whoever started this process has gone. 0, or -1 with a
- * usage problem where it is neither a pipe nor a socket. */
-int client_follow_parent(struct client *client, int fd, struct problem *problem);
 
 /* Runs the plan and returns its record, whatever happens; a usage problem that only the server could see (and
  * no record) comes back in `problem`. New reference, or NULL with the problem. */
@@ -38,5 +15,8 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
 /* {"client": facts, "server": facts, "proxy": facts}, as far as the plan has them. New reference, NULL with a
  * problem. */
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem);
+
+/* Ends the run with a failure: the process that asked for it has ended. */
+void run_give_up_orphaned(struct run *run);
 
 #endif

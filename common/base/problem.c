@@ -35,6 +35,13 @@ int problem_of_kind(struct problem *problem, enum problem_kind kind, const char 
     return -1;
 }
 
+void problem_add(struct problem *problem, const char *text)
+{
+    size_t length = strlen(problem->text);
+
+    snprintf(problem->text + length, sizeof problem->text - length, "; %s", text);
+}
+
 const char *problem_kind_name(enum problem_kind kind)
 {
     return kind_names[kind];

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "link.h"
+
+#include "transport/sockets.h"
+#include "transport/transport.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONNECT_WITHIN_MS 4000
+
+static int find_address(struct link *link, struct client *client, struct problem *problem)
+{
+    const struct plan *plan = link->plan;
+    struct own_server *own = &client->own[link->end];
+
+    if (!plan_is_own(plan, link->end)) {
+        link->keys = client->options->keys;
+        return address_parse(&link->address, plan_address(plan, link->end), problem) < 0
+                   ? -1
+                   : options_check_address(client->options, link->end, &link->address, problem);
+    }
+    if (own_server_start(own, &client->loop, link->end == END_PROXY, &client->options->where[link->end],
+                         problem) < 0)
+        return -1;
+    link->address = own->address;
+    link->keys = own->keys;
+    return 0;
+}
+
+static int connect_link(struct link *link, struct problem *problem)
+{
+    char *text = link->name;
+    int fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM, 0);
+
+    address_format(text, &link->address);
+    if (fd < 0)
+        return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
+    if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int open_channel(struct link *link, struct client *client, const struct channel_events *events,
+                        struct problem *problem)
+{
+    struct channel_tls *tls = NULL;
+    int fd = connect_link(link, problem), result;
+
+    if (fd < 0)
+        return -1;
+    if (link->keys && !(tls = channel_tls_create(link->keys, false, problem))) {
+        close(fd);
+        return -1;
+    }
+    link->is_open = true;
+    result = channel_open(&link->channel, &client->loop, fd, tls, events, link);
+    return result < 0 ? problem_failure(problem, "control channel: %s", uv_strerror(result)) : 0;
+}
+
+int link_open(struct link *link, struct client *client, const struct channel_events *events,
+              struct problem *problem)
+{
+    return find_address(link, client, problem) < 0 || open_channel(link, client, events, problem) < 0 ? -1
+                                                                                                      : 0;
+}
+
+/* An end chooses the port of its data connections, or their path, and not the machine. */
+int link_find_data(const struct link *link, struct address *data, const json_t *ready,
+                   struct problem *problem)
+{
+    const struct transport *transport = link->plan->transport;
+    const char *name = transport->variant.name, *end = end_names[link->end];
+
+    switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
+                                   json_string_value(json_object_get(ready, "path")))) {
+    case 0:
+        return 0;
+    case -EPERM:
+        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
+                               name, end, link->name);
+    default:
+        return problem_failure(problem, "the %s's ready message names no place for transport=%s", end, name);
+    }
+}
+
+int link_refuse_message(const struct link *link, struct problem *problem)
+{
+    return problem_failure(problem, "the %s sent a message that does not belong here", end_names[link->end]);
+}
