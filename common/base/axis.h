@@ -2,8 +2,9 @@
 /*
  * An axis is one thing that can differ between two runs; a variant is one value of it.
  *
- * Each axis has a folder with one file per variant and a `list.def` that names them: the only list, read by
- * the build (which files to compile), by C (the table below), and through `--list=json` by everything else.
+ * Each axis has a folder with one file per variant and a `list.def` that names them. This list is
+ * the only one. The build reads it (which files to compile), C reads it (the table below), and
+ * other programs read it by `--list=json`.
  */
 #ifndef UNCORK_BASE_AXIS_H
 #define UNCORK_BASE_AXIS_H

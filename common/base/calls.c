@@ -38,7 +38,7 @@ static ssize_t nothing_sendfile(int fd, int file, off_t offset, size_t size)
     return (ssize_t)size;
 }
 
-/* All of them, whatever was sent. */
+/* Reports that the kernel has released every send. */
 static int nothing_take_returned(int fd, struct returned *returned)
 {
     (void)fd;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one place that makes system calls on the data path, and counts each as strace(1) would.
+ * All system calls of the data path are made here, and each is counted as strace(1) would count it.
  *
- * The calls go through a table so that `transport=null` can answer at once and tests can answer as they like.
- * Everything returns what the call moved, or a negative errno value.
+ * The calls go through a table: `transport=null` returns at once, and unit tests put their own
+ * functions there. Every function returns what the call moved, or a negative errno value.
  */
 #ifndef UNCORK_BASE_CALLS_H
 #define UNCORK_BASE_CALLS_H
@@ -17,18 +17,19 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* A system without MSG_MORE is asked for nothing, and the probe finds that nothing is held back. */
+/* Where a system has no MSG_MORE the flag is 0, and the probe finds that the kernel holds nothing
+ * back. */
 #ifndef MSG_MORE
 #define MSG_MORE 0
 #endif
 
 enum call_path { CALL_WRITES, CALL_READS, CALL_WAITS, CALL_CONNECTS };
 
-/* Kind, name as the kernel and strace spell it, path. CALL_OPTION is what a new connection is given,
- * CALL_SETSOCKOPT a cork, CALL_QUICKACK what acknowledges at once after a receive, CALL_RECVMSG asks for
- * memory that was lent by a send, CALL_GETSOCKOPT maps what arrived. An io_uring_enter(2) that submits a send
- * is one on the path of writes, any other waits. CALL_EPOLL_WAIT is a wait of libuv, whichever call makes it:
- * libuv 1.45 and newer calls epoll_pwait(2). */
+/* Kind, name as the kernel and strace spell it, path. CALL_OPTION sets an option of a new
+ * connection, CALL_SETSOCKOPT sets a cork, CALL_QUICKACK re-arms TCP_QUICKACK after a receive.
+ * CALL_RECVMSG reads zero-copy notifications from the error queue, CALL_GETSOCKOPT maps received
+ * pages. An io_uring_enter(2) that submits a send is on the path of writes; any other is a wait.
+ * CALL_EPOLL_WAIT is a wait of libuv, by either call: libuv 1.45 and newer calls epoll_pwait(2). */
 #define CALL_KINDS(X)                                                                                        \
     X(CALL_SENDTO, "sendto", CALL_WRITES)                                                                    \
     X(CALL_SENDMSG, "sendmsg", CALL_WRITES)                                                                  \
@@ -71,21 +72,21 @@ struct call_table {
 extern const struct call_table calls_of_sockets; /* the system's own */
 extern const struct call_table calls_of_nothing; /* return at once, move everything, touch no memory */
 
-/* What is counted beside the calls themselves: name, what of. */
+/* Counters beside those of the calls: name, what it counts. */
 #define CALL_NOTES(X)                                                                                        \
-    X(would_block)        /* calls that moved nothing because the socket was full or empty */                \
+    X(would_block)        /* EAGAIN: the socket buffer was full or empty */                                  \
     X(requests)           /* of an io_uring */                                                               \
     X(completions)        /* of an io_uring */                                                               \
-    X(lent)               /* sends without a copy whose memory came back */                                  \
-    X(copied)             /* of these, those that the kernel copied */                                       \
+    X(lent)               /* zero-copy sends whose memory the kernel has released */                         \
+    X(copied)             /* of these, copied by the kernel after all */                                     \
     X(mapped_bytes)       /* received as pages that were mapped */                                           \
-    X(copied_bytes)       /* received beside those, by the reading that maps */                              \
+    X(copied_bytes)       /* received with these, but copied */                                              \
     X(records_sent)       /* TLS records */                                                                  \
     X(records_received)   /* TLS records */                                                                  \
     X(tls_bytes_sent)     /* of records, with their headers */                                               \
     X(tls_bytes_received) /* of records, with their headers */                                               \
-    X(handshakes)         /* that came to their end */                                                       \
-    X(resumed)            /* of these, those by a ticket of an earlier one */
+    X(handshakes)         /* completed */                                                                    \
+    X(resumed)            /* of these, resumed by a session ticket */
 
 #define CALL_NOTE_FIELD(name) uint64_t name;
 struct call_counts {
@@ -99,11 +100,10 @@ struct calls {
     int fd;
     int flags; /* added to those of every send and receive */
     struct call_counts counts;
-    _Atomic uint64_t
-        moved; /* bytes in and out so far; other threads may look, to see whether anything moves */
+    _Atomic uint64_t moved; /* bytes in and out so far; other threads read it to detect progress */
 };
 
-/* So many bytes more have moved. */
+/* Adds `bytes` to the bytes moved. */
 static inline void calls_note_moved(struct calls *calls, uint64_t bytes)
 {
     uint64_t moved = atomic_load_explicit(&calls->moved, memory_order_relaxed);
@@ -160,15 +160,16 @@ static inline ssize_t calls_sendfile(struct calls *calls, int file, off_t offset
     return calls_result(calls, result);
 }
 
-/* recvmsg(2) of the error queue. 0, -EAGAIN where it says nothing, or another negative errno value. */
+/* recvmsg(2) of the error queue. 0, -EAGAIN when the queue is empty, or another negative errno
+ * value. */
 static inline int calls_take_returned(struct calls *calls, struct returned *returned)
 {
     calls->counts.made[CALL_RECVMSG]++;
     return (int)calls_result(calls, calls->table->take_returned(calls->fd, returned));
 }
 
-/* recv(2); 0 is the peer's half-close, and the call that finds it is not counted: it belongs to no message.
- */
+/* recv(2). 0 is the peer's half-close; that call is not counted, because it belongs to no
+ * message. */
 static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, int flags)
 {
     ssize_t result;
@@ -181,8 +182,8 @@ static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, i
     return calls_result(calls, result);
 }
 
-/* getsockopt(2) that maps pages. 0; -EAGAIN when there is nothing; or another negative errno value, -EIO at
- * the peer's half-close: that call is not counted. */
+/* getsockopt(2) that maps pages. 0; -EAGAIN when nothing has arrived; or another negative errno
+ * value. -EIO is the peer's half-close; that call is not counted. */
 static inline int calls_map(struct calls *calls, struct mapped *mapped)
 {
     ssize_t result = calls->table->map(calls->fd, mapped);
@@ -199,7 +200,7 @@ static inline int calls_map(struct calls *calls, struct mapped *mapped)
     return result < 0 ? (int)result : 0;
 }
 
-/* setsockopt(2) with an int, on the data path; `kind` says for what: CALL_SETSOCKOPT or CALL_QUICKACK. */
+/* setsockopt(2) with an int, on the data path. `kind` is CALL_SETSOCKOPT or CALL_QUICKACK. */
 static inline int calls_set_option(struct calls *calls, enum call_kind kind, int level, int name, int value)
 {
     calls->counts.made[kind]++;
@@ -209,10 +210,10 @@ static inline int calls_set_option(struct calls *calls, enum call_kind kind, int
 /* Sum over the kinds of one path. */
 uint64_t calls_count_path(const struct call_counts *counts, enum call_path path);
 
-/* `after` less `before`, each by itself. */
+/* `after` - `before`, field by field. */
 struct call_counts calls_difference(const struct call_counts *after, const struct call_counts *before);
 
-/* Each by itself. */
+/* `a` + `b`, field by field. */
 struct call_counts calls_sum(const struct call_counts *a, const struct call_counts *b);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scoped cleanup: CLEANUP_FREE char *text = strdup(...); is freed when the scope ends, by any path. */
+/* Scoped cleanup: CLEANUP_FREE char *text = strdup(...); is freed when the scope ends, by any
+ * path. */
 #ifndef UNCORK_BASE_CLEANUP_H
 #define UNCORK_BASE_CLEANUP_H
 

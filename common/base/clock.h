@@ -24,14 +24,14 @@ static inline uint64_t clock_read_ns(clockid_t id)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Nanoseconds of a clock that nobody sets: for differences only. About 20 ns a call where the vDSO serves it.
- */
+/* Monotonic time in nanoseconds: for differences only. A call takes about 20 ns where the vDSO
+ * serves it. */
 static inline uint64_t clock_now_ns(void)
 {
     return clock_read_ns(CLOCK_STEADY);
 }
 
-/* Nanoseconds since the Unix epoch: for stamps only. */
+/* Nanoseconds since the Unix epoch: for timestamps only. */
 static inline uint64_t clock_unix_ns(void)
 {
     return clock_read_ns(CLOCK_REALTIME);

@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-/* Lets this process have `needed` open descriptors: raises its soft limit, and the hard one where it may. 0,
- * or -1 with an unsupported problem that says what needs so many (`what`) and the command that allows them.
- */
+/* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
+ * limit where permitted. 0, or -1 with an unsupported problem that names `what` needs them and the
+ * command that raises the limit. */
 int descriptors_reserve(uint64_t needed, const char *what, struct problem *problem);
 
 #endif

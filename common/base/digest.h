@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 (FIPS 180-4) of a stream of bytes, by OpenSSL: what a receiver with
- * touch=checksum computes. */
+/* SHA-256 (FIPS 180-4) of a stream of bytes, by OpenSSL: a receiver with touch=checksum computes
+ * it. */
 #ifndef UNCORK_BASE_DIGEST_H
 #define UNCORK_BASE_DIGEST_H
 
@@ -13,16 +13,16 @@
 
 struct digest;
 
-/* Whether this build has one. 0, or -1 with an unsupported problem. */
+/* 0 if this build has SHA-256, or -1 with an unsupported problem. */
 int digest_check(struct problem *problem);
 
-/* NULL when memory is short. */
+/* NULL when memory is exhausted. */
 struct digest *digest_open(void);
-void digest_close(struct digest *digest); /* also of NULL */
+void digest_close(struct digest *digest); /* NULL is allowed */
 
 void digest_update(struct digest *digest, const void *data, size_t size);
 
-/* Of everything so far; more may follow. */
+/* The digest of all bytes so far; digest_update() may follow. */
 void digest_read(const struct digest *digest, uint8_t result[DIGEST_SIZE]);
 
 #endif

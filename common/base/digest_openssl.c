@@ -4,7 +4,7 @@
 #include <openssl/evp.h>
 #include <string.h>
 
-/* The library's own object, under our name. */
+/* The OpenSSL object, as a type of ours. */
 static EVP_MD_CTX *context_of(const struct digest *digest)
 {
     return (EVP_MD_CTX *)(uintptr_t)digest;

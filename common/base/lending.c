@@ -8,7 +8,7 @@
 
 #ifdef __linux__
 
-#include <linux/errqueue.h> /* has a struct timespec, and leaves it to others to say what that is */
+#include <linux/errqueue.h> /* uses struct timespec without its header */
 #include <string.h>
 
 const int lending_flag = MSG_ZEROCOPY;
@@ -20,7 +20,7 @@ int lending_allow(int fd)
     return setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on) < 0 ? -errno : 0;
 }
 
-/* Of IPv4 and IPv6 alike: the first that has the form of an error. */
+/* The first control message that carries an extended error, of IPv4 or IPv6. */
 static const struct cmsghdr *find_error(struct msghdr *message)
 {
     struct cmsghdr *header = CMSG_FIRSTHDR(message);
@@ -34,7 +34,7 @@ int lending_take(int fd, struct returned *returned)
 {
     union {
         struct cmsghdr header;
-        char bytes[256]; /* the error, an address, what other options ask for */
+        char bytes[256]; /* extended error, address, other control messages */
     } control;
     struct msghdr message = {.msg_control = &control, .msg_controllen = sizeof control};
     struct sock_extended_err error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a pipe as a lifeline, mostly standard input: it closes when whoever started this process has
- * gone, however that ended. */
+/* A lifeline is one end of a pipe, mostly standard input. It closes when the process that started
+ * this one has ended, normally or not. */
 #ifndef UNCORK_BASE_LIFELINE_H
 #define UNCORK_BASE_LIFELINE_H
 
@@ -14,11 +14,12 @@ struct lifeline {
     bool held;
 };
 
-/* Calls `cut` once, from the loop, when `fd` closes, which is a pipe or a socket and is taken over; what
- * comes in by it is ignored. */
+/* Calls `cut` once, from the loop, when `fd` closes. `fd` is a pipe or a socket, and the lifeline
+ * owns it from here on. Bytes that arrive are ignored. */
 void lifeline_hold(struct lifeline *lifeline, uv_loop_t *loop, int fd, void (*cut)(void *owner), void *owner);
 
-/* Lets go; the loop must turn once more before the memory may go. Harmless where nothing is held. */
+/* Closes the descriptor; the loop must turn once more before the memory may be freed. No effect
+ * where nothing is held. */
 void lifeline_release(struct lifeline *lifeline);
 
 #endif

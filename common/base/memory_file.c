@@ -27,7 +27,7 @@ ssize_t memory_send(int fd, int file, off_t offset, size_t size)
     return sendfile(fd, file, &offset, size);
 }
 
-#else /* sendfile(2) is another call there, and macOS has no file without a name */
+#else /* other systems: sendfile(2) has other arguments, and macOS has no anonymous file */
 
 static int make_file(size_t size)
 {

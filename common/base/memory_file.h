@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory to send from: pages of its own, or the pages of a file without a name, for sendfile(2). */
+/* Memory to send from: page-aligned memory of the heap, or the pages of a file without a name, for
+ * sendfile(2). */
 #ifndef UNCORK_BASE_MEMORY_FILE_H
 #define UNCORK_BASE_MEMORY_FILE_H
 
@@ -9,17 +10,17 @@
 #include <sys/types.h>
 
 struct memory {
-    uint8_t *bytes; /* at the beginning of a page */
+    uint8_t *bytes; /* page-aligned */
     size_t size;
-    int file; /* whose pages they are; -1: nobody's */
+    int file; /* the file behind the pages; -1: memory of the heap */
 };
 
-/* Memory of `size` bytes, of a file if `as_file`. 0 or a negative errno value; memory_close() it in both
- * cases. */
+/* Allocates `size` bytes, as a file if `as_file`. 0 or a negative errno value; call memory_close()
+ * in both cases. */
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);
 
-/* sendfile(2) as Linux has it, from byte `offset` of `file` on; elsewhere -1 and ENOSYS. */
+/* sendfile(2) of Linux, from byte `offset` of `file` on. On other systems -1 and ENOSYS. */
 ssize_t memory_send(int fd, int file, off_t offset, size_t size);
 
 #endif

@@ -12,8 +12,8 @@ static const char *const kind_names[] = {
     [PROBLEM_UNSUPPORTED] = "unsupported",
 };
 
-/* What was typed is repeated in the text, cut anywhere: it must stay one line, and fit a terminal and JSON.
- */
+/* The text repeats what the user typed, cut anywhere. It must stay one line of printable ASCII, for
+ * a terminal and for JSON. */
 static void make_printable(char *text)
 {
     for (; *text; text++)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One line for a person: what was wrong, where, what would be right.
+ * One line for the user: what is wrong, where, what would be right.
  *
- * Functions return 0 or a negative errno value as libuv does. Where a person will read the reason they also
- * take a `struct problem` and describe it once, at the place that knows most.
+ * Functions return 0 or a negative errno value, as libuv does. Where the user reads the reason, a
+ * function also takes a `struct problem`. The function that knows the most details describes the
+ * problem, once.
  */
 #ifndef UNCORK_BASE_PROBLEM_H
 #define UNCORK_BASE_PROBLEM_H
@@ -11,8 +12,8 @@
 enum problem_kind {
     PROBLEM_NONE,
     PROBLEM_USAGE,       /* the words are wrong: exit status 2 */
-    PROBLEM_FAILURE,     /* it was tried and went wrong: exit status 1 */
-    PROBLEM_UNSUPPORTED, /* this machine cannot do it: recorded, never fails a matrix */
+    PROBLEM_FAILURE,     /* the attempt failed: exit status 1 */
+    PROBLEM_UNSUPPORTED, /* this machine cannot do it: recorded, a matrix goes on */
 };
 
 struct problem {
@@ -20,7 +21,8 @@ struct problem {
     char text[600]; /* printable ASCII; "?" stands for anything else */
 };
 
-/* Sets the problem, unless one is set already (the first cause is the true one), and returns -1. */
+/* Sets the problem and returns -1. A problem that is already set stays: the first cause is the true
+ * one. */
 __attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *problem, enum problem_kind kind,
                                                           const char *format, ...);
 #define problem_usage(problem, ...) problem_of_kind(problem, PROBLEM_USAGE, __VA_ARGS__)
@@ -30,14 +32,15 @@ __attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *proble
 /* Appends "; " and the text, cut where the problem is full. */
 void problem_add(struct problem *problem, const char *text);
 
-/* The name of a kind on the control channel and in a record's `status`: "usage", "failed", "unsupported",
- * "ok". */
+/* The name of a kind on the control channel and in a record's `status`: "usage", "failed",
+ * "unsupported", "ok". */
 const char *problem_kind_name(enum problem_kind kind);
 
-/* The kind of that name; PROBLEM_NONE where it is the name of no problem. */
+/* The kind of that name; PROBLEM_NONE for any other name. */
 enum problem_kind problem_kind_parse(const char *name);
 
-/* Exit status of a process that ends with this problem: 2 for usage, 1 for the others, 0 for none. */
+/* Exit status of a process that ends with this problem: 2 for usage, 1 for the others, 0 for
+ * none. */
 int problem_exit_status(const struct problem *problem);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Zeroes memory that is not read any more, which a compiler would leave out of memset(3). */
+/* Zeroes memory that the program does not read again. A compiler may remove such a memset(3). */
 static inline void secret_wipe(void *memory, size_t size)
 {
     volatile unsigned char *bytes = memory;

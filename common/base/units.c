@@ -11,7 +11,7 @@ struct unit {
     uint64_t factor;
 };
 
-/* Largest first: formatting takes the first that divides. */
+/* Largest first: formatting uses the first unit that divides the value. */
 static const struct unit size_units[] = {{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}};
 static const struct unit duration_units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
 static const struct unit rate_units[] = {{"gbit", 1000000000}, {"mbit", 1000000}, {"kbit", 1000}, {"bit", 1}};
@@ -73,7 +73,7 @@ int units_parse_size(const char *text, uint64_t *bytes)
     return result < 0 ? result : *text ? -EINVAL : 0;
 }
 
-/* Digits after the point, as a share of `factor`; what is finer than one is refused. */
+/* Reads decimals after the point, as a part of `factor`. -EINVAL where they are finer than that. */
 static int take_decimals(const char **text, uint64_t factor, uint64_t *share)
 {
     const char *at = *text;

@@ -5,10 +5,10 @@
 /* UNCORK_VERSION comes from the build: project(uncork VERSION ...). */
 #define RECORD_SCHEMA 1 /* of the record: docs/record.md */
 
-/* What git describe said when this was built; "unknown" outside a checkout. */
+/* The output of git describe at build time; "unknown" outside a checkout. */
 const char *version_revision(void);
 
-/* The http or https address that the sources were cloned from; NULL where there is none. */
+/* The http or https address of the git remote of the sources; NULL where there is none. */
 const char *version_homepage(void);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A device, a pipe or a link would not be written to: a file would take its place, for root even that of
+/* Rejects a device, a pipe and a link: rename(2) would replace them by a file, for root even
  * /dev/null. */
 static int refuse_what_is_no_file(const char *path, struct problem *problem)
 {
