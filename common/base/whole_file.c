@@ -23,14 +23,14 @@ static int refuse_what_is_no_file(const char *path, struct problem *problem)
 
 int whole_file_open(struct whole_file *file, const char *path, struct problem *problem)
 {
-    size_t size = strlen(path) + sizeof ".close_notify";
+    size_t size = strlen(path) + sizeof ".part";
 
     if (refuse_what_is_no_file(path, problem) < 0)
         return -1;
     *file = (struct whole_file){.path = path, .beside = malloc(size)};
     if (!file->beside)
         return problem_failure(problem, "out of memory");
-    snprintf(file->beside, size, "%s.close_notify", path);
+    snprintf(file->beside, size, "%s.part", path);
     file->file = fopen(file->beside, "we");
     if (file->file)
         return 0;
