@@ -5,8 +5,8 @@
 #include "capture/tally.h"
 #include "team/team.h"
 
-/* The client's, after STAGE_DONE of a team that did not fail: tells the tally where the measured interval of
- * each connection began. 0, or -1 with a problem. */
+/* Client, after STAGE_DONE without a failure: tells the tally where the measured interval of each
+ * connection started. Returns 0, or -1 with a problem. */
 int beginnings_tell(const struct team *team, struct tally *tally, struct problem *problem);
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * How the ends of a run go through the phases together: the same code on all, over control channels.
- *
- * The channels are a star with the client in its middle. What a driver has to know, that all who take what it
- * sends are ready for it, the client gathers: it hears of every other end and tells the server.
- */
+/* How the ends of a run go through the phases together: the same code at every end, over control
+ * channels. The channels are a star with the client as the hub. A driver waits until all its
+ * receivers are ready. The client collects these messages from every other end and reports to the
+ * server. */
 #ifndef UNCORK_TEAM_CONDUCT_H
 #define UNCORK_TEAM_CONDUCT_H
 
@@ -13,25 +11,24 @@
 
 struct conduct {
     struct team *team;
-    struct channel
-        *channels[END_COUNT];      /* to the ends with which this one talks; none: nothing to wait for */
-    size_t stops_known[END_COUNT]; /* of a driver's connections */
-    unsigned knowing[END_COUNT];   /* ends that know all of a driver's stops: bits 1 << end */
-    unsigned marked;               /* ends that have taken their start figures */
-    unsigned joined;               /* ends whose connections are all there */
+    struct channel *channels[END_COUNT]; /* by end; NULL: no channel, nothing to wait for */
+    size_t stops_known[END_COUNT];       /* by driver: connections whose stop is known */
+    unsigned knowing[END_COUNT];         /* ends that know all its stops: bits 1 << end */
+    unsigned marked;                     /* ends that have their start figures */
+    unsigned joined;                     /* ends with all their connections */
 };
 
-/* The channel to an end is open (NULL: not any more). */
+/* Sets the open channel to an end; NULL: it is closed. */
 void conduct_listen(struct conduct *conduct, enum end end, struct channel *channel);
 
-/* The threads run and the other ends' too (or there are none). */
+/* Call when the threads of all ends run. */
 void conduct_start(struct conduct *conduct);
 
-/* The team has reached a stage. */
+/* Call when the team has reached a stage. */
 void conduct_reached(struct conduct *conduct, enum stage stage);
 
-/* A message of the phases, from this end. 1 if it was one, 0 if not, -1 with a failure if it makes no sense
- * here. */
+/* Handles a message from end `from`. Returns 1 if it was handled, 0 if it is not a message of the
+ * phases, -1 with a failure if it is not valid here. */
 int conduct_message(struct conduct *conduct, enum end from, enum control_type type, const json_t *body,
                     struct problem *problem);
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The second thread of a worker under handoff=thread: it sends what the first has made (engine/handover.h).
- *
- * The first starts it before its first phase, orders it to look at its figures, and ends it before it has
- * ended itself. So nobody else knows of it, and a run that fails needs nothing for it: the shutdown of the
- * descriptors wakes it too.
- */
+/* The second thread of a worker with handoff=thread: sends what the first one made
+ * (engine/handover.h). The worker starts it before its first phase, orders it to read its figures,
+ * and ends it before its own end. So no other thread knows of it. A failed run needs no code for
+ * it: shutdown(2) of the descriptors wakes it too. */
 #ifndef UNCORK_TEAM_SENDER_H
 #define UNCORK_TEAM_SENDER_H
 
@@ -16,21 +13,21 @@ struct sender {
     struct team_thread own;
     const struct end_plan *plan;
     struct handover handover;
-    struct thread_reading before, after; /* of the interval; whole after sender_end_time() */
-    struct problem problem;              /* why it could not settle */
+    struct thread_reading before, after; /* of the interval; complete after sender_end_time() */
+    struct problem problem;              /* why thread_settle() failed */
 };
 
-/* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits until it has settled. 0, or -1
- * with a problem; sender_end() it in both cases. */
+/* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits for its thread_settle().
+ * Returns 0, or -1 with a problem; call sender_end() in both cases. */
 int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem);
 
-/* The measured interval begins, or has ended: the sender reads its own figures. It must have been
- * given back. Its account includes one more sleep and waking than it had requests: the order to
- * end. */
+/* The measured interval starts, or has ended: the sender reads its own figures. The sender must
+ * be idle. Its account includes one sleep and one wakeup more than its requests: for the order
+ * to end. */
 void sender_begin_time(struct sender *sender);
 void sender_end_time(struct sender *sender);
 
-/* Waits for what it was given last, and ends it. Nothing for one that was never started. */
+/* Waits for the last request and ends the thread. Does nothing if it was never started. */
 void sender_end(struct sender *sender);
 
 #endif

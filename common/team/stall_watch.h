@@ -5,10 +5,10 @@
 
 #include "team/team.h"
 
-/* Starts the timer `team->watch`. It checks handshakes; after STAGE_CONNECTED it also checks bytes. */
+/* Starts the timer team->watch. It checks handshakes, and after STAGE_CONNECTED also bytes. */
 void stall_watch_start(struct team *team);
 
-/* Starts the time again after which a team without movement has stalled. */
+/* Restarts the time after which a team that moves no byte has stalled. */
 void stall_watch_restart(struct team *team);
 
 #endif

@@ -4,14 +4,15 @@
  *
  *   driver     connected ▷start  warm-up  warmed ▷last  one more message  ▷go  run  done
  *   follower   connected ▷start  up to the announced byte  marked                run  done
- *   both       connected ▷start  warm-up  warmed ▷last  one more message and up to the byte  marked ▷go  run
- * done
+ *   both       connected ▷start  warm-up  warmed ▷last  one more message and up to the byte  marked
+ *              ▷go  run  done
  *
- * Threads *reach* a stage; control is told on its loop when all have. Control *releases* (▷), threads wait
- * for it; those of both take what comes meanwhile, up to ▷last, because others wait for threads that send it.
- * The warm-up ends without a look at the other end's state: the driver announces in bytes where it will have
- * ended after one more message, and sends that only when the follower knows. The follower marks (takes its
- * start figures) at exactly that byte, by itself, at a message boundary.
+ * Threads *reach* a stage. When all threads have reached it, control gets a callback on its loop.
+ * Control *releases* (▷) the threads that wait. A thread of "both" receives while it waits for ▷last,
+ * because other ends wait for the threads that send to it.
+ * The warm-up ends without a look at the other end's state. The driver announces the byte at which it
+ * will end after one more message. It sends that message only when the follower knows the byte. The
+ * follower marks (takes its start figures) at exactly that byte, by itself, at a message boundary.
  */
 #ifndef UNCORK_TEAM_TEAM_H
 #define UNCORK_TEAM_TEAM_H
@@ -29,45 +30,44 @@
 enum stage { STAGE_CONNECTED, STAGE_WARMED, STAGE_MARKED, STAGE_DONE, STAGE_COUNT };
 enum release { RELEASE_NOTHING, RELEASE_START, RELEASE_LAST, RELEASE_GO };
 
-/* Figures of a thread at the beginning or the end of its measured interval. */
+/* Figures of a thread at the start or the end of its measured interval. */
 struct figures {
     struct thread_reading own;
     struct call_counts calls;
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
-    uint64_t groups, fragments; /* that a proxy has sent on */
+    uint64_t groups, fragments; /* sent on by a proxy */
     struct tcp_reading *tcp;    /* by connection */
 };
 
-/* What two threads write to is so far apart: processors fetch lines of 64 bytes in pairs. */
+/* Distance of memory that two threads write to: processors fetch lines of 64 bytes in pairs. */
 #define WORKER_BLOCK 128
 
 struct worker {
     struct team *team;
     size_t index;
-    struct connection *connections; /* in memory of its own */
+    struct connection *connections; /* in memory that no other thread writes to */
     size_t count;
     struct workbench bench;
     struct dial dial;
     struct duty duty;
 
     struct team_thread own;
-    struct sender sender; /* of handoff=thread: duty.handover leads to it */
-    bool
-        can_wake; /* its engine is open, and stays so until all threads were joined; under the team's mutex */
-    const char *phase; /* where it is, for errors */
+    struct sender sender; /* for handoff=thread; duty.handover points into it */
+    bool can_wake;        /* the engine is open until all threads are joined; under team->mutex */
+    const char *phase;    /* for error messages */
     struct figures before, after;
-    size_t told;                 /* connections of which there are TCP figures */
+    size_t told;                 /* number of connections with TCP figures */
     uint64_t begun_ns, ended_ns; /* the measured interval */
-    uint64_t first_bytes;        /* what had arrived when it began */
-    uint64_t missed;             /* starts of an open loop that were due and never came */
+    uint64_t first_bytes;        /* received before begun_ns */
+    uint64_t missed;             /* open loop: requests that were due and were never started */
     json_t *options;
-    char apart[WORKER_BLOCK]; /* from the next worker of the team */
+    char apart[WORKER_BLOCK]; /* keeps the next worker of the team away */
 };
 
 struct team_events {
-    void (*reached)(void *owner,
-                    enum stage stage); /* all threads have; STAGE_DONE also of a team that failed */
-    void (*closed)(void *owner);       /* after team_close(): the memory may go */
+    /* All threads have reached the stage. STAGE_DONE also comes after a failure. */
+    void (*reached)(void *owner, enum stage stage);
+    void (*closed)(void *owner); /* after team_close(): the owner may free the memory */
 };
 
 struct team {
@@ -75,31 +75,30 @@ struct team {
     enum end end;
     bool drives, follows;
     const struct engine *engine;
-    struct address target;     /* client: where to connect, size 0 for no socket at all; proxy: the sink */
-    uint8_t token[TOKEN_SIZE]; /* shown there; or that comers have to show to a data thread */
-    uint8_t keys[END_COUNT]
-                [SECURITY_KEY_SIZE]; /* of the connections with this peer, where they are encrypted */
-    int listener;                    /* of the server of a workload that renews its descriptors; -1 */
+    struct address target;     /* client: where to connect (size 0: no socket); proxy: the sink */
+    uint8_t token[TOKEN_SIZE]; /* sent to the target; or expected by a data thread that accepts */
+    uint8_t keys[END_COUNT][SECURITY_KEY_SIZE]; /* of encrypted connections, by peer */
+    int listener;                               /* server of a workload that reconnects; else -1 */
     struct place_list cpus;
 
-    uint64_t origin_ns; /* when the threads were started: the zero of all times in the report */
+    uint64_t origin_ns; /* start of the threads: the zero of all times in the report */
     size_t connection_count, worker_count;
-    size_t per_number; /* connections of one number: a proxy has a pair of them, towards client and server */
+    size_t per_number; /* connections per number; 2 at a proxy: to client and server */
     struct worker *workers;
     struct machine_reading machine_before, machine_after;
-    uint64_t resident_before, resident_after; /* bytes: without and with the connections */
+    uint64_t resident_before, resident_after; /* bytes, without and with the connections */
 
-    uv_mutex_t mutex; /* over what follows */
+    uv_mutex_t mutex; /* protects the fields below, up to failed_phase */
     uv_cond_t released;
     enum release release;
     size_t reached[STAGE_COUNT];
-    size_t met; /* threads that came to team_meet() */
+    size_t met; /* calls of team_meet() */
     bool cancelled;
-    struct problem problem; /* the first thing that went wrong */
+    struct problem problem; /* the first one */
     char failed_phase[32];
 
     uv_async_t wake;
-    uv_timer_t watch; /* over threads that are stuck */
+    uv_timer_t watch; /* team/stall_watch.h */
     int open_handles;
     uint64_t moved_before, unsent_before, moved_ms;
     bool told[STAGE_COUNT];
@@ -107,79 +106,80 @@ struct team {
     void *owner;
 };
 
-/* Makes connections and threads ready; `remote`: the other end is on another machine. 0, or -1 with a
- * problem; team_close() it in both cases. The plan must outlive the team. */
+/* Allocates connections and workers. `remote`: the other end is on another machine. Returns 0, or
+ * -1 with a problem; call team_close() in both cases. The plan must outlive the team. */
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem);
 
-/* The server's or the proxy's: the data connection number `index` has come. Takes the descriptor over. */
+/* Server or proxy: hands over data connection number `index`. The team owns the descriptor. */
 void team_give(struct team *team, size_t index, int fd);
 
-/* Starts the threads. 0, or -1 with a failure. */
+/* Starts the threads. Returns 0, or -1 with a failure. */
 int team_start(struct team *team, struct problem *problem);
 
-/* Lets the threads go on; with RELEASE_GO the driver's interval begins. */
+/* Releases the threads that wait for `release`. RELEASE_GO starts the driver's interval. */
 void team_release(struct team *team, enum release release);
 
-/* Driver, after STAGE_WARMED: at how many bytes connection `index` will have ended its warm-up. */
+/* Driver, after STAGE_WARMED: number of bytes at which connection `index` will end its warm-up. */
 uint64_t team_drain_bytes(const struct team *team, size_t index);
 
-/* Driver, after STAGE_DONE: at how many bytes connection `index` has ended. */
+/* Driver, after STAGE_DONE: number of bytes that connection `index` sent. */
 uint64_t team_sent_bytes(const struct team *team, size_t index);
 
-/* Follower, before the driver is told to send the last message: where connection `index`, by which `driver`
- * sends, is to mark; in a workload that renews its descriptors afterwards where it is to end. */
+/* Follower, before the driver sends its last message: sets the byte at which connection `index`
+ * marks. `driver` is the end that sends on it. In a workload that reconnects, a later call sets the
+ * byte at which the connection ends. */
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes);
 
-/* Follower: the stops of all connections are set. */
+/* Follower: call after team_set_stop() for all connections. Wakes the threads. */
 void team_stops_set(struct team *team);
 
-/* Ends every thread soon, by shutdown(2) of its sockets. The first problem stays. */
+/* Ends every thread soon, by shutdown(2) of its sockets. The first problem is kept. */
 void team_cancel(struct team *team, const char *phase, const struct problem *problem);
 
-/* Where the team is, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
+/* The phase, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
 const char *team_phase(const struct team *team);
 
-/* After STAGE_DONE: the problem of a team that failed, NULL of one that did not, and the phase. */
+/* After STAGE_DONE: the problem and its phase, or NULL if the team did not fail. */
 const struct problem *team_problem(const struct team *team, const char **phase);
 
-/* After STAGE_DONE of a team that did not fail: its end of the record. New reference. */
+/* After STAGE_DONE without a failure: this end's part of the record. New reference. */
 json_t *team_report(const struct team *team);
 
-/* Where a loop over all connections of a team is: thread by thread, in the order of their numbers. */
+/* Position in a loop over all connections of a team: by thread, then by number. */
 struct team_cursor {
     size_t worker, index;
 };
 
-/* The connection at the cursor, which advances. NULL after the last. */
+/* Returns the connection at the cursor and advances the cursor. NULL after the last one. */
 struct connection *team_next_connection(const struct team *team, struct team_cursor *at);
 
-/* After STAGE_DONE: connections that its threads dropped because they did not show the token. */
+/* After STAGE_DONE: number of connections that the threads closed because of a wrong token. */
 uint64_t team_strangers(const struct team *team);
 
-/* Cancels, joins the threads, closes every descriptor; `closed` follows. May be called twice. */
+/* Cancels, joins the threads, closes every descriptor; then calls `closed`. May be called twice. */
 void team_close(struct team *team);
 
 /* ---- for the threads ---- */
 
 void worker_main(void *worker);
 
-/* All that a worker does to be seen by control. team_await() also waits for all threads to be connected, and
- * returns -ECANCELED when the team was cancelled. */
+/* team_reach() reports a stage to control. team_await() waits for a release and for STAGE_CONNECTED
+ * of all threads. Returns -ECANCELED when the team was cancelled. */
 void team_reach(struct team *team, enum stage stage);
 int team_await(struct team *team, enum release release);
 
-/* Waits until all threads are here; the last one reads the machine's account. -ECANCELED when the
+/* A barrier for all threads; the last one reads the machine's account. Returns -ECANCELED when the
  * team was cancelled. */
 int team_meet(struct team *team, struct machine_reading *machine);
 
-/* A worker's new descriptor; -ECANCELED, and it is closed, when the team was cancelled. */
+/* Stores a new descriptor. If the team was cancelled: closes it and returns -ECANCELED. */
 int team_adopt(struct team *team, struct connection *connection, int fd);
 
-/* The worker's engine is open. */
+/* Call when the engine of the worker is open: from then on other threads may wake it. */
 void team_engine_opened(struct worker *worker);
 
-/* Closes a worker's descriptor. */
+/* Closes the descriptor of a connection. */
 void team_drop(struct team *team, struct connection *connection);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread of a team: where it runs, how it is scheduled and what it costs, which only it can find out. */
+/* A thread of a team: its CPU, its scheduling, its cost. Only the thread itself can read these. */
 #ifndef UNCORK_TEAM_THREAD_H
 #define UNCORK_TEAM_THREAD_H
 
@@ -17,28 +17,27 @@ struct team_thread {
 
 struct thread_reading {
     struct cpu_reading cpu;
-    int cpu_number; /* where it runs, -1 where the system does not tell */
+    int cpu_number; /* CPU it runs on; -1: unknown */
     bool scheduling_known;
     struct scheduling scheduling;
 };
 
-/* By the thread itself, which need not have been able to: opens its counters, goes to its CPU, takes its
- * scheduling class. 0, or -1 with an unsupported problem; thread_leave() in both cases. */
+/* Called by the thread: opens its counters, moves to its CPU, sets its scheduling class. Returns 0,
+ * or -1 with an unsupported problem; call thread_leave() in both cases. */
 int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
 
 void thread_leave(struct team_thread *thread);
 
-/* By the thread itself: what it has used, as the last thing before its measured interval and the
- * first thing after it. */
+/* Called by the thread, as the last call before its measured interval and the first one after it:
+ * reads the CPU account. */
 void thread_begin(const struct team_thread *thread, struct thread_reading *reading);
 void thread_end(const struct team_thread *thread, struct thread_reading *reading);
 
-/* By the thread itself, outside of the interval: where and how it runs, which takes system calls.
- * */
+/* Called by the thread, outside of the interval because it makes system calls: reads where and how
+ * the thread runs. */
 void thread_look(struct thread_reading *reading);
 
-/* Adds what the system tells of a thread at both ends of its interval, but its CPU time, to its object in the
- * record: `cpus`, `sched`. */
+/* Adds `cpus` and `sched` to the thread's object in the record, from both ends of its interval. */
 void thread_report(json_t *object, const struct team_thread *thread, const struct thread_reading *before,
                    const struct thread_reading *after);
 
