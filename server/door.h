@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where clients arrive, and what shuts it: SIGTERM, SIGINT, the end of standard input, or that nobody comes.
- */
+/* Accepts clients until SIGTERM, SIGINT, the end of standard input or the idle timeout. */
 #ifndef UNCORK_SERVER_DOOR_H
 #define UNCORK_SERVER_DOOR_H
 
@@ -12,18 +11,18 @@
 #include <uv.h>
 
 struct door_events {
-    void (*arrived)(void *owner, int fd); /* a connection, non-blocking; the descriptor is the owner's */
-    void (*shut)(void *owner);            /* nobody else will come: close what is on the loop */
+    void (*arrived)(void *owner, int fd); /* a non-blocking connection; the owner owns `fd` */
+    void (*shut)(void *owner);            /* no client follows: close the handles on the loop */
 };
 
 struct door {
-    /* set by the owner */
-    uv_loop_t *loop;        /* memory for one: door_serve() begins and ends it */
-    struct address address; /* with the port that was chosen, once it is open */
-    bool with_parent;       /* the end of standard input shuts it as well */
-    uint64_t idle_ms;       /* it shuts when nobody has been in for so long; 0: never */
-    bool is_proxy;          /* the ready line says so */
-    const char *plain;      /* the service for foreign clients that the ready line names, or NULL */
+    /* Set by the owner. */
+    uv_loop_t *loop;        /* uninitialised: door_serve() opens and closes it */
+    struct address address; /* after the start with the chosen port */
+    bool with_parent;       /* the end of standard input shuts it too */
+    uint64_t idle_ms;       /* shuts after this time without a client; 0: never */
+    bool is_proxy;          /* printed in the ready line */
+    const char *plain;      /* the service for foreign clients in the ready line, or NULL */
     const struct door_events *events;
     void *owner;
 
@@ -35,11 +34,12 @@ struct door {
     bool is_shut;
 };
 
-/* Listens at the address, by the socket `fd` (-1: a new one), prints the ready line, and turns the loop until
- * nothing is left on it. 0, or -1 with a failure. */
+/* Listens at the address with the socket `fd` (-1: a new one), prints the ready line, and runs
+ * the loop until no handle is active. Returns 0, or -1 with a failure. */
 int door_serve(struct door *door, int fd, struct problem *problem);
 
-/* The owner says that somebody is in, or that the last one has gone: only an empty house is idle. */
+/* The owner has a client; the owner has no client left. The idle timer runs only without
+ * clients. */
 void door_occupy(struct door *door);
 void door_vacate(struct door *door);
 

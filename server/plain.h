@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Services for foreign clients: no control channel, any number of connections, until the client ends each. */
+/* Services for foreign clients: no control channel, any number of connections. The client ends
+ * each connection. */
 #ifndef UNCORK_SERVER_PLAIN_H
 #define UNCORK_SERVER_PLAIN_H
 
@@ -11,7 +12,7 @@
 /* The services: plan/services.def. */
 extern const struct axis plain_axis;
 
-/* Gives one of them at `address`, as server_run() does. 0, or -1 with a failure. */
+/* Runs one service at `address`, as server_run() does. Returns 0, or -1 with a failure. */
 int plain_run(const struct variant *service, const struct address *address, bool with_parent,
               struct problem *problem);
 

@@ -8,17 +8,18 @@
 struct server;
 struct session;
 
-/* Begins a session on the control connection `fd`, which it takes over; it frees itself when it is over. */
+/* Starts a session on the control connection `fd`, which it owns. The session frees itself at
+ * its end. */
 void session_create(struct server *server, int fd);
 
-/* True for a session that has a plan and was told to wait; session_begin() when the server is free for it. */
+/* True if the session has a plan and waits for the server. session_begin() starts it. */
 bool session_waits(const struct session *session);
 void session_begin(struct session *session);
 
-/* Ends the session soon, telling its client why. */
+/* Ends the session soon and sends the client the reason. */
 void session_end(struct session *session, const char *why);
 
-/* The list that the server keeps: the session after this one, and taking one out. */
+/* The server's list of sessions: returns the next one; removes one. */
 struct session *session_next(const struct session *session);
 void session_unlink(struct session **list, struct session *session);
 

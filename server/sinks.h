@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a proxy may connect to: a client, which may be a stranger, names the sink. */
+/* Addresses that a proxy may connect to. The client names the sink, and it may be a stranger. */
 #ifndef UNCORK_SERVER_SINKS_H
 #define UNCORK_SERVER_SINKS_H
 
@@ -14,14 +14,14 @@ struct sinks {
     size_t count;
 };
 
-/* One more --allow-sink. 0, or -1 with a usage problem. */
+/* Adds one --allow-sink. Returns 0, or -1 with a usage problem. */
 int sinks_allow(struct sinks *sinks, const char *text, struct problem *problem);
 
-/* Where none was given: this machine itself. */
+/* The default: this machine only. */
 void sinks_allow_local(struct sinks *sinks);
 
-/* The address of the sink that a client has named, in numbers. 0, or -1 with a problem: it is no address, or
- * not one that was allowed. */
+/* Parses the numeric address of the sink that the client named. Returns 0, or -1 with a problem:
+ * it is no address or not allowed. */
 int sinks_check(const struct sinks *sinks, const char *text, struct address *sink, struct problem *problem);
 
 #endif
