@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* A record of status ok, in a few lines for a person. */
+/* Prints a record of status ok in a few lines for a person. */
 void answer_print(FILE *out, const json_t *record);
 
 #endif

@@ -38,7 +38,6 @@ void client_close(struct client *client)
     uv_loop_close(&client->loop);
 }
 
-/* A failed run never leaves an end of ours to the next, which might find it dying. */
 void client_dismiss_own(struct client *client, struct problem *reason)
 {
     for (int end = 0; end < END_COUNT; end++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process of the client: its loop, and the server and the proxy that it starts itself. */
+/* The client process: its loop, and the server and the proxy that it starts itself. */
 #ifndef UNCORK_CLIENT_CLIENT_H
 #define UNCORK_CLIENT_CLIENT_H
 
@@ -12,25 +12,26 @@
 
 struct run;
 
-/* What outlives a run: the loop, and the server and the proxy of our own. */
+/* State that outlives a run: the loop, and our own server and proxy. */
 struct client {
     uv_loop_t loop;
-    struct own_server own[END_COUNT]; /* by the end that they are; the client's own is never started */
+    struct own_server own[END_COUNT]; /* by end; own[END_CLIENT] is never started */
     const struct options *options;
     struct lifeline parent; /* after client_follow_parent() */
-    bool orphaned;          /* it was cut */
-    struct run *running;    /* what to give up then */
+    bool orphaned;          /* the parent has ended */
+    struct run *running;    /* the run to end in that case */
 };
 
 /* The options must outlive the client. */
 void client_open(struct client *client, const struct options *options);
 void client_close(struct client *client);
 
-/* Gives up whatever runs when the descriptor closes: whoever started this process has gone. 0, or -1 with a
- * usage problem where it is neither a pipe nor a socket. */
+/* Ends the run when the parent process closes the other end of `fd`. Returns 0, or -1 with a
+ * usage problem if `fd` is neither a pipe nor a socket. */
 int client_follow_parent(struct client *client, int fd, struct problem *problem);
 
-/* Ends our own server and proxy after a failed run. Adds to the problem how they ended by themselves. */
+/* Ends our own server and proxy after a failed run, so that the next run does not find them
+ * dying. Appends to the problem how they ended by themselves. */
 void client_dismiss_own(struct client *client, struct problem *reason);
 
 #endif

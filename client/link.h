@@ -6,30 +6,31 @@
 #include "client.h"
 #include "control/channel.h"
 
-/* What is under way with one of the other ends. */
+/* The state of the connection to one other end. */
 struct link {
     struct run *run;
     enum end end;
     const struct plan *plan;
     char *name; /* ADDRESS_MAX bytes in the result: the address as text */
     struct address address;
-    const struct psk_list *keys; /* the first is ours; NULL: in the clear */
+    const struct psk_list *keys; /* the first is ours; NULL: no TLS */
     struct channel channel;
-    bool is_open, is_asked, is_done; /* asked: it has been sent what opens a session */
+    bool is_open, is_asked, is_done; /* is_asked: CONTROL_PLAN was sent */
     struct long_value received;
     json_t *answer; /* its report or facts */
 };
 
-/* Connects to the end, which is started first if it is our own. 0, or -1 with a problem; the channel has to
- * be closed if `is_open`. */
+/* Connects to the end; starts it first if it is our own. Returns 0, or -1 with a problem. If
+ * `is_open` is set, the caller closes the channel. */
 int link_open(struct link *link, struct client *client, const struct channel_events *events,
               struct problem *problem);
 
-/* The address of the data connections, from the body of CONTROL_READY. 0, or -1 with a failure. */
+/* Gets the address of the data connections from the body of CONTROL_READY. Returns 0, or -1 with
+ * a failure. */
 int link_find_data(const struct link *link, struct address *data, const json_t *ready,
                    struct problem *problem);
 
-/* Always -1, with a failure: the end sent a message out of order. */
+/* Returns -1 with the failure that the end sent a message out of order. */
 int link_refuse_message(const struct link *link, struct problem *problem);
 
 #endif

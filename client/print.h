@@ -6,7 +6,8 @@
 
 #include <jansson.h>
 
-/* Prints `json`, which is stolen, as one line on standard output. 0, or -1 with a failure. */
+/* Prints `json`, which is stolen, as one line on standard output. Returns 0, or -1 with a
+ * failure. */
 int print_json(json_t *json, struct problem *problem);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One run: both ends led through the phases, one record. */
+/* One run: leads all ends through the phases and makes one record. */
 #ifndef UNCORK_CLIENT_RUN_H
 #define UNCORK_CLIENT_RUN_H
 
@@ -8,12 +8,12 @@
 
 #include <jansson.h>
 
-/* Runs the plan and returns its record, whatever happens; a usage problem that only the server could see (and
- * no record) comes back in `problem`. New reference, or NULL with the problem. */
+/* Runs the plan and returns its record (new reference), also of a failed run. Returns NULL and
+ * the problem for a usage problem that only the server could detect. */
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem);
 
-/* {"client": facts, "server": facts, "proxy": facts}, as far as the plan has them. New reference, NULL with a
- * problem. */
+/* Returns {"client": facts, "server": facts, "proxy": facts}, with the ends of the plan. New
+ * reference, NULL with a problem. */
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem);
 
 /* Ends the run with a failure: the process that asked for it has ended. */

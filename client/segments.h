@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* capture=on: the segments of a run, beside what TCP counted. */
+/* capture=on: the segments of a run, beside the figures of TCP_INFO. */
 #ifndef UNCORK_CLIENT_SEGMENTS_H
 #define UNCORK_CLIENT_SEGMENTS_H
 
@@ -8,16 +8,16 @@
 
 #include <jansson.h>
 
-/* Begins before the first connection to `server`. `remote`: no thread of another end is on this machine.
- * NULL with a problem; capture_free() it. */
+/* Starts the capture, before the first connection to `server`. `remote`: no thread of another
+ * end is on this machine. Returns NULL with a problem; free with capture_free(). */
 struct capture *segments_watch(const struct plan *plan, const struct address *server, bool remote,
                                const char *path, struct problem *problem);
 
-/* The `capture` object of the client's end (docs/record.md), when its team is done and did not fail; the file
- * is made. New reference, NULL with a problem. */
+/* Returns the `capture` object of the client's end (docs/record.md) and finishes the file. Call
+ * it after a team without failure is done. New reference, NULL with a problem. */
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem);
 
-/* For a person; nothing where nothing was captured. */
+/* Prints the segments for a person; nothing without a capture. */
 void segments_print(FILE *out, const json_t *client);
 
 #endif

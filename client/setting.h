@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run took place in, for a person: CPUs, engines, TLS, a lab. */
+/* Prints the environment of a run for a person: CPUs, engines, TLS, a lab. */
 #ifndef UNCORK_CLIENT_SETTING_H
 #define UNCORK_CLIENT_SETTING_H
 
@@ -8,10 +8,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Its lines; `all` are the ends of the record, NULL where there is none. */
+/* Prints the lines. `all`: the ends of the record, NULL where there is none. */
 void setting_print(FILE *out, const json_t *record, const json_t *const all[END_COUNT]);
 
-/* What encrypts, "gnutls"; where the ends differ "gnutls/openssl". */
+/* Prints the library that encrypts, "gnutls"; if the ends differ "gnutls/openssl". */
 void setting_print_security(FILE *out, const json_t *record);
 
 #endif

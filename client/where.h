@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where processes of our own are started: beside this one, or in a namespace of a lab that somebody made. */
+/* Where our own processes start: beside this one, or in a network namespace of a lab. */
 #ifndef UNCORK_CLIENT_WHERE_H
 #define UNCORK_CLIENT_WHERE_H
 
@@ -7,27 +7,28 @@
 #include "transport/address.h"
 
 struct where {
-    const char *netns;        /* file of the network namespace; NULL: that of this process */
-    char listen[ADDRESS_MAX]; /* what it is to listen on, port 0 */
+    const char *netns;        /* file of the network namespace; NULL: the current one */
+    char listen[ADDRESS_MAX]; /* address to listen on, port 0 */
     char host[ADDRESS_MAX];   /* the same without the port */
-    const char *sink;         /* of a proxy: the address that it may connect to; NULL: loopback */
+    const char *sink;         /* proxy: the address that it may connect to; NULL: loopback */
 };
 
-/* All beside this process, on loopback. */
+/* Sets all to this network namespace, on loopback. */
 void where_here(struct where where[END_COUNT]);
 
-/* Reads "ADDRESS@NETNS" for `end`; the text must outlive `where`. 0, or -1 with a usage problem. */
+/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `where`. Returns 0, or -1 with a usage
+ * problem. */
 int where_parse(struct where where[END_COUNT], enum end end, const char *text, struct problem *problem);
 
-/* Moves the calling thread there, so that what it starts is there. A value for where_leave(), or -1 with a
- * failure: then the thread is where it was. */
+/* Moves the calling thread into the namespace, so that child processes start there. Returns a
+ * value for where_leave(), or -1 with a failure and without a move. */
 int where_enter(const struct where *where, struct problem *problem);
 
-/* And back. 0, or -1 with a failure. */
+/* Moves the thread back. Returns 0, or -1 with a failure. */
 int where_leave(const struct where *where, int before, struct problem *problem);
 
-/* Refuses a plan that is not for this place: one with lab=on here, one without it in a lab, in a lab that is
- * none, or with a place for a proxy that it does not have. 0, or -1 with a usage problem. */
+/* Rejects a plan that does not fit: lab=on without a lab, a lab without lab=on, no valid lab, or
+ * a place for a proxy that the plan lacks. Returns 0, or -1 with a usage problem. */
 int where_check(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem);
 
 #endif
