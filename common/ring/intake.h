@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The buffers of a thread, provided to the kernel to receive into.
+ * The receive buffers of a thread, provided to the kernel.
  *
- * The kernel takes them in the order in which they were added. A completion names the first that it filled;
- * one of a bundle goes on with those that were added after it.
+ * The kernel takes them in the order in which they were added. A completion names the first buffer
+ * that it filled. A bundle continues in the buffers that were added after it.
  */
 #ifndef UNCORK_RING_INTAKE_H
 #define UNCORK_RING_INTAKE_H
@@ -11,38 +11,38 @@
 #include "connection/pool.h"
 #include "ring/ring.h"
 
-#define INTAKE_GROUP 0u /* its group of buffers; those of seats are one more than their number */
+#define INTAKE_GROUP 0u /* buffer group of the thread; the group of a seat is its number + 1 */
 
 struct ring_intake {
     struct ring_buffers buffers;
     struct pool *pool;
-    uint16_t *order;       /* numbers of the buffers in the order in which they were added */
-    uint16_t *places;      /* the place of each buffer therein */
-    uint32_t added, taken; /* buffers so far; the difference is with the kernel */
+    uint16_t *order;       /* buffer numbers, in the order in which they were added */
+    uint16_t *places;      /* the index of each buffer in `order` */
+    uint32_t added, taken; /* counters; the difference is what the kernel has */
 };
 
-/* Gives all buffers of the pool to the kernel, and each that is given back to the pool later: with the next
- * intake_publish(). The pool has a
- * power of two of them, at most RING_BUFFERS_MAX. 0 or a negative errno value; intake_close() it in both
- * cases. */
+/* Adds all buffers of the pool to the ring. A buffer that is returned to the pool later is added
+ * again by the next intake_publish(). The pool must have a power of two of them, at most
+ * RING_BUFFERS_MAX. 0 or a negative errno value; the caller must intake_close() it in both cases. */
 int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool);
 void intake_close(struct ring_intake *intake);
 
-/* The kernel sees the buffers that were given back: before each ring_enter(). */
+/* Makes returned buffers visible to the kernel. The engine calls it before each ring_enter(). */
 static inline void intake_publish(struct ring_intake *intake)
 {
     if (intake->buffers.added)
         ring_buffers_publish(&intake->buffers);
 }
 
-/* Whether the kernel has a buffer left. */
+/* Returns true if the kernel has a buffer left. */
 static inline bool intake_has_buffers(const struct ring_intake *intake)
 {
     return intake->added != intake->taken;
 }
 
-/* The next piece of `size` bytes that begin in buffer `number`: sets `data`, moves `number` on to the buffer
- * that follows, and returns how many bytes it has. That buffer is not the kernel's any more. */
+/* Takes the next piece of the `size` bytes that begin in buffer `number`. Sets `data`, moves
+ * `number` to the next buffer, and returns the size of the piece. The kernel does not own the
+ * buffer any more. */
 size_t intake_take(struct ring_intake *intake, uint16_t *number, size_t size, const uint8_t **data);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What security=gnutls lends to security=ktls, which begins as it does; verbs as in security.h. */
+/* What security=ktls takes from security=gnutls: its context, handshake and session. Functions as
+ * in security.h. */
 #ifndef UNCORK_SECURITY_GNUTLS_H
 #define UNCORK_SECURITY_GNUTLS_H
 
@@ -14,7 +15,7 @@ int gnutls_layer_open(struct connection *connection);
 int gnutls_layer_shake(struct connection *connection);
 void gnutls_layer_close(struct connection *connection);
 
-/* Of a connection that has been opened. */
+/* The connection must have been opened. */
 gnutls_session_t gnutls_layer_session(const struct connection *connection);
 struct tls_wire *gnutls_layer_wire(const struct connection *connection);
 

@@ -5,10 +5,11 @@
 #include "base/problem.h"
 #include "plan/plan.h"
 
-/* Whether the layer of this end can do what the plan asks of it: shake hands with itself over a pair of
- * sockets of that transport, by that cipher and with such a key, and carry bytes both ways. An effect,
- * because libraries differ by version, build and policy, and a kernel may say yes and do nothing. 0, or -1
- * with an unsupported problem. The answer is kept. */
+/* Checks that the layer of this end can do what the plan asks, by a trial over a pair of sockets of
+ * that transport. Both ends of the trial are this layer: they complete a handshake with that cipher
+ * and such a key, and exchange bytes both ways. A trial, because libraries differ by version, build
+ * and policy, and a kernel may accept options without effect. 0, or -1 with an unsupported problem.
+ * Answers are cached. */
 int rehearsal_check(const struct plan *plan, enum end end, struct problem *problem);
 
 #endif

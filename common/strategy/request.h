@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One request under way at a time: what the strategies of a ring have in common.
+ * What the io_uring strategies share: one request in flight for each connection.
  *
- * A request takes what it can of the group at the head. While it is under way nothing else of this connection
- * is submitted, so that bytes stay in order; its bytes are accepted when it completes.
+ * A request takes what it can of the group at the head. While it is in flight, the connection
+ * submits nothing else, so that bytes stay in order. The queue accepts the bytes when the request
+ * completes.
  */
 #ifndef UNCORK_STRATEGY_REQUEST_H
 #define UNCORK_STRATEGY_REQUEST_H
@@ -11,37 +12,38 @@
 #include "ring/ring.h"
 #include "strategy/strategy.h"
 
-/* Begins the state of such a strategy. */
+/* First member of the state of such a strategy. */
 struct request {
     bool under_way;
-    bool silent;  /* it completes without telling: the other end's answer proves it */
-    size_t bytes; /* that it has still to send */
+    bool silent;  /* success posts no completion: the answer of the other end proves it */
+    size_t bytes; /* still to be sent */
 };
 
-/* push(): calls `submit`, which describes the request that it queued and returns 0 or a negative errno value,
- * whenever none is under way. */
+/* push() of these strategies. Calls `submit` when no request is in flight. `submit` queues a
+ * request, describes it by request_describe(), and returns 0 or a negative errno value. */
 int request_push(struct connection *connection, int (*submit)(struct connection *connection));
 
-/* Flags of a send that is not to be cut short: MSG_WAITALL, or 0 where the descriptor refuses that. Then the
- * rest of what was cut short is the next request. */
+/* Flags of a send that should not be cut short: MSG_WAITALL, or 0 where the descriptor refuses it.
+ * Without the flag, the next request sends the rest of a send that was cut short. */
 int request_flags(const struct connection *connection);
 
-/* The request takes `bytes`, up to the end of a fragment with these marks: RING_SILENT where it need not tell
- * that it is done, else 0. One that may be cut short tells. */
+/* Describes a request of `bytes`, up to the end of a fragment with these marks. Returns RING_SILENT
+ * where the request needs no completion, else 0. A request that may be cut short needs one. */
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks);
 
-/* Bytes that were sent, or a negative errno value. 0 where the kernel gave the request up before it sent
- * anything, which is no error: one that has waited for room 128 times goes to a thread of its own, and is
- * cancelled if that cannot be made (Linux 6.18, io_uring/io-wq.c). */
+/* Returns the bytes that were sent, or a negative errno value. 0: the kernel cancelled the request
+ * before it sent anything. This is no error: a request that has waited for room 128 times goes to a
+ * worker thread. The kernel cancels the request if it cannot create that thread (Linux 6.18,
+ * io_uring/io-wq.c). */
 int request_sent(const struct completion *completion);
 
-/* completed() of the strategies whose memory is free again when a request is done. */
+/* completed() of the strategies that may release memory when a request is done. */
 int request_completed(struct connection *connection, const struct completion *completion);
 
-/* How many vectors a request of a group of so many bytes may have: sendmsg(2) takes IOV_MAX. */
+/* The most vectors of a request for a group of `longest_group` bytes. sendmsg(2) takes IOV_MAX. */
 size_t request_vectors_most(size_t longest_group);
 
-/* answered() of all. */
+/* answered() of all these strategies. */
 void request_answered(struct connection *connection);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests and replies, as the workloads that are made of them share them: the functions of a role
- * (workload.h) that asks, and of one that answers each whole request with a reply.
+ * Requests and replies: the functions of two roles (workload.h) that several workloads share. One
+ * role sends requests; the other answers each whole request with a reply.
  */
 #ifndef UNCORK_WORKLOAD_EXCHANGE_H
 #define UNCORK_WORKLOAD_EXCHANGE_H
@@ -23,7 +23,7 @@ size_t answering_wants(const struct connection *connection);
 int answering_arrived(struct connection *connection, const uint8_t *data, size_t size);
 bool answering_answered(const struct connection *connection);
 
-/* The client asks, the server answers. */
+/* The client sends requests, the server answers. */
 enum role_index exchange_role(const struct plan *plan, enum end end);
 
 #define ASKING                                                                                               \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages one way, or both ways at the same time, as the workloads that are made of them share them: the
- * functions of a role (workload.h) that sends them as fast as they go, of one that takes them, and of one
- * that does both.
+ * Messages one way, or both ways at the same time: the functions of roles (workload.h) that several
+ * workloads share. One role sends as fast as it can, one receives, one does both.
  */
 #ifndef UNCORK_WORKLOAD_ONE_WAY_H
 #define UNCORK_WORKLOAD_ONE_WAY_H
@@ -18,7 +17,7 @@ int one_way_refuse(struct connection *connection, const uint8_t *data, size_t si
 uint64_t one_way_next(const struct connection *connection);
 bool one_way_sent_all(const struct connection *connection);
 
-/* Who sends is said by `direction`; a proxy stands between them. */
+/* `direction` decides which end sends; a proxy stands between the two. */
 enum role_index one_way_role(const struct plan *plan, enum end end);
 
 #define ONE_WAY_DRIVER                                                                                       \

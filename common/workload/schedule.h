@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the requests of one connection are due in an open loop: whatever happened to the ones before.
+ * When the requests of one connection are due in an open loop, independent of earlier requests.
  *
- * The schedules of all connections together make `rate` requests a second. `even`: the starts of
- * the whole run are the same time apart, dealt to the connections in turn. `poisson`: each
- * connection draws exponential pauses, and independent Poisson processes add up to one. The draws
- * depend on the plan's arrival_seed and the connection's number only, so that cells that have the
- * same seed meet the same arrivals.
+ * The schedules of all connections together make `rate` requests a second. `even`: all starts of
+ * the run are equally spaced; the connections take them in turn. `poisson`: each connection draws
+ * exponential intervals; independent Poisson processes add up to one. The draws depend only on the
+ * plan's arrival_seed and the connection's number. So cells with the same seed have the same
+ * arrivals.
  */
 #ifndef UNCORK_WORKLOAD_SCHEDULE_H
 #define UNCORK_WORKLOAD_SCHEDULE_H
@@ -18,19 +18,19 @@
 struct schedule {
     enum arrival arrival;
     uint64_t rate, connections;
-    uint64_t due_ns; /* the next start, from the beginning of the phase */
-    uint64_t number; /* even: of the next start, among those of all connections */
-    double at_ns;    /* poisson: the next start, before it is cut to whole numbers */
+    uint64_t due_ns; /* next start, from the beginning of the phase */
+    uint64_t number; /* even: number of the next start, among those of all connections */
+    double at_ns;    /* poisson: next start, before rounding down */
     uint64_t random;
 };
 
-/* The schedule of connection `number` of the plan's. The plan has a rate. */
+/* Begins the schedule of connection `number`. The plan must have a rate. */
 void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number);
 
-/* The start that was due at due_ns is taken: moves to the next. */
+/* The start at due_ns has been taken: moves to the next. */
 void schedule_advance(struct schedule *schedule);
 
-/* How many starts from due_ns on come before `deadline_ns`. */
+/* Returns the number of starts from due_ns on that come before `deadline_ns`. */
 uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns);
 
 #endif

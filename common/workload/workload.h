@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A workload is a small state machine with both roles in one file: when a message is due, when a reply is
- * complete, what to time. The engine asks; a role never waits and makes no system call.
+ * A workload is a small state machine with both roles in one file. It decides when a message is
+ * due, when a reply is complete, and what is timed. The engine calls it; a role never blocks and
+ * makes no system call.
  *
- * A role plays a role. The *driver* sends `message` and decides when work begins and ends; the *follower*
- * takes it, and answers where there are replies. In `direction=both` each
- * end does both. The *proxy* stands between the two and sends on what it receives: it follows whoever drives.
- * The *taker* receives from a foreign peer that sends without end, and decides when it has had
- * enough.
+ * - The *driver* sends `message` and decides when work begins and ends.
+ * - The *follower* receives it, and answers where there are replies. In `direction=both` each end
+ *   does both.
+ * - The *proxy* stands between the two and forwards what it receives. It follows the driver.
+ * - The *taker* receives from a foreign peer that sends without end, and decides when to stop.
  */
 #ifndef UNCORK_WORKLOAD_WORKLOAD_H
 #define UNCORK_WORKLOAD_WORKLOAD_H
@@ -20,56 +21,59 @@ enum role_index { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY,
 #define NEVER UINT64_MAX
 
 struct role {
-    bool sends, receives; /* which of outgoing and incoming it uses */
-    bool clocks;          /* reads the clock whenever a message has become whole */
-    bool times;           /* gets replies and fills the workbench's latency; clocks */
+    bool sends, receives; /* uses outgoing, uses incoming */
+    bool clocks;          /* reads the clock when a message is complete */
+    bool times;           /* receives replies and fills the workbench's latency; needs clocks */
 
-    bool reconnects; /* has a descriptor for every message: see engine/dial.h */
+    bool reconnects; /* has a new descriptor for every message: see engine/dial.h */
 
-    /* What arrives stays in its buffer after arrived(), until released() gives that back: receive buffers
-     * that the two connections of a pair keep at most. NULL: what arrived is forgotten. */
+    /* The most receive buffers that the two connections of a pair hold. After arrived(), the bytes
+     * stay in their buffer until released() returns it. NULL: the role keeps no bytes. */
     size_t (*relay_buffers)(const struct plan *plan);
 
-    /* Bytes of its state under this plan; NULL: none. */
+    /* Bytes of state under this plan; NULL: none. */
     size_t (*state_size)(const struct plan *plan);
 
-    /* A phase begins: workbench and messages_left say how long it is. NULL: nothing to prepare. */
+    /* A phase begins: workbench and messages_left bound its length. NULL: nothing to prepare. */
     void (*begin)(struct connection *connection);
 
-    /* You may send: appends what is due, one window at most, as far as there is room in the queue. */
+    /* Appends what is due to the queue: at most one window, as far as there is room. */
     void (*fill)(struct connection *connection);
 
-    /* How many bytes it would take now. */
+    /* The number of bytes that it would take now. */
     size_t (*wants)(const struct connection *connection);
 
-    /* Whether there is room enough that a reading which then goes on by itself is worth its beginning. NULL:
-     * there always is. */
+    /* Returns true if there is room enough to start a reading that goes on by itself (multishot).
+     * NULL: always. */
     bool (*has_room)(const struct connection *connection);
 
-    /* These bytes arrived (`data` is NULL where the reading delivers none). 0, or -EBADMSG with the problem
-     * of the workbench. */
+    /* Takes the bytes that arrived (`data` is NULL where the reading does not deliver). 0, or
+     * -EBADMSG with the problem of the workbench. */
     int (*arrived)(struct connection *connection, const uint8_t *data, size_t size);
 
-    /* After something arrived at a depth of 1: whether it answers all that was sent. NULL: nobody answers. */
+    /* At a depth of 1, after bytes arrived: returns true if they answer all that was sent. NULL:
+     * this role gets no answers. */
     bool (*answered)(const struct connection *connection);
-    /* A fragment of its queue is released, in order. NULL: nobody wants the memory back. */
+    /* The queue released a fragment; the calls come in order. NULL: the role needs no memory
+     * back. */
     void (*released)(void *connection, const struct fragment *fragment);
 
-    /* When fill() will have something that is not due yet, CLOCK_MONOTONIC; NEVER where only an arrival can
-     * give it something. NULL: never. */
+    /* The time (CLOCK_MONOTONIC) when fill() has the next thing to send. NEVER: only an arrival can
+     * give it something. NULL: NEVER. */
     uint64_t (*next)(const struct connection *connection);
 
-    /* The phase is over for it, once its queue is idle. NULL: when it wants nothing and fill() will never
-     * have anything. */
+    /* Returns true if the phase is over for it; the queue is idle. NULL: the phase is over when it
+     * wants no bytes and fill() will have none. */
     bool (*over)(const struct connection *connection);
 
-    /* Messages whose time came in this phase and that were not begun. NULL: it has no schedule. */
+    /* Number of messages that were due in this phase and were not begun. NULL: it has no
+     * schedule. */
     uint64_t (*missed)(const struct connection *connection);
 };
 
 struct workload {
     struct variant variant;
-    struct role roles[ROLE_COUNT]; /* those of roles that it has not are empty */
+    struct role roles[ROLE_COUNT]; /* empty: the workload has no such role */
 
     /* The role of an end under this plan. */
     enum role_index (*role)(const struct plan *plan, enum end end);
@@ -82,7 +86,7 @@ static inline uint64_t role_next(const struct connection *connection)
     return connection->role->next ? connection->role->next(connection) : NEVER;
 }
 
-/* Whether the phase is over for a connection whose queue is idle after fill(). */
+/* Returns true if the phase is over for a connection whose queue is idle after fill(). */
 static inline bool role_is_over(const struct connection *connection)
 {
     const struct role *role = connection->role;
