@@ -21,14 +21,14 @@ static int tell_one(const struct connection *connection, const struct tcp_readin
     return 0;
 }
 
-/* The warm-up is over on all connections before one is made in the interval: a server says that it has taken
- * the last message of all of them before any thread goes on. */
+/* All connections of the warm-up come before those of the interval. Each server reports the last
+ * message of all its connections before a thread continues. */
 static uint64_t connections_before(const struct team *team)
 {
     uint64_t sum = 0;
 
     for (size_t i = 0; i < team->worker_count; i++)
-        sum += team->workers[i].before.calls.made[CALL_SOCKET]; /* a ring connects without a call */
+        sum += team->workers[i].before.calls.made[CALL_SOCKET]; /* a ring connects without one */
     return sum;
 }
 

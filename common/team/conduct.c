@@ -25,7 +25,7 @@ static unsigned others(const struct conduct *conduct)
     return ends;
 }
 
-/* Who takes what a driver sends. */
+/* The ends that receive from a driver. */
 static unsigned takers_of(const struct plan *plan, enum end driver)
 {
     unsigned ends = 0;
@@ -49,7 +49,8 @@ static json_t *body_of_end(enum end end)
     return json_pack("{s:s}", "end", end_names[end]);
 }
 
-/* The end of a descriptor is not the end of the work: the follower is told that in bytes as well. */
+/* Then the close of a descriptor is not the end of the work: the follower also gets the end in
+ * bytes. */
 static bool reconnects(const struct team *team)
 {
     return plan_role(team->plan, team->end)->reconnects;
@@ -87,7 +88,7 @@ static void announce(struct conduct *conduct, uint64_t (*bytes_of)(const struct 
             tell(conduct, (enum end)end, CONTROL_DRAIN, drains_from(team, first, bytes_of));
 }
 
-/* `end` knows where each connection of `driver` will have ended. */
+/* `end` knows the stop of each connection of `driver`. */
 static void note_knowing(struct conduct *conduct, enum end driver, enum end end)
 {
     unsigned takers = takers_of(conduct->team->plan, driver);
@@ -130,7 +131,7 @@ static int set_stops(struct conduct *conduct, enum end driver, const json_t *bod
     return 0;
 }
 
-/* What the server announces the client passes on to a proxy. */
+/* The client forwards the announcement of the server to a proxy. */
 static int learn_stops(struct conduct *conduct, enum end from, const json_t *body, struct problem *problem)
 {
     enum end driver = driver_in(conduct, body);
@@ -161,7 +162,7 @@ static int learn_knowing(struct conduct *conduct, enum end from, const json_t *b
 
 /* ---- start figures ---- */
 
-/* A driver goes on when all who take what it sends have taken theirs. */
+/* A driver continues when all its receivers have their start figures. */
 static void note_marked(struct conduct *conduct, enum end end)
 {
     const struct plan *plan = conduct->team->plan;

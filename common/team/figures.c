@@ -21,8 +21,8 @@ void figures_read_counts(const struct worker *worker, struct figures *figures)
     }
 }
 
-/* Those whose TCP is told about: of a proxy's pair the one by which it sends. The next from `*at` on; NULL:
- * none. */
+/* Returns the next connection from `*at` on with TCP figures, or NULL. Of a proxy's pair that is
+ * the sending one. */
 static const struct connection *next_told(const struct worker *worker, size_t *at)
 {
     const struct connection *connection = NULL;
@@ -46,7 +46,7 @@ void figures_read_tcp(struct worker *worker, struct figures *figures,
         read(connection->calls.fd, &figures->tcp[worker->told++]);
 }
 
-/* A close_notify is a segment with data each way, and nobody's message. */
+/* A close_notify is a segment with data each way, and part of no message. */
 void figures_leave_out_close_notify(struct worker *worker)
 {
     static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
@@ -57,7 +57,7 @@ void figures_leave_out_close_notify(struct worker *worker)
                 worker->after.tcp[i].figures[figures[j]]--;
 }
 
-#define WATCHED_MAX 64 /* connections whose window is looked at between the ends of the interval */
+#define WATCHED_MAX 64 /* connections whose window is sampled within the interval */
 
 void figures_watch_windows(void *context)
 {

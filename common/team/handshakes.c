@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <string.h>
 
-/* A client connects, and so does a proxy to the server. */
+/* The client connects to its neighbour, a proxy to the server. */
 static bool is_connected_to(enum end end, enum end peer)
 {
     return end == END_SERVER || (end == END_PROXY && peer == END_CLIENT);
@@ -29,7 +29,7 @@ static int agree(struct worker *worker, enum end peer, struct problem *problem)
                       : 0;
 }
 
-/* Waits for what the handshake waits for; the watch of the team ends it where that does not come. */
+/* Waits until the socket is ready. If it never is, the stall watch ends the team. */
 static void await(const struct connection *connection, int result)
 {
     struct pollfd ready = {connection->calls.fd, result == -EAGAIN ? POLLOUT : POLLIN, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One end of the record: see docs/record.md, where every key is explained. */
+/* One end of the record; docs/record.md explains every key. */
 #include "team/team.h"
 
 #include "base/digest.h"
@@ -11,7 +11,7 @@
 #include "transport/transport.h"
 #include "workload/workload.h"
 
-/* Sets a key to a new reference; an absent value (NULL) leaves the key out. */
+/* Sets a key to a new reference; NULL leaves the key out. */
 static void put(json_t *object, const char *key, json_t *value)
 {
     if (value)
@@ -63,7 +63,7 @@ static void put_records(json_t *thread, const struct call_counts *calls)
     put_number(thread, "tls_bytes_received", calls->tls_bytes_received);
 }
 
-/* Of connections that stay all handshakes came before the interval. */
+/* Without reconnects all handshakes are before the interval. */
 static void put_tls(json_t *thread, const struct worker *worker, const struct call_counts *calls)
 {
     if (worker->connections->security->counts_records)
@@ -76,7 +76,7 @@ static void put_tls(json_t *thread, const struct worker *worker, const struct ca
         put(thread, "handshake", histogram_to_json(&worker->bench.handshake));
 }
 
-/* Absent where libuv makes them and nobody can count them. */
+/* Absent where libuv makes the calls: these cannot be counted. */
 static void put_calls(json_t *thread, const struct worker *worker)
 {
     static const char *const sums[] = {
@@ -102,7 +102,7 @@ static void put_calls(json_t *thread, const struct worker *worker)
     }
 }
 
-/* Of one connection what sha256sum(1) says of its bytes; of several these, by exclusive or. */
+/* The sha256sum(1) of a connection's bytes; the XOR of these for several connections. */
 static void put_checksum(json_t *thread, const struct worker *worker)
 {
     uint8_t sum[DIGEST_SIZE] = {0}, one[DIGEST_SIZE];
@@ -139,7 +139,7 @@ static void put_work(json_t *thread, const struct worker *worker)
     put_checksum(thread, worker);
 }
 
-/* Absent where nothing happened between two looks at the clock. */
+/* Absent if nothing happened between two readings of the clock. */
 static void put_interval(json_t *thread, const struct worker *worker)
 {
     if (worker->ended_ns <= worker->begun_ns)
@@ -179,7 +179,7 @@ static json_t *report_options(const struct worker *worker)
     return json_incref(worker->options);
 }
 
-/* What the sender thread costs is of this end too. */
+/* The CPU time includes the sender thread. */
 static void put_cpu(json_t *thread, const struct worker *worker)
 {
     const struct thread_reading *before = &worker->sender.before, *after = &worker->sender.after;
@@ -206,8 +206,8 @@ static json_t *report_thread(const struct worker *worker)
     put_calls(thread, worker);
     put_latency(thread, worker);
     put_cpu(thread, worker);
-    /* Where each request has a connection, only the last could be asked, and only if nobody has closed it
-     * yet. */
+    /* With a connection for each request, only the last one could be read, and only if it is
+     * still open. */
     if (worker->team->plan->transport->counts_segments && !worker->connections->role->reconnects)
         put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->told));
     put(thread, "options", report_options(worker));

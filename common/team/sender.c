@@ -14,7 +14,7 @@ static void sender_main(void *argument)
             thread_end(&sender->own, &sender->after);
         thread_look(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
         handover_done(handover);
-        if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it when the interval has ended */
+        if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it after the interval */
             thread_begin(&sender->own, &sender->before);
     }
     thread_leave(&sender->own);

@@ -9,8 +9,8 @@
 #define STALLED_MS 5000
 #define SLOWEST_BYTES_PER_MS 100000
 #define SHAKEN_WITHIN_MS 4000
-#define SHAKEN_EACH_MS 5 /* more, for each connection of the run: its turn may come first */
-#define PAUSES_MS 30000  /* thirty pauses of an open loop: no Poisson process is silent for so long */
+#define SHAKEN_EACH_MS 5 /* extra time for each connection of the run, which may be the last one */
+#define PAUSES_MS 30000  /* thirty mean gaps of an open loop: no Poisson gap is that long */
 
 /* Bytes moved so far. */
 static uint64_t moved(const struct team *team)
@@ -24,7 +24,7 @@ static uint64_t moved(const struct team *team)
     return sum;
 }
 
-/* Those that the kernel still has: inside one long call only these change. */
+/* Bytes that the kernel has not sent yet. Inside one long call only this number changes. */
 static uint64_t unsent(struct team *team)
 {
     const struct connection *connection;
@@ -38,8 +38,8 @@ static uint64_t unsent(struct team *team)
     return sum;
 }
 
-/* Nothing seems to move in an open loop between two requests, while a thread makes its memory present, is in
- * one call with all of a fragment or burns for what it sends in one go. */
+/* Time without movement that is no stall. Added: the gap of an open loop between two requests,
+ * the time to fault in memory, one call with a whole fragment, and the spin time of one batch. */
 static uint64_t patience_ms(const struct team *team)
 {
     const struct plan *plan = team->plan;
@@ -52,7 +52,7 @@ static uint64_t patience_ms(const struct team *team)
            plan->window * plan->spin_ns / NS_PER_MS;
 }
 
-/* One whose handshake has been going on for too long, NULL: none. */
+/* A connection whose handshake takes too long, or NULL. */
 static const struct connection *find_unshaken(const struct team *team)
 {
     uint64_t within_ms = SHAKEN_WITHIN_MS + SHAKEN_EACH_MS * team->plan->connections, now = clock_now_ns();
@@ -68,7 +68,7 @@ static const struct connection *find_unshaken(const struct team *team)
     return NULL;
 }
 
-/* 0, or -1 with a failure, as the next. */
+/* Returns 0, or -1 with a failure. watch_moves() too. */
 static int watch_handshakes(struct team *team, struct problem *problem)
 {
     const struct connection *handshake_failed = plan_encrypts(team->plan) ? find_unshaken(team) : NULL;
@@ -112,7 +112,8 @@ static void on_watch(uv_timer_t *watch)
     uv_timer_stop(watch);
 }
 
-/* The threads begin with what is timed elsewhere, and with handshakes; after that something is to move. */
+/* Threads first connect (timed elsewhere) and make handshakes. From STAGE_CONNECTED on, bytes
+ * have to move. */
 void stall_watch_start(struct team *team)
 {
     uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);

@@ -27,7 +27,7 @@ struct connection *team_next_connection(const struct team *team, struct team_cur
     return NULL;
 }
 
-/* The first number of a thread: all have as many as each other, give or take one. */
+/* The first connection number of a thread. The threads' counts differ by at most one. */
 static size_t first_number(const struct team *team, size_t worker)
 {
     return worker * team->plan->connections / team->worker_count;
@@ -101,7 +101,7 @@ static void make_twins(struct connection *pair)
     pair[1].twin = &pair[0];
 }
 
-/* Memory that no other thread writes to: whole blocks of WORKER_BLOCK. */
+/* In memory that no other thread writes to: whole blocks of WORKER_BLOCK. */
 static int make_connections(struct worker *worker, size_t count)
 {
     size_t size = count * sizeof *worker->connections;
@@ -242,7 +242,7 @@ static void wake_locked(struct worker *worker)
         worker->team->engine->wake(&worker->duty);
 }
 
-/* Out of the phase in which threads that drive and follow take what comes. */
+/* Ends the phase in which threads that drive and follow only receive. */
 static void let_go_locked(struct team *team)
 {
     for (size_t i = 0; i < team->worker_count; i++) {
@@ -336,7 +336,7 @@ void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t by
     atomic_store_explicit(&connection->stop, bytes + 1, memory_order_release);
 }
 
-/* A thread that nothing more will come to is woken to see it. */
+/* Wakes the threads: a thread that receives nothing more would not see its stop. */
 void team_stops_set(struct team *team)
 {
     uv_mutex_lock(&team->mutex);
@@ -418,7 +418,7 @@ static void close_connections(struct team *team)
     }
 }
 
-/* After their connections, which use what they share. */
+/* Call after close_connections(): the connections use the workbench. */
 static void close_workers(struct team *team)
 {
     for (size_t i = 0; team->workers && i < team->worker_count; i++) {
@@ -444,7 +444,7 @@ void team_close(struct team *team)
     for (size_t i = 0; team->workers && i < team->worker_count; i++)
         if (team->workers[i].own.started)
             uv_thread_join(&team->workers[i].own.handle);
-    for (size_t i = 0; team->workers && i < team->worker_count; i++) /* nobody wakes another any more */
+    for (size_t i = 0; team->workers && i < team->worker_count; i++) /* no thread runs now */
         team->engine->close(&team->workers[i].duty);
     close_connections(team);
     close_workers(team);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a data thread does, from its first line to its last. */
+/* The life of a data thread. */
 #include "team/team.h"
 
 #include "base/clock.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define CONNECT_WITHIN_MS 4000
-#define ACCEPTED_WITHIN_MS 3000 /* by the sink of a proxy */
+#define ACCEPTED_WITHIN_MS 3000 /* for the answer of a proxy's sink */
 
 static bool has_sockets(const struct worker *worker)
 {
@@ -46,7 +46,7 @@ static void set_patience(int fd, int ms)
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
 }
 
-/* A proxy sends nothing on before the sink has said on this very connection that it wants it: hello.h. */
+/* A proxy forwards nothing before the sink has accepted this connection: hello.h. */
 static int ask_sink(const struct team *team, const struct connection *connection, struct problem *problem)
 {
     uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
@@ -88,12 +88,12 @@ static int connect_one(struct worker *worker, struct connection *connection, str
     lifecycle_advance(&connection->state, EVENT_CONNECTED);
     worker->phase = "hello";
     if (plan_has_peer(team->plan))
-        return 0; /* it knows no token */
+        return 0; /* a foreign peer knows no token */
     return connection->twin ? ask_sink(team, connection, problem) : send_hello(team, connection, problem);
 }
 
-/* What sockets of this plan can be given, on one that is not connected: those that come and go are not asked.
- */
+/* Checks the socket options of this plan on a socket that is not connected. The sockets of a
+ * workload that reconnects are not checked. */
 static int prove_options(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
@@ -112,7 +112,7 @@ static int prove_options(struct worker *worker, struct problem *problem)
     return result;
 }
 
-/* The others' descriptors are there already. */
+/* The descriptors of the other connections exist already. */
 static bool connects(const struct team *team, const struct connection *connection)
 {
     return team->end == END_CLIENT || (connection->twin && connection->peer == END_SERVER);
@@ -139,7 +139,7 @@ static int join(struct worker *worker, struct problem *problem)
 
 /* ---- phases ---- */
 
-/* What the engine came back with. */
+/* Turns a result of the engine into a problem. */
 static int settle(struct worker *worker, int result, struct problem *problem)
 {
     if (result == 0)
@@ -152,13 +152,13 @@ static int settle(struct worker *worker, int result, struct problem *problem)
 
 struct phase {
     const char *name;
-    uint64_t duration_ns; /* UINT64_MAX: it has no deadline */
-    bool paced;           /* by the schedule of an open loop, where the plan has one */
-    bool until_stop;      /* ends where the other end said, for those that follow */
-    bool stays;           /* ends when control says so, for those that drive and follow */
+    uint64_t duration_ns; /* UINT64_MAX: no deadline */
+    bool paced;           /* follows the schedule of an open loop, if the plan has one */
+    bool until_stop;      /* follower: ends at the byte that the driver announced */
+    bool stays;           /* for ends that drive and follow: control ends it */
 };
 
-/* The phase that `worker` runs next, its connections having as much to do as was set. */
+/* Sets the next phase of the worker. The message counts of its connections are set already. */
 static void prepare_phase(struct worker *worker, const struct phase *phase)
 {
     worker->phase = phase->name;
@@ -197,8 +197,8 @@ static int await(struct worker *worker, enum release release, struct problem *pr
     return team_await(worker->team, release) < 0 ? problem_failure(problem, "the run was ended") : 0;
 }
 
-/* Whoever both drives and follows takes what comes while it waits: the thread that sends it may be one for
- * which the others of its end wait, and so control of this end. */
+/* A thread that drives and follows keeps receiving while it waits. The thread that sends to it
+ * may be one that other ends wait for; then control of this end waits for it too. */
 static int await_last(struct worker *worker, struct problem *problem)
 {
     struct phase take = {"drain", UINT64_MAX, .stays = true};
@@ -209,8 +209,8 @@ static int await_last(struct worker *worker, struct problem *problem)
     return await(worker, RELEASE_LAST, problem);
 }
 
-/* The driver sends for the time of the warm-up, announces its last message and sends that. A foreign peer is
- * told nothing: the warm-up is over when its time is. */
+/* The driver sends for the time of the warm-up, announces its last message and sends it. A
+ * foreign peer gets no announcement: the warm-up ends with its time. */
 static int warm_up_driver(struct worker *worker, struct problem *problem)
 {
     struct phase warm_up = {"warm-up", worker->team->plan->warmup_ns, .paced = true};
@@ -228,7 +228,7 @@ static int warm_up_driver(struct worker *worker, struct problem *problem)
     return run_phase(worker, &drain, problem);
 }
 
-/* The follower goes on up to the byte that the driver announced. */
+/* The follower continues to the byte that the driver announced. */
 static int warm_up_follower(struct worker *worker, struct problem *problem)
 {
     struct phase warm_up = {"warm-up", UINT64_MAX, .until_stop = true};
@@ -245,7 +245,7 @@ static int warm_up(struct worker *worker, struct problem *problem)
     for (size_t i = 0; result == 0 && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
-        atomic_store(&connection->stop, 0); /* what follows has no stop */
+        atomic_store(&connection->stop, 0); /* the next phase has no stop */
         if (connection_has_ended(connection))
             result = problem_failure(problem, "the %s closed its connection", end_names[connection->peer]);
     }
@@ -277,13 +277,15 @@ static void end_time(struct worker *worker)
     figures_read_counts(worker, &worker->after);
 }
 
-/* All threads of this end, so that none of them prepares or looks back while another one works. */
+/* A barrier for all threads of this end: no thread prepares or reads figures while another one
+ * works. */
 static int meet(struct worker *worker, struct machine_reading *machine, struct problem *problem)
 {
     return team_meet(worker->team, machine) < 0 ? problem_failure(problem, "the run was ended") : 0;
 }
 
-/* What the record needs of the beginning, while nothing is under way; and the phase to measure. */
+/* Reads the start figures for the record while no data is in flight, and prepares the measured
+ * phase. */
 static int prepare_interval(struct worker *worker, const struct phase *run, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
@@ -305,8 +307,8 @@ static int prepare_interval(struct worker *worker, const struct phase *run, stru
     return meet(worker, &worker->team->machine_before, problem);
 }
 
-/* A follower takes its start figures before the other end knows that it may go on, a driver after it was told
- * so. */
+/* A follower reads its start figures before the driver gets the go. A driver reads them after
+ * its own go. */
 static int mark(struct worker *worker, const struct phase *run, struct problem *problem)
 {
     struct team *team = worker->team;
@@ -340,7 +342,7 @@ static int run(struct worker *worker, struct problem *problem)
 static void settle_interval(struct worker *worker, uint64_t finished_ns)
 {
     const struct role *role = worker->connections->role;
-    bool takes = role->clocks && !role->times; /* a stream is timed where it arrives */
+    bool takes = role->clocks && !role->times; /* a stream is timed at its receiver */
 
     worker->begun_ns = worker->team->drives && !takes ? worker->bench.start_ns : UINT64_MAX;
     worker->ended_ns = worker->team->drives && !role->clocks ? finished_ns : 0;
@@ -363,14 +365,14 @@ static void count_missed(struct worker *worker)
         worker->missed += role->missed(&worker->connections[i]);
 }
 
-/* Every descriptor has been closed; or all that a foreign peer was to send has come, and whether it closes is
- * nothing to wait for. */
+/* No half-close to wait for: every descriptor is closed, or a foreign peer has sent everything.
+ * Such a peer need not close. */
 static bool may_leave(const struct worker *worker)
 {
     return reconnects(worker) || (plan_has_peer(worker->team->plan) && worker->connections->incoming);
 }
 
-/* Whose options stand in the report: of a proxy's pair the one by which it sends. */
+/* The connection whose options are reported: of a proxy's pair the sending one. */
 static const struct connection *sends_by(const struct worker *worker)
 {
     const struct connection *first = worker->connections;
@@ -387,7 +389,7 @@ static void read_options(struct worker *worker)
         worker->options = transport_options(plan->transport, plan, worker->team->end, fd);
 }
 
-/* What can wait until all threads of this end have ended their work. */
+/* Reads the figures that may be read after all threads of this end are done. */
 static void look_back(struct worker *worker)
 {
     count_missed(worker);
@@ -399,8 +401,8 @@ static void look_back(struct worker *worker)
         sender_end_time(&worker->sender);
 }
 
-/* An end that drives and follows works until the other's half-close has come. A transport that
- * forgets must be asked before that, and so within the interval of such an end. */
+/* An end that drives and follows works until the other end's half-close. A transport that
+ * forgets its TCP figures must be read before that, so within the interval of such an end. */
 static int end_interval(struct worker *worker, struct problem *problem)
 {
     const struct team *team = worker->team;
@@ -432,7 +434,7 @@ static int unready(const struct worker *worker, int result, struct problem *prob
                            strerror(-result));
 }
 
-/* By the thread itself, where it runs: its memory is to be near. */
+/* Called by the thread on its CPU, so that its memory is local. */
 static int open_connections(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
@@ -448,7 +450,7 @@ static int open_connections(struct worker *worker, struct problem *problem)
     return result == 0 ? 0 : unready(worker, result, problem);
 }
 
-/* Its CPU is the one that a further data thread would have. */
+/* Pins the sender to the CPU that one more data thread would have. */
 static int open_sender(struct worker *worker, struct problem *problem)
 {
     const struct team *team = worker->team;
