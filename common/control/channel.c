@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE_SIZE 8192u /* bytes of text; JSON may spell each in up to six */
+#define PIECE_SIZE 8192u /* bytes of text; JSON may use six bytes for one */
 #define LONG_VALUE_MAX (128u << 20)
-#define UNREAD_MAX (2u * LONG_VALUE_MAX) /* bytes that wait for an end that does not read */
+#define UNREAD_MAX (2u * LONG_VALUE_MAX) /* queued bytes for an end that does not read */
 
 static void end(struct channel *channel, const char *why)
 {
@@ -33,12 +33,12 @@ static void on_written(uv_write_t *request, int status)
 
     free(outgoing->bytes);
     free(outgoing);
-    /* Where the peer has closed, the channel ends by what is left to read, which may say why. */
+    /* If the peer has closed, the data left to read ends the channel: it may hold the reason. */
     if (status < 0 && status != UV_ECANCELED && status != UV_EPIPE && status != UV_ECONNRESET)
         end(channel, uv_strerror(status));
 }
 
-/* The bytes are taken over. */
+/* Owns the bytes. */
 static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
 {
     struct outgoing *outgoing = calloc(1, sizeof *outgoing);
@@ -54,7 +54,7 @@ static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
     end(channel, "broke the control channel");
 }
 
-/* What TLS has sealed, and what it says by itself. */
+/* Writes the records of TLS, its own messages included. */
 static void write_output(struct channel *channel)
 {
     uint8_t *bytes;
@@ -143,7 +143,7 @@ static void on_close_timeout(uv_timer_t *timer)
     close_handles(timer->data);
 }
 
-/* Ends what was sent, which goes before. */
+/* Ends the stream after the queued bytes. */
 static void shut_down(struct channel *channel)
 {
     uv_shutdown_t *request = calloc(1, sizeof *request);
@@ -162,7 +162,7 @@ static void shut_down(struct channel *channel)
     close_handles(channel);
 }
 
-/* What waits for the end of a handshake goes then: on_read(). */
+/* Bytes that wait for the end of the handshake go out in on_read(). */
 void channel_close(struct channel *channel)
 {
     if (channel->closing)
@@ -191,7 +191,7 @@ static int on_message(void *owner, enum control_type type, const json_t *body)
     channel->is_known = true;
     if (type != CONTROL_PING && !channel->closing)
         channel->events->message(channel->owner, type, body);
-    return channel->closing || channel->ended; /* the owner has had enough */
+    return channel->closing || channel->ended; /* the owner has closed the channel */
 }
 
 static int take_plain(void *owner, const uint8_t *bytes, size_t size, struct problem *problem)
@@ -202,10 +202,11 @@ static int take_plain(void *owner, const uint8_t *bytes, size_t size, struct pro
     return codec_feed(&channel->codec, bytes, size, on_message, channel, problem);
 }
 
-/* Bytes of a handshake are no sign of life: who sends one now and then would never be found out. */
+/* Bytes of a handshake do not reset the silence timeout. Otherwise a slow handshake would never
+ * time out. */
 static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, struct problem *problem)
 {
-    bool closes = channel->closing; /* and has something to say before */
+    bool closes = channel->closing; /* closes after a last message */
     int result = channel_tls_receive(channel->tls, bytes, size, take_plain, channel, problem);
 
     channel->is_known = channel_tls_is_up(channel->tls);

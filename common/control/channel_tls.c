@@ -14,8 +14,8 @@
 #define RECORD_MAX 16384 /* bytes of plain text in a record */
 #define IDENTITY_SHOWN 40
 
-/* Nothing older than 1.3 and no key exchange but this one, so that no certificate and no anonymous end is
- * ever taken. GnuTLS wants a signature in every list, although nothing is signed here. */
+/* TLS 1.3 only, with PSK as the only key exchange: no certificate and no anonymous end is ever
+ * accepted. GnuTLS requires a signature in every list, although nothing is signed here. */
 #define PRIORITY                                                                                             \
     "NONE:+VERS-TLS1.3:+ECDHE-PSK:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+GROUP-X25519:+GROUP-SECP256R1"      \
     ":+SIGN-EDDSA-ED25519"
@@ -27,14 +27,14 @@ struct bytes {
 
 struct channel_tls {
     gnutls_session_t session;
-    gnutls_psk_server_credentials_t server; /* one of the two */
+    gnutls_psk_server_credentials_t server; /* one of the two is used */
     gnutls_psk_client_credentials_t client;
     const struct psk_list *keys;
-    char identity[IDENTITY_SHOWN + 1]; /* that is shown, by us or to us; empty: none yet */
+    char identity[IDENTITY_SHOWN + 1]; /* ours or the other end's; "": none yet */
     bool is_server, is_up, has_heard, is_unknown;
-    struct bytes arrived; /* borrowed: what GnuTLS has not pulled yet */
+    struct bytes arrived; /* borrowed: not pulled by GnuTLS yet */
     struct bytes output;  /* to be written */
-    struct bytes waiting; /* to be sealed when the handshake is over */
+    struct bytes waiting; /* plain bytes that wait for the end of the handshake */
 };
 
 static int append(struct bytes *bytes, const uint8_t *data, size_t size)
@@ -111,8 +111,8 @@ static int show_key(gnutls_session_t session, gnutls_datum_t *identity, gnutls_d
 
 /* ---- what went wrong ---- */
 
-/* An end without a key understands no alert, but a message of the control channel: the bytes of one, in the
- * clear. */
+/* An end without TLS does not understand an alert. So it gets a message of the control channel
+ * without encryption. */
 static void refuse_in_clear(struct channel_tls *tls)
 {
     struct problem ignored = {0};
@@ -145,14 +145,14 @@ static int fail_by_alert(const struct channel_tls *tls, struct problem *problem)
     return problem_failure(problem, "broke off TLS: %s", name ? name : "for no known reason");
 }
 
-/* GnuTLS says of a wrong key what it says of a wrong parameter; but who does not have the key cannot get
- * further than to the key. */
+/* GnuTLS reports a wrong key as a wrong parameter. But a handshake without the right key always
+ * fails at the key. */
 static bool is_wrong_key(const struct channel_tls *tls, int result)
 {
     return tls->is_server && !tls->is_up && *tls->identity && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER;
 }
 
-/* The other end is told by an alert, in which there is room for the kind of the failure and nothing else. */
+/* Sends an alert. An alert carries only the kind of the failure. */
 static int fail(struct channel_tls *tls, int result, struct problem *problem)
 {
     if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
@@ -221,7 +221,7 @@ static int unseal(struct channel_tls *tls,
         if (size > 0)
             result = take(owner, plain, (size_t)size, problem);
         else if (size == 0 || size == GNUTLS_E_AGAIN)
-            break; /* where it has said that nothing follows, the end of the stream does */
+            break; /* after a close_notify the end of the stream follows */
         else if (gnutls_error_is_fatal((int)size))
             result = fail(tls, (int)size, problem);
     }
@@ -332,7 +332,7 @@ static int open_session(struct channel_tls *tls)
     return tls->is_server ? open_server(tls) : open_client(tls);
 }
 
-/* A client speaks first. */
+/* A client sends first. */
 struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem)
 {
     struct channel_tls *tls = calloc(1, sizeof *tls);

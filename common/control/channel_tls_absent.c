@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the build found no GnuTLS: channel_tls_check() fails, nothing else is called. */
+/* Build without GnuTLS: channel_tls_check() fails, the other functions are never called. */
 #include "control/channel_tls.h"
 
 int channel_tls_check(const char *option, struct problem *problem)

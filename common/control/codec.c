@@ -67,7 +67,7 @@ static int check_items(const struct field *field, const json_t *array, struct pr
     return 0;
 }
 
-/* "ok" is the kind of no problem. */
+/* "ok" names no problem. */
 static bool is_proper(const struct field *field, const json_t *value)
 {
     if (!value || json_typeof(value) != field->type)
@@ -209,7 +209,7 @@ static int take_message(struct codec *codec, size_t length,
     return take(owner, type, body);
 }
 
-/* How many more bytes complete what stands in the buffer: the header, then the body. */
+/* Number of bytes that complete the buffer: the header, then the body. */
 static size_t missing(const struct codec *codec)
 {
     if (codec->used < CONTROL_HEADER_SIZE)
@@ -217,13 +217,14 @@ static size_t missing(const struct codec *codec)
     return CONTROL_HEADER_SIZE + body_length(codec) - codec->used;
 }
 
-/* A record of a handshake or an alert: RFC 8446, 5.1. A message is never as long as such a header says. */
+/* A TLS record: handshake or alert (RFC 8446, 5.1). Its header read as a length exceeds any
+ * message. */
 static bool is_tls(const uint8_t header[CONTROL_HEADER_SIZE])
 {
     return (header[0] == 22 || header[0] == 21) && header[1] == 3;
 }
 
-/* Takes in at most `size` bytes of one message and, when it is whole, hands it over. */
+/* Reads at most `size` bytes of one message. Passes the message on when it is complete. */
 static int feed_message(struct codec *codec, const uint8_t *bytes, size_t size,
                         int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
                         struct problem *problem)

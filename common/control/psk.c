@@ -20,7 +20,7 @@
 
 /* ---- one line ---- */
 
-/* As many bytes as the digits make, -1: they are not pairs of digits, or more than `room` bytes. */
+/* Returns the number of bytes. -1: not pairs of digits, or more than `room` bytes. */
 static int parse_digits(uint8_t *bytes, size_t room, const char *text, size_t size)
 {
     if (size % 2 || size / 2 > room || hex_read(bytes, size / 2, text) < 0)
@@ -36,7 +36,7 @@ static bool is_name(const char *text, size_t size)
     return true;
 }
 
-/* What is wrong with the identity, or NULL. */
+/* Returns what is wrong with the identity, or NULL. */
 static const char *parse_identity(struct psk *psk, const char *text, size_t size)
 {
     bool is_hex = size && *text == '#';
@@ -78,7 +78,7 @@ static const char *parse_line(struct psk *psk, const char *line, size_t size)
 
 /* ---- many ---- */
 
-/* Puts the entry of a line behind the others; what is wrong with it, or NULL. */
+/* Appends the entry of a line. Returns what is wrong with it, or NULL. */
 static const char *add_line(struct psk_list *list, const char *line, size_t size)
 {
     struct psk *psk = &list->entries[list->count];
@@ -128,7 +128,7 @@ void psk_free(struct psk_list *list)
 
 /* ---- a file ---- */
 
-/* A file without a name (a descriptor of whoever started this) can be opened by nobody else. */
+/* Other users cannot open a file without a name: it is an inherited descriptor. */
 static int check_rights(int fd, const char *path, struct problem *problem)
 {
     struct stat status;
@@ -141,7 +141,7 @@ static int check_rights(int fd, const char *path, struct problem *problem)
                          path, status.st_mode & S_IROTH ? "read" : "change", path);
 }
 
-/* Reads to the end; the size, or -1. Not by stdio, whose buffers keep what went through them. */
+/* Reads to the end. Returns the size, or -1. Does not use stdio: its buffers would keep the key. */
 static ssize_t read_all(int fd, char *text, size_t room, const char *path, struct problem *problem)
 {
     size_t size = 0;
