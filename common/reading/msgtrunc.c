@@ -3,8 +3,7 @@
 #include "reading/reading.h"
 #include "security/security.h"
 
-/* Linux discards the bytes of a TCP stream that are asked for with MSG_TRUNC instead of copying them: tcp(7).
- */
+/* With MSG_TRUNC, Linux discards the bytes of a TCP stream instead of copying them: tcp(7). */
 static ssize_t read_nothing(struct connection *connection, size_t limit, const uint8_t **data)
 {
     const struct pool *pool = &connection->bench->pool;

@@ -18,7 +18,7 @@ ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8
     return result < 0 ? result : -EINPROGRESS;
 }
 
-/* A buffer that nobody keeps is the kernel's again at once. */
+/* Unless the relay owns it, a buffer returns to the kernel at once. */
 int multishot_completed(struct connection *connection, const struct completion *completion,
                         int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size))
 {
@@ -29,7 +29,7 @@ int multishot_completed(struct connection *connection, const struct completion *
     uint8_t byte = 0;
 
     if (completion->result == -ENOBUFS || completion->result == -ECANCELED)
-        return -EAGAIN; /* begun again when there are some; as one that cannot miss the end */
+        return -EAGAIN; /* read() begins again with free buffers; when `ending`, single-shot */
     if (!left)
         return arrived(connection, &byte, security_explain(connection, completion->result, &byte));
     while (left && result == 0) {

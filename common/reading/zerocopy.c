@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel maps the pages in which bytes arrived instead of copying them, where those are whole pages of
- * the stream; it copies what is less than a page, and says how much has to be received otherwise.
+ * The kernel maps pages that hold whole pages of the stream, instead of copying them. It copies
+ * what is less than a page, and reports how many bytes must be received otherwise.
  *
- * The pages go back with the next call. What was copied in the same call as pages were mapped comes after
- * them in the stream and is delivered by the next read().
+ * The next call unmaps the pages. Bytes that one call copied after the pages that it mapped come
+ * later in the stream; the next read() delivers them.
  */
 #include "base/mapping.h"
 #include "connection/capability.h"
@@ -14,10 +14,10 @@
 struct pages {
     struct mapping mapping;
     size_t page;
-    const uint8_t *rest; /* copied and not delivered */
+    const uint8_t *rest; /* copied, not yet delivered */
     size_t rest_size;
-    size_t skip; /* bytes that have to be received */
-    int error;   /* that came together with bytes */
+    size_t skip; /* bytes that recv() must take */
+    int error;   /* an error that came with bytes; the next read() returns it */
     uint8_t copy[];
 };
 
@@ -65,7 +65,8 @@ static ssize_t receive(struct connection *connection, size_t limit, const uint8_
     return size;
 }
 
-/* Whole pages up to `limit`. As read(), but 0 where something has to be received first. */
+/* Maps whole pages, at most `limit` bytes. Returns as read(), but 0 where bytes must be received
+ * first. */
 static ssize_t map(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;
@@ -95,7 +96,7 @@ static int take_error(struct pages *pages)
     return error;
 }
 
-/* What is less than a page is never mapped, and not asked for. */
+/* The kernel never maps less than a page, so this does not ask for it. */
 static ssize_t read_pages(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;

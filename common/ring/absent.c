@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the build found no liburing, or the system is not Linux: ring_open() fails, nothing else is called.
- */
+/* For builds without liburing and systems other than Linux: ring_open() fails, so nothing else is
+ * called. */
 #include "ring/ring.h"
 
 #include <stdio.h>

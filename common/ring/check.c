@@ -10,9 +10,9 @@
 const struct ring_setup ring_setup_recommended = {
     .defer_taskrun = true, .single_issuer = true, .registered_ring = true};
 
-/* ---- can it be had? ---- */
+/* ---- is there an io_uring? ---- */
 
-#define SETUPS 8 /* of three switches that concern the ring itself */
+#define SETUPS 8 /* three switches */
 
 static unsigned setup_number(const struct ring_setup *setup)
 {
@@ -51,7 +51,7 @@ int ring_check(const struct ring_setup *setup, struct problem *problem)
     return problem_unsupported(problem, "io_uring cannot be used here: %s", why);
 }
 
-/* ---- what does it do? ---- */
+/* ---- what does it support? ---- */
 
 #define PIECE 4u  /* bytes of a buffer */
 #define PIECES 4u /* buffers */
@@ -85,7 +85,6 @@ static void close_trial(struct trial *trial)
     pool_close(&trial->pool);
 }
 
-/* Receives whatever comes. */
 static bool begin_receiving(struct trial *trial, bool bundle)
 {
     return pool_open(&trial->pool, PIECE, PIECES) == 0 &&
@@ -106,7 +105,7 @@ static bool begin_sending(struct trial *trial, bool bundle)
     return ring_send_buffers(&trial->from, bundle, MSG_WAITALL, 0, 0) == 0;
 }
 
-/* The next completion. */
+/* Waits for the next completion. */
 static bool await(struct trial *trial, struct ring_event *event)
 {
     uint64_t until_ns = clock_now_ns() + COMES_WITHIN_NS;
@@ -160,7 +159,7 @@ static bool sends(struct trial *trial, int result)
     return await(trial, &event) && event.kind == RING_SEND && event.completion.result == result;
 }
 
-/* What came is what was in so many buffers. */
+/* Returns true if exactly the bytes of the first `pieces` buffers arrived. */
 static bool came(int to, size_t pieces)
 {
     uint8_t bytes[PIECES * PIECE + 1];

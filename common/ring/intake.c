@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-/* The order goes back twice as far as the kernel has buffers. Nothing promises that completions of several
- * connections come in the order in which their buffers were used: the later may be told first, and give back
- * what it used while the older is still to be read. */
+/* `order` has twice as many entries as the kernel has buffers. Completions of several connections
+ * need not come in the order in which their buffers were used. A later one may come first and
+ * return its buffers while an older one is still unread. */
 static uint32_t place_of(const struct ring_intake *intake, uint32_t index)
 {
     return index & (2 * intake->pool->count - 1);

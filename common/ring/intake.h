@@ -23,7 +23,7 @@ struct ring_intake {
 
 /* Adds all buffers of the pool to the ring. A buffer that is returned to the pool later is added
  * again by the next intake_publish(). The pool must have a power of two of them, at most
- * RING_BUFFERS_MAX. 0 or a negative errno value; the caller must intake_close() it in both cases. */
+ * RING_BUFFERS_MAX. 0 or a negative errno value; in both cases call intake_close(). */
 int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool);
 void intake_close(struct ring_intake *intake);
 

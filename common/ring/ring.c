@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What liburing 2.3 of Debian 12 has no name for. The values are the kernel's interface:
+/* Constants that liburing 2.3 of Debian 12 does not define. The values are those of the kernel:
  * include/uapi/linux/io_uring.h. */
 #define BUNDLE (1u << 4)          /* IORING_RECVSEND_BUNDLE, Linux 6.10 */
 #define ZC_REPORT_USAGE (1u << 3) /* IORING_SEND_ZC_REPORT_USAGE, Linux 6.2 */
@@ -21,11 +21,11 @@
 struct ring {
     struct io_uring uring;
     struct call_counts *counts;
-    uint32_t sends;         /* queued since the last enter(2) */
+    uint32_t sends;         /* sends queued since the last enter(2) */
     struct ring_seat alarm; /* an eventfd(2), by which other threads wake this one */
 };
 
-/* ---- its life ---- */
+/* ---- open and close ---- */
 
 static int open_alarm(struct ring *ring)
 {
@@ -121,7 +121,8 @@ static int settle(int result)
     return result < 0 && result != -EINTR && result != -ETIME ? result : 0;
 }
 
-/* liburing enters once whenever it has something to submit or is to wait for more than is there. */
+/* liburing makes one enter(2) if it has something to submit, or must wait for more completions than
+ * there are. */
 static void count_enter(struct ring *ring)
 {
     ring->counts->made[ring->sends ? CALL_ENTER_SENDING : CALL_ENTER_WAITING]++;
@@ -183,7 +184,7 @@ static void read_label(struct ring_event *event, uint64_t data)
     event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
 }
 
-/* Another thread has woken this one, and may again. */
+/* Another thread has woken this one: re-arm for the next time. */
 static void hear_alarm(struct ring *ring)
 {
     uint64_t times;
@@ -227,7 +228,8 @@ bool ring_next(struct ring *ring, struct ring_event *event)
 
 /* ---- requests ---- */
 
-/* The next free entry; the ring is submitted if it has none. NULL with a negative errno value in `result`. */
+/* Returns the next free entry; submits if the queue is full. NULL with a negative errno value in
+ * `result`. */
 static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, int *result)
 {
     *result = ring_reserve(ring, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS by GnuTLS: a record for each send, unless it is told to cork. */
+/* TLS by GnuTLS: each send makes a record, unless it is corked. */
 #include "security/gnutls.h"
 
 #include "base/secret.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one thread with one peer. */
+/* What the connections of one thread with one peer share. */
 struct context {
     struct security_terms terms;
     gnutls_priority_t priorities;
@@ -39,7 +39,7 @@ struct tls_wire *gnutls_layer_wire(const struct connection *connection)
     return &session->wire;
 }
 
-/* ---- what was agreed on ---- */
+/* ---- the parameters that were negotiated ---- */
 
 static const struct {
     const char *priority;
@@ -197,8 +197,8 @@ static int set_up(struct session *session)
     return 0;
 }
 
-/* Keys stay for the run, as OpenSSL's do: every record is one of the work, and the kernel, which cannot
- * follow a change, can be the other end. GnuTLS would change them after 2^24 records. */
+/* No key changes during a run, as in OpenSSL: all records carry messages. The kernel cannot follow
+ * a key change, so it can be the other end. By default GnuTLS changes keys after 2^24 records. */
 int gnutls_layer_open(struct connection *connection)
 {
     struct context *context = connection->bench->contexts[connection->peer];
@@ -219,7 +219,7 @@ int gnutls_layer_open(struct connection *connection)
     return set_up(session);
 }
 
-/* A ticket comes some time after the handshake. */
+/* Keeps the last ticket. It arrives some time after the handshake. */
 static void keep_ticket(struct session *session)
 {
     struct context *context = session->context;
@@ -250,8 +250,8 @@ static int broken(const struct connection *connection, const char *doing, int re
     return tls_broken(&session->wire, doing, why);
 }
 
-/* GnuTLS says of a wrong key what it says of a wrong parameter; nothing else is wrong in what our own ends
- * say. The other side is told why, which it may not take any more. */
+/* GnuTLS reports a wrong key as a wrong parameter. Our own ends make no other error, so it is the
+ * key. An alert tells the other end the reason; that end may not read it any more. */
 static int fail_handshake(struct connection *connection, int result)
 {
     const struct session *session = connection->session;
@@ -299,8 +299,7 @@ static ssize_t send_record(struct connection *connection, const void *data, size
     return sent == GNUTLS_E_AGAIN ? -EAGAIN : broken(connection, "send to", (int)sent);
 }
 
-/* GNUTLS_E_AGAIN also comes after a record that was not data, a ticket: then nobody knows whether there is
- * more. */
+/* GNUTLS_E_AGAIN also follows a record that is no data, such as a ticket. More may follow. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     struct session *session = connection->session;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TLS by the kernel: GnuTLS shakes hands, then the socket gets its keys, and what is sent and received on the
- * descriptor is encrypted and decrypted there.
+ * TLS by the kernel: GnuTLS does the handshake and gives its keys to the socket. The kernel
+ * encrypts and decrypts what the descriptor sends and receives.
  *
- * A record that is no data stops recv(2) with EIO and stays at the head of what came, until it is taken by a
- * recvmsg(2) that asks for its type (Linux, Documentation/networking/tls.rst).
+ * If the next record is no data, recv(2) fails with EIO. The record stays first until a recvmsg(2)
+ * takes it that asks for the record type (Linux, Documentation/networking/tls.rst).
  */
 #include "base/secret.h"
 #include "connection/capability.h"
@@ -25,15 +25,16 @@ enum { RECORD_ALERT = 21, RECORD_HANDSHAKE = 22 };
 enum { HANDSHAKE_NEW_SESSION_TICKET = 4, HANDSHAKE_KEY_UPDATE = 24 };
 enum { ALERT_WARNING = 1, ALERT_CLOSE_NOTIFY = 0 };
 
-/* ---- the keys of a direction, as the kernel takes them ---- */
+/* ---- the keys of a direction, in the kernel's form ---- */
 
 union keys {
-    struct tls_crypto_info info; /* all begin with it */
+    struct tls_crypto_info info; /* the first member of all */
     struct tls12_crypto_info_aes_gcm_128 aes_gcm_128;
     struct tls12_crypto_info_chacha20_poly1305 chacha20_poly1305;
 };
 
-/* Where what stands in them. The nonce of the library is the kernel's salt and IV one after the other. */
+/* The offsets and sizes of the fields. The kernel's salt and IV, one after the other, are the nonce
+ * of the library. */
 struct layout {
     gnutls_cipher_algorithm_t algorithm;
     uint16_t type;
@@ -112,7 +113,7 @@ static int hand_over(struct connection *connection)
     return result < 0 ? result : give_keys(connection, TLS_RX);
 }
 
-/* Nothing that follows the handshake has been read by then: GnuTLS reads record by record. */
+/* GnuTLS reads record by record. So it has read nothing that follows the handshake. */
 static int shake(struct connection *connection)
 {
     int result = gnutls_layer_shake(connection);
@@ -126,7 +127,7 @@ static int shake(struct connection *connection)
     return result < 0 ? -EPROTO : 0;
 }
 
-/* ---- what is no data ---- */
+/* ---- records that are no data ---- */
 
 struct other {
     uint8_t type, data[TLS_RECORD_MAX];
@@ -138,7 +139,7 @@ union record_type {
     char bytes[CMSG_SPACE(sizeof(uint8_t))];
 };
 
-/* Not counted, as the call that finds the end of a stream is not. */
+/* Not counted, like the call that finds the end of a stream. */
 static int take_other(const struct connection *connection, struct other *other)
 {
     union record_type control = {0};
@@ -175,8 +176,8 @@ static int judge_alert(struct connection *connection, const struct other *other)
     return unexpected(connection, "an alert: ", name ? name : "of no known kind");
 }
 
-/* The library takes messages of a handshake from outside only where those that it has itself are taken from
- * it, too; it has none any more. */
+/* GnuTLS takes handshake messages from outside only if its own messages go outside, too. It has
+ * none any more. */
 static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level_t level,
                         gnutls_handshake_description_t type, const void *data, size_t size)
 {
@@ -192,7 +193,7 @@ static int take_ticket(const struct connection *connection, const struct other *
     return gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, other->data, other->size);
 }
 
-/* A ticket is the library's, which has it when the session is closed. */
+/* The ticket goes to the library, which keeps it when the session is closed. */
 static int judge_handshake(struct connection *connection, const struct other *other)
 {
     if (other->size && other->data[0] == HANDSHAKE_NEW_SESSION_TICKET && take_ticket(connection, other) == 0)
@@ -201,8 +202,8 @@ static int judge_handshake(struct connection *connection, const struct other *ot
                       other->size && other->data[0] == HANDSHAKE_KEY_UPDATE ? ", an update of its keys" : "");
 }
 
-/* What stands at the head. 0: the other end sends no more; 1: it has been taken, data may follow; or a
- * negative errno value. */
+/* Takes the record that is first. 0: the other end sends no more; 1: data may follow; or a negative
+ * errno value. */
 static int look(struct connection *connection)
 {
     struct other other;
@@ -219,7 +220,7 @@ static int look(struct connection *connection)
 
 /* ---- data ---- */
 
-/* Of the errors of a receive those that the kernel's TLS has meanings of its own for. */
+/* The errors of a receive that have a special meaning in the kernel's TLS; NULL for all others. */
 static const char *why(ssize_t result)
 {
     switch (-result) {
@@ -269,14 +270,14 @@ static int send_close_notify(struct connection *connection)
     return sent < 0 ? (int)sent : 0;
 }
 
-/* ---- what this kernel really does ---- */
+/* ---- what this kernel supports ---- */
 
 #define PROBE_TEXT "uncork"
 #define PROBE_RECORD_SIZE (TLS_HEADER_SIZE + sizeof PROBE_TEXT + 1 + TLS_CIPHER_AES_GCM_128_TAG_SIZE)
 #define PROBE_WITHIN_MS 1000
 
-/* What is sent with keys on `fds[0]` must come to `fds[1]` as a record, which is longer, and not in plain
- * text. A system may take every option and encrypt nothing. The reason, or NULL. */
+/* Sends by keys on `fds[0]`. A record, which is longer, must arrive on `fds[1]`, not plain text: a
+ * system may accept every option and encrypt nothing. Returns the reason, or NULL. */
 static const char *probe(const int fds[2])
 {
     union keys keys = {.info = {TLS_1_3_VERSION, TLS_CIPHER_AES_GCM_128}}; /* all zeroes */

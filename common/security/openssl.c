@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS by OpenSSL: a record for each SSL_write(), and for a cork a buffering BIO above it. */
+/* TLS by OpenSSL: each SSL_write() makes a record; for a cork there is a buffering BIO above it. */
 #include "base/secret.h"
 #include "connection/capability.h"
 #include "security/tls.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one thread with one peer. */
+/* What the connections of one thread with one peer share. */
 struct context {
     struct security_terms terms;
     SSL_CTX *openssl;
@@ -21,11 +21,11 @@ struct context {
 
 struct session {
     SSL *openssl;
-    BIO *buffer; /* above it, made when something is first held back */
+    BIO *buffer; /* buffering BIO for a cork, made when first needed */
     struct tls_wire wire;
     struct context *context;
     bool holds;
-    bool by_key; /* the server found the pre-shared key, not a ticket */
+    bool by_key; /* the server accepted the pre-shared key, not a ticket */
 };
 
 static struct session *session_of(const SSL *openssl)
@@ -33,7 +33,7 @@ static struct session *session_of(const SSL *openssl)
     return SSL_get_app_data(openssl);
 }
 
-/* ---- what was agreed on ---- */
+/* ---- the parameters that were negotiated ---- */
 
 static const struct {
     const char *suite;
@@ -54,7 +54,7 @@ static const char *cipher_of(const SSL *openssl)
     return suite;
 }
 
-/* A pre-shared key counts as a session that is used again, too. */
+/* OpenSSL counts a pre-shared key as a reused session, too. */
 static bool is_resumed(const struct session *session)
 {
     if (!SSL_session_reused(session->openssl))
@@ -63,7 +63,7 @@ static bool is_resumed(const struct session *session)
                                           : SSL_SESSION_has_ticket(SSL_get0_session(session->openssl));
 }
 
-/* Without an exchange there is no group, or one that has no name. */
+/* Without a key exchange there is no group, or one without a name. */
 static bool has_exchanged(SSL *openssl)
 {
     return SSL_get_negotiated_group(openssl) & ~TLSEXT_nid_unknown;
@@ -76,7 +76,7 @@ static enum handshake handshake_of(const struct session *session)
     return has_exchanged(session->openssl) ? HANDSHAKE_PSK_ECDHE : HANDSHAKE_PSK;
 }
 
-/* ---- the pre-shared key, as the session that it stands for ---- */
+/* ---- the pre-shared key, as a session ---- */
 
 static SSL_SESSION *make_key_session(SSL *openssl)
 {
@@ -101,7 +101,7 @@ static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **ide
     return *made != NULL;
 }
 
-/* Asked for every identity that is offered, tickets too. */
+/* OpenSSL calls it for every identity that is offered, tickets too. */
 static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SSL_SESSION **made)
 {
     *made = NULL;
@@ -121,7 +121,7 @@ static int keep_ticket(SSL *openssl, SSL_SESSION *ticket)
     return 1;
 }
 
-/* ---- the way to the counted calls ---- */
+/* ---- I/O by the counted calls ---- */
 
 static int tell(BIO *bio, ssize_t result, int retry)
 {
@@ -153,14 +153,14 @@ static long control(BIO *bio, int what, long number, void *pointer)
     (void)number, (void)pointer;
     if (what == BIO_CTRL_EOF)
         return session->wire.ended;
-    return what == BIO_CTRL_FLUSH; /* nothing is kept here */
+    return what == BIO_CTRL_FLUSH; /* nothing is buffered here */
 }
 
 /* ---- context ---- */
 
-/* OpenSSL prefers an exchange of keys whenever it finds a group that both sides have. So that the key alone
- * is used, they have none in common; the client sends its share for nothing (SSL_OP_PREFER_NO_DHE_KEX came
- * with 3.3 and changes only the server's mind). */
+/* If both ends share a group, OpenSSL always prefers a key exchange. For the key alone, client and
+ * server have no group in common; the client sends its key share in vain. SSL_OP_PREFER_NO_DHE_KEX
+ * exists since OpenSSL 3.3 and affects only the server. */
 static int choose_exchange(const struct context *context)
 {
     const struct security_terms *terms = &context->terms;
@@ -240,8 +240,8 @@ static int open_context(void **opaque, const struct security_terms *terms)
 
 /* ---- session ---- */
 
-/* A copy: OpenSSL strikes a session out when it has been used, and another connection may be made before the
- * next ticket has come. */
+/* A copy: OpenSSL marks a session as used up. Another connection may begin before the next ticket
+ * arrives. */
 static int use_ticket(const struct session *session)
 {
     SSL_SESSION *copy = SSL_SESSION_dup(session->context->ticket);
@@ -287,7 +287,7 @@ static int open_session(struct connection *connection)
     return set_up(session);
 }
 
-/* A session that was not parted from would not be used again, nor would its ticket. */
+/* Without a shutdown, OpenSSL does not resume a session, nor use its ticket. */
 static void close_session(struct connection *connection)
 {
     struct session *session = connection->session;
@@ -337,7 +337,7 @@ static ssize_t send_held(struct session *session, const void *data, size_t size)
     return BIO_should_retry(session->buffer) ? -EAGAIN : broken(session, "send to");
 }
 
-#define PIECE_MAX (1u << 30) /* sizes are int here */
+#define PIECE_MAX (1u << 30) /* OpenSSL takes sizes as int */
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
@@ -367,7 +367,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
         return came;
     switch (SSL_get_error(session->openssl, came)) {
     case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE: /* an answer to a change of keys, which goes with what is sent next */
+    case SSL_ERROR_WANT_WRITE: /* the answer to a KeyUpdate leaves with the next send */
         return -EAGAIN;
     case SSL_ERROR_ZERO_RETURN:
         tls_found_end(&session->wire);
@@ -384,7 +384,7 @@ static bool has_more(const struct connection *connection)
     return SSL_pending(session->openssl) > 0;
 }
 
-/* As large as a record: its own size of 4096 would cut a header and a page in two. */
+/* As large as a record: the default of 4096 would split a header and a page. */
 static int make_buffer(struct session *session)
 {
     BIO *records = BIO_new(BIO_f_ssl()), *buffer = BIO_new(BIO_f_buffer());

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WITHIN_MS 2000 /* something moves, on a busy machine too */
+#define WITHIN_MS 2000 /* a side makes progress within this time, on a busy machine, too */
 #define STEPS_MAX 1000
 
-/* Both sides, in one thread. */
+/* One of the two ends; both run in one thread. */
 struct side {
     struct workbench bench;
     struct connection connection;
@@ -26,7 +26,7 @@ static const struct {
 } roles[2] = {{END_CLIENT, END_SERVER}, {END_SERVER, END_CLIENT}};
 
 struct rehearsal {
-    struct plan plan; /* what the layers see: both ends have this one */
+    struct plan plan; /* what the layers see; both ends have it */
     struct side sides[2];
 };
 
@@ -60,7 +60,7 @@ static void close_side(struct side *side)
             side->connection.security->context_close(side->bench.contexts[peer]);
 }
 
-/* ---- what is rehearsed ---- */
+/* ---- the trial ---- */
 
 typedef int step_function(struct connection *connection);
 
@@ -87,7 +87,7 @@ static bool waits(int result)
     return result == -EAGAIN || result == -EINPROGRESS;
 }
 
-/* 0, or -ETIMEDOUT. */
+/* Waits until one side can read. 0, or -ETIMEDOUT. */
 static int await_anything(const struct rehearsal *rehearsal)
 {
     struct pollfd both[2] = {{rehearsal->sides[0].connection.calls.fd, POLLIN, 0},
@@ -96,8 +96,8 @@ static int await_anything(const struct rehearsal *rehearsal)
     return poll(both, 2, WITHIN_MS) == 0 ? -ETIMEDOUT : 0;
 }
 
-/* Client and server take these steps, each until it is done. 0, or the negative errno value of one that
- * cannot be. */
+/* Client and server repeat their steps until both are done. 0, or the negative errno value of a
+ * step that failed. */
 static int act(struct rehearsal *rehearsal, step_function *client, step_function *server)
 {
     step_function *steps[2] = {client, server};
@@ -150,7 +150,7 @@ static int rehearse(const struct plan *plan, const struct security *security, st
         return problem_failure(problem, "security=%s could not be tried: %s", security->variant.name,
                                strerror(-result));
     }
-    if (plan->transport->counts_segments) /* or flights of a handshake would wait for acknowledgements */
+    if (plan->transport->counts_segments) /* else a handshake waits for delayed ACKs */
         for (int side = 0; side < 2; side++)
             setsockopt(fds[side], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     rehearsal->plan = *plan;
@@ -171,7 +171,7 @@ static int rehearse(const struct plan *plan, const struct security *security, st
     return result < 0 ? -1 : 0;
 }
 
-#define ANSWERS_MAX 64 /* that are kept; beyond, the last place is used again */
+#define ANSWERS_MAX 64 /* that are cached; further ones replace the last */
 
 int rehearsal_check(const struct plan *plan, enum end end, struct problem *problem)
 {

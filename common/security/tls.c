@@ -84,7 +84,7 @@ void tls_agreed(struct connection *connection, const char *cipher, int handshake
 {
     connection->calls.counts.handshakes++;
     connection->calls.counts.resumed += handshake == HANDSHAKE_TICKET;
-    connection->bench->agreed = (struct security_agreed){.version = "1.3", /* the layers have no other */
+    connection->bench->agreed = (struct security_agreed){.version = "1.3", /* the only one */
                                                          .cipher = cipher,
                                                          .key_exchange = handshake_names[handshake]};
 }

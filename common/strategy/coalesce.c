@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* The copy of one group, of which `sent` of `size` bytes are gone. */
+/* The copy of one group; `sent` of its `size` bytes were accepted. */
 struct copy {
     size_t size, sent;
-    bool direct; /* the group at the head is longer than what is copied and goes as it stands */
+    bool direct; /* the group at the head is too long to copy and is sent from its fragments */
     uint8_t bytes[];
 };
 
@@ -51,7 +51,7 @@ static void begin_group(struct connection *connection, struct copy *copy)
         copy_group(&connection->queue, copy);
 }
 
-/* Where the layer takes one piece at a time, piece by piece. */
+/* Without sendv(), the layer takes one piece at a time. */
 static int send_direct(struct connection *connection, struct copy *copy)
 {
     int result =

@@ -4,13 +4,13 @@
 #include "security/security.h"
 #include "transport/cork.h"
 
-/* Where the group at the head stands. Releasing comes after its last byte was accepted: the next group must
- * wait. */
+/* The stage of the group at the head. RELEASING begins when its last byte was accepted; the next
+ * group must wait. */
 enum stage { BETWEEN_GROUPS, SENDING, RELEASING };
 
 struct corked {
     enum stage stage;
-    bool held; /* the cork is on: off again before the group counts as flushed */
+    bool held; /* the cork is on; it must be off before the group counts as flushed */
 };
 
 size_t corked_state_size(size_t longest_group)

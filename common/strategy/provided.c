@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/provided.h"
 
-/* What the kernel takes for one bundle (PEEK_MAX_IMPORT in io_uring/kbuf.c, Linux 6.10). */
+/* The most buffers that the kernel takes for one bundle (PEEK_MAX_IMPORT in io_uring/kbuf.c, Linux
+ * 6.10). */
 #define BUFFERS 256u
 
 struct provided_request {
     struct request request; /* first */
     uint32_t added;         /* fragments at the head that are in the ring */
-    uint32_t marks;         /* of the last of them */
-    size_t bytes;           /* of all of them, when they were added: a bundle takes all or begins anew */
+    uint32_t marks;         /* of the last of these fragments */
+    size_t bytes;           /* of all of them when added: a bundle takes all or starts again */
 };
 
 size_t provided_state_size(size_t longest_group)
@@ -45,8 +46,9 @@ static void add_group(struct connection *connection, struct provided_request *pr
     ring_buffers_publish(buffers);
 }
 
-/* Of more buffers than it takes at once Linux 6.18 sends the first lot, and the rest only where it had not to
- * wait for room: then it is done, well and without a word if it is silent. So such a bundle has to tell. */
+/* A bundle of more than BUFFERS buffers must post a completion. Linux 6.18 sends the first BUFFERS
+ * of them. It sends the rest only if it did not have to wait for room. Otherwise the request counts
+ * as a success, and a silent one posts nothing. */
 static int submit_bundle(struct connection *connection, const struct provided_request *providing)
 {
     uint32_t marks = providing->added <= BUFFERS ? providing->marks : 0;
@@ -73,7 +75,7 @@ int provided_submit(struct connection *connection, bool bundle)
     return bundle ? submit_bundle(connection, providing) : submit_next(connection);
 }
 
-/* Those that were sent are gone from the ring. */
+/* The fragments that were sent have left the ring. */
 static void note_sent(struct connection *connection, uint64_t accepted_before)
 {
     struct provided_request *providing = connection->strategy_state;
@@ -90,9 +92,9 @@ void provided_answered(struct connection *connection)
 }
 
 /*
- * What is left of a request that was cut short is added anew, to a ring that is surely empty: Linux 6.18
- * sends no more of a bundle when it has waited for room 128 times (APOLL_MAX_RETRY), and has by then taken
- * all of its buffers out, those that it has not begun as well.
+ * The rest of a request that was cut short is added again to a ring that must be empty. Linux 6.18
+ * stops a bundle that has waited for room 128 times (APOLL_MAX_RETRY). By then it has taken all
+ * buffers of the bundle out of the ring, also those that it has not begun.
  */
 int provided_completed(struct connection *connection, const struct completion *completion)
 {

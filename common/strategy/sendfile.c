@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A header, then payload out of a file: the first fragment of a group of several is the header, which
- * MSG_MORE ties to what follows, and each of the others, or the only one, goes by a sendfile(2) of its own.
+ * A header, then payload from a file. The first fragment of a group of several is the header;
+ * MSG_MORE joins it to the payload. Each other fragment, or the only one, takes one sendfile(2).
  *
- * sendfile(2) has no flag that would tie it to the next. So where a group has more than one after the header,
- * TCP's cork holds them together; where there is no TCP nothing is joined anyway.
+ * sendfile(2) has no MSG_MORE. So if a group has more than one fragment after the header, TCP's
+ * cork holds them together. Without TCP nothing is joined.
  *
- * The kernel sends from the pages of the file and never says when it needs them no more. The memory of a
- * source does not change while it is there, and so counts as released when it was accepted.
+ * The kernel sends from the pages of the file and never reports when it is done with them. The
+ * memory of a source never changes, so it counts as released once accepted.
  */
 #include "security/security.h"
 #include "strategy/corked.h"
@@ -20,7 +20,7 @@ static bool corks(const struct connection *connection)
     for (uint64_t i = 0; i < 2; i++)
         if (queue_fragment(&connection->queue, i).marks & FRAGMENT_ENDS_GROUP)
             return false;
-    return transport->counts_segments || !transport->has_other_end; /* null: the calls of TCP */
+    return transport->counts_segments || !transport->has_other_end; /* null: as TCP */
 }
 
 static ssize_t send_payload(struct connection *connection, struct fragment rest)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linked requests begin one after the other, but the link holds only where each is done whole: with
- * MSG_WAITALL the kernel goes on until it is. Without it a send that was cut short lets the next one overtake
- * what is left of it. Only the last tells that it is done, and any that fails.
+ * Linked requests run one after the other. A link holds only if its request is complete;
+ * MSG_WAITALL makes the kernel continue until it is. Without the flag, the next send overtakes the
+ * rest of a send that was cut short. Only the last request of a chain, and a request that fails,
+ * post a completion.
  */
 #include "strategy/request.h"
 
 struct chain_request {
     struct request request; /* first */
     uint32_t count;         /* links */
-    uint32_t generation;    /* of the chain: what comes of an older one is not looked at */
+    uint32_t generation;    /* of the chain; completions of older ones are ignored */
 };
 
 #define INDEX_BITS 8
@@ -21,7 +22,7 @@ static uint32_t token_of(const struct chain_request *chain, uint32_t index)
     return (chain->generation << INDEX_BITS | index) & RING_TOKEN_MAX;
 }
 
-/* The bytes of the first `count` fragments at the head. */
+/* Returns the bytes of the first `count` fragments at the head. */
 static size_t bytes_of(const struct send_queue *queue, uint32_t count)
 {
     size_t bytes = 0;
@@ -68,7 +69,8 @@ static int push(struct connection *connection)
     return request_push(connection, submit);
 }
 
-/* The last link, or one that was cut short or failed: the rest of the chain was never begun. */
+/* The completion of the last link, or of one that was cut short or failed: the kernel did not begin
+ * the rest of the chain. */
 static int completed(struct connection *connection, const struct completion *completion)
 {
     struct chain_request *chain = connection->strategy_state;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel goes on by itself until all of the group is sent, where it can be told to. */
+/* Where the descriptor takes MSG_WAITALL, the kernel continues until the whole group is sent. */
 #include "strategy/request.h"
 #include "plan/sizes.h"
 
 struct vector_request {
     struct request request; /* first */
     struct msghdr message;
-    struct iovec vectors[]; /* lent with the request */
+    struct iovec vectors[]; /* must stay valid until the completion */
 };
 
 static size_t state_size(size_t longest_group)

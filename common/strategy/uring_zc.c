@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel sends from the memory of the fragments and says twice what became of a request: that it is done,
- * and later, in a second completion, that the memory is needed no more (IORING_CQE_F_NOTIF). In between the
- * next request is under way.
+ * The kernel sends from the memory of the fragments. A request posts two completions: the result,
+ * and later a notification that the kernel no longer needs the memory (IORING_CQE_F_NOTIF). The
+ * next request may be in flight in between.
  */
 #include "plan/sizes.h"
 #include "strategy/lent.h"
@@ -27,7 +27,7 @@ static int submit(struct connection *connection)
     struct queue_group group;
 
     if (lent_is_full(&lending->lent))
-        return -EINPROGRESS; /* memory has to come back first */
+        return -EINPROGRESS; /* memory must return first */
     group = queue_gather(&connection->queue, lending->vectors, limit);
     lending->request = (struct request){.under_way = true, .bytes = group.bytes};
     lending->message = (struct msghdr){.msg_iov = lending->vectors, .msg_iovlen = (size_t)group.count};
@@ -53,7 +53,7 @@ static int completed(struct connection *connection, const struct completion *com
         queue_accept(&connection->queue, (size_t)sent);
         loan->end = connection->queue.accepted;
     }
-    loan->back = completion->gives_back || !completion->more; /* one that failed at once lends nothing */
+    loan->back = completion->gives_back || !completion->more; /* failed: lends nothing */
     lent_release(&lending->lent, &connection->queue);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* As a program around a libuv loop writes: at once what goes at once, the rest by a request. */
+/* Writes as a program with a libuv loop does: first uv_try_write(), then uv_write() of the rest. */
 #include "engine/stream.h"
 #include "strategy/strategy.h"
 
@@ -16,7 +16,7 @@ static size_t state_size(size_t longest_group)
     return sizeof(struct writing);
 }
 
-/* Lends libuv what the descriptor did not take: accepted, and released when it is written. */
+/* Lends libuv what the descriptor did not take: accepted now, released when it is written. */
 static int write_rest(struct connection *connection, struct writing *writing, struct iovec *vectors)
 {
     struct queue_group rest = queue_gather(&connection->queue, vectors, IOV_MAX);
@@ -29,7 +29,7 @@ static int write_rest(struct connection *connection, struct writing *writing, st
     return -EINPROGRESS;
 }
 
-/* The group at the head, or as much of it as one call can have. */
+/* Writes the group at the head, or as much of it as one call takes. */
 static int write_group(struct connection *connection, struct writing *writing)
 {
     struct iovec vectors[IOV_MAX];

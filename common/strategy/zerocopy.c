@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel sends from the memory of the fragments, and says on the error queue of the socket when it needs
- * that no more (Documentation/networking/msg_zerocopy.rst).
+ * The kernel sends from the memory of the fragments. A notification on the socket's error queue
+ * says when it no longer needs the memory (Documentation/networking/msg_zerocopy.rst).
  *
- * It counts the sends that moved something, as struct lent does, and may say of several at once that they are
- * done, in any order. A send that it cannot take note of any more (ENOBUFS, net.core.optmem_max) has to wait
- * until something has come back.
+ * The kernel numbers the sends that sent bytes, as struct lent does. One notification may cover
+ * several sends; notifications come in any order. ENOBUFS: there is no memory for another
+ * notification (net.core.optmem_max). The send must wait until a notification arrives.
  */
 #include "security/security.h"
 #include "strategy/lent.h"
@@ -19,7 +19,7 @@ static size_t state_size(size_t longest_group)
     return sizeof(struct lent);
 }
 
-/* Sends what is left of the group at the head, or as much of it as one call takes. */
+/* Sends the rest of the group at the head, or as much of it as one call takes. */
 static int send_some(struct connection *connection, struct lent *lent)
 {
     struct send_queue *queue = &connection->queue;
@@ -70,7 +70,7 @@ static void note(struct connection *connection, struct lent *lent, const struct 
     }
 }
 
-/* Until nothing is lent any more, or nothing more is said. */
+/* Reads the error queue until it is empty or no memory is lent any more. */
 static int reclaim(struct connection *connection)
 {
     struct lent *lent = connection->strategy_state;

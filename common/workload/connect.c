@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection for every request: the client connects, sends message, takes the reply and closes.
+ * A connection for every request: the client connects, sends message, receives the reply and
+ * closes.
  *
- * A connection of the plan is a slot that has one descriptor after the other. The server's role ends where
- * the client says how much it has sent, because the end of a descriptor is not the end of the work.
+ * A connection of the plan is a slot: its descriptors follow one another. The end of a descriptor
+ * is not the end of the work. So the server's role ends when it has all that the client reports as
+ * sent.
  */
 #include "workload/exchange.h"
 

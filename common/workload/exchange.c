@@ -4,14 +4,14 @@
 #include "base/clock.h"
 #include "workload/schedule.h"
 
-/* The client: up to `depth` requests under way. */
+/* The client: up to `depth` requests in flight. */
 struct asking {
-    struct schedule schedule; /* of an open loop */
-    uint64_t begun, answered; /* requests since the beginning */
+    struct schedule schedule; /* open loop only */
+    uint64_t begun, answered; /* counters of requests */
     uint64_t mask;
     struct asked {
         uint64_t intended_ns, sent_ns;
-    } under_way[]; /* ring of mask + 1, at least depth */
+    } under_way[]; /* ring of mask + 1 entries, at least depth */
 };
 
 static uint64_t asking_slots(const struct plan *plan)
@@ -37,13 +37,14 @@ void asking_begin(struct connection *connection)
         schedule_begin(&asking->schedule, connection->plan, connection->number);
 }
 
-/* In a closed loop a request is due when the one before it was answered: at the last look at the clock. */
+/* Closed loop: a request is due when the one before it was answered, at the last reading of the
+ * clock. */
 static void note_closed(struct workbench *bench, struct asked *asked)
 {
     asked->intended_ns = asked->sent_ns = bench->now_ns;
 }
 
-/* In an open loop, when the clock says so. */
+/* Open loop: a request is due at its time in the schedule. */
 static uint64_t due_ns(const struct workbench *bench, const struct asking *asking)
 {
     return bench->start_ns + asking->schedule.due_ns;
@@ -122,7 +123,7 @@ int asking_arrived(struct connection *connection, const uint8_t *data, size_t si
     return 0;
 }
 
-/* A peer that echoes answers before it has all of the message: only the whole reply is a proof. */
+/* A peer that echoes answers before it has the whole message, so only the whole reply is proof. */
 bool asking_answered(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
@@ -202,7 +203,7 @@ int answering_arrived(struct connection *connection, const uint8_t *data, size_t
     return 0;
 }
 
-/* Whoever asks again, or ends, has all of the reply. */
+/* A client that sends the next request, or ends, has the whole reply. */
 bool answering_answered(const struct connection *connection)
 {
     (void)connection;

@@ -14,7 +14,7 @@ void one_way_send(struct connection *connection)
         return;
     connection_append(connection, count);
     if (connection->incoming)
-        return; /* what arrives is sampled */
+        return; /* arrivals are sampled */
     samples_count(samples, count, count * connection->outgoing->bytes);
     samples_reached(samples, connection->bench->now_ns);
 }
@@ -59,8 +59,8 @@ int one_way_arrived(struct connection *connection, const uint8_t *data, size_t s
     return 0;
 }
 
-/* What comes in ends by itself: by the stop, or after the peer has half-closed, and then nothing is left to
- * wait for. */
+/* The incoming direction ends by itself, by the stop or when the peer half-closes. Then there is
+ * nothing left to wait for. */
 bool one_way_sent_all(const struct connection *connection)
 {
     const struct workbench *bench = connection->bench;

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three ends: the source sends, the proxy sends on what it received, the sink takes it. Source and sink are
- * client and server of a stream; `direction` says which is which, or that both are both.
+ * Three ends: the source sends, the proxy forwards, the sink receives. Source and sink are client
+ * and server of a stream; `direction` decides which is which, or that both are both.
  *
- * A proxy has two connections for each of the plan, twins: one towards the client, one towards the server.
- * What arrives on one is kept in the buffers that it came in, and sent on by the other from there: each chunk
- * is a fragment, and all that was kept when the other may send is a group, up to `window` chunks.
+ * For each connection of the plan, a proxy has two twins: one to the client, one to the server.
+ * Bytes that arrive on one stay in their receive buffers; its twin sends them from there. Each
+ * chunk is a fragment. A group is all that waits when the twin may send, up to `window` chunks.
  */
 #include "reading/reading.h"
 #include "workload/one_way.h"
 
-/* What arrived on a connection: kept, then in the queue of its twin, then its buffer is given back. A ring
- * brings what comes for as long as it has buffers: how much that is on one connection nobody knows. */
+/* The chunks that arrived on a connection. A chunk is kept, then in the queue of the twin, then its
+ * buffer is returned. A ring delivers as long as it has buffers, so the number on one connection is
+ * not bounded. */
 struct relay {
-    uint64_t taken, appended, given; /* numbers of chunks since the beginning */
-    uint32_t first, last;            /* numbers of the buffers of those that are not appended: struct kept */
+    uint64_t taken, appended, given; /* counters of chunks */
+    uint32_t first, last;            /* buffers of chunks that are not appended: struct kept */
 };
 
-/* Of what arrives on one connection: one window is filled while the other is sent. A reading of the ring that
- * goes on has one, which is filled anew when all of it has been sent: a ring carries out one request after
- * the other, and of two windows each would be sent when it is half full. */
+/* The most chunks of one connection: one window fills while the other is sent. A multishot reading
+ * has one window, which fills again when all of it has been sent. The reason: a ring runs one
+ * request after the other. Of two windows, it would send each when it is half full. */
 static uint64_t chunks_kept(const struct plan *plan)
 {
     return (plan->ends[END_PROXY].reading->buffers ? 1 : 2) * plan_window(plan, END_PROXY);
@@ -54,7 +55,7 @@ static void send_on(struct connection *connection)
     }
 }
 
-/* One that nothing is to come on is listened to as well: its end is an error. */
+/* A connection with no incoming direction is read, too: its end is an error. */
 static size_t relay_wants(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;
@@ -67,7 +68,8 @@ static size_t relay_wants(const struct connection *connection)
     return relay->taken - relay->given < chunks_kept(connection->plan) ? size : 0;
 }
 
-/* For a window. Where there is less, a reading that goes on would end again after a few chunks. */
+/* True if there is room for a window. With less, a multishot reading would end after a few
+ * chunks. */
 static bool relay_has_room(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;

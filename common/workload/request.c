@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Request and reply over connections that stay. */
+/* Request and reply over persistent connections. */
 #include "workload/exchange.h"
 
 const struct workload workload_request = {

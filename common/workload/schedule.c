@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* splitmix64 (Steele, Lea, Flood 2014): any seed serves. */
+/* splitmix64 (Steele, Lea, Flood 2014); any seed is good. */
 static uint64_t draw(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -15,19 +15,20 @@ static uint64_t draw(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* Above 0, at most 1: 53 bits. */
+/* Uniform in (0, 1], with 53 bits. */
 static double draw_part(uint64_t *state)
 {
     return ((double)(draw(state) >> 11) + 1) / 9007199254740992.0;
 }
 
-/* A pause of mean 1 by the inverse of the exponential distribution. */
+/* An exponential interval of mean 1, by inversion of the distribution function. */
 static double draw_pause(uint64_t *state)
 {
     return -log(draw_part(state));
 }
 
-/* In whole numbers: a sum of fractions would sooner or later come before a deadline that it falls on. */
+/* In integers: the error of a sum of fractions would at some time move a start that is due at a
+ * deadline before it. */
 static uint64_t due_of_number(const struct schedule *schedule, uint64_t number)
 {
     uint64_t rate = schedule->rate;
@@ -74,9 +75,9 @@ void schedule_advance(struct schedule *schedule)
         move_to_number(schedule, schedule->number + schedule->connections);
 }
 
-/* ---- how many there are ---- */
+/* ---- number of starts ---- */
 
-/* By halving: the number of the first start at or after the deadline. */
+/* Binary search for the number of the first start at or after the deadline. */
 static uint64_t count_even(const struct schedule *schedule, uint64_t deadline_ns)
 {
     uint64_t low = 0, high = 1;
@@ -94,7 +95,8 @@ static uint64_t count_even(const struct schedule *schedule, uint64_t deadline_ns
     return low;
 }
 
-/* The sum of so many pauses of mean 1 that their distribution is normal (Box, Muller 1958). */
+/* The sum of `count` intervals of mean 1. `count` is large, so the sum is normal (Box, Muller
+ * 1958). */
 static double draw_pauses(struct schedule *schedule, double count)
 {
     double radius = sqrt(2 * draw_pause(&schedule->random));
@@ -104,8 +106,7 @@ static double draw_pauses(struct schedule *schedule, double count)
 
 #define COUNTED_ONE_BY_ONE 10000
 
-/* Takes a step over most of the starts that are to be expected, and says over how many; 0 where they are few
- * enough to be counted. */
+/* Skips most of the expected starts, and returns how many. 0: they are few enough to count. */
 static uint64_t skip_most(struct schedule *schedule, uint64_t deadline_ns)
 {
     double expected, skipped;

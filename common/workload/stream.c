@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* One way: one end sends messages as fast as they go, the other takes them. Or both ways, at the same time.
- */
+/* One way: one end sends messages as fast as it can, the other receives them. Or both ways at the
+ * same time. */
 #include "workload/one_way.h"
 
 #include "base/clock.h"
 
-/* What has come is not asked for: messages_left counts down as they come, and the time may be over in the
- * middle of one. */
+/* The taker sends no requests. So messages_left counts down as messages arrive, and the time may
+ * end in the middle of one. */
 static int taken(struct connection *connection, const uint8_t *data, size_t size)
 {
     int64_t whole = connection_receive(connection, data, size);
