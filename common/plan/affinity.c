@@ -10,14 +10,14 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* ---- the processor's own number ---- */
+/* ---- the number of the processor ---- */
 
 #if defined __x86_64__ || defined __i386__
 #include <cpuid.h>
 
 #define LEAF_TOPOLOGY 0xb
 
-/* The APIC id: whole numbers where there is a leaf for them, else the lowest 8 bits. */
+/* The APIC id: all its bits where the CPU has leaf 0xb, else the lowest 8 bits. */
 static bool read_processor(uint32_t *number)
 {
     unsigned a, b, c, d;
@@ -42,7 +42,7 @@ static bool read_processor(uint32_t *number)
 
 #endif
 
-#define STEPS 16 /* a thread that wanders by itself does not follow them by chance */
+#define STEPS 16 /* a thread that the scheduler moves does not match them by chance */
 
 struct walk {
     pin_function *pin;
@@ -87,9 +87,10 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
 /* ---- two threads at the same time ---- */
 
 /*
- * They hand a number to each other and wait for it without sleeping. On one CPU each hand-over takes a switch
- * that the scheduler makes unasked, some in a millisecond at the very most; between two CPUs it takes 100 ns.
- * So many in a row that follow so closely are not of one CPU, and no other load can make it look so.
+ * Two threads pass a number to each other and spin while they wait. On one CPU each pass takes a
+ * preemption, and a scheduler makes only a few of these in a millisecond. Between two CPUs a pass
+ * takes 100 ns. HANDOVERS_IN_A_ROW passes within ROW_WITHIN_NS are impossible on one CPU, whatever
+ * else runs.
  */
 #define HANDOVERS_IN_A_ROW 64
 #define ROW_WITHIN_NS (100 * NS_PER_US)
@@ -116,7 +117,7 @@ static void answer(void *argument)
             atomic_fetch_add(&handing->number, 1);
 }
 
-/* Hands the number over until it has come back so often. False when the time is over. */
+/* Passes the number back and forth HANDOVERS_IN_A_ROW times. False after `until_ns`. */
 static bool hand_over_in_a_row(struct handing *handing, uint64_t until_ns)
 {
     for (int i = 0; i < HANDOVERS_IN_A_ROW; i += 2) {
@@ -168,7 +169,7 @@ bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns)
 /* ---- the verdict ---- */
 
 #define LOOK_NS (10 * NS_PER_MS)
-#define LOOKS_IN_DOUBT 300 /* on a busy machine two threads seldom meet, but then they wander */
+#define LOOKS_IN_DOUBT 300 /* busy machine: threads seldom overlap, but they move */
 
 static bool find_out(void)
 {

@@ -54,7 +54,7 @@ static int check_reading(const struct plan *plan, enum end end, struct problem *
     return 0;
 }
 
-/* What a foreign peer does decides what can be done with it. */
+/* The service of a foreign peer decides which workloads are possible. */
 static int check_work_of_peer(const struct plan *plan, struct problem *problem)
 {
     static const struct {
@@ -95,7 +95,7 @@ static int check_peer(const struct plan *plan, struct problem *problem)
     return check_work_of_peer(plan, problem);
 }
 
-/* The kernel refuses the one without the other. */
+/* The kernel rejects defer_taskrun without single_issuer. */
 static int check_ring(const struct end_plan *own, struct problem *problem)
 {
     if (own->single_issuer || !own->defer_taskrun)
@@ -103,7 +103,7 @@ static int check_ring(const struct end_plan *own, struct problem *problem)
     return problem_usage(problem, "defer_taskrun=on needs single_issuer=on; write both off");
 }
 
-/* Nobody else could have started one in namespaces that were made a moment ago. */
+/* A server in the lab must be one that uncork starts: the namespaces are new. */
 static int check_lab(const struct plan *plan, struct problem *problem)
 {
     for (int end = 0; plan_has_lab(plan) && end < END_COUNT; end++)
@@ -114,7 +114,7 @@ static int check_lab(const struct plan *plan, struct problem *problem)
     return 0;
 }
 
-/* Both sides of a connection talk TLS, or neither does. */
+/* Both ends of a connection use TLS, or neither does. */
 static int check_security(const struct plan *plan, struct problem *problem)
 {
     const struct security *client = plan->ends[END_CLIENT].security;

@@ -4,8 +4,8 @@
 
 #include "plan/plan.h"
 
-/* Whether the words of a plan go together. 0, or -1 with a usage problem that names two which contradict each
- * other. */
+/* Checks that the words of a plan are compatible. 0, or -1 with a usage problem that names two
+ * words that contradict each other. */
 int plan_check(const struct plan *plan, struct problem *problem);
 
 #endif

@@ -19,7 +19,7 @@ static int set_allowed(const cpu_set *set)
     return sched_setaffinity(0, sizeof *set, set);
 }
 
-/* The lowest CPU of the core that `cpu` belongs to; `cpu` itself where the system does not say. */
+/* The lowest CPU of the core of `cpu`; `cpu` itself where the system does not report it. */
 static int core_of(int cpu)
 {
     char path[96];
@@ -52,7 +52,7 @@ static int set_allowed(const cpu_set *set)
     return cpuset_setaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *set, set);
 }
 
-/* Which CPUs share a core is not asked: each counts as a core of its own. */
+/* No interface for SMT siblings here: each CPU counts as a core. */
 static int core_of(int cpu)
 {
     return cpu;
@@ -103,7 +103,7 @@ int cores_current(void)
     return sched_getcpu();
 }
 
-#else /* elsewhere a thread cannot be bound to a CPU, or (NetBSD) does not learn on which one it runs */
+#else /* other systems cannot pin a thread, or (NetBSD) do not report on which CPU it runs */
 
 int cores_read(struct cores *cores)
 {

@@ -82,7 +82,8 @@ static int append_range(json_t *values, const struct word *word, const char *tex
     return 0;
 }
 
-/* Dots between two values are a range, but where the word takes none they may be part of a path. */
+/* Two dots between values are a range. Where the word takes no ranges they may be part of a
+ * path. */
 static int append_item(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
     struct problem dropped = {0};

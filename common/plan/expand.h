@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Words with many values, written out: lists "a,b,c" and ranges.
+ * Words with several values: lists "a,b,c" and ranges.
  *
  *     64..1M      doubles: 64, 128, ... 1M
  *     64..1M:4    multiplies by 4
  *     1..16:+1    adds 1
  *
- * A range never goes beyond its end. The cells of a matrix are the product, which the runner makes.
+ * A range never exceeds its end. The runner makes the cells of a matrix: the product of the values.
  */
 #ifndef UNCORK_PLAN_EXPAND_H
 #define UNCORK_PLAN_EXPAND_H
@@ -18,8 +18,8 @@
 
 #define EXPAND_VALUES_MAX 10000
 
-/* [{"key": "message", "values": ["64", "128"]}, ...] in the order given, values in canonical spelling. New
- * reference, NULL with a usage problem. */
+/* [{"key": "message", "values": ["64", "128"]}, ...] in the order given, values in canonical
+ * spelling. New reference, NULL with a usage problem. */
 json_t *expand_words(const char *const *words, size_t count, struct problem *problem);
 
 #endif

@@ -383,8 +383,8 @@ const struct word_kind kind_congestion = {.name = "congestion",
 
 #define SYSCTL_PREFIX "net."
 
-/* Bytes of "net.ipv4.NAME" before a colon, 0 where there is no such name. No part of it is empty, so that it
- * names nothing outside the folder of these settings. */
+/* Length of "net.ipv4.NAME" before a colon; 0 where the name is not valid. No component may be
+ * empty, so that the path stays inside the folder of these sysctls. */
 static size_t sysctl_name_length(const char *text)
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
@@ -413,7 +413,7 @@ static int sysctl_parse(const struct word *word, const char *text, void *field, 
     return 0;
 }
 
-/* "net.ipv4.tcp_sack:0,1": what follows in a list has the name of what stands before it. */
+/* "net.ipv4.tcp_sack:0,1": in a list, an item without a name has the name of the item before it. */
 static char *sysctl_complete(const char *previous, const char *item)
 {
     size_t name = sysctl_name_length(previous), size;
@@ -433,8 +433,8 @@ const struct word_kind kind_sysctl = {.name = "sysctl",
                                       .complete = sysctl_complete,
                                       .lists = true};
 
-/* Looked for by whoever uses it. A blank would end the word where words stand in a line, a comma the item of
- * a list. */
+/* The user of the path checks that it exists. A blank would end the word in a line of words, and a
+ * comma would end the item in a list. */
 static int path_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     if (!*text || strlen(text) >= FOLDER_TEXT_MAX)

@@ -23,6 +23,6 @@ extern const struct word_kind kind_sysctl;     /* char[SYSCTL_TEXT_MAX]: "net.NA
 extern const struct word_kind kind_folder;     /* char[FOLDER_TEXT_MAX]: a path or "this" */
 extern const struct word_kind kind_file;       /* char[FOLDER_TEXT_MAX]: a path */
 extern const struct word_kind kind_target;     /* char[TARGET_TEXT_MAX] */
-extern const struct word_kind kind_words;      /* no field: other words, of the runner */
+extern const struct word_kind kind_words;      /* no field: other words, for the runner */
 
 #endif

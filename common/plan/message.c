@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct parser {
-    const char *text; /* the whole */
+    const char *text; /* the whole text */
     const char *at;
     struct shape *shape;
     uint64_t group_bytes;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The message grammar: what an application sends, in which pieces, and what should leave together.
+ * The message grammar: what an application sends, in which fragments, and which of them form a
+ * group.
  *
- *     message = group *("/" group)          "/" ends a group: what stands before it is pushed at once
+ *     message = group *("/" group)          "/" ends a group, which is pushed at once
  *     group   = part *("+" part)            "+" joins within a group
  *     part    = [count "x"] size            "x" repeats a fragment
  *     size    = digits ["K" / "M" / "G"]    powers of 1024
  *
- * 15x2 is fifteen fragments of two bytes in one group; 32/2x4K a header pushed at once, then two pages.
+ * 15x2 is fifteen fragments of two bytes in one group. 32/2x4K is a header that is pushed at once,
+ * then two pages.
  */
 #ifndef UNCORK_PLAN_MESSAGE_H
 #define UNCORK_PLAN_MESSAGE_H
@@ -35,18 +37,19 @@ struct shape {
     struct shape_fragment *fragments;
     uint32_t count; /* fragments */
     uint32_t groups;
-    uint64_t bytes;            /* in all */
+    uint64_t bytes;            /* of all fragments */
     uint32_t longest_fragment; /* bytes */
     uint64_t longest_group;    /* bytes */
 };
 
-/* Parses the whole of `text`. 0, or -1 with a usage problem that shows where it went wrong. */
+/* Parses the whole of `text`. 0, or -1 with a usage problem that shows the position of the
+ * error. */
 int shape_parse(struct shape *shape, const char *text, struct problem *problem);
 
 void shape_free(struct shape *shape);
 
-/* The canonical spelling, which parses back to the same shape: runs joined by x, sizes shortened. Caller
- * frees. NULL when memory is short. */
+/* The canonical spelling, which shape_parse() reads back: repeated fragments joined by x, sizes
+ * shortened. The caller frees it. NULL when memory is exhausted. */
 char *shape_format(const struct shape *shape);
 
 #endif

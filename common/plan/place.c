@@ -99,7 +99,7 @@ static int take_listed(const struct cores *cores, const struct place_list *wante
     return 0;
 }
 
-/* With an odd number the first half is the smaller. */
+/* With an odd number of cores the first half is the smaller one. */
 static int take_half(const struct cores *cores, int which, bool remote, struct place_list *cpus,
                      struct problem *problem)
 {
@@ -132,8 +132,7 @@ static int refuse_pretence(const struct place *place, struct problem *problem)
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem)
 {
-    bool works =
-        affinity_works(); /* asked for free as well: what a thread says of its CPU is worth as much */
+    bool works = affinity_works(); /* also for place=free: records need the answer */
     struct cores cores;
 
     cpus->count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the threads of each end run: together, apart, free, or CPUs by number ("0.2/1.3/4": client 0 and 2,
- * server 1 and 3, proxy 4). */
+/* Where the threads of each end run: together, apart, free, or CPUs by number. "0.2/1.3/4" is
+ * client 0 and 2, server 1 and 3, proxy 4. */
 #ifndef UNCORK_PLAN_PLACE_H
 #define UNCORK_PLAN_PLACE_H
 
@@ -13,7 +13,7 @@
 enum place_kind { PLACE_TOGETHER, PLACE_APART, PLACE_FREE, PLACE_CPUS };
 
 #define PLACE_CPUS_MAX 256
-#define PLACE_LISTS 3 /* client, server, proxy; one that is not given is as the one before */
+#define PLACE_LISTS 3 /* client, server, proxy; a missing list equals the one before it */
 
 struct place {
     enum place_kind kind;
@@ -26,15 +26,15 @@ struct place {
 /* 0, or -1 with a usage problem. */
 int place_parse(struct place *place, const char *text, struct problem *problem);
 
-/* The canonical spelling, new memory. */
+/* The canonical spelling, in new memory. */
 char *place_format(const struct place *place);
 
 /*
- * The CPUs for the data threads of end number `list` (0 client, 1 server, 2 proxy); thread i takes the i-th,
- * around and around. Where ends are kept apart, `half` says which half of the cores is this one's (0 the
- * first), and `remote` that the others are on other machines, so that this one has all of its own. `count` is
- * 0 for free. 0, or -1 with an unsupported problem (a CPU that this process may not use; apart with one
- * core).
+ * The CPUs for the data threads of end number `list` (0 client, 1 server, 2 proxy). Thread i takes
+ * CPU number i % count. With place=apart, `half` is the half of the cores that this end gets (0 the
+ * first). `remote` says that the other ends are on other machines: this end gets all cores. With
+ * place=free, `count` is 0. 0, or -1 with an unsupported problem (a CPU that this process may not
+ * use; apart with one core).
  */
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct strategy strategy_coalesce; /* of source and sink of a proxy */
+extern const struct strategy strategy_coalesce; /* of the client and the server of a proxy */
 
 const char *const end_names[END_COUNT] = {"client", "server", "proxy"};
 
@@ -54,7 +54,8 @@ static int set_defaults(struct plan *plan, struct problem *problem)
     return 0;
 }
 
-/* Words without a prefix first, so that a prefix narrows wherever it stands. */
+/* First the words without a prefix: a word with a prefix then overrides them, wherever it
+ * stands. */
 static int set_words(struct plan *plan, const char *const *words, size_t count, bool prefixed,
                      struct problem *problem)
 {
@@ -81,7 +82,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
     return 0;
 }
 
-/* What an end that is only there to feed a proxy, or to take what it sends on, always does. */
+/* Resets the words that are fixed at an end that only feeds a proxy or only receives from it. */
 static int fix_end(struct plan *plan, enum end end, struct problem *problem)
 {
     static const char *const fixed[] = {"read", "chunk", "touch", "nodelay", "source"};
@@ -150,7 +151,7 @@ static bool is_used(const struct plan *plan, const struct word *word, enum end e
     return word->scope == WORD_OF_CELL && word->used(plan, end);
 }
 
-/* The next end after `end` (-1: the first) that uses the word; END_COUNT: none does. */
+/* The next end after `end` (-1: the first) that uses the word; END_COUNT: none. */
 static enum end next_user(const struct plan *plan, const struct word *word, int end)
 {
     do
@@ -190,8 +191,8 @@ json_t *plan_words(const struct plan *plan)
     return words;
 }
 
-/* The end that uses the value of a word given without a prefix: one that no prefix narrowed; END_COUNT: none
- * does. */
+/* The end that uses the value of a word given without a prefix, because no prefix overrides it;
+ * END_COUNT: none. */
 static enum end find_holder(const struct plan *plan, const struct word *word)
 {
     uint8_t given = plan->given[word - word_list];
@@ -202,8 +203,8 @@ static enum end find_holder(const struct plan *plan, const struct word *word)
     return END_COUNT;
 }
 
-/* Calls `take` for every given word with the prefix it was given with (END_COUNT: none) and the end that uses
- * the value (END_COUNT: none does). */
+/* Calls `take` for every given word, with its prefix (END_COUNT: none) and the end that uses the
+ * value (END_COUNT: none). */
 static void each_given(const struct plan *plan, json_t *into,
                        void (*take)(json_t *into, const struct plan *plan, const struct word *word,
                                     enum end prefix, enum end holder))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a real-time class is not permitted, from what Linux tells in files: where there are none the answer is
- * short.
+ * Why Linux does not permit a real-time class, from files of /proc and the control group. Without
+ * these files the answer is short.
  *
- * sched(7): a process needs CAP_SYS_NICE or a resource limit as high as the priority. A kernel that was
- * configured with RT_GROUP_SCHED also asks the control group for time, and a new group has none: root is
- * refused then like anybody else.
+ * sched(7): a process needs CAP_SYS_NICE or a resource limit as high as the priority. A kernel that
+ * was configured with RT_GROUP_SCHED also needs real-time time in the control group. A new group
+ * has none: the kernel then rejects root too.
  */
 #include "plan/realtime.h"
 
@@ -14,11 +14,11 @@
 #include <string.h>
 
 #define CAP_SYS_NICE_BIT 23
-#define GROUP_MAX 256 /* of a path that still fits into a problem */
+#define GROUP_MAX 256 /* longest path that fits into a problem */
 
 /* ---- rights ---- */
 
-/* The number that follows `label` in a file of /proc, as `format` has it; -1 where there is none. */
+/* The number after `label` in a file of /proc, read by `format`; -1 where there is none. */
 static long long read_number(const char *path, const char *label, const char *format)
 {
     FILE *file = fopen(path, "re");
@@ -57,7 +57,7 @@ static bool has_item(const char *list, const char *item)
     return false;
 }
 
-/* This process's group below the controller `cpu`, by its line "3:cpu,cpuacct:/name". */
+/* The group of this process under the controller `cpu`, from its line "3:cpu,cpuacct:/name". */
 static bool find_group(char group[GROUP_MAX])
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
@@ -72,7 +72,7 @@ static bool find_group(char group[GROUP_MAX])
     return found;
 }
 
-/* Where that controller is mounted, by a line "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0". */
+/* The mount point of that controller, from a line "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0". */
 static bool find_mount(char mount[GROUP_MAX])
 {
     FILE *file = fopen("/proc/self/mounts", "re");
@@ -87,7 +87,7 @@ static bool find_mount(char mount[GROUP_MAX])
     return found;
 }
 
-/* The file in which its group was given no real-time time; false where there is no such file. */
+/* The file that gives the group no real-time time; false where there is no such file. */
 static bool find_empty_group(char path[2 * GROUP_MAX + 32])
 {
     char mount[GROUP_MAX], group[GROUP_MAX];

@@ -4,8 +4,8 @@
 
 #include "base/problem.h"
 
-/* The system does not permit this process the class that `word` (rr:2) names, with that priority: -1 with an
- * unsupported problem that says why, and the command that would allow it. */
+/* Describes why the system rejected a real-time class. `word` (rr:2) names the class. Returns -1
+ * with an unsupported problem: the reason, and the command that would permit it. */
 int realtime_refused(const char *word, int priority, struct problem *problem);
 
 #endif

@@ -56,7 +56,7 @@ static const int policies[SCHEDULING_CLASS_COUNT] = {
 
 #ifdef __linux__
 
-/* By system calls: pthread_getschedparam(3) of the C library tells what it remembers. */
+/* By system calls: pthread_getschedparam(3) returns the C library's copy. */
 static int get_policy(int *policy, struct sched_param *parameters)
 {
     int flags = sched_getscheduler(0);
@@ -127,7 +127,7 @@ static int set_thread(const struct scheduling *wanted)
     return is_in(wanted) ? 0 : -EOPNOTSUPP;
 }
 
-#else /* there is a class of that name elsewhere, of which it is not known what it keeps */
+#else /* other systems may have classes of these names with other guarantees */
 
 int scheduling_read_thread(struct scheduling *scheduling)
 {

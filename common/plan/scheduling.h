@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the system schedules the data threads of an end: word sched. */
+/* Word `sched`: how the system schedules the data threads of an end. */
 #ifndef UNCORK_PLAN_SCHEDULING_H
 #define UNCORK_PLAN_SCHEDULING_H
 
@@ -14,33 +14,33 @@ enum scheduling_class { SCHEDULING_OTHER, SCHEDULING_RR, SCHEDULING_FIFO, SCHEDU
 
 struct scheduling {
     enum scheduling_class class;
-    int priority; /* 1 to 99, the higher goes first; 0 in the class `other` */
+    int priority; /* 1 to 99, 99 the highest; 0 in the class `other` */
 };
 
 /* Parses other, rr:N or fifo:N. 0, or -1 with a usage problem. */
 int scheduling_parse(struct scheduling *scheduling, const char *text, struct problem *problem);
 void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling);
 
-/* A thread of a real-time class keeps its CPU until it sleeps. */
+/* True for a real-time class: its thread keeps its CPU until it sleeps. */
 static inline bool scheduling_is_realtime(const struct scheduling *scheduling)
 {
     return scheduling->class != SCHEDULING_OTHER;
 }
 
-/* Puts the calling thread into that class. 0 only if it is in it now; else -1 with an unsupported problem
- * that says what would allow it. */
+/* Sets the class of the calling thread and reads it back. 0, or -1 with an unsupported problem that
+ * names what would permit it. */
 int scheduling_set_thread(const struct scheduling *wanted, struct problem *problem);
 
-/* The same for a thread that ends at once: whether another could. */
+/* Tries scheduling_set_thread() in a new thread that ends at once. */
 int scheduling_check(const struct scheduling *wanted, struct problem *problem);
 
-/* The class of the calling thread as the system tells it. 0, or a negative errno value where it does not, or
- * where the class has no name here. */
+/* The class of the calling thread, as the system reports it. 0, or a negative errno value where the
+ * system does not report it, or where the class has no name here. */
 int scheduling_read_thread(struct scheduling *scheduling);
 
-/* At the start of a program: gives back a real-time class that it was started in, which the word gives to
- * data threads. A control thread that has one and wakes up inside uv_async_send() of a thread that has none
- * burns there until that goes on, which it cannot. */
+/* Call at the start of a program. Resets an inherited real-time class: `sched` sets classes of data
+ * threads only. A real-time control thread could spin forever: it wakes up inside uv_async_send()
+ * of a thread of class `other` and waits for that thread, which gets no CPU. */
 void scheduling_give_back(void);
 
 #endif

@@ -30,8 +30,9 @@ uint64_t plan_queue_fragments(const struct plan *plan, enum end end)
     return windows ? fragments * windows : fragments;
 }
 
-/* One, and those that are kept. A ring has a power of two, and needs none beside those that are kept; of more
- * than it can have the connections take turns. */
+/* One buffer, plus those that a relay owns. A ring has a power of two, and needs no extra buffer
+ * beside those of a relay. If the relay needs more than RING_BUFFERS_MAX, the connections share
+ * them. */
 uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
 {
     const struct role *role = plan_role(plan, end);
@@ -49,7 +50,7 @@ uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t co
     return buffers;
 }
 
-/* Those of all threads together: so many at most. */
+/* Upper bound for all threads together. */
 static uint64_t receive_bytes(const struct plan *plan, enum end end)
 {
     uint64_t threads = engine_threads(plan, end), each = (plan->connections + threads - 1) / threads;
@@ -57,7 +58,7 @@ static uint64_t receive_bytes(const struct plan *plan, enum end end)
     return threads * plan_receive_buffers(plan, end, each) * plan->ends[end].chunk_bytes;
 }
 
-/* Of a connection that sends: its queue, and what its strategy has. */
+/* Memory of a connection that sends: its send queue and its strategy. */
 static uint64_t sending_bytes(const struct plan *plan, enum end end)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
@@ -71,7 +72,7 @@ static uint64_t sending_bytes(const struct plan *plan, enum end end)
     return bytes;
 }
 
-/* A proxy has two connections of each number, and sends what it received from where it lies. */
+/* A proxy has two connections of each number, and sends from its receive buffers. */
 uint64_t plan_memory_bytes(const struct plan *plan, enum end end)
 {
     const struct shape *outgoing = plan_outgoing(plan, end);

@@ -20,7 +20,8 @@ static const struct variant *const targets[] = {
 
 const struct axis target_axis = {"target", targets, sizeof targets / sizeof *targets};
 
-/* The target that a part of `text`, of `length`, begins with, or NULL with a usage problem. */
+/* The target of the first `length` bytes of `part`, or NULL with a usage problem that repeats
+ * `text`. */
 static const struct target *find(const char *text, const char *part, size_t length, struct problem *problem)
 {
     const char *colon = memchr(part, ':', length);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which end uses a word, under a plan ---- */
+/* ---- which end uses a word in a plan ---- */
 
 static bool present(const struct plan *plan, enum end end)
 {
@@ -52,7 +52,7 @@ static bool by_runner(const struct plan *plan, enum end end)
     return end == END_CLIENT && plan_may_have_lab(plan);
 }
 
-/* Whoever starts processes of its own can start those of another build, and elsewhere. */
+/* The client starts the other processes, perhaps of another build or on another target. */
 static bool by_starter(const struct plan *plan, enum end end)
 {
     (void)plan;
@@ -69,7 +69,7 @@ static bool with_peer(const struct plan *plan, enum end end)
     return end == END_CLIENT && plan_has_peer(plan);
 }
 
-/* Both ends know what is sent; so does the client what an echo sends back. */
+/* Receivers can verify the contents. The client also knows what an echo returns. */
 static bool with_known_content(const struct plan *plan, enum end end)
 {
     (void)end;
@@ -108,7 +108,7 @@ static bool in_request(const struct plan *plan, enum end end)
     return present(plan, end) && has_replies(plan);
 }
 
-/* Over connections that stay. */
+/* Request and reply over connections that stay open. */
 static bool in_lasting_request(const struct plan *plan, enum end end)
 {
     return in_request(plan, end) && !plan_role(plan, END_CLIENT)->reconnects;
@@ -119,13 +119,13 @@ static bool by_lasting_asker(const struct plan *plan, enum end end)
     return end == END_CLIENT && in_lasting_request(plan, end);
 }
 
-/* A foreign peer sends what it likes. */
+/* A foreign peer defines its own replies. */
 static bool in_own_request(const struct plan *plan, enum end end)
 {
     return in_request(plan, end) && !plan_has_peer(plan);
 }
 
-/* What feeds a proxy and takes what it sends on is fixed. */
+/* The client and the server of a proxy have fixed settings. */
 static bool is_fixed(const struct plan *plan, enum end end)
 {
     return plan_has_proxy(plan) && end != END_PROXY;
@@ -152,7 +152,7 @@ static bool by_message_sender(const struct plan *plan, enum end end)
     return present(plan, end) && !is_fixed(plan, end) && (!plan_has_peer(plan) || plan_outgoing(plan, end));
 }
 
-/* Whoever sends one message on a connection has none to join to it. */
+/* A connection that carries one message has no second message to join. */
 static bool by_sender_of_many(const struct plan *plan, enum end end)
 {
     return by_message_sender(plan, end) && !plan_role(plan, END_CLIENT)->reconnects;
@@ -173,7 +173,7 @@ static bool if_drawn(const struct plan *plan, enum end end)
     return if_paced(plan, end) && plan->arrival == ARRIVAL_POISSON;
 }
 
-/* engine=auto looks at them. */
+/* engine=auto depends on the number of threads. */
 static bool if_threads_are_chosen(const struct plan *plan, enum end end)
 {
     return present(plan, end) && !plan->ends[end].engine->one_each;
@@ -189,7 +189,7 @@ static bool by_lasting_ring(const struct plan *plan, enum end end)
     return by_ring(plan, end) && !plan_role(plan, end)->reconnects;
 }
 
-/* A proxy sends what it received, from where it lies. */
+/* A proxy sends from its receive buffers, and has no source memory. */
 static bool by_sender(const struct plan *plan, enum end end)
 {
     return with_free_message(plan, end) && plan_outgoing(plan, end);
@@ -371,7 +371,7 @@ static enum end take_prefix(const char **key)
     return END_COUNT;
 }
 
-/* Words go into records and over the control channel, which are JSON. */
+/* Records and the control channel are JSON: words must be UTF-8. */
 static bool is_utf8(const char *text)
 {
     CLEANUP_JSON json_t *string = json_string(text);
