@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GUESTS_MAX 16384 /* connections that may be here without a token at the same time */
+#define GUESTS_MAX 16384 /* connections without a complete hello at the same time */
 
 struct guest {
-    uv_poll_t poll; /* first: closed as a handle */
+    uv_poll_t poll; /* first member: cast to uv_handle_t */
     struct lobby *lobby;
     struct guest *next;
-    int fd; /* -1: handed over */
+    int fd; /* -1: the owner has it */
     size_t size;
-    uint8_t hello[SINK_HELLO_SIZE]; /* as much of it as is said here */
+    uint8_t hello[SINK_HELLO_SIZE]; /* its first `hello_size` bytes are used */
 };
 
 static void try_closed(struct lobby *lobby)
@@ -51,7 +51,8 @@ static void dismiss(struct guest *guest, bool stranger)
     uv_close((uv_handle_t *)&guest->poll, on_guest_closed);
 }
 
-/* Its number, if there is still room for it; -1: it is a stranger. */
+/* Returns the number of the connection. Returns -1 if the token is wrong, the number is taken,
+ * or the answer cannot be sent. */
 static int64_t find_place(const struct guest *guest)
 {
     const struct lobby *lobby = guest->lobby;
@@ -84,7 +85,7 @@ static void admit(struct guest *guest)
     lobby->events->joined(lobby->owner, (size_t)index, fd);
 }
 
-/* Reads not a byte beyond the hello: what follows belongs to the run. */
+/* Reads no byte after the hello: the next ones belong to the run. */
 static void on_guest_readable(uv_poll_t *poll, int status, int events)
 {
     struct guest *guest = (struct guest *)poll;

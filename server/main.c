@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* uncork-server: the side that answers. It knows only where to listen; the client sends the whole plan. */
+/* uncork-server: the side that answers. It gets its address from options and the plan from the
+ * client. */
 #include "base/clock.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -43,10 +44,10 @@ static const char help[] =
 
 struct options {
     const char *listen;
-    const struct variant *plain; /* NULL: uncork clients */
+    const struct variant *plain; /* NULL: serves uncork clients */
     struct sinks sinks;
-    struct psk_list *keys; /* NULL: none is needed */
-    uint64_t idle_ms;      /* 0: it waits for clients forever */
+    struct psk_list *keys; /* NULL: no key needed */
+    uint64_t idle_ms;      /* 0: no timeout */
     bool insecure, with_parent, proxy;
 };
 
@@ -107,7 +108,7 @@ static int check_proxy(struct options *options, struct problem *problem)
     return 0;
 }
 
-/* 0 to go on, 1 when all is done, -1 with a usage problem. */
+/* Returns 0 to continue, 1 if the program is done, -1 with a usage problem. */
 static int parse_options(struct options *options, int count, char **arguments, struct problem *problem)
 {
     static const struct option names[] = {
@@ -219,7 +220,7 @@ int main(int count, char **arguments)
 {
     struct problem problem = {0};
 
-    signal(SIGPIPE, SIG_IGN); /* the other end may go at any moment: every write says so by its result */
+    signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_give_back();
     run(count, arguments, &problem);
     if (problem.kind != PROBLEM_NONE)

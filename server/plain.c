@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One loop for all connections. A client that does not read what echo sends back is not read from, so that at
- * most one buffer of it is held. What the loop waits for changes only then: while bytes flow there is no call
- * but recv, send and one wait for all connections that are ready.
- */
+/* One loop for all connections. If a client does not read its echo, the server stops reading
+ * from it: at most one buffer of it is held. The set of wanted events changes only then. While
+ * bytes flow, the only calls are recv, send and one wait for all ready connections. */
 #include "plain.h"
 
 #include "door.h"
@@ -17,48 +15,49 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)64 * 1024)
-#define TURN_BUFFERS 16 /* full buffers moved for one connection before the next has its turn */
+#define TURN_BUFFERS 16 /* full buffers of one connection before the next one's turn */
 
-/* RFC 864: lines of 72 of the 95 printable characters, each begins one later; after 95 lines it repeats. */
+/* RFC 864: lines of 72 of the 95 printable characters; each line starts one character later. The
+ * pattern repeats after 95 lines. */
 #define PRINTABLE 95
 #define LINE_CHARACTERS 72
 #define LINE_BYTES (LINE_CHARACTERS + 2)
 #define PATTERN_BYTES ((size_t)PRINTABLE * LINE_BYTES)
-#define PATTERNS_BYTES (BUFFER_BYTES / PATTERN_BYTES * PATTERN_BYTES) /* as many as a buffer holds */
+#define PATTERNS_BYTES (BUFFER_BYTES / PATTERN_BYTES * PATTERN_BYTES) /* whole patterns per buffer */
 
 struct plain {
     uv_loop_t loop;
     struct door door;
     const struct service *service;
-    struct plan plan;          /* of the sockets: what a run without words has */
-    char buffer[BUFFER_BYTES]; /* of the connection that is being served */
+    struct plan plan;          /* socket options: those of a run without words */
+    char buffer[BUFFER_BYTES]; /* of the current connection */
 };
 
 /* A foreign client's connection. */
 struct caller {
-    uv_poll_t poll; /* first: closed as a handle */
+    uv_poll_t poll; /* first member: cast to uv_handle_t */
     struct plain *plain;
     int fd;
     int waits_for; /* UV_READABLE, UV_WRITABLE */
-    char *held;    /* echo: what could not be sent, in memory of one buffer; NULL until that happened */
+    char *held;    /* echo: unsent bytes, one buffer; NULL until needed */
     size_t held_from, held_to;
-    size_t pattern_at; /* chargen: how much of the patterns has been sent */
+    size_t pattern_at; /* chargen: offset in the patterns */
 };
 
 struct service {
     struct variant variant;
-    int (*serve)(struct caller *caller, int ready); /* what to wait for, 0 when the connection is over */
+    int (*serve)(struct caller *caller, int ready); /* returns the events to wait for; 0: close */
 };
 
 /* ---- calls ---- */
 
-/* What a call on a socket moved: 0 when it would block, -1 when the connection is over for it. */
+/* Bytes that a call on a socket moved; 0 if it would block, -1 if the connection is over. */
 static ssize_t moved(ssize_t result)
 {
     return result >= 0 ? result : errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
 
-/* Fills the shared buffer; the end of what the client sends is -1 as well. */
+/* Fills the shared buffer. End of file returns -1 too. */
 static ssize_t take(struct caller *caller)
 {
     ssize_t size = recv(caller->fd, caller->plain->buffer, BUFFER_BYTES, 0);
@@ -73,7 +72,7 @@ static ssize_t give(struct caller *caller, const char *data, size_t size)
 
 /* ---- services ---- */
 
-/* Keeps the rest of the shared buffer for later. */
+/* Keeps the unsent rest of the shared buffer. */
 static int hold(struct caller *caller, size_t from, size_t to)
 {
     if (!caller->held && !(caller->held = malloc(BUFFER_BYTES)))
@@ -84,7 +83,7 @@ static int hold(struct caller *caller, size_t from, size_t to)
     return UV_WRITABLE;
 }
 
-/* Reads only when nothing is held: the end of what comes is seen when all has been sent back. */
+/* Reads only if no bytes are held: so end of file comes after all bytes are sent back. */
 static int echo_serve(struct caller *caller, int ready)
 {
     ssize_t size = BUFFER_BYTES, sent;
@@ -188,7 +187,7 @@ static void on_arrived(void *owner, int fd)
 {
     struct plain *plain = owner;
     struct caller *caller = calloc(1, sizeof *caller);
-    struct problem dropped = {0}; /* there is nobody to tell */
+    struct problem dropped = {0}; /* no one reads it */
 
     if (!caller || transport_prepare(plain->plan.transport, &plain->plan, END_SERVER, fd, &dropped) < 0 ||
         uv_poll_init(&plain->loop, &caller->poll, fd) < 0) {
@@ -201,7 +200,7 @@ static void on_arrived(void *owner, int fd)
     on_ready(&caller->poll, 0, UV_READABLE | UV_WRITABLE);
 }
 
-/* The door has closed its own handles: the others are connections. */
+/* The door has closed its own handles. The remaining ones are connections. */
 static void close_caller(uv_handle_t *handle, void *argument)
 {
     (void)argument;
@@ -229,7 +228,7 @@ int plain_run(const struct variant *service, const struct address *address, bool
                  .plain = service->name,
                  .events = &door_events,
                  .owner = &plain},
-        .service = (const struct service *)service, /* the variant is its first member */
+        .service = (const struct service *)service, /* the variant is the first member */
     };
     int fd, result = -1;
 

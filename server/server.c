@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define QUIET_MS 1000 /* between two lines about who was turned away */
+#define QUIET_MS 1000 /* between two lines about rejected clients */
 
 static void on_arrived(void *owner, int fd)
 {
@@ -58,7 +58,7 @@ void server_forget(struct server *server, struct session *session)
         session_begin(server->busy);
 }
 
-/* A client of a Unix socket has no address of its own. */
+/* A client of a Unix socket has no address: prints the server's. */
 void server_turn_away(struct server *server, const struct address *peer, const char *why)
 {
     struct turned_away *turned_away = &server->turned_away;

@@ -23,16 +23,16 @@ struct session {
     struct server *server;
     struct session *next;
     struct channel channel;
-    uv_timer_t timer;    /* for a plan or data connections to come, or a client to go */
-    struct address peer; /* where the client is */
-    enum end end;        /* that it is in the run: server or proxy */
+    uv_timer_t timer;    /* timeout for a plan, data connections, or the client's close */
+    struct address peer; /* address of the client */
+    enum end end;        /* the role in the run: server or proxy */
     struct plan plan;
     struct data_listener data;
     struct team team;
     struct conduct conduct;
     size_t joined;
     bool remote, has_plan, waits, has_gate, has_team, reported, asked, ending;
-    int open_parts; /* of channel, timer, lobby, team: freed at zero */
+    int open_parts; /* channel, timer, lobby, team; at zero the session is freed */
 };
 
 /* ---- the end ---- */
@@ -95,7 +95,7 @@ void session_end(struct session *session, const char *why)
 
 /* ---- the run ---- */
 
-/* A client that has shown to belong here and then goes, or is late, is none of those that are turned away. */
+/* A known client that closes or times out is not a rejected one. */
 static void count_turned_away(const struct session *session, const char *why)
 {
     if (!session->channel.is_known)
@@ -196,7 +196,7 @@ static int open_lobby(struct session *session, struct problem *problem)
                                     &lobby_events, session, problem);
 }
 
-/* For a workload whose connections come and go: its data thread takes them itself. */
+/* A workload that reconnects: its data thread accepts connections itself. */
 static int open_gate(struct session *session)
 {
     session->has_gate = true;
@@ -205,7 +205,7 @@ static int open_gate(struct session *session)
     return 0;
 }
 
-/* The end whose connections come here. */
+/* The end that connects to this one. */
 static enum end taken_from(const struct session *session)
 {
     return session->end == END_PROXY ? END_CLIENT : plan_neighbour(&session->plan, END_SERVER);
@@ -235,8 +235,8 @@ static void await_guests(struct session *session)
                    0);
 }
 
-/* Probes sockets, rings, layers of TLS and placement, which takes this loop and two CPUs for up to
- * 3 s. So no other client may be measured meanwhile. */
+/* Probes sockets, rings, TLS layers and placement. This takes the loop and two CPUs for up to 3
+ * s: no other client may be measured in that time. */
 static int check_ability(const struct session *session, struct problem *problem)
 {
     return limits_check(&session->plan, session->end, problem) < 0
@@ -287,7 +287,7 @@ static void take_secrets(struct session *session, const json_t *body, struct pro
         problem_failure(problem, "the key of the server is none");
 }
 
-/* Nothing is said to the sink before the source has come too. */
+/* The proxy sends nothing to the sink before the source has connected too. */
 static void take_sink(struct session *session, const json_t *body)
 {
     const char *text = json_string_value(json_object_get(body, "address"));
@@ -420,7 +420,7 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         take_sink(session, body);
         return;
     }
-    if (type == CONTROL_FAILED) { /* the client knows why */
+    if (type == CONTROL_FAILED) { /* the client knows the reason */
         close_parts(session);
         return;
     }
@@ -437,7 +437,7 @@ static void on_ended(void *owner, const char *why)
 
     if (session->channel.has_heard)
         count_turned_away(session, why);
-    close_parts(session); /* the client has gone: there is nobody to tell */
+    close_parts(session); /* the client is gone: no message */
 }
 
 static const struct channel_events channel_events = {
@@ -451,7 +451,7 @@ static void refuse_crowd(struct session *session)
     refuse(session, &problem);
 }
 
-/* A channel that lacks the TLS it should have is closed before anything is read from it. */
+/* A channel without its required TLS is closed before any read. */
 static int open_channel(struct session *session, int fd)
 {
     struct server *server = session->server;
@@ -482,7 +482,7 @@ void session_create(struct server *server, int fd)
     session->timer.data = session;
     uv_timer_start(&session->timer, on_timeout, LIMIT_PLAN_MS, 0);
     if (address_of_peer(&session->peer, fd) < 0)
-        session->peer.storage.ss_family = AF_UNIX; /* it has gone */
+        session->peer.storage.ss_family = AF_UNIX; /* the client is gone */
     if (open_channel(session, fd) < 0)
         close_parts(session);
     else if (server->session_count > LIMIT_CONTROL_CONNECTIONS)
