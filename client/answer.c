@@ -23,7 +23,8 @@ static const struct scale time_scales[] = {
 static const struct scale rate_scales[] = {
     {1e9, 1e-9, " Gbit/s"}, {1e6, 1e-6, " Mbit/s"}, {1e3, 1e-3, " kbit/s"}, {0, 1, " bit/s"}};
 
-/* Three digits, never an exponent: 999.7 us are 1 ms, and what is beyond the largest unit is written out. */
+/* Three digits, never an exponent: 999.7 us becomes 1 ms. Values above the largest unit get more
+ * digits. */
 static void print_scaled(FILE *out, double value, const struct scale *scales)
 {
     while (value * 1.0005 < scales->from)
@@ -49,7 +50,7 @@ static const char *plural(uint64_t count)
 struct ends {
     const json_t *all[END_COUNT]; /* NULL where there is none */
     const json_t *driver, *other; /* of client and server */
-    bool both;                    /* the other drives too */
+    bool both;                    /* the other end drives too */
     bool takes;                   /* the driver receives from a foreign peer and sends nothing */
 };
 
@@ -59,7 +60,8 @@ static bool did_nothing(const json_t *thread)
            !json_integer_value(json_object_get(thread, "messages_received"));
 }
 
-/* From the first thread's beginning to the last one's end, in ns; 0 where one that worked had no interval. */
+/* From the first thread's start to the last thread's end, in ns. 0 if a working thread has no
+ * interval. */
 static uint64_t measure_together(const json_t *end)
 {
     const json_t *thread;
@@ -125,7 +127,7 @@ static void merge_histograms(struct histogram *all, const json_t *end, const cha
 
 /* ---- the lines ---- */
 
-/* A word that says how much of something there is, where that is more than one. */
+/* A word with a count, if that is more than one. */
 static void print_more_than_one(FILE *out, const json_t *record, const char *key)
 {
     const char *value = record_word(record, key);
@@ -134,7 +136,7 @@ static void print_more_than_one(FILE *out, const json_t *record, const char *key
         fprintf(out, ", %s %s", key, value);
 }
 
-/* Words that are used, each with what stands before it. */
+/* The used words, each with its prefix. */
 static void print_words(FILE *out, const json_t *record)
 {
     static const char *const parts[][3] = {
@@ -171,10 +173,10 @@ static void print_head(FILE *out, const json_t *record)
     fputc('\n', out);
 }
 
-/* A quantile only where the tail behind it was seen, as in the tables. */
+/* A quantile only if its tail was observed, as in the tables. */
 static void print_histogram(FILE *out, const char *name, const json_t *end, const char *key)
 {
-    static struct histogram merged; /* 16 KiB, once */
+    static struct histogram merged; /* static: 16 KiB */
     static const struct {
         double share;
         const char *name;
@@ -194,7 +196,7 @@ static void print_histogram(FILE *out, const char *name, const json_t *end, cons
     fputc('\n', out);
 }
 
-/* Nanoseconds that the connections of an end spent, one after the other. */
+/* Sum of the nanoseconds of an end's connections. */
 static double spent_on_connections(const json_t *end)
 {
     const json_t *thread;
@@ -209,8 +211,8 @@ static double spent_on_connections(const json_t *end)
     return sum;
 }
 
-/* A mean time per request would be the rate turned round: what counts is what became of those that were due.
- */
+/* Open loop: the mean time per request would only be the inverse of the rate. So this line shows
+ * what happened to the due requests. */
 static void print_open_loop(FILE *out, const struct ends *ends, uint64_t messages)
 {
     uint64_t due = record_sum(ends->driver, "due"), late = record_sum(ends->driver, "late");
@@ -260,7 +262,8 @@ static void print_request(FILE *out, const json_t *record, const struct ends *en
         print_histogram(out, "hand-over to the sender", ends->driver, "handover");
 }
 
-/* Bytes per second of a receiver, by its own clock: what came first came before it started. */
+/* Bytes per second of a receiver, by its own clock. The first arrival starts the clock, so its
+ * bytes do not count. */
 static double received_rate(const json_t *end)
 {
     uint64_t elapsed = measure_together(end);
@@ -305,7 +308,7 @@ static void print_stream(FILE *out, const struct ends *ends)
     }
 }
 
-/* What was lent to the kernel to be sent without a copy, and was copied all the same. */
+/* Zero-copy sends, and those that the kernel copied anyway. */
 static void print_copied(FILE *out, const json_t *end, const char *name)
 {
     uint64_t lent = record_sum(end, "lent"), copied = record_sum(end, "copied");
@@ -316,7 +319,7 @@ static void print_copied(FILE *out, const json_t *end, const char *name)
                 copied == lent ? ", as it does for a receiver on the same machine" : "", name);
 }
 
-/* What was to be received as pages, where any came. */
+/* Bytes received as mapped pages, if any. */
 static void print_mapped(FILE *out, const json_t *end, const char *name)
 {
     uint64_t mapped = record_sum(end, "mapped_bytes"), all = mapped + record_sum(end, "copied_bytes");
@@ -326,7 +329,7 @@ static void print_mapped(FILE *out, const json_t *end, const char *name)
                 100 * (double)mapped / (double)all, name);
 }
 
-/* Counts of one end per `unit` that it sends; per message that it takes where it sends none. */
+/* Counts of one end per `unit` that it sends. If it sends none: per message that it receives. */
 static void print_counts(FILE *out, const char *unit, const json_t *end, const char *name)
 {
     uint64_t sent = record_sum(end, "messages_sent"), messages = sent;
@@ -400,7 +403,7 @@ static bool tells_times(const json_t *end)
     return json_object_get(json_object_get(thread, "cpu"), "user_ns");
 }
 
-/* Nothing of an end that has no such account. */
+/* Prints nothing for an end without this account. */
 static void print_cpu(FILE *out, const struct ends *ends, uint64_t messages)
 {
     const char *between = "  CPU per message: ";
@@ -420,9 +423,9 @@ static void print_cpu(FILE *out, const struct ends *ends, uint64_t messages)
         fputc('\n', out);
 }
 
-#define CONNECTIONS_TOLD 256 /* fewer are lost in what the process needs besides */
+#define CONNECTIONS_TOLD 256 /* with fewer, other memory of the process hides them */
 
-/* What each end's process grew by; docs/record.md. */
+/* Growth of each end's process: docs/record.md. */
 static void print_memory(FILE *out, const struct ends *ends)
 {
     const char *between = "  memory per connection: ";

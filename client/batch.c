@@ -11,9 +11,7 @@
 #include <string.h>
 
 #define LINE_WORDS_MAX 256
-#define BATCH_END                                                                                            \
-    "end" /* a line: what follows is not read, so that the input may stay open as a lifeline                 \
-           */
+#define BATCH_END "end" /* last line of the input: it may stay open as a lifeline */
 
 static int parse_line(struct plan *plan, char *line, struct problem *problem)
 {
@@ -125,8 +123,8 @@ int batch_run(const struct batch *batch, struct client *client, struct problem *
     return print_end(batch, problem);
 }
 
-/* The reason why one of the ends cannot do it; of server and proxy only what this machine says, if they are
- * ours. */
+/* The reason why an end does not support the plan. For server and proxy only if they are ours:
+ * then this machine decides. */
 static int check_ends(const struct plan *plan, struct problem *problem)
 {
     for (int end = 0; end < END_COUNT; end++)
@@ -147,7 +145,7 @@ int batch_check(const struct batch *batch, struct problem *problem)
         if (!plan->messages && !plan->bytes)
             json_object_set_new(line, "planned_ns",
                                 json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
-        /* what cannot be found out now is the run's to say: it fails */
+        /* what only the run can find out makes the run fail */
         if (check_ends(plan, &why) < 0 && why.kind == PROBLEM_UNSUPPORTED)
             json_object_set_new(line, "unsupported", json_string(why.text));
         if (print_json(line, problem) < 0)

@@ -67,7 +67,7 @@ int link_open(struct link *link, struct client *client, const struct channel_eve
                                                                                                       : 0;
 }
 
-/* An end chooses the port of its data connections, or their path, and not the machine. */
+/* An end chooses the port or the path of its data connections, but not the machine. */
 int link_find_data(const struct link *link, struct address *data, const json_t *ready,
                    struct problem *problem)
 {

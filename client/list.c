@@ -59,7 +59,7 @@ static json_t *list_word(const struct word *word)
 
 /* ---- variants ---- */
 
-/* {"unix": "why"} for the transports on which it does not work here. */
+/* {"unix": "why"} for the transports that do not support it here. */
 static json_t *list_unsupported(const struct variant *variant,
                                 int (*check)(const struct variant *, const struct transport *,
                                              struct problem *))

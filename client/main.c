@@ -74,7 +74,7 @@ static int follow(struct client *client, const struct options *options, struct p
     return options->lifeline == NO_LIFELINE ? 0 : client_follow_parent(client, options->lifeline, problem);
 }
 
-/* Before the run: what it came to shall have its place. */
+/* Checks the file before the run, so that the record can be written. */
 static int check_output(const struct options *options, struct problem *problem)
 {
     if (!options->file)
@@ -203,7 +203,7 @@ int main(int count, char **arguments)
     struct problem problem = {0};
     struct options options;
 
-    signal(SIGPIPE, SIG_IGN); /* the other end may go at any moment: every write says so by its result */
+    signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_give_back();
     if (options_parse(&options, count, arguments, &problem) == 0)
         actions[options.action](&options, &problem);

@@ -67,7 +67,7 @@ static int take_lifeline(struct options *options, const char *text, struct probl
     return 0;
 }
 
-/* A word; or behind --json the file for the record. */
+/* A word; or after --json the file for the record. */
 static int take_argument(struct options *options, const char *argument, struct problem *problem)
 {
     bool is_word = strchr(argument, '=') != NULL;
@@ -175,7 +175,7 @@ int options_parse(struct options *options, int count, char **arguments, struct p
         if (take_option(options, option, problem) < 0)
             return -1;
     }
-    while (optind < count) /* behind -- */
+    while (optind < count) /* after -- */
         if (take_argument(options, arguments[optind++], problem) < 0)
             return -1;
     return check_together(options, problem);

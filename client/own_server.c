@@ -14,8 +14,8 @@
 
 #define READY_WITHIN_MS 5000
 #define ENDS_WITHIN_MS 2000
-#define KEY_FILE "/dev/fd/3" /* behind its standard input, output and error */
-#define DYING_MS 50          /* its connections are seen to close before it is seen to have ended */
+#define KEY_FILE "/dev/fd/3" /* after standard input, output and error */
+#define DYING_MS 50          /* its connections close before its exit is reported */
 
 static void on_exit_of_server(uv_process_t *process, int64_t status, int signal)
 {
@@ -45,7 +45,7 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
         uv_read_stop(stream);
 }
 
-/* Runs the loop until `done` says so or the time is over. */
+/* Runs the loop until `done` returns true or the time is over. */
 static bool run_until(struct own_server *server, bool (*done)(const struct own_server *server),
                       uint64_t within_ms)
 {
@@ -74,7 +74,7 @@ static bool has_closed(const struct own_server *server)
     return server->open_handles == 0;
 }
 
-/* The server's program stands beside the client's. */
+/* The server's program is in the directory of the client's. */
 static int find_program(char *path, size_t size, struct problem *problem)
 {
     static const char name[] = "uncork-server";
@@ -88,8 +88,8 @@ static int find_program(char *path, size_t size, struct problem *problem)
     return 0;
 }
 
-/* An end of a pipe in which the line of its key stands already; -1 with a failure. A key that stood in an
- * argument, a file or the environment would stay there. */
+/* The read end of a pipe that holds the line with the server's key; -1 with a failure. A key in
+ * an argument, a file or the environment would stay readable there. */
 static int open_key(const struct own_server *server, struct problem *problem)
 {
     char line[PSK_LINE_MAX];
@@ -99,8 +99,8 @@ static int open_key(const struct own_server *server, struct problem *problem)
 
     if (pipe(ends) < 0)
         return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                      /* the server has it as KEY_FILE only */
-    is_written = write(ends[1], line, size) == (ssize_t)size; /* a pipe that is empty has room for a page */
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                      /* the server gets it as KEY_FILE */
+    is_written = write(ends[1], line, size) == (ssize_t)size; /* an empty pipe holds a page */
     secret_wipe(line, sizeof line);
     close(ends[1]);
     if (is_written)
@@ -109,7 +109,7 @@ static int open_key(const struct own_server *server, struct problem *problem)
     return problem_failure(problem, "cannot write a key into a pipe");
 }
 
-/* What it is started with, ended by NULL; the texts are those of `where`. */
+/* The arguments of the server, ended by NULL. The texts belong to `where`. */
 static void list_arguments(char *arguments[10], char *program, bool proxy, const struct where *where)
 {
     char **next = arguments;
@@ -131,7 +131,7 @@ static void list_arguments(char *arguments[10], char *program, bool proxy, const
     *next = NULL;
 }
 
-/* `key` is what it finds as KEY_FILE, -1: nothing. */
+/* `key`: descriptor that becomes KEY_FILE; -1: none. */
 static int spawn(struct own_server *server, bool proxy, const struct where *where, int key,
                  struct problem *problem)
 {

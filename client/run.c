@@ -16,21 +16,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REPORT_WITHIN_MS 30000 /* a server drains what is still under way before it reports */
-#define HEARSAY_MS 300         /* for another end to say why our connections broke */
+#define REPORT_WITHIN_MS 30000 /* a server first receives the data in flight */
+#define HEARSAY_MS 300         /* for another end to report why our connections broke */
 
-/* A run, or a question about facts. */
+/* A run, or a request for facts. */
 struct run {
     struct client *client;
     const struct plan *plan;
-    struct link links[END_COUNT];                      /* by end; the client has none with itself */
+    struct link links[END_COUNT];                      /* by end; links[END_CLIENT] is unused */
     struct address target;                             /* of the data connections */
-    uint8_t token[TOKEN_SIZE], key[SECURITY_KEY_SIZE]; /* of these connections */
-    char host[256]; /* id of the machine on which the end is that takes the data connections */
+    uint8_t token[TOKEN_SIZE], key[SECURITY_KEY_SIZE]; /* of the data connections */
+    char host[256]; /* host id of the end that accepts the data connections */
     struct team team;
     struct conduct conduct;
-    struct capture *capture; /* NULL: there is none */
-    uv_timer_t patience;     /* with an end that lives and does not report, or may know more */
+    struct capture *capture; /* NULL: no capture */
+    uv_timer_t patience;     /* for a missing report, or for another end's reason */
     bool wants_facts, has_patience, has_team, team_done, listens, over;
     int open_parts;
     struct run_result result;
@@ -43,7 +43,7 @@ static bool has_links(const struct run *run)
     return run->links[END_SERVER].is_open;
 }
 
-/* The first that has not answered, NULL: all have. */
+/* The first end without an answer; NULL: all have answered. */
 static struct link *find_pending(struct run *run)
 {
     for (int end = 0; end < END_COUNT; end++)
@@ -77,7 +77,7 @@ static void link_closed(void *owner)
     part_closed(link->run);
 }
 
-/* The timer is stopped with it: it may be due in this same turn of the loop. */
+/* Stops the timer too: it may be due in the same iteration of the loop. */
 static void finish(struct run *run)
 {
     run->over = true;
@@ -85,8 +85,8 @@ static void finish(struct run *run)
         uv_timer_stop(&run->patience);
 }
 
-/* The first problem stays; behind it stands the one that was listened for. A team that runs ends first:
- * on_reached() comes. */
+/* Keeps the first problem and appends one that another end reports. A running team ends first:
+ * then on_reached() follows. */
 static void give_up(struct run *run, const char *phase, const struct problem *problem)
 {
     if (run->listens && !run->over)
@@ -165,8 +165,8 @@ static void on_heard_nothing(uv_timer_t *patience)
     finish(run);
 }
 
-/* Behind a proxy, whose connection broke may only have been torn along: another end may know whose fault it
- * is, and is listened to before it is told that we have failed. */
+/* With a proxy, a broken connection may be the effect of another one. So the client first waits
+ * for a reason from another end, then sends its own failure. */
 static void fail(struct run *run, const char *phase, const struct problem *problem)
 {
     bool is_first = run->result.problem.kind == PROBLEM_NONE;
@@ -212,7 +212,7 @@ static int open_team(struct run *run, bool remote, struct problem *problem)
                      problem);
 }
 
-/* Nothing of a connection is missed: the first is made by the threads. */
+/* Starts the capture before the threads, which make the first connection. */
 static int start_threads(struct run *run, bool remote, struct problem *problem)
 {
     if (plan_captures(run->plan) && !(run->capture = segments_watch(run->plan, &run->team.target, remote,
@@ -232,7 +232,7 @@ static int start_team(struct run *run, struct problem *problem)
         if (start_threads(run, remote, problem) == 0)
             return 0;
     }
-    run->team_done = true; /* no thread runs that could tell */
+    run->team_done = true; /* no thread runs that could reach STAGE_DONE */
     return -1;
 }
 
@@ -269,8 +269,8 @@ static int tell_sink(const struct run *run, struct channel *proxy, const struct 
     return 0;
 }
 
-/* A proxy is asked first, so that a client which waits for its turn there keeps no server waiting. Then
- * it is told where the server is. */
+/* The proxy gets its plan first: a client that waits for the proxy must not block a server. Then
+ * the proxy gets the address of the server. */
 static int take_ready(struct run *run, struct link *link, const json_t *body, struct problem *problem)
 {
     struct address data;
@@ -301,7 +301,7 @@ static void take_problem(struct run *run, const json_t *body, const char *phase)
     give_up(run, phase, &problem);
 }
 
-/* Facts: nothing else is waited for. */
+/* A request for facts ends after the last answer. */
 static void finish_answers(struct run *run)
 {
     if (run->has_team)
@@ -310,7 +310,7 @@ static void finish_answers(struct run *run)
         finish(run);
 }
 
-/* A report before the run, or facts in a run, would end it as if it had gone well. */
+/* Rejects a report before the run, or facts in a run: these would end the run as a success. */
 static int take_answer(struct run *run, struct link *link, enum control_type type, const json_t *body,
                        struct problem *problem)
 {
@@ -401,7 +401,7 @@ static int open_link(struct run *run, enum end end, struct problem *problem)
     return result;
 }
 
-/* Where the ends are, they know. */
+/* These words hold addresses, which the ends know. */
 static bool is_address(const char *key)
 {
     return !strcmp(key, "server") || !strcmp(key, "via");
@@ -422,7 +422,7 @@ static json_t *plan_message(const struct plan *plan, enum end end, const char *h
                      "words", list);
 }
 
-/* The server shares its machine, or not, with the end that has data connections with it. */
+/* The host id that the server gets is that of its neighbour: the proxy, or this client. */
 static int ask(struct run *run, enum end end, struct problem *problem)
 {
     const char *host = end == END_SERVER && plan_has_proxy(run->plan) ? run->host : facts_host_id();
@@ -434,7 +434,7 @@ static int ask(struct run *run, enum end end, struct problem *problem)
     return 0;
 }
 
-/* Where no server of ours is the other end there is nothing to wait for. */
+/* Without an uncork server there is no other end to wait for. */
 static int begin_alone(struct run *run, struct problem *problem)
 {
     const struct plan *plan = run->plan;

@@ -22,7 +22,7 @@ static bool holds(const struct place_list *list, int cpu)
     return false;
 }
 
-/* Whether a data thread of this machine is to run there. */
+/* Whether a data thread of this machine is pinned to this CPU. */
 static bool is_taken(const struct plan *plan, bool remote, int cpu)
 {
     struct problem ignored = {0};
@@ -35,7 +35,7 @@ static bool is_taken(const struct plan *plan, bool remote, int cpu)
     return false;
 }
 
-/* The last CPU that no data thread has; -1 where they have all, and the scheduler may choose. */
+/* The last CPU without a data thread. -1: there is none, and the scheduler may choose. */
 static int spare_cpu(const struct plan *plan, bool remote)
 {
     struct cores cores;
@@ -97,7 +97,7 @@ static json_t *report_ways(struct tally *tally, json_t *report, struct problem *
     return report;
 }
 
-/* Where connections come and go only the client says that it has had all. */
+/* The directions with a close_notify. With reconnects only the client sends one. */
 static unsigned parted(const struct plan *plan)
 {
     if (!plan_encrypts(plan))

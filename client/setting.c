@@ -9,13 +9,13 @@
 
 #define CPUS_SHOWN 4
 
-/* Not every system says where its threads run. */
+/* Absent where the system does not report the CPU of a thread. */
 static bool tells_cpus(const json_t *end)
 {
     return json_object_get(json_array_get(json_object_get(end, "threads"), 0), "cpus");
 }
 
-/* The CPUs on which the threads of an end were when it ended, each once, the first few of them. */
+/* The first few CPUs on which the threads of an end were at their end, each once. */
 static void print_cpus(FILE *out, const char *name, const json_t *end)
 {
     const json_t *threads = json_object_get(end, "threads"), *thread;
@@ -49,7 +49,7 @@ static const char *engine(const json_t *end)
     return name ? name : "";
 }
 
-/* The lab, as the words asked for it. */
+/* The lab, as set by the words. */
 static void print_lab(FILE *out, const json_t *record)
 {
     static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
@@ -85,7 +85,7 @@ static void print_place(FILE *out, const json_t *record, const json_t *const all
     fputc('\n', out);
 }
 
-/* What came of the handshake, by which library at which end. */
+/* The result of the handshake, and the library of each end. */
 static void print_tls(FILE *out, const json_t *const all[END_COUNT])
 {
     const json_t *thread = json_array_get(json_object_get(all[END_CLIENT], "threads"), 0);
@@ -107,7 +107,7 @@ static void print_tls(FILE *out, const json_t *const all[END_COUNT])
     fputc('\n', out);
 }
 
-/* One buffer of one end that is not what was asked for. */
+/* A socket buffer that differs from the requested size. */
 static void print_clamp(FILE *out, const char *end, const char *word, const json_t *clamp)
 {
     const char *sysctl = json_string_value(json_object_get(clamp, "sysctl"));

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* How the place of each of our own processes is said. */
+/* The option for the place of each of our own processes. */
 static const char *const options[END_COUNT] = {
     [END_SERVER] = "--server-in",
     [END_PROXY] = "--proxy-in",
@@ -64,7 +64,7 @@ static bool is_own(const char *netns)
            own.st_ino == other.st_ino;
 }
 
-/* Of one of our own processes that the plan needs. */
+/* Checks the place of one of our own processes that the plan needs. */
 static int check_place(const struct where *where, const char *option, struct problem *problem)
 {
     if (!where->netns)
