@@ -57,7 +57,7 @@ struct connection {
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct role *role;
     struct stream *stream;  /* by which its engine watches it, NULL where that is the descriptor itself */
-    struct ring_seat *seat; /* its place at the ring of its engine, NULL where that has none */
+    struct ring_slot *slot; /* its place at the ring of its engine, NULL where that has none */
     void *strategy_state, *reading_state, *role_state;
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
     int cork_layer;              /* CORK_RECORD or CORK_SEGMENT */

@@ -64,7 +64,7 @@ static int push(struct turn *turn)
 /* Requests one of a kind that is not outstanding on the descriptor. 0, or a negative errno value. */
 static int request(struct watch *watch, enum ring_kind kind)
 {
-    int result = ring_is_outstanding(watch, kind) ? 0 : ring_watch(&watch->seat, kind);
+    int result = ring_is_outstanding(watch, kind) ? 0 : ring_watch(&watch->slot, kind);
 
     if (result == 0)
         watch->outstanding |= 1u << kind;
@@ -91,7 +91,7 @@ static int begin_receiving(struct watch *watch)
 
     if (!reads_by_ring(connection))
         return request(watch, RING_READABLE);
-    if (!watch->seat.ending && connection->plan->transport->hides_end)
+    if (!watch->slot.ending && connection->plan->transport->hides_end)
         result = request(watch, RING_HALF_CLOSED);
     if (result < 0)
         return result;
@@ -217,15 +217,15 @@ static int open_watch(struct ringer *ringer, size_t index)
 
     turns_join(&ringer->turns, index, &watch->turn);
     watch->next_fd = -1;
-    watch->seat = (struct ring_seat){.ring = ringer->ring,
+    watch->slot = (struct ring_slot){.ring = ringer->ring,
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
                                      .intake = &ringer->intake};
-    connection->seat = &watch->seat;
+    connection->slot = &watch->slot;
     connection->calls.flags = MSG_DONTWAIT; /* the ring waits, which it does not on what never blocks */
     if (!strategy || !strategy->buffers)
         return 0;
-    return ring_buffers_open(ringer->ring, &watch->seat.outgoing, (uint16_t)(index + 1),
+    return ring_buffers_open(ringer->ring, &watch->slot.outgoing, (uint16_t)(index + 1),
                              strategy->buffers(connection->strategy_parameter));
 }
 
@@ -238,11 +238,11 @@ static int register_files(struct ringer *ringer)
     if (!fds)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++)
-        fds[i] = ringer->watches[i].seat.file;
+        fds[i] = ringer->watches[i].slot.file;
     result = ring_register_files(ringer->ring, fds, (uint32_t)count);
     for (size_t i = 0; i < count && result == 0; i++) {
-        ringer->watches[i].seat.file = (int)i;
-        ringer->watches[i].seat.registered = true;
+        ringer->watches[i].slot.file = (int)i;
+        ringer->watches[i].slot.registered = true;
     }
     free(fds);
     return result;
@@ -290,7 +290,7 @@ static void close_ring(struct duty *duty)
     ring_close(ringer->ring);
     intake_close(&ringer->intake);
     for (size_t i = 0; ringer->watches && i < duty->count; i++) {
-        ring_buffers_close(&ringer->watches[i].seat.outgoing);
+        ring_buffers_close(&ringer->watches[i].slot.outgoing);
         if (ringer->watches[i].next_fd >= 0)
             close(ringer->watches[i].next_fd);
     }

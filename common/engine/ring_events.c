@@ -45,9 +45,9 @@ static int received(struct watch *watch, const struct completion *completion)
 /* The receive that goes on is over, and begun again takes one by one what is left, and the end. */
 static void half_closed(struct watch *watch)
 {
-    int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->seat, RING_RECEIVE) : 0;
+    int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->slot, RING_RECEIVE) : 0;
 
-    watch->seat.ending = true;
+    watch->slot.ending = true;
     if (result < 0)
         turn_stop(&watch->turn, engine_broken(watch->turn.connection, "watch its connection to", result));
 }

@@ -16,9 +16,9 @@ int ring_dial(struct duty *duty, struct connection *connection)
 
     if (result < 0)
         return result;
-    watch->seat.file = connection->calls.fd;
-    watch->seat.ending = false;
-    result = ring_connect(&watch->seat, (const struct sockaddr *)&dial->target->storage, dial->target->size);
+    watch->slot.file = connection->calls.fd;
+    watch->slot.ending = false;
+    result = ring_connect(&watch->slot, (const struct sockaddr *)&dial->target->storage, dial->target->size);
     if (result < 0)
         return result;
     watch->outstanding |= 1u << RING_CONNECT;
@@ -44,8 +44,8 @@ int ring_take_next(struct watch *watch)
     struct connection *connection = watch->turn.connection;
     int result = dial_take(watch->turn.turns->duty->dial, connection, watch->next_fd);
 
-    watch->seat.file = watch->next_fd;
-    watch->seat.ending = false;
+    watch->slot.file = watch->next_fd;
+    watch->slot.ending = false;
     watch->next_fd = -1;
     if (result < 0)
         turn_stop(&watch->turn, engine_broken(connection, "take a connection of", result));
@@ -60,7 +60,7 @@ void ring_hang_up(struct watch *watch)
 
     for (unsigned kind = 0; kind < RING_WAKE; kind++)
         if (ring_is_outstanding(watch, kind))
-            ring_cancel(&watch->seat, kind);
+            ring_cancel(&watch->slot, kind);
     dial_hang_up(watch->turn.turns->duty->dial, connection);
     connection->awaits = watch->outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
     if (!watch->outstanding)
@@ -111,7 +111,7 @@ static int listen_to_guest(void *owner, size_t number, int fd)
 {
     struct ringer *ringer = owner;
 
-    ringer->guests[number] = (struct ring_seat){
+    ringer->guests[number] = (struct ring_slot){
         .ring = ringer->ring, .number = ringer->listener.number + 1 + (uint32_t)number, .file = fd};
     return ring_watch(&ringer->guests[number], RING_READABLE);
 }
@@ -153,7 +153,7 @@ int ring_open_reception(struct ringer *ringer)
     ringer->guests = calloc(ringer->reception.capacity, sizeof *ringer->guests);
     if (!ringer->guests)
         return -ENOMEM;
-    ringer->listener = (struct ring_seat){
+    ringer->listener = (struct ring_slot){
         .ring = ringer->ring, .number = (uint32_t)duty->count, .file = duty->dial->listener};
     return ring_watch(&ringer->listener, RING_READABLE);
 }

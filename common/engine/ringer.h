@@ -13,7 +13,7 @@
 
 struct watch {
     struct turn turn; /* first */
-    struct ring_seat seat;
+    struct ring_slot slot;
     unsigned outstanding; /* requests of the engine on its descriptor: bits of enum ring_kind */
     bool reclaimed;       /* what was told last has brought lent memory back */
     bool starved;         /* on the list of those that found no buffer to receive into */
@@ -27,7 +27,7 @@ struct ringer {
     struct ring_intake intake;
     struct watch *watches, *starved;
     struct reception reception; /* of a follower whose connections come and go */
-    struct ring_seat listener, *guests;
+    struct ring_slot listener, *guests;
 };
 
 static inline struct watch *watch_of(struct turn *turn)

@@ -11,7 +11,7 @@
 
 ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data, bool bundle)
 {
-    int result = ring_receive(connection->seat, INTAKE_GROUP, bundle);
+    int result = ring_receive(connection->slot, INTAKE_GROUP, bundle);
 
     (void)limit;
     *data = NULL;
@@ -22,7 +22,7 @@ ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8
 int multishot_completed(struct connection *connection, const struct completion *completion,
                         int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size))
 {
-    struct ring_intake *intake = connection->seat->intake;
+    struct ring_intake *intake = connection->slot->intake;
     uint16_t number = completion->buffer;
     size_t left = completion->result > 0 ? (size_t)completion->result : 0;
     int result = 0;

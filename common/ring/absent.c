@@ -58,53 +58,53 @@ int ring_reserve(struct ring *ring, uint32_t count)
     return -ENOSYS;
 }
 
-int ring_send(struct ring_seat *seat, const void *data, size_t size, int flags, unsigned options,
+int ring_send(struct ring_slot *slot, const void *data, size_t size, int flags, unsigned options,
               uint32_t token)
 {
-    (void)seat, (void)data, (void)size, (void)flags, (void)options, (void)token;
+    (void)slot, (void)data, (void)size, (void)flags, (void)options, (void)token;
     return -ENOSYS;
 }
 
-int ring_sendmsg(struct ring_seat *seat, const struct msghdr *message, int flags, unsigned options,
+int ring_sendmsg(struct ring_slot *slot, const struct msghdr *message, int flags, unsigned options,
                  uint32_t token)
 {
-    (void)seat, (void)message, (void)flags, (void)options, (void)token;
+    (void)slot, (void)message, (void)flags, (void)options, (void)token;
     return -ENOSYS;
 }
 
-int ring_send_zc(struct ring_seat *seat, const struct msghdr *message, int flags, uint32_t token)
+int ring_send_zc(struct ring_slot *slot, const struct msghdr *message, int flags, uint32_t token)
 {
-    (void)seat, (void)message, (void)flags, (void)token;
+    (void)slot, (void)message, (void)flags, (void)token;
     return -ENOSYS;
 }
 
-int ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options, uint32_t token)
+int ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options, uint32_t token)
 {
-    (void)seat, (void)bundle, (void)flags, (void)options, (void)token;
+    (void)slot, (void)bundle, (void)flags, (void)options, (void)token;
     return -ENOSYS;
 }
 
-int ring_receive(struct ring_seat *seat, uint16_t group, bool bundle)
+int ring_receive(struct ring_slot *slot, uint16_t group, bool bundle)
 {
-    (void)seat, (void)group, (void)bundle;
+    (void)slot, (void)group, (void)bundle;
     return -ENOSYS;
 }
 
-int ring_watch(struct ring_seat *seat, enum ring_kind kind)
+int ring_watch(struct ring_slot *slot, enum ring_kind kind)
 {
-    (void)seat, (void)kind;
+    (void)slot, (void)kind;
     return -ENOSYS;
 }
 
-int ring_connect(struct ring_seat *seat, const struct sockaddr *address, socklen_t size)
+int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen_t size)
 {
-    (void)seat, (void)address, (void)size;
+    (void)slot, (void)address, (void)size;
     return -ENOSYS;
 }
 
-int ring_cancel(struct ring_seat *seat, enum ring_kind kind)
+int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 {
-    (void)seat, (void)kind;
+    (void)slot, (void)kind;
     return -ENOSYS;
 }
 

@@ -62,7 +62,7 @@ struct trial {
     struct call_counts counts;
     struct pool pool;
     struct ring_intake intake;
-    struct ring_seat from, to;
+    struct ring_slot from, to;
 };
 
 static bool open_trial(struct trial *trial, int from, int to)
@@ -72,8 +72,8 @@ static bool open_trial(struct trial *trial, int from, int to)
     *trial = (struct trial){0};
     if (ring_open(&trial->ring, &setup, &trial->counts) < 0)
         return false;
-    trial->from = (struct ring_seat){.ring = trial->ring, .number = 0, .file = from};
-    trial->to = (struct ring_seat){.ring = trial->ring, .number = 1, .file = to, .intake = &trial->intake};
+    trial->from = (struct ring_slot){.ring = trial->ring, .number = 0, .file = from};
+    trial->to = (struct ring_slot){.ring = trial->ring, .number = 1, .file = to, .intake = &trial->intake};
     return true;
 }
 

@@ -11,7 +11,7 @@
 #include "connection/pool.h"
 #include "ring/ring.h"
 
-#define INTAKE_GROUP 0u /* buffer group of the thread; the group of a seat is its number + 1 */
+#define INTAKE_GROUP 0u /* buffer group of the thread; the group of a slot is its number + 1 */
 
 struct ring_intake {
     struct ring_buffers buffers;

@@ -22,14 +22,14 @@ struct ring {
     struct io_uring uring;
     struct call_counts *counts;
     uint32_t sends;         /* sends queued since the last enter(2) */
-    struct ring_seat alarm; /* an eventfd(2), by which other threads wake this one */
+    struct ring_slot alarm; /* an eventfd(2), by which other threads wake this one */
 };
 
 /* ---- open and close ---- */
 
 static int open_alarm(struct ring *ring)
 {
-    ring->alarm = (struct ring_seat){.ring = ring, .number = UINT32_MAX, .file = eventfd(0, EFD_CLOEXEC)};
+    ring->alarm = (struct ring_slot){.ring = ring, .number = UINT32_MAX, .file = eventfd(0, EFD_CLOEXEC)};
     return ring->alarm.file < 0 ? -errno : ring_watch(&ring->alarm, RING_WAKE);
 }
 
@@ -172,9 +172,9 @@ int ring_reserve(struct ring *ring, uint32_t count)
 #define KIND_BITS 8
 #define TOKEN_BITS 24
 
-static uint64_t label(const struct ring_seat *seat, enum ring_kind kind, uint32_t token)
+static uint64_t label(const struct ring_slot *slot, enum ring_kind kind, uint32_t token)
 {
-    return (uint64_t)seat->number << (KIND_BITS + TOKEN_BITS) | (uint64_t)token << KIND_BITS | kind;
+    return (uint64_t)slot->number << (KIND_BITS + TOKEN_BITS) | (uint64_t)token << KIND_BITS | kind;
 }
 
 static void read_label(struct ring_event *event, uint64_t data)
@@ -240,88 +240,88 @@ static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, i
     return io_uring_get_sqe(&ring->uring);
 }
 
-static void finish_entry(struct io_uring_sqe *entry, const struct ring_seat *seat, enum ring_kind kind,
+static void finish_entry(struct io_uring_sqe *entry, const struct ring_slot *slot, enum ring_kind kind,
                          unsigned options, uint32_t token)
 {
     entry->flags |=
-        (uint8_t)((seat->registered ? IOSQE_FIXED_FILE : 0) | (options & RING_LINK ? IOSQE_IO_LINK : 0) |
+        (uint8_t)((slot->registered ? IOSQE_FIXED_FILE : 0) | (options & RING_LINK ? IOSQE_IO_LINK : 0) |
                   (options & RING_SILENT ? IOSQE_CQE_SKIP_SUCCESS : 0));
-    entry->user_data = label(seat, kind, token);
+    entry->user_data = label(slot, kind, token);
 }
 
-int ring_send(struct ring_seat *seat, const void *data, size_t size, int flags, unsigned options,
+int ring_send(struct ring_slot *slot, const void *data, size_t size, int flags, unsigned options,
               uint32_t token)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(seat->ring, RING_SEND, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, &result);
 
     if (!entry)
         return result;
-    io_uring_prep_send(entry, seat->file, data, size, flags | MSG_NOSIGNAL);
-    finish_entry(entry, seat, RING_SEND, options, token);
+    io_uring_prep_send(entry, slot->file, data, size, flags | MSG_NOSIGNAL);
+    finish_entry(entry, slot, RING_SEND, options, token);
     return 0;
 }
 
-int ring_sendmsg(struct ring_seat *seat, const struct msghdr *message, int flags, unsigned options,
+int ring_sendmsg(struct ring_slot *slot, const struct msghdr *message, int flags, unsigned options,
                  uint32_t token)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(seat->ring, RING_SEND, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, &result);
 
     if (!entry)
         return result;
-    io_uring_prep_sendmsg(entry, seat->file, message, (unsigned)(flags | MSG_NOSIGNAL));
-    finish_entry(entry, seat, RING_SEND, options, token);
+    io_uring_prep_sendmsg(entry, slot->file, message, (unsigned)(flags | MSG_NOSIGNAL));
+    finish_entry(entry, slot, RING_SEND, options, token);
     return 0;
 }
 
-int ring_send_zc(struct ring_seat *seat, const struct msghdr *message, int flags, uint32_t token)
+int ring_send_zc(struct ring_slot *slot, const struct msghdr *message, int flags, uint32_t token)
 {
     const struct iovec *only = message->msg_iov;
     int result;
-    struct io_uring_sqe *entry = next_entry(seat->ring, RING_SEND, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, &result);
 
     if (!entry)
         return result;
     if (message->msg_iovlen == 1)
-        io_uring_prep_send_zc(entry, seat->file, only->iov_base, only->iov_len, flags | MSG_NOSIGNAL, 0);
+        io_uring_prep_send_zc(entry, slot->file, only->iov_base, only->iov_len, flags | MSG_NOSIGNAL, 0);
     else
-        io_uring_prep_sendmsg_zc(entry, seat->file, message, (unsigned)(flags | MSG_NOSIGNAL));
+        io_uring_prep_sendmsg_zc(entry, slot->file, message, (unsigned)(flags | MSG_NOSIGNAL));
     entry->ioprio |= ZC_REPORT_USAGE;
-    finish_entry(entry, seat, RING_SEND, 0, token);
+    finish_entry(entry, slot, RING_SEND, 0, token);
     return 0;
 }
 
-int ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options, uint32_t token)
+int ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options, uint32_t token)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(seat->ring, RING_SEND, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, &result);
 
     if (!entry)
         return result;
-    io_uring_prep_send(entry, seat->file, NULL, 0, flags | MSG_NOSIGNAL);
+    io_uring_prep_send(entry, slot->file, NULL, 0, flags | MSG_NOSIGNAL);
     entry->ioprio |= bundle ? BUNDLE : 0;
     entry->flags |= IOSQE_BUFFER_SELECT;
-    entry->buf_group = seat->outgoing.group;
-    finish_entry(entry, seat, RING_SEND, options, token);
+    entry->buf_group = slot->outgoing.group;
+    finish_entry(entry, slot, RING_SEND, options, token);
     return 0;
 }
 
-int ring_receive(struct ring_seat *seat, uint16_t group, bool bundle)
+int ring_receive(struct ring_slot *slot, uint16_t group, bool bundle)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(seat->ring, RING_RECEIVE, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_RECEIVE, &result);
 
     if (!entry)
         return result;
-    if (seat->ending)
-        io_uring_prep_recv(entry, seat->file, NULL, 0, 0);
+    if (slot->ending)
+        io_uring_prep_recv(entry, slot->file, NULL, 0, 0);
     else
-        io_uring_prep_recv_multishot(entry, seat->file, NULL, 0, 0);
+        io_uring_prep_recv_multishot(entry, slot->file, NULL, 0, 0);
     entry->ioprio |= bundle ? BUNDLE : 0;
     entry->flags |= IOSQE_BUFFER_SELECT;
     entry->buf_group = group;
-    finish_entry(entry, seat, RING_RECEIVE, 0, 0);
+    finish_entry(entry, slot, RING_RECEIVE, 0, 0);
     return 0;
 }
 
@@ -334,39 +334,39 @@ static unsigned events_of(enum ring_kind kind)
     return kind == RING_WRITABLE ? POLLOUT : POLLIN;
 }
 
-int ring_watch(struct ring_seat *seat, enum ring_kind kind)
+int ring_watch(struct ring_slot *slot, enum ring_kind kind)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(seat->ring, kind, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, kind, &result);
 
     if (!entry)
         return result;
-    io_uring_prep_poll_add(entry, seat->file, events_of(kind));
-    finish_entry(entry, seat, kind, 0, 0);
+    io_uring_prep_poll_add(entry, slot->file, events_of(kind));
+    finish_entry(entry, slot, kind, 0, 0);
     return 0;
 }
 
-int ring_connect(struct ring_seat *seat, const struct sockaddr *address, socklen_t size)
+int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen_t size)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(seat->ring, RING_CONNECT, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CONNECT, &result);
 
     if (!entry)
         return result;
-    io_uring_prep_connect(entry, seat->file, address, size);
-    finish_entry(entry, seat, RING_CONNECT, 0, 0);
+    io_uring_prep_connect(entry, slot->file, address, size);
+    finish_entry(entry, slot, RING_CONNECT, 0, 0);
     return 0;
 }
 
-int ring_cancel(struct ring_seat *seat, enum ring_kind kind)
+int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(seat->ring, RING_CANCEL, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CANCEL, &result);
 
     if (!entry)
         return result;
-    io_uring_prep_cancel64(entry, label(seat, kind, 0), 0);
-    entry->user_data = label(seat, RING_CANCEL, 0);
+    io_uring_prep_cancel64(entry, label(slot, kind, 0), 0);
+    entry->user_data = label(slot, RING_CANCEL, 0);
     return 0;
 }
 

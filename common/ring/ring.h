@@ -72,7 +72,7 @@ enum ring_kind {
 
 struct ring_event {
     enum ring_kind kind;
-    uint32_t number; /* of the seat */
+    uint32_t number; /* of the slot */
     struct completion completion;
 };
 
@@ -94,7 +94,7 @@ struct ring_buffers {
 };
 
 /* One descriptor that uses the ring. */
-struct ring_seat {
+struct ring_slot {
     struct ring *ring;
     uint32_t number;
     int file;                     /* descriptor, or index among the registered */
@@ -123,32 +123,32 @@ int ring_reserve(struct ring *ring, uint32_t count);
 /* All requests: 0, or a negative errno value of the enter(2) that made room. `flags` are those of
  * send(2); MSG_NOSIGNAL is added. Memory, `message` and its vectors must stay valid until the
  * completion. */
-int ring_send(struct ring_seat *seat, const void *data, size_t size, int flags, unsigned options,
+int ring_send(struct ring_slot *slot, const void *data, size_t size, int flags, unsigned options,
               uint32_t token);
-int ring_sendmsg(struct ring_seat *seat, const struct msghdr *message, int flags, unsigned options,
+int ring_sendmsg(struct ring_slot *slot, const struct msghdr *message, int flags, unsigned options,
                  uint32_t token);
 
 /* Sends without a copy (Linux 6.0, several vectors 6.1). A second completion returns the memory. */
-int ring_send_zc(struct ring_seat *seat, const struct msghdr *message, int flags, uint32_t token);
+int ring_send_zc(struct ring_slot *slot, const struct msghdr *message, int flags, uint32_t token);
 
-/* Sends from the outgoing buffers of the seat (Linux 6.10): the next one, or all of them as a
+/* Sends from the outgoing buffers of the slot (Linux 6.10): the next one, or all of them as a
  * `bundle`. */
-int ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options, uint32_t token);
+int ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options, uint32_t token);
 
 /* Multishot receive (Linux 6.0). Each completion fills one buffer of the group, or several
- * (`bundle`, Linux 6.10). The request ends with a completion without `more`. On a seat that is
+ * (`bundle`, Linux 6.10). The request ends with a completion without `more`. On a slot that is
  * `ending` it is single-shot. */
-int ring_receive(struct ring_seat *seat, uint16_t group, bool bundle);
+int ring_receive(struct ring_slot *slot, uint16_t group, bool bundle);
 
 /* Posts one completion when the descriptor is readable or writable, when its peer has half-closed,
  * or on an error. All kinds report errors, too. The result is the set of events of poll(2). */
-int ring_watch(struct ring_seat *seat, enum ring_kind kind);
+int ring_watch(struct ring_slot *slot, enum ring_kind kind);
 
 /* connect(2) (Linux 5.5). `address` must stay valid until the completion. */
-int ring_connect(struct ring_seat *seat, const struct sockaddr *address, socklen_t size);
+int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen_t size);
 
 /* Cancels a ring_receive() or a ring_watch(RING_READABLE); its last completion is -ECANCELED. */
-int ring_cancel(struct ring_seat *seat, enum ring_kind kind);
+int ring_cancel(struct ring_slot *slot, enum ring_kind kind);
 
 /* ---- provided buffers ---- */
 

@@ -31,7 +31,7 @@ uint32_t provided_buffers(uint64_t parameter)
 
 static void add_group(struct connection *connection, struct provided_request *providing)
 {
-    struct ring_buffers *buffers = &connection->seat->outgoing;
+    struct ring_buffers *buffers = &connection->slot->outgoing;
 
     providing->marks = 0;
     providing->bytes = 0;
@@ -54,7 +54,7 @@ static int submit_bundle(struct connection *connection, const struct provided_re
     uint32_t marks = providing->added <= BUFFERS ? providing->marks : 0;
     int flags = MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE);
 
-    return ring_send_buffers(connection->seat, true, flags,
+    return ring_send_buffers(connection->slot, true, flags,
                              request_describe(connection, providing->bytes, marks), 0);
 }
 
@@ -62,7 +62,7 @@ static int submit_next(struct connection *connection)
 {
     struct fragment next = queue_fragment(&connection->queue, 0);
 
-    return ring_send_buffers(connection->seat, false, request_flags(connection),
+    return ring_send_buffers(connection->slot, false, request_flags(connection),
                              request_describe(connection, next.size, next.marks), 0);
 }
 
@@ -108,5 +108,5 @@ int provided_completed(struct connection *connection, const struct completion *c
     if (providing->request.under_way || !providing->request.bytes)
         return 0;
     providing->added = 0;
-    return ring_buffers_empty(connection->seat->ring, &connection->seat->outgoing);
+    return ring_buffers_empty(connection->slot->ring, &connection->slot->outgoing);
 }

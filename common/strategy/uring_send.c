@@ -52,13 +52,13 @@ static int submit(struct connection *connection)
 
     chain->count = count_links(queue, &marks);
     chain->generation++;
-    result = ring_reserve(connection->seat->ring, chain->count);
+    result = ring_reserve(connection->slot->ring, chain->count);
     silent = request_describe(connection, bytes_of(queue, chain->count), marks);
     for (uint32_t i = 0; i < chain->count && result == 0; i++) {
         struct fragment fragment = queue_fragment(queue, i);
         unsigned options = i + 1 < chain->count ? RING_LINK | RING_SILENT : silent;
 
-        result = ring_send(connection->seat, fragment.data, fragment.size, MSG_WAITALL, options,
+        result = ring_send(connection->slot, fragment.data, fragment.size, MSG_WAITALL, options,
                            token_of(chain, i));
     }
     return result;

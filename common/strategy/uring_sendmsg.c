@@ -22,7 +22,7 @@ static int submit(struct connection *connection)
     unsigned options = request_describe(connection, group.bytes, group.marks);
 
     sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};
-    return ring_sendmsg(connection->seat, &sending->message,
+    return ring_sendmsg(connection->slot, &sending->message,
                         request_flags(connection) | (group.complete ? 0 : MSG_MORE), options, 0);
 }
 

@@ -31,7 +31,7 @@ static int submit(struct connection *connection)
     group = queue_gather(&connection->queue, lending->vectors, limit);
     lending->request = (struct request){.under_way = true, .bytes = group.bytes};
     lending->message = (struct msghdr){.msg_iov = lending->vectors, .msg_iovlen = (size_t)group.count};
-    return ring_send_zc(connection->seat, &lending->message, MSG_WAITALL | (group.complete ? 0 : MSG_MORE),
+    return ring_send_zc(connection->slot, &lending->message, MSG_WAITALL | (group.complete ? 0 : MSG_MORE),
                         lent_add(&lending->lent, 0) & RING_TOKEN_MAX);
 }
 

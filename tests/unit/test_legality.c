@@ -75,21 +75,21 @@ int __wrap_accept(int fd, struct sockaddr *address, socklen_t *size)
     return accepted;
 }
 
-int __real_ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options,
+int __real_ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options,
                              uint32_t token);
-int __wrap_ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options,
+int __wrap_ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options,
                              uint32_t token);
-int __real_ring_receive(struct ring_seat *seat, uint16_t group, bool bundle);
-int __wrap_ring_receive(struct ring_seat *seat, uint16_t group, bool bundle);
+int __real_ring_receive(struct ring_slot *slot, uint16_t group, bool bundle);
+int __wrap_ring_receive(struct ring_slot *slot, uint16_t group, bool bundle);
 
-int __wrap_ring_send_buffers(struct ring_seat *seat, bool bundle, int flags, unsigned options, uint32_t token)
+int __wrap_ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options, uint32_t token)
 {
-    return __real_ring_send_buffers(seat, bundle && !lies.ignores_bundle, flags, options, token);
+    return __real_ring_send_buffers(slot, bundle && !lies.ignores_bundle, flags, options, token);
 }
 
-int __wrap_ring_receive(struct ring_seat *seat, uint16_t group, bool bundle)
+int __wrap_ring_receive(struct ring_slot *slot, uint16_t group, bool bundle)
 {
-    return __real_ring_receive(seat, group, bundle && !lies.ignores_bundle);
+    return __real_ring_receive(slot, group, bundle && !lies.ignores_bundle);
 }
 
 static int be_honest(void **state)

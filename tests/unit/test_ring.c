@@ -12,7 +12,7 @@
 
 static struct ring *ring;
 static struct call_counts counts;
-static struct ring_seat from, to;
+static struct ring_slot from, to;
 static struct pool pool;
 static struct ring_intake intake;
 static int fds[2];
@@ -34,8 +34,8 @@ static int open_ring(void **state)
     set_buffers(fds[0]);
     if (ring_open(&ring, &ring_setup_recommended, &counts) < 0)
         return -1;
-    from = (struct ring_seat){.ring = ring, .number = 7, .file = fds[0]};
-    to = (struct ring_seat){.ring = ring, .number = 8, .file = fds[1], .intake = &intake};
+    from = (struct ring_slot){.ring = ring, .number = 7, .file = fds[0]};
+    to = (struct ring_slot){.ring = ring, .number = 8, .file = fds[1], .intake = &intake};
     return 0;
 }
 
