@@ -52,7 +52,7 @@ struct connection {
     void *session; /* of TLS on its descriptor; NULL: none */
     enum state state;
     enum awaits awaits;
-    _Atomic uint64_t handshake_ns;   /* since when it shakes hands, 0: it does not; the team's watch looks */
+    _Atomic uint64_t handshake_ns;   /* start, 0: none; the stall watch reads it */
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct role *role;
@@ -88,24 +88,25 @@ void connection_close(struct connection *connection);
 /* Bytes that this end has received are counted from here on: the next are the first. */
 void connection_restart_arrivals(struct connection *connection);
 
-/* Counts `size` bytes that arrived, verifies and touches them as the plan says (`data` is NULL where the
- * reading delivers none) and reads the clock if a message became whole. Returns the number of messages that
- * became whole, or -EBADMSG with the problem of the workbench. */
+/* Counts `size` bytes that arrived, verifies and touches them as the plan says (`data` is NULL
+ * where the reading delivers none) and reads the clock if a message became whole. Returns the
+ * number of messages that became whole, or -EBADMSG with the problem of the workbench. */
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size);
 
 /* How many messages may be appended in one go: `window` as far as there is room in the queue. */
 uint64_t connection_room(const struct connection *connection);
 
-/* Appends messages of the outgoing shape from the source, as many as connection_room() says at most. They are
- * due together: the last group of each and the first of the next are one. */
+/* Appends messages of the outgoing shape from the source, as many as connection_room() says at
+ * most. They are due together: the last group of each and the first of the next are one. */
 void connection_append(struct connection *connection, uint64_t messages);
 
-/* True while a driver may begin another message in this phase; counts it as begun. Reads the clock as seldom
- * as the pace of the messages allows (`read_clock`), or takes that of the workbench as fresh. */
+/* True while a driver may begin another message in this phase; counts it as begun. Reads the clock
+ * as seldom as the pace of the messages allows (`read_clock`), or takes that of the workbench as
+ * fresh. */
 bool connection_may_begin(struct connection *connection, bool read_clock);
 
-/* Whether the next thing that comes proves that all of the message which is sent now was taken: nobody says
- * anything before he was answered. A follower at its stop is not answered in this phase. */
+/* Whether the next bytes from the peer prove that it received the present message: neither end
+ * sends before it has the reply. A follower at its stop gets no reply in this phase. */
 bool connection_is_answered(const struct connection *connection);
 
 /* It has a descriptor, a layer that has finished its handshake, and has not failed. */

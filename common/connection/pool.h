@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The receive buffers of one data thread: where what arrives lies until nobody needs it any more.
+ * The receive buffers of one data thread.
  *
- * An end that looks at bytes while they arrive and then forgets them has one buffer, which is always spare.
- * Who keeps what arrived (a proxy, until it has been sent on) takes the buffer out and gives it back later. A
- * ring hands all of them to the kernel, and is told of each that comes back.
+ * An end that does not keep received bytes has one buffer, which is always spare. A relay takes a
+ * buffer out and gives it back when its bytes have been sent. A ring provides all buffers to the
+ * kernel; on_give() notifies it of each buffer that comes back.
  */
 #ifndef UNCORK_CONNECTION_POOL_H
 #define UNCORK_CONNECTION_POOL_H
@@ -17,15 +17,15 @@ struct pool {
     size_t size;
     unsigned shift; /* by which size is a power of two above 1; 0 where it is none */
     uint32_t count;
-    uint32_t *spare; /* numbers of the buffers that nobody has; the last comes next */
+    uint32_t *spare; /* numbers of the free buffers; the last comes next */
     uint32_t spare_count;
-    struct kept {      /* by number, for whoever keeps what arrived: */
+    struct kept {      /* by number, for a relay: */
         uint32_t size; /* bytes in the buffer */
         uint32_t next; /* number of the buffer that came after it */
     } * kept;
 
-    /* Told of every buffer that is given back, in place of its becoming spare; NULL where nobody else has
-     * buffers. */
+    /* Called for every buffer that is given back, which does not become spare then. NULL: it
+     * becomes spare. */
     void (*on_give)(void *owner, uint32_t number);
     void *owner;
 };
@@ -39,8 +39,8 @@ static inline uint8_t *pool_buffer(const struct pool *pool, uint32_t number)
     return pool->memory + number * pool->size;
 }
 
-/* The number of the buffer in which `data` lies. A proxy asks twice for every chunk: a division is not made
- * where a shift does. */
+/* The number of the buffer in which `data` lies. A proxy asks twice for every chunk: a division is
+ * not made where a shift does. */
 static inline uint32_t pool_number(const struct pool *pool, const uint8_t *data)
 {
     size_t offset = (size_t)(data - pool->memory);

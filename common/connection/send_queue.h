@@ -38,7 +38,7 @@ struct send_queue {
     uint64_t accepted_bytes, flushed_bytes;
     uint64_t accepted_messages, flushed_messages; /* whole ones */
 
-    /* Told about every released fragment, in order; NULL where nobody wants its memory back. */
+    /* Called for every released fragment, in order. NULL: no owner wants its memory back. */
     void (*on_release)(void *owner, const struct fragment *fragment);
     void *owner;
 };
@@ -109,7 +109,7 @@ static inline void queue_accept(struct send_queue *queue, size_t bytes)
     }
 }
 
-/* Nothing that was accepted is held back any more. */
+/* Marks all accepted fragments as flushed. */
 static inline void queue_flush(struct send_queue *queue)
 {
     queue->flushed = queue->accepted;

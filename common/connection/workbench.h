@@ -2,8 +2,8 @@
 /*
  * What the connections of one data thread share: its memory, its clock, what it measures.
  *
- * A thread that serves ten thousand connections has one receive buffer and one stretch of memory to send
- * from; a connection has only its state.
+ * A thread that serves ten thousand connections has one receive buffer and one stretch of memory to
+ * send from; a connection has only its state.
  */
 #ifndef UNCORK_CONNECTION_WORKBENCH_H
 #define UNCORK_CONNECTION_WORKBENCH_H
@@ -55,7 +55,7 @@ struct workbench {
     struct problem problem; /* why a connection broke */
     bool handshake_failed;  /* that was in its handshake */
     atomic_bool let_go;     /* by control: the phase that `stays` is over */
-    atomic_bool cancelled;  /* by another thread: whoever burns or sleeps is to come back */
+    atomic_bool cancelled;  /* by another thread: a spin or a sleep must return */
 };
 
 /* 0 or -ENOMEM; workbench_close() it in both cases. */

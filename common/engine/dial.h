@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors that come and go while an engine runs: a workload that renews them has one for every message.
+ * Reconnects: a workload that reconnects has a new descriptor for every message.
  *
- * A connection then is a slot: it keeps its number, its counts and its place in the content over all the
- * descriptors that it has had. The driver connects and shows the token of the run and the number of its slot
- * before its first message; the follower takes who shows it and drops all others. A foreign peer is shown
- * nothing.
+ * The connection keeps its number, its counts and its place in the content over all its
+ * descriptors. Before its first message the driver sends the hello: the token of the run and the
+ * connection's number. The follower closes a descriptor without this hello. A foreign peer gets no
+ * hello.
  */
 #ifndef UNCORK_ENGINE_DIAL_H
 #define UNCORK_ENGINE_DIAL_H
@@ -22,34 +22,34 @@ struct dial {
     uint64_t strangers; /* connections that did not show the token */
     bool proved;        /* the first descriptor that was taken is of the plan's transport */
 
-    /* Whoever may end the run from another thread must know the descriptors: takes a new one over
-     * (-ECANCELED, and it is closed, where the run was ended), lets go of one. */
+    /* Another thread may end the run, and must know the descriptors. adopt() takes over a new one;
+     * if the run was ended, it closes it and returns -ECANCELED. drop() closes one. */
     int (*adopt)(void *owner, struct connection *connection, int fd);
     void (*drop)(void *owner, struct connection *connection);
     void *owner;
 };
 
-/* Gives a connection a new descriptor, on which its engine is to connect. 0, or a negative errno value with
+/* Gives a connection a new descriptor, which its engine connects. 0, or a negative errno value with
  * the problem of the workbench. */
 int dial_open(struct dial *dial, struct connection *connection, bool nonblocking);
 
-/* What came of connecting (a negative errno value, which it returns), as a problem of the workbench. */
+/* Reports the error `result` of connect(2) as the problem of the workbench. Returns `result`. */
 int dial_broken(const struct dial *dial, struct connection *connection, int result);
 
-/* Gives a connection a new descriptor on which connect(2) has been called; one that does not block may still
- * be under way, and the first call on it will say. 0, or a negative errno value with the problem of the
- * workbench; -EAGAIN without one, and no descriptor, where a Unix listener has no room for another that does
- * not block. */
+/* Gives a connection a new descriptor and calls connect(2). A nonblocking connect may still be in
+ * progress; the first call on the descriptor reports its error. 0, or a negative errno value with
+ * the problem of the workbench. -EAGAIN, without a problem or a descriptor, if the backlog of a
+ * Unix listener is full for a nonblocking socket. */
 int dial_out(struct dial *dial, struct connection *connection, bool nonblocking);
 
-/* Sends what is left of the hello, held back for what follows, and begins a session of TLS where the plan
- * encrypts. 0, or a negative errno value. */
+/* Sends the rest of the hello with MSG_MORE, and begins a TLS session if the plan encrypts. 0, or a
+ * negative errno value. */
 int dial_greet(const struct dial *dial, struct connection *connection);
 
-/* Takes a connection that waits: its descriptor, or -1 where none does. */
+/* Accepts a connection: its descriptor, or -1 if none is in the backlog. */
 int dial_accept(struct dial *dial, struct call_counts *counts, bool nonblocking);
 
-/* Gives the descriptor, which has shown the hello of this connection, to it. 0 or a negative errno value. */
+/* Assigns the descriptor, which has sent this connection's hello. 0 or a negative errno value. */
 int dial_take(struct dial *dial, struct connection *connection, int fd);
 
 /* Closes the descriptor. */

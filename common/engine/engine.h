@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine owns the waiting: one thread, its own connections, nothing shared while it runs.
+ * An engine runs the event loop of one thread. While it runs, it shares no connection with another
+ * thread.
  *
- * It tells the workload "you may send" and "these bytes arrived", asks the strategy to push and the reading
- * to take. It can wait for any strategy whose descriptor it can watch.
+ * The engine calls the workload when it may send and when bytes arrive. It calls the strategy to
+ * write and the reading to read. It works with every strategy whose descriptor it can watch.
  */
 #ifndef UNCORK_ENGINE_ENGINE_H
 #define UNCORK_ENGINE_ENGINE_H
@@ -17,7 +18,7 @@
 #include "strategy/strategy.h"
 #include "workload/workload.h"
 
-/* What an engine is given: one thread's connections. */
+/* The connections of one thread, as its engine gets them. */
 struct duty {
     struct connection *connections;
     size_t count;
@@ -33,7 +34,7 @@ struct engine {
     bool one_each;    /* needs a thread for every connection */
     bool nonblocking; /* wants descriptors that do not block */
 
-    /* Whether this system can run it at all. 0, or -1 with an unsupported problem. NULL: any can. */
+    /* Whether this system can run it at all. 0, or -1 with an unsupported problem. NULL: always. */
     int (*check)(struct problem *problem);
 
     /* Whether it can carry this plan at this end. 0, or -1 with an unsupported problem. */
@@ -42,59 +43,59 @@ struct engine {
     /* Before the first phase, in the thread: makes its state. 0 or a negative errno value. */
     int (*open)(struct duty *duty);
 
-    /* When the thread has ended, or never ran: nobody else looks at the connections any more. A descriptor
-     * that the engine has closed is -1 afterwards. */
+    /* Called when the thread has ended or never ran; no other thread uses the connections then. The
+     * engine sets each descriptor that it closes to -1. */
     void (*close)(struct duty *duty);
 
-    /* From another thread, between open and close: run() looks again at all of its connections, and comes
-     * back with -ECANCELED where the workbench says so. NULL: it waits in calls on one descriptor, and is
-     * ended by shutdown(2). */
+    /* Called from another thread, between open and close. run() then checks all of its connections.
+     * If the workbench is cancelled, run() returns -ECANCELED. NULL: the engine blocks in calls on
+     * one descriptor, and shutdown(2) ends it. */
     void (*wake)(struct duty *duty);
 
-    /* Runs the connections until the phase is over for all of them: their workload wants nothing more and
+    /* Runs the connections until the phase is over for all of them: their workload has finished and
      * their queue is idle. 0, or a negative errno value with the problem of the workbench. */
     int (*run)(struct duty *duty);
 
-    /* Half-closes the connections that drive and waits for the other end's half-close: everything they sent
-     * has been taken. Then half-closes those that only follow: a proxy's source learns so from it that the
-     * sink has all. Returns as run(). */
+    /* Half-closes the connections that drive, and waits for the peer's half-close: the peer has
+     * received everything. Then half-closes the connections that only follow: so a proxy's source
+     * learns that the sink has everything. Returns as run(). */
     int (*finish)(struct duty *duty);
 };
 
 extern const struct axis engine_axis;
 
-/* The engine that runs `end` under this plan: the one that was asked for, or for `auto` the first of the list
- * that suits and gives what strategy and reading need. */
+/* The engine that runs `end` under this plan. `auto` selects the first of the list that suits the
+ * plan and gives the capabilities that strategy and reading need. */
 const struct engine *engine_of(const struct plan *plan, enum end end);
 
 /* The data threads of `end` under this plan. */
 uint64_t engine_threads(const struct plan *plan, enum end end);
 
-/* Whether this system can run the engines that give these capabilities. 0, or -1 with an unsupported
- * problem. */
+/* Whether this system can run the engines that give these capabilities. 0, or -1 with an
+ * unsupported problem. */
 int engine_check(unsigned needs, struct problem *problem);
 
 /* ---- for the engines ---- */
 
-/* For those that have no thread to hand over to: 0, or -1 with an unsupported problem where the plan asks for
- * one. */
+/* For engines without a sender thread: 0, or -1 with an unsupported problem if the plan
+ * needs one. */
 int engine_sends_itself(const struct plan *plan, enum end end, const char *name, struct problem *problem);
 
-/* What a result of a strategy ("send to") or a reading ("receive from") means for a person. Sets the problem
- * of the workbench, unless it is set, and returns `result`. */
+/* Reports the error `result` of a strategy ("send to") or a reading ("receive from"). Sets the
+ * problem of the workbench, unless it is set, and returns `result`. */
 int engine_broken(struct connection *connection, const char *doing, int result);
 
-/* Goes on with the handshake of a connection that shakes hands, and says in `awaits` what it waits for. 0
- * when it is done; -EAGAIN and -EINPROGRESS as the layer says; or what run() returns. */
+/* Continues the handshake of a connection in STATE_HANDSHAKING, and sets `awaits`. 0 when it is
+ * done; -EAGAIN and -EINPROGRESS as the layer returns them; or an error as run(). */
 int engine_handshake(struct connection *connection);
 
-/* Does what stands between a connection and its first byte, as far as it goes now: a socket that `connect`
- * connects, the hello, the handshake. 0 when it is done; or as strategy->push(). */
+/* Continues to establish the connection without waiting: `connect` connects a socket, then the
+ * hello and the handshake follow. 0 when it is done; or as strategy->push(). */
 int engine_establish(struct duty *duty, struct connection *connection,
                      int (*connect)(struct duty *duty, struct connection *connection));
 
-/* Whether the layer or the reading has bytes that the descriptor does not show any more, and the role would
- * take them. */
+/* Whether the layer or the reading has buffered bytes that the role would take. The descriptor is
+ * not readable for them. */
 static inline bool engine_has_unseen(const struct connection *connection)
 {
     const struct reading *reading = connection->reading;
@@ -107,38 +108,38 @@ static inline bool engine_has_unseen(const struct connection *connection)
            connection->role->wants(connection);
 }
 
-/* What came of taking bytes out: so many of them, which go to the workload; 0: the peer has half-closed; or a
- * negative errno value. 0, -EAGAIN, or what run() returns. */
+/* Handles the result of a receive. Passes `size` bytes to the workload; `size` 0: the peer has
+ * half-closed; below 0: a negative errno value. Returns 0, -EAGAIN, or an error as run(). */
 int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t size);
 
-/* Takes at most `wanted` bytes out (one byte on an end that only sends), after the handshake if that is not
- * done. As engine_arrived(). */
+/* Receives at most `wanted` bytes (one byte on an end that only sends). An unfinished handshake
+ * comes first. Returns as engine_arrived(). */
 int engine_receive(struct connection *connection, size_t wanted);
 
-/* The descriptor shows something: takes what the role wants, or the end, or what was not due. As
- * engine_arrived(). */
+/* The descriptor is readable: receives what the role wants, the end of the stream, or unexpected
+ * bytes. Returns as engine_arrived(). */
 int engine_receive_ready(struct connection *connection);
 
-/* For who keeps what arrives: takes what is there, up to `chunks` times what it wants. As engine_arrived().
- */
+/* For a relay: receives what is available, up to `chunks` times what the role wants. Returns as
+ * engine_arrived(). */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 
-/* So many bytes came in the buffer that came next, which whoever keeps what arrives has now. For those who
- * receive into it: before engine_arrived(). */
+/* `size` bytes arrived in the next buffer of the pool; a relay owns it until release. Called before
+ * engine_arrived(). */
 static inline void engine_keep(struct connection *connection, ssize_t size)
 {
     if (size > 0 && connection->role->relay_buffers)
         pool_take(&connection->bench->pool);
 }
 
-/* Whether memory is away that comes back by the error queue of the descriptor. */
+/* Whether the kernel still has memory that it returns by the error queue of the descriptor. */
 static inline bool engine_has_lent(const struct connection *connection)
 {
     return connection->strategy && connection->strategy->reclaim &&
            connection->queue.released != connection->queue.appended;
 }
 
-/* Whether a driver that renews its descriptors has all that it asked for on the one it has. */
+/* Whether a driver that reconnects has received all replies on its present descriptor. */
 static inline bool engine_is_answered(const struct connection *connection)
 {
     const struct role *role = connection->role;
@@ -147,26 +148,26 @@ static inline bool engine_is_answered(const struct connection *connection)
            queue_is_idle(&connection->queue) && !role->wants(connection) && !engine_has_lent(connection);
 }
 
-/* Whether the next message may be begun: where each has a descriptor of its own, nothing that was lent on the
- * last may be away, for only that says so. */
+/* Whether the next message may begin. If each message has its own descriptor, all lent memory of
+ * the last one must be back: only that descriptor reports its return. */
 static inline bool engine_may_fill(const struct connection *connection)
 {
     return !connection->role->reconnects || !engine_has_lent(connection);
 }
 
-/* The descriptor shows something: takes what says that lent memory has come back. 1 when some has, 0 when
- * none has, or what run() returns. */
+/* Reads the notifications that lent memory has come back. 1 when some has, 0 when none has, or an
+ * error as run(). */
 int engine_reclaim(struct connection *connection);
 
-/* The peer has half-closed. 0, or -EPIPE with a problem if it was not its turn to: only a driver ends the
- * work, and only between two messages. */
+/* The peer has half-closed. 0, or -EPIPE with a problem if the peer must not do so: only a driver
+ * ends the work, and only between two messages. */
 int engine_peer_ended(struct connection *connection);
 
-/* As engine_arrived(), after the half-close of a connection that drives: 1 when the peer has half-closed too,
- * 0 when there may be more; bytes that nobody asked for are an error. */
+/* As engine_arrived(), after the half-close of a connection that drives: 1 when the peer has
+ * half-closed too, 0 when there may be more. Unexpected bytes are an error. */
 int engine_end_arrived(struct connection *connection, const uint8_t *data, ssize_t size);
 
-/* Takes what is there after that half-close. As engine_end_arrived(). */
+/* Receives what is available after that half-close. Returns as engine_end_arrived(). */
 int engine_take_end(struct connection *connection);
 
 #endif

@@ -6,9 +6,9 @@
  *
  *   sender thread  asleep ──▶ wakes, looks at the clock ▷ push ▷ done ▷ asleep
  *
- * As storage and database programs do it that have a thread for their socket: it sleeps until there is
- * something (a semaphore, which is a futex), and nobody spins. The delay that is measured lies between the
- * look at the clock before the semaphore is raised and the look of the sender when it has woken up.
+ * Storage and database programs with a sender thread do the same. The thread sleeps in a semaphore
+ * (a futex) and does not spin. The measured delay begins when the data thread reads the
+ * clock, just before it posts the semaphore. It ends when the woken sender reads the clock.
  *
  * Nothing is locked, because at each moment one thread has what both use. From give to done the send queue,
  * the state of the strategy and the counts of the path of writes are the sender's; before and after, the data
@@ -63,8 +63,9 @@ static inline uint64_t handover_delay_ns(const struct handover *handover)
 
 /* ---- the sender thread ---- */
 
-/* Sends as often as that is the order; returns what else is ordered, which handover_done() follows. A push
- * that fails shuts the descriptor down, so that the data thread does not wait for a reply. */
+/* Sends as often as that is the order; returns what else is ordered, which handover_done() follows.
+ * A push that fails shuts the descriptor down, so that the data thread does not wait for
+ * a reply. */
 enum handover_order handover_serve(struct handover *handover);
 void handover_done(struct handover *handover);
 

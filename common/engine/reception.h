@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who comes to a follower whose connections come and go: accepted in the data thread, and seated by the
- * hello.
+ * The acceptor of a follower that reconnects: the data thread accepts, and the hello names the
+ * slot.
  *
- * Mostly the hello is there with the connection and is read at once; a guest whose hello is still on the way
- * waits beside the slots. Whoever shows something else is dropped and counted. The engine waits: it tells
- * when somebody has come and when a guest says something.
+ * Usually the hello has arrived with the connection and is read at once. A guest is an accepted
+ * descriptor whose hello has not arrived; it waits outside the slots. A descriptor with another
+ * hello is closed and counted. The engine waits for the listener and the guests to become readable.
  */
 #ifndef UNCORK_ENGINE_RECEPTION_H
 #define UNCORK_ENGINE_RECEPTION_H
@@ -16,11 +16,13 @@ struct reception_events {
     /* Connection `number` of the thread has come, on a descriptor that is the owner's now. */
     void (*seated)(void *owner, size_t number, int fd);
 
-    /* reception_heard() is to be called when this guest can be read from. 0 or a negative errno value. */
+    /* reception_heard() is to be called when this guest can be read from. 0 or a negative errno
+     * value. */
     int (*listen)(void *owner, size_t guest, int fd);
 
-    /* And not any more: reception_gone() follows, not before this has returned. The descriptor may be closed
-     * or another's by then. `heard`: in reception_heard(), when nothing is asked of it. */
+    /* And not any more: reception_gone() follows, not before this has returned. The descriptor may
+     * be closed or another's by then. `heard`: in reception_heard(), when nothing is asked
+     * of it. */
     void (*forget)(void *owner, size_t guest, bool heard);
 };
 
@@ -49,7 +51,7 @@ void reception_close(struct reception *reception);
 /* Guests that there can be, for what an engine keeps of each. */
 size_t reception_capacity(const struct duty *duty);
 
-/* Somebody waits at the listener of the dial. */
+/* The listener of the dial is readable. */
 void reception_ready(struct reception *reception);
 
 /* A guest can be read from. True if it is to be listened to again. */

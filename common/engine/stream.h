@@ -2,9 +2,9 @@
 /*
  * A libuv stream on a connection, for strategies that write through one (CAPABLE_LOOP).
  *
- * libuv lets nobody else watch the descriptor of a stream, so the engine that has the loop is told by the
- * stream what it is told of other connections by the descriptor: what arrived, and that it may go on writing.
- * The stream owns the descriptor. Its system calls are made inside libuv and counted by nobody.
+ * libuv does not let a uv_poll_t watch the descriptor of a stream. So the stream notifies the
+ * engine of received bytes and of finished writes. The stream owns the descriptor. libuv makes the
+ * system calls, and uncork cannot count them.
  */
 #ifndef UNCORK_ENGINE_STREAM_H
 #define UNCORK_ENGINE_STREAM_H
@@ -31,12 +31,12 @@ struct stream_events {
     /* As engine_arrived() has it. */
     void (*arrived)(struct stream *stream, const uint8_t *data, ssize_t size);
 
-    /* The request is over and the strategy has been told, which said `result`. */
+    /* The request has completed; `result` is what strategy->completed() returned. */
     void (*written)(struct stream *stream, int result);
 };
 
-/* Takes the connection's descriptor over. 0 or a negative errno value; where `uv.handle.loop` is set,
- * stream_close() it in both cases. */
+/* Takes the connection's descriptor over. 0 or a negative errno value; where `uv.handle.loop` is
+ * set, stream_close() it in both cases. */
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
                 const struct stream_events *events);
 
@@ -51,8 +51,9 @@ void stream_read(struct stream *stream, bool on);
 /* uv_try_write(): bytes taken, or a negative errno value. */
 ssize_t stream_try_write(struct connection *connection, const struct iovec *vectors, int count);
 
-/* uv_write(): completed() follows, with 0 or a negative errno value, when all of it is written; `request` and
- * the memory of the vectors are lent until then. One at a time. 0 or a negative errno value. */
+/* uv_write(): completed() follows, with 0 or a negative errno value, when all of it is written;
+ * `request` and the memory of the vectors are lent until then. One at a time. 0 or a negative errno
+ * value. */
 int stream_write(struct connection *connection, uv_write_t *request, const struct iovec *vectors, int count);
 
 #endif
