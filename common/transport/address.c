@@ -98,7 +98,7 @@ int address_parse_numeric(struct address *address, const char *text, struct prob
     return parse(address, text, AI_NUMERICHOST | AI_NUMERICSERV, problem);
 }
 
-/* A link-local address is nothing without its link. */
+/* A link-local address is valid only with its interface. */
 static void format_ipv6(char text[ADDRESS_MAX], const struct sockaddr_in6 *in)
 {
     char host[INET6_ADDRSTRLEN] = "?", link[16] = "";
@@ -196,7 +196,7 @@ int address_set_path(struct address *address, const char *path)
     return 0;
 }
 
-/* The outcome of a connect that is under way: 0, or a positive errno value. */
+/* Waits for a connect in progress: 0, or a positive errno value. */
 static int await_connect(int fd, int within_ms)
 {
     struct pollfd writable = {.fd = fd, .events = POLLOUT};
@@ -213,8 +213,8 @@ static int call_connect(int fd, const struct address *address)
     return connect(fd, (const struct sockaddr *)&address->storage, address->size) < 0 ? errno : 0;
 }
 
-/* A Unix listener that has no room says so at once, and nothing tells when it has: unix(7). Only a call that
- * blocks waits for it. */
+/* connect(2) of a non-blocking Unix socket fails at once when the backlog is full, and no event
+ * reports room: unix(7). Only a blocking call waits for room. */
 static int connect_unix(int fd, const struct address *address, int within_ms)
 {
     struct timeval within = {.tv_sec = within_ms / 1000, .tv_usec = within_ms % 1000 * 1000}, never = {0};
@@ -252,7 +252,8 @@ int address_connect(int fd, const struct address *address, int within_ms, struct
     return problem_failure(problem, "cannot connect to %s: %s", text, strerror(error));
 }
 
-/* A port that was asked for is free again at once, although the system still remembers connections to it. */
+/* A given port can be reused at once, although the system may still have connections to it in
+ * TIME_WAIT. */
 static void allow_again(int fd, const struct address *address)
 {
     int one = 1;

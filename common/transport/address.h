@@ -15,14 +15,14 @@ struct address {
     socklen_t size;
 };
 
-/* 0 if the text has the form of an address, -EINVAL if not. Looks nothing up. */
+/* 0 if the text has the form of an address, -EINVAL if not. No name lookup. */
 int address_check(const char *text);
 
-/* Parses and, for a host name, looks it up. 0, or -1 with a usage problem (form) or a failure (no such host).
- */
+/* Parses and, for a host name, looks it up. 0, or -1 with a usage problem (form) or a failure (no
+ * such host). */
 int address_parse(struct address *address, const char *text, struct problem *problem);
 
-/* The same for an address in numbers: nothing is looked up. */
+/* The same for a numeric address: no name lookup. */
 int address_parse_numeric(struct address *address, const char *text, struct problem *problem);
 
 /* The spelling that address_parse() reads back, with a numeric host. */
@@ -35,24 +35,24 @@ int address_of_peer(struct address *address, int fd);
 /* True for 127.0.0.0/8, ::1 and Unix sockets: nothing outside this machine can reach them. */
 bool address_is_local(const struct address *address);
 
-/* The port in host order, 0 for Unix sockets; and setting it. */
+/* Get and set the port, in host order; 0 for Unix sockets. */
 int address_port(const struct address *address);
 void address_set_port(struct address *address, int port);
 
-/* The path of a Unix socket, "" for others; and setting it. 0, or -EINVAL: it is empty or too long. */
+/* Get and set the path of a Unix socket; "" for others. 0, or -EINVAL: it is empty or too long. */
 const char *address_path(const struct address *address);
 int address_set_path(struct address *address, const char *path);
 
-/* connect(2) of a blocking socket, for at most `within_ms`. 0, or -1 with a failure that says where it tried.
- */
+/* connect(2) of a blocking socket, for at most `within_ms`. 0, or -1 with a failure that names the
+ * address. */
 int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem);
 
-/* A non-blocking listening socket; the address is updated with the port that was chosen. The descriptor, or
- * -1 with a failure that names the address. `fd` may be a socket with options set, or -1 for a new one; it is
- * closed on failure. */
+/* Makes a non-blocking listening socket and stores the chosen port in the address. Returns the
+ * descriptor, or -1 with a failure that names the address. `fd` may be a socket with options set,
+ * or -1 for a new one. On failure `fd` is closed. */
 int address_listen(int fd, struct address *address, struct problem *problem);
 
-/* Removes the file of a Unix socket that was listened on, and its directory where `directory` says so. */
+/* Removes the file of a listening Unix socket, and its directory if `directory`. */
 void address_unlink(const struct address *address, bool directory);
 
 #endif

@@ -90,7 +90,7 @@ int congestion_set(int fd, const char *word, struct problem *problem)
     if (!strcmp(word, "system"))
         return 0;
     if (!strcmp(word, "default")) {
-        choose(fd, "cubic"); /* where there is none: the system's own, which the record names */
+        choose(fd, "cubic"); /* without cubic: the system's own, which the record names */
         return 0;
     }
     if (choose(fd, word))

@@ -5,8 +5,8 @@
 
 #include "base/calls.h"
 
-/* Holds partial segments back (on) or lets everything go (off), by one counted call. 0, or a negative errno
- * value. */
+/* Sets (on) or clears (off) the cork, by one counted call: a set cork holds partial segments back.
+ * 0, or a negative errno value. */
 int cork_set(struct calls *calls, int on);
 
 #endif

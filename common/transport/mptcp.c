@@ -2,9 +2,9 @@
 /*
  * Multipath TCP (RFC 8684, Linux 5.6): sockets of another protocol with the same calls.
  *
- * Where the other end, or something between, does not speak it, a connection falls back to TCP and nobody is
- * told. What is counted (TCP_INFO) is of the first subflow; there are others only where the path manager of
- * the system is given addresses for them: ip-mptcp(8).
+ * Where the other end, or something between, does not speak it, a connection falls back to TCP and
+ * nobody is told. What is counted (TCP_INFO) is of the first subflow; there are others only where
+ * the path manager of the system is given addresses for them: ip-mptcp(8).
  */
 #include "transport/sockets.h"
 #include "transport/tcp.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #ifdef __linux__
-#define PROTOCOL 262 /* IPPROTO_MPTCP, which older headers of the C library lack */
+#define PROTOCOL 262 /* IPPROTO_MPTCP, which older C library headers lack */
 #else
 #define PROTOCOL (-1)
 #endif
@@ -26,7 +26,7 @@
 #define FLAG_FALLBACK 1u
 
 struct mptcp_head {
-    uint8_t counts[8]; /* of subflows and addresses; two are padding */
+    uint8_t counts[8]; /* subflows and addresses; two are padding */
     uint32_t flags;
 };
 
@@ -44,7 +44,8 @@ static int check(struct problem *problem)
                                strerror(errno));
 }
 
-/* A listener hands out plain TCP sockets for those who do not speak it, and these do not know the option. */
+/* For a peer without MPTCP the listener returns a plain TCP socket, which does not know this
+ * option. */
 static int prove(int fd, struct problem *problem)
 {
     struct mptcp_head head = {.flags = 0};

@@ -15,7 +15,7 @@ static bool ask(int fd, int *bytes)
     return getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, bytes, &size) == 0;
 }
 
-/* Over loopback it is many times what stands there before a connection is made (536, of RFC 9293). */
+/* Over loopback the MSS is many times the value before connect (536, RFC 9293). */
 void mss_probe(const int fds[2])
 {
     int fresh = socket(AF_INET, SOCK_STREAM, 0), before, after;

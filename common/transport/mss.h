@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
-/* Finds out, on a connected pair of this machine, whether the system tells another size once it is connected;
- * if not, it is not believed from then on. To be called once, before threads read. */
+/* Tests on a connected pair of this machine whether TCP_MAXSEG changes with the connection. If not,
+ * mss_read() returns false from then on. Call it once, before threads read. */
 void mss_probe(const int fds[2]);
 
-/* False where the system does not tell, or always the same. */
+/* False where the system does not report it, or always reports the same. */
 bool mss_read(int fd, int *bytes);
 
 #endif

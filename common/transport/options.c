@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define MISSING (-1) /* in place of an option that this system does not have */
+#define MISSING (-1) /* this system does not have the option */
 
 #ifndef SO_BUSY_POLL
 #define SO_BUSY_POLL MISSING
@@ -26,8 +26,8 @@
 #define TCP_NOTSENT_LOWAT MISSING
 #endif
 
-/* Linux keeps twice the size that was asked for, "to allow space for bookkeeping overhead", clamps it and
- * says nothing: socket(7). Others refuse what is too large. */
+/* Linux doubles the given size, "to allow space for bookkeeping overhead", and clamps it silently:
+ * socket(7). Other systems reject a size that is too large. */
 #ifdef __linux__
 #define GIVEN(effective) ((effective) / 2)
 #define SNDBUF_LIMIT "net.core.wmem_max"
@@ -88,7 +88,7 @@ static const struct socket_option {
 
 #define OPTION_COUNT (sizeof socket_options / sizeof *socket_options)
 
-/* accept(2) gives a Unix socket buffers of its own: there they are always set after. */
+/* accept(2) gives a Unix socket default buffers: its buffers are always set after accept(2). */
 static enum moment moment_of(const struct socket_option *option, const struct plan *plan, enum end end)
 {
     bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
@@ -96,7 +96,7 @@ static enum moment moment_of(const struct socket_option *option, const struct pl
     return option->is_buffer && after ? AFTER_CONNECT : option->moment;
 }
 
-/* What is asked of this option, 0: nothing. */
+/* The wanted value of this option; 0: not set. */
 static int asked(const struct socket_option *option, const struct plan *plan, enum end end)
 {
     return option->of_tcp && !plan->transport->counts_segments ? 0 : (int)option->value(&plan->ends[end]);
@@ -222,8 +222,8 @@ int options_set_quickack(struct calls *calls, bool on)
 
 /* ---- the record ---- */
 
-/* Whether a sysctl says that it is the limit; true where its file cannot be read, as in a network namespace.
- */
+/* Whether this sysctl is the limit. True where its file cannot be read, as in a network
+ * namespace. */
 static bool limits_to(const char *sysctl, int value)
 {
     char path[64];

@@ -52,7 +52,7 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
                          "'%.60s' is no prefix; write it like 10.0.0.0/8, fd00::/8, 192.0.2.1 or unix", text);
 }
 
-/* The bytes of an address, and of which family they are. */
+/* The bytes of an address, and its family. */
 static const uint8_t *bytes_of(const struct address *address, int *family)
 {
     const struct in6_addr *in6 = &((const struct sockaddr_in6 *)&address->storage)->sin6_addr;

@@ -52,21 +52,21 @@ static bool probe_nodelay(struct pair *pair)
     return true;
 }
 
-/* A corked byte stays; uncorked, it comes. */
+/* A corked byte stays; after uncorking it arrives. */
 static bool probe_cork(struct pair *pair)
 {
     return cork_set(&pair->from, 1) == 0 && send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
            cork_set(&pair->from, 0) == 0 && arrives(pair, ARRIVES_WITHIN_MS);
 }
 
-/* A byte with MSG_MORE stays; a second one without lets both go. */
+/* A byte with MSG_MORE stays; a second byte without the flag pushes both. */
 static bool probe_more(struct pair *pair)
 {
     return send_byte(pair, MSG_MORE) && !arrives(pair, HELD_AFTER_MS) && send_byte(pair, 0) &&
            arrives(pair, ARRIVES_WITHIN_MS);
 }
 
-/* The bytes are counted, and the buffer is left as it was. */
+/* recv(2) counts the bytes and does not change the buffer. */
 static bool probe_truncate(struct pair *pair)
 {
     char untouched[8] = "1234567", buffer[8] = "1234567";
@@ -99,7 +99,7 @@ static bool probe_sendfile(struct pair *pair)
     return holds;
 }
 
-/* What was sent comes, and after it, when it has been taken, the memory. */
+/* The bytes arrive. After the receiver has read them, the kernel reports the completion. */
 static bool probe_zerocopy(struct pair *pair)
 {
     struct pollfd returns = {.fd = pair->from.fd};
@@ -114,7 +114,7 @@ static bool probe_zerocopy(struct pair *pair)
 
 #define MAPPED_PAGES 4
 
-/* Pages that were lent arrive as pages: over loopback the kernel copies them to whole ones. */
+/* Zero-copy pages arrive as pages: over loopback the kernel copies them to whole pages. */
 static bool arrives_as_pages(struct pair *pair, const struct memory *memory, const struct mapping *mapping)
 {
     struct calls to = {.table = &calls_of_sockets, .fd = pair->to};
@@ -142,8 +142,8 @@ static bool probe_map(struct pair *pair)
     return holds;
 }
 
-/* A small segment waits for the acknowledgement of the one before, by Nagle's algorithm: so its coming shows
- * when that was sent. A delayed one is sent after 40 ms. */
+/* By Nagle's algorithm a small segment waits for the acknowledgement of the previous one. So its
+ * arrival shows when the peer sent that. A delayed acknowledgement is sent after 40 ms. */
 static bool probe_quickack(struct pair *pair)
 {
     struct calls to = {.table = &calls_of_sockets, .fd = pair->to};
@@ -168,7 +168,7 @@ static int receive_room(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 ? size : -1;
 }
 
-/* A part fits whole into the room, so that nobody waits for long. */
+/* Each part fits into the buffer, so that no call blocks for long. */
 static bool keeps_room(const int fds[2])
 {
     static const struct timeval patience = {.tv_usec = ARRIVES_WITHIN_MS * 1000};
@@ -192,8 +192,8 @@ static bool is_tcp(struct pair *pair)
     return getsockname(pair->to, (struct sockaddr *)&address, &size) == 0 && address.ss_family == AF_INET;
 }
 
-/* Where a size was chosen the system does not choose another: neither for a listener nor for what it accepts.
- */
+/* After SO_RCVBUF the system does not adapt the buffer: not of a listener, and not of accepted
+ * sockets. */
 static bool probe_keep(struct pair *pair)
 {
     const int room = KEPT_BYTES;
@@ -258,7 +258,7 @@ static const struct probe {
     {CAPABLE_SEND_ZC, probe_send_zc},
 };
 
-/* 1 or 0, or a negative errno value: there was nothing to look at. */
+/* 1 or 0, or a negative errno value: no pair to test. */
 static int probe_one(const struct transport *transport, const struct probe *probe)
 {
     struct pair pair = {.from.table = &calls_of_sockets};
@@ -269,7 +269,7 @@ static int probe_one(const struct transport *transport, const struct probe *prob
         return result;
     pair.from.fd = fds[0];
     pair.to = fds[1];
-    if (transport->counts_segments) /* or Nagle's algorithm would be seen as a cork */
+    if (transport->counts_segments) /* else Nagle's algorithm would look like a cork */
         setsockopt(fds[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     holds = probe->holds(&pair);
     close(fds[0]);
@@ -277,8 +277,8 @@ static int probe_one(const struct transport *transport, const struct probe *prob
     return holds;
 }
 
-/* A process that was not let run for so long that the cork gave up finds nothing held: what does not hold is
- * asked again, because the answer is kept. */
+/* The process may be preempted for longer than a cork holds, and then finds nothing held. So a test
+ * that finds nothing is repeated: its answer is kept. */
 #define ATTEMPTS 3
 
 static int probe_patiently(const struct transport *transport, const struct probe *probe)
@@ -290,7 +290,7 @@ static int probe_patiently(const struct transport *transport, const struct probe
     return holds;
 }
 
-#define TRANSPORTS_MAX 16 /* whose answers are kept; beyond, the last place is used again */
+#define TRANSPORTS_MAX 16 /* transports whose answers are kept; beyond, the last slot is reused */
 
 int probe_capabilities(const struct transport *transport, unsigned wanted, unsigned *found)
 {

@@ -114,8 +114,8 @@ int sockets_error(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
 }
 
-/* A descriptor that is given up for a moment, so that a connection can be taken and dropped. Whoever changes
- * it has the lock: control and a data thread accept at the same time. */
+/* A spare descriptor: it is closed for a moment to accept and drop a connection. Changes need the
+ * lock, because control and a data thread accept at the same time. */
 static _Atomic int spare = -1;
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -127,7 +127,7 @@ static void keep_spare(void)
     pthread_mutex_unlock(&spare_lock);
 }
 
-/* True if a connection waited. */
+/* True if it dropped a pending connection. */
 static bool drop_next(int listener)
 {
     int fd = -1;
@@ -154,7 +154,7 @@ int sockets_accept(int listener, bool blocking)
     while (fd < 0 && again) {
         fd = accept_one(listener, blocking);
         again = fd < 0 && (errno == EINTR || errno == ECONNABORTED);
-        /* a full table is told also when nobody waits */
+        /* EMFILE is also reported when no connection is pending */
         if (fd < 0 && (errno == EMFILE || errno == ENFILE))
             again = drop_next(listener);
     }

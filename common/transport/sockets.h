@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Sockets: how they are made, taken and asked; system differences live in sockets.c. */
+/* Creates, accepts and queries sockets; system differences live in sockets.c. */
 #ifndef UNCORK_TRANSPORT_SOCKETS_H
 #define UNCORK_TRANSPORT_SOCKETS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether calls on `fd` wait. */
+/* Sets or clears O_NONBLOCK. */
 void sockets_set_blocking(int fd, bool blocking);
 
 /* socket(2), socketpair(2) of Unix stream sockets: closed on exec. */
@@ -14,16 +14,16 @@ int sockets_make(int family, int type, int protocol);
 int sockets_make_nonblocking(int family, int type, int protocol);
 int sockets_make_pair(int fds[2]);
 
-/* Bytes that were written to a socket and have not left it; 0 where it is none or the system does not tell.
- */
+/* Bytes written to a socket that it has not sent yet; 0 for other files, or where the system does
+ * not report it. */
 uint64_t sockets_unsent(int fd);
 
-/* The error that waits on a socket, as a negative errno value, which is asked once; or 0. */
+/* SO_ERROR as a negative errno value, or 0; the read clears it. */
 int sockets_error(int fd);
 
-/* The next connection of a non-blocking listener, blocking or not; -1 when none waits. Where no
- * descriptor is left the connection is dropped instead of being offered again and again. For the control
- * thread. */
+/* Accepts the next connection of a non-blocking listener, as a blocking or non-blocking socket; -1
+ * when none is pending. When no descriptor is free the connection is dropped: else the listener
+ * would stay readable. */
 int sockets_accept(int listener, bool blocking);
 
 #endif

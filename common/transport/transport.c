@@ -98,8 +98,7 @@ static bool gives_to_listener(const struct plan *plan, enum end end)
            (options_ask_before(plan, end) || congestion_insists(plan->ends[end].congestion));
 }
 
-/* An end that accepts gives its listener what its connections are to have, and some systems give them what
- * any has. */
+/* An end that accepts sets the options on its listener. Some systems do not inherit them. */
 static int check_inheritance(const struct plan *plan, enum end end, int listener, struct problem *problem)
 {
     int fds[2], result = tcp_pair_through(listener, plan->transport->protocol, fds);

@@ -13,7 +13,7 @@ static int unix_pair(int fds[2])
     return sockets_make_pair(fds) < 0 ? -errno : 0;
 }
 
-/* A path in a new directory that only this user can enter; whoever unbinds removes both. */
+/* A path in a new directory with access for this user only. address_unlink() removes both. */
 static int unix_data_address(struct address *data, const struct address *control)
 {
     struct sockaddr_un *un = (struct sockaddr_un *)&data->storage;
@@ -33,7 +33,7 @@ static int unix_data_address(struct address *data, const struct address *control
     return 0;
 }
 
-/* A path means something only on the machine of the server. */
+/* A path is valid only on the machine of the server. */
 static int unix_data_target(struct address *data, const struct address *control, json_int_t port,
                             const char *path)
 {
