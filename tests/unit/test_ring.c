@@ -327,6 +327,7 @@ static void receive_all(bool bundle, size_t total)
             pool_give(&pool, kept[which]);
             kept[which] = kept[--kept_count];
         }
+        intake_publish(&intake);
     }
 }
 
