@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "connection/legality.h"
-#include "plan/word.h"
+#include "words/word.h"
 #include "print.h"
 
 #include <errno.h>

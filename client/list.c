@@ -5,12 +5,12 @@
 #include "base/version.h"
 #include "connection/legality.h"
 #include "engine/engine.h"
-#include "plan/target.h"
-#include "plan/word.h"
 #include "reading/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
+#include "words/target.h"
+#include "words/word.h"
 #include "workload/workload.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "segments.h"
 
-#include "plan/cores.h"
+#include "placement/cores.h"
 #include "record.h"
 #include "team/beginnings.h"
 #include "workload/workload.h"

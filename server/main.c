@@ -6,7 +6,7 @@
 #include "base/version.h"
 #include "control/channel_tls.h"
 #include "plain.h"
-#include "plan/scheduling.h"
+#include "placement/scheduling.h"
 #include "server.h"
 #include "transport/probe.h"
 

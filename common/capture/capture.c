@@ -9,7 +9,7 @@
 #include "base/whole_file.h"
 #include "capture/frame.h"
 #include "measure/device.h"
-#include "plan/cores.h"
+#include "placement/cores.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -9,8 +9,7 @@
 #include "capture/capture.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
-#include "plan/cores.h"
-#include "plan/kinds.h"
+#include "placement/cores.h"
 #include "reading/reading.h"
 #include "security/rehearsal.h"
 #include "security/security.h"
@@ -18,6 +17,7 @@
 #include "transport/ports.h"
 #include "transport/probe.h"
 #include "transport/transport.h"
+#include "words/kinds.h"
 #include "workload/workload.h"
 
 #include <inttypes.h>

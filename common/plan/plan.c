@@ -2,11 +2,11 @@
 #include "plan/plan.h"
 
 #include "base/cleanup.h"
-#include "plan/check.h"
-#include "plan/word.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
+#include "words/check.h"
+#include "words/word.h"
 #include "workload/workload.h"
 
 #include <stdio.h>

@@ -7,10 +7,10 @@
 #define UNCORK_PLAN_PLAN_H
 
 #include "base/problem.h"
+#include "placement/place.h"
+#include "placement/scheduling.h"
 #include "plan/message.h"
-#include "plan/place.h"
-#include "plan/scheduling.h"
-#include "plan/target.h"
+#include "words/target.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/thread.h"
 
-#include "plan/affinity.h"
-#include "plan/cores.h"
+#include "placement/affinity.h"
+#include "placement/cores.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "text.h"
 
 #include "base/cleanup.h"
-#include "plan/expand.h"
 #include "plan/plan.h"
+#include "words/expand.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "plan/affinity.h"
-#include "plan/cores.h"
+#include "placement/affinity.h"
+#include "placement/cores.h"
 
 #include <stdatomic.h>
 #include <uv.h>

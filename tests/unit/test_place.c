@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "plan/cores.h"
+#include "placement/cores.h"
 
 #include <sched.h>
 

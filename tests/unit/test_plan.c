@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "plan/word.h"
 #include "strategy/strategy.h"
+#include "words/word.h"
 #include "workload/workload.h"
 
 #define WORDS(...)                                                                                           \

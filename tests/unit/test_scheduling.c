@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
+#include "placement/scheduling.h"
 #include "plan/plan.h"
-#include "plan/scheduling.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/target.h"
+#include "words/target.h"
 
 #include "unit.h"
 

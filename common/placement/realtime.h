@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_PLAN_REALTIME_H
-#define UNCORK_PLAN_REALTIME_H
+#ifndef UNCORK_PLACEMENT_REALTIME_H
+#define UNCORK_PLACEMENT_REALTIME_H
 
 #include "base/problem.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/word.h"
+#include "words/word.h"
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
-#include "plan/kinds.h"
 #include "reading/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
+#include "words/kinds.h"
 #include "workload/workload.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The kinds of values that words have. */
-#ifndef UNCORK_PLAN_KINDS_H
-#define UNCORK_PLAN_KINDS_H
+#ifndef UNCORK_WORDS_KINDS_H
+#define UNCORK_WORDS_KINDS_H
 
-#include "plan/word.h"
+#include "words/word.h"
 
 extern const struct word_kind kind_variant;    /* const struct variant *: a name of word->axis */
 extern const struct word_kind kind_strategy;   /* struct strategy_choice: a name, perhaps ":SIZE" */

@@ -5,8 +5,8 @@
  * word_list is the single source of truth. The parser, --list=json, the control channel and the
  * Python suite read it. Each word is one entry there; its kind defines how values are spelled.
  */
-#ifndef UNCORK_PLAN_WORD_H
-#define UNCORK_PLAN_WORD_H
+#ifndef UNCORK_WORDS_WORD_H
+#define UNCORK_WORDS_WORD_H
 
 #include "base/axis.h"
 #include "plan/plan.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/target.h"
+#include "words/target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #define TARGET(named, parameter, may_join, sentence)                                                         \
     static const struct target target_##named = {                                                            \
         .variant = {#named, sentence}, .takes = parameter, .joins = may_join};
-#include "plan/targets.def"
+#include "words/targets.def"
 #undef TARGET
 
 #define TARGET(named, parameter, may_join, sentence) &target_##named.variant,
 static const struct variant *const targets[] = {
-#include "plan/targets.def"
+#include "words/targets.def"
 };
 #undef TARGET
 

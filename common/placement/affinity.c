@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/affinity.h"
+#include "placement/affinity.h"
 
 #include "base/clock.h"
-#include "plan/cores.h"
+#include "placement/cores.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -3,8 +3,8 @@
  * The word `target`: where client, server and proxy run. The runner uses it; this file has its
  * spelling: one target for all ends, or one for each of client+server or client+server+proxy.
  */
-#ifndef UNCORK_PLAN_TARGET_H
-#define UNCORK_PLAN_TARGET_H
+#ifndef UNCORK_WORDS_TARGET_H
+#define UNCORK_WORDS_TARGET_H
 
 #include "base/axis.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* System differences in scheduling classes live here. */
-#include "plan/scheduling.h"
+#include "placement/scheduling.h"
 
 #include "base/units.h"
-#include "plan/realtime.h"
+#include "placement/realtime.h"
 
 #include <errno.h>
 #include <inttypes.h>

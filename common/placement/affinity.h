@@ -5,8 +5,8 @@
  * nothing either way, pinning counts as working. So load on the machine cannot make a pinning that
  * works look useless.
  */
-#ifndef UNCORK_PLAN_AFFINITY_H
-#define UNCORK_PLAN_AFFINITY_H
+#ifndef UNCORK_PLACEMENT_AFFINITY_H
+#define UNCORK_PLACEMENT_AFFINITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPUs that this process may use, ordered by core: SMT siblings are neighbours. */
-#ifndef UNCORK_PLAN_CORES_H
-#define UNCORK_PLAN_CORES_H
+#ifndef UNCORK_PLACEMENT_CORES_H
+#define UNCORK_PLACEMENT_CORES_H
 
-#include "plan/place.h"
+#include "placement/place.h"
 
 #include <stdbool.h>
 
@@ -26,7 +26,7 @@ bool cores_allow(const struct cores *cores, int cpu);
 void cores_take(const struct cores *cores, int from, int to, struct place_list *cpus);
 
 /* Pins the calling thread. 0 only if the system then reports that it runs there; else a negative
- * errno value. plan/affinity.h tests whether the report is true. */
+ * errno value. placement/affinity.h tests whether the report is true. */
 int cores_pin_thread(int cpu);
 
 /* The CPU on which the calling thread runs, as the system reports it; -1 where it does not. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_PLAN_CHECK_H
-#define UNCORK_PLAN_CHECK_H
+#ifndef UNCORK_WORDS_CHECK_H
+#define UNCORK_WORDS_CHECK_H
 
 #include "plan/plan.h"
 

@@ -8,8 +8,8 @@
  *
  * A range never exceeds its end. The runner makes the cells of a matrix: the product of the values.
  */
-#ifndef UNCORK_PLAN_EXPAND_H
-#define UNCORK_PLAN_EXPAND_H
+#ifndef UNCORK_WORDS_EXPAND_H
+#define UNCORK_WORDS_EXPAND_H
 
 #include "base/problem.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/place.h"
+#include "placement/place.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "plan/affinity.h"
-#include "plan/cores.h"
+#include "placement/affinity.h"
+#include "placement/cores.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/expand.h"
+#include "words/expand.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "plan/word.h"
+#include "words/word.h"
 
 #include <stdio.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the threads of each end run: together, apart, free, or CPUs by number. "0.2/1.3/4" is
  * client 0 and 2, server 1 and 3, proxy 4. */
-#ifndef UNCORK_PLAN_PLACE_H
-#define UNCORK_PLAN_PLACE_H
+#ifndef UNCORK_PLACEMENT_PLACE_H
+#define UNCORK_PLACEMENT_PLACE_H
 
 #include "base/problem.h"
 

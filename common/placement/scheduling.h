@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Word `sched`: how the system schedules the data threads of an end. */
-#ifndef UNCORK_PLAN_SCHEDULING_H
-#define UNCORK_PLAN_SCHEDULING_H
+#ifndef UNCORK_PLACEMENT_SCHEDULING_H
+#define UNCORK_PLACEMENT_SCHEDULING_H
 
 #include "base/problem.h"
 

@@ -7,7 +7,7 @@
  * was configured with RT_GROUP_SCHED also needs real-time time in the control group. A new group
  * has none: the kernel then rejects root too.
  */
-#include "plan/realtime.h"
+#include "placement/realtime.h"
 
 #include <stdbool.h>
 #include <stdio.h>

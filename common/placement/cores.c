@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* System differences in affinity live here. */
-#include "plan/cores.h"
+#include "placement/cores.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/check.h"
+#include "words/check.h"
 
-#include "plan/word.h"
 #include "reading/reading.h"
 #include "security/security.h"
 #include "transport/transport.h"
+#include "words/word.h"
 #include "workload/workload.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/kinds.h"
+#include "words/kinds.h"
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
