@@ -36,7 +36,7 @@ static unsigned takers_of(const struct plan *plan, enum end driver)
     return ends;
 }
 
-static void tell(struct conduct *conduct, enum end end, enum control_type type, json_t *body)
+static void notify(struct conduct *conduct, enum end end, enum control_type type, json_t *body)
 {
     if (conduct->channels[end])
         channel_send(conduct->channels[end], type, body);
@@ -85,7 +85,7 @@ static void announce(struct conduct *conduct, uint64_t (*bytes_of)(const struct 
 
     for (size_t first = 0; first < team->connection_count; first += DRAINS_PER_MESSAGE)
         for (int end = 0; end < END_COUNT; end++)
-            tell(conduct, (enum end)end, CONTROL_DRAIN, drains_from(team, first, bytes_of));
+            notify(conduct, (enum end)end, CONTROL_DRAIN, drains_from(team, first, bytes_of));
 }
 
 /* `end` knows the stop of each connection of `driver`. */
@@ -95,11 +95,11 @@ static void note_knowing(struct conduct *conduct, enum end driver, enum end end)
 
     conduct->knowing[driver] |= bit_of(end);
     if (!is_hub(conduct))
-        tell(conduct, END_CLIENT, CONTROL_DRAINING, body_of_end(driver));
+        notify(conduct, END_CLIENT, CONTROL_DRAINING, body_of_end(driver));
     else if ((conduct->knowing[driver] & takers) == takers && driver == conduct->team->end)
         team_release(conduct->team, RELEASE_LAST);
     else if ((conduct->knowing[driver] & takers) == takers)
-        tell(conduct, driver, CONTROL_DRAINING, body_of_end(driver));
+        notify(conduct, driver, CONTROL_DRAINING, body_of_end(driver));
 }
 
 static enum end driver_in(const struct conduct *conduct, const json_t *body)
@@ -139,7 +139,7 @@ static int learn_stops(struct conduct *conduct, enum end from, const json_t *bod
 
     if (is_theirs && is_hub(conduct)) {
         is_theirs = driver == from;
-        tell(conduct, END_PROXY, CONTROL_DRAIN, json_deep_copy(body));
+        notify(conduct, END_PROXY, CONTROL_DRAIN, json_deep_copy(body));
     }
     if (!is_theirs || set_stops(conduct, driver, body) < 0)
         return problem_failure(problem, "the %s announced a warm-up of connections that there are not",
@@ -178,7 +178,7 @@ static void note_marked(struct conduct *conduct, enum end end)
         if (driver == (int)conduct->team->end)
             team_release(conduct->team, RELEASE_GO);
         else
-            tell(conduct, (enum end)driver, CONTROL_MARKED, NULL);
+            notify(conduct, (enum end)driver, CONTROL_MARKED, NULL);
     }
 }
 
@@ -204,7 +204,7 @@ void conduct_reached(struct conduct *conduct, enum stage stage)
     if (stage == STAGE_MARKED && is_hub(conduct))
         note_marked(conduct, END_CLIENT);
     else if (stage == STAGE_MARKED)
-        tell(conduct, END_CLIENT, CONTROL_MARKED, NULL);
+        notify(conduct, END_CLIENT, CONTROL_MARKED, NULL);
 }
 
 int conduct_message(struct conduct *conduct, enum end from, enum control_type type, const json_t *body,

@@ -23,7 +23,7 @@ void figures_read_counts(const struct worker *worker, struct figures *figures)
 
 /* Returns the next connection from `*at` on with TCP figures, or NULL. Of a proxy's pair that is
  * the sending one. */
-static const struct connection *next_told(const struct worker *worker, size_t *at)
+static const struct connection *next_with_tcp(const struct worker *worker, size_t *at)
 {
     const struct connection *connection = NULL;
 
@@ -41,9 +41,9 @@ void figures_read_tcp(struct worker *worker, struct figures *figures,
     const struct connection *connection;
     size_t at = 0;
 
-    worker->told = 0;
-    while ((connection = next_told(worker, &at)))
-        read(connection->calls.fd, &figures->tcp[worker->told++]);
+    worker->tcp_count = 0;
+    while ((connection = next_with_tcp(worker, &at)))
+        read(connection->calls.fd, &figures->tcp[worker->tcp_count++]);
 }
 
 /* A close_notify is a segment with data each way, and part of no message. */
@@ -51,7 +51,7 @@ void figures_leave_out_close_notify(struct worker *worker)
 {
     static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
 
-    for (size_t i = 0; i < worker->told; i++)
+    for (size_t i = 0; i < worker->tcp_count; i++)
         for (size_t j = 0; j < sizeof figures / sizeof *figures; j++)
             if (worker->after.tcp[i].figures[figures[j]] > worker->before.tcp[i].figures[figures[j]])
                 worker->after.tcp[i].figures[figures[j]]--;
@@ -65,6 +65,6 @@ void figures_watch_windows(void *context)
     const struct connection *connection;
     size_t at = 0;
 
-    for (size_t i = 0; i < WATCHED_MAX && (connection = next_told(worker, &at)); i++)
+    for (size_t i = 0; i < WATCHED_MAX && (connection = next_with_tcp(worker, &at)); i++)
         tcp_info_watch_window(connection->calls.fd, &worker->after.tcp[i]);
 }

@@ -37,7 +37,7 @@ static void await(const struct connection *connection, int result)
     poll(&ready, 1, -1);
 }
 
-static int shake(struct connection *connection, struct problem *problem)
+static int make_handshake(struct connection *connection, struct problem *problem)
 {
     int result = security_begin(connection);
 
@@ -68,7 +68,7 @@ int handshakes_make(struct worker *worker, struct problem *problem)
         if (plan_encrypts(plan) && !worker->bench.contexts[connection->peer] &&
             agree(worker, connection->peer, problem) < 0)
             return -1;
-        if (!connection->role->reconnects && shake(connection, problem) < 0)
+        if (!connection->role->reconnects && make_handshake(connection, problem) < 0)
             return -1;
     }
     return 0;

@@ -209,7 +209,7 @@ static json_t *report_thread(const struct worker *worker)
     /* With a connection for each request, only the last one could be read, and only if it is
      * still open. */
     if (worker->team->plan->transport->counts_segments && !worker->connections->role->reconnects)
-        put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->told));
+        put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
     put(thread, "options", report_options(worker));
     thread_report(thread, &worker->own, &worker->before.own, &worker->after.own);
     put(thread, "samples", samples_to_json(&worker->bench.samples));

@@ -8,9 +8,9 @@
 #define WATCH_MS 500
 #define STALLED_MS 5000
 #define SLOWEST_BYTES_PER_MS 100000
-#define SHAKEN_WITHIN_MS 4000
-#define SHAKEN_EACH_MS 5 /* extra time for each connection of the run, which may be the last one */
-#define PAUSES_MS 30000  /* thirty mean gaps of an open loop: no Poisson gap is that long */
+#define HANDSHAKE_WITHIN_MS 4000
+#define HANDSHAKE_EACH_MS 5 /* extra time for each connection of the run, which may be the last one */
+#define PAUSES_MS 30000     /* thirty mean gaps of an open loop: no Poisson gap is that long */
 
 /* Bytes moved so far. */
 static uint64_t moved(const struct team *team)
@@ -40,7 +40,7 @@ static uint64_t unsent(struct team *team)
 
 /* Time without movement that is no stall. Added: the gap of an open loop between two requests,
  * the time to fault in memory, one call with a whole fragment, and the spin time of one batch. */
-static uint64_t patience_ms(const struct team *team)
+static uint64_t stall_timeout_ms(const struct team *team)
 {
     const struct plan *plan = team->plan;
     uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
@@ -53,9 +53,10 @@ static uint64_t patience_ms(const struct team *team)
 }
 
 /* A connection whose handshake takes too long, or NULL. */
-static const struct connection *find_unshaken(const struct team *team)
+static const struct connection *find_slow_handshake(const struct team *team)
 {
-    uint64_t within_ms = SHAKEN_WITHIN_MS + SHAKEN_EACH_MS * team->plan->connections, now = clock_now_ns();
+    uint64_t within_ms = HANDSHAKE_WITHIN_MS + HANDSHAKE_EACH_MS * team->plan->connections;
+    uint64_t now = clock_now_ns();
     const struct connection *connection;
     struct team_cursor at = {0};
 
@@ -71,12 +72,11 @@ static const struct connection *find_unshaken(const struct team *team)
 /* Returns 0, or -1 with a failure. watch_moves() too. */
 static int watch_handshakes(struct team *team, struct problem *problem)
 {
-    const struct connection *handshake_failed = plan_encrypts(team->plan) ? find_unshaken(team) : NULL;
+    const struct connection *slow = plan_encrypts(team->plan) ? find_slow_handshake(team) : NULL;
 
-    return handshake_failed
-               ? problem_failure(problem, "the %s did not finish its handshake with the %s in time",
-                                 end_names[handshake_failed->peer], end_names[team->end])
-               : 0;
+    return slow ? problem_failure(problem, "the %s did not finish its handshake with the %s in time",
+                                  end_names[slow->peer], end_names[team->end])
+                : 0;
 }
 
 static int watch_moves(struct team *team, struct problem *problem)
@@ -85,7 +85,8 @@ static int watch_moves(struct team *team, struct problem *problem)
 
     if (sum == team->moved_before)
         left = unsent(team);
-    if (sum == team->moved_before && left == team->unsent_before && now - team->moved_ms > patience_ms(team))
+    if (sum == team->moved_before && left == team->unsent_before &&
+        now - team->moved_ms > stall_timeout_ms(team))
         return problem_failure(problem, "the %s has moved nothing for %d s", end_names[team->end],
                                (int)((now - team->moved_ms) / 1000));
     if (sum != team->moved_before || left != team->unsent_before)
@@ -102,7 +103,7 @@ static void on_watch(uv_timer_t *watch)
     struct problem problem = {0};
     int result = watch_handshakes(team, &problem);
 
-    if (result == 0 && team->told[STAGE_CONNECTED]) {
+    if (result == 0 && team->notified[STAGE_CONNECTED]) {
         phase = team_phase(team);
         result = watch_moves(team, &problem);
     }

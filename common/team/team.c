@@ -46,13 +46,13 @@ static struct connection *find_connection(const struct team *team, size_t number
 
 const char *team_phase(const struct team *team)
 {
-    if (!team->told[STAGE_CONNECTED])
+    if (!team->notified[STAGE_CONNECTED])
         return "connect";
     if (team->release == RELEASE_NOTHING)
         return "hello";
-    if (team->drives ? team->release < RELEASE_GO : !team->told[STAGE_MARKED])
+    if (team->drives ? team->release < RELEASE_GO : !team->notified[STAGE_MARKED])
         return "warm-up";
-    return team->told[STAGE_DONE] ? "report" : "run";
+    return team->notified[STAGE_DONE] ? "report" : "run";
 }
 
 static bool all_reached(struct team *team, enum stage stage)
@@ -85,9 +85,9 @@ static void on_wake(uv_async_t *wake)
     struct team *team = wake->data;
 
     for (int stage = 0; stage < STAGE_COUNT && !uv_is_closing((uv_handle_t *)wake); stage++) {
-        if (team->told[stage] || !all_reached(team, (enum stage)stage))
+        if (team->notified[stage] || !all_reached(team, (enum stage)stage))
             continue;
-        team->told[stage] = true;
+        team->notified[stage] = true;
         on_stage(team, (enum stage)stage);
         team->events->reached(team->owner, (enum stage)stage);
     }

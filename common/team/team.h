@@ -56,7 +56,7 @@ struct worker {
     bool can_wake;        /* the engine is open until all threads are joined; under team->mutex */
     const char *phase;    /* for error messages */
     struct figures before, after;
-    size_t told;                 /* number of connections with TCP figures */
+    size_t tcp_count;            /* number of connections with TCP figures */
     uint64_t begun_ns, ended_ns; /* the measured interval */
     uint64_t first_bytes;        /* received before begun_ns */
     uint64_t missed;             /* open loop: requests that were due and were never started */
@@ -101,7 +101,7 @@ struct team {
     uv_timer_t watch; /* team/stall_watch.h */
     int open_handles;
     uint64_t moved_before, unsent_before, moved_ms;
-    bool told[STAGE_COUNT];
+    bool notified[STAGE_COUNT];
     const struct team_events *events;
     void *owner;
 };

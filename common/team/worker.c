@@ -39,7 +39,7 @@ static int send_hello(const struct team *team, const struct connection *connecti
     return 0;
 }
 
-static void set_patience(int fd, int ms)
+static void set_receive_timeout(int fd, int ms)
 {
     struct timeval within = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 
@@ -60,9 +60,9 @@ static int ask_sink(const struct team *team, const struct connection *connection
     if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
         return problem_failure(problem, "the proxy cannot send the token to the server at %s: %s", sink,
                                strerror(errno));
-    set_patience(fd, ACCEPTED_WITHIN_MS);
+    set_receive_timeout(fd, ACCEPTED_WITHIN_MS);
     size = recv(fd, answer, sizeof answer, MSG_WAITALL);
-    set_patience(fd, 0);
+    set_receive_timeout(fd, 0);
     if (size == sizeof answer && sink_has_accepted(answer, request))
         return 0;
     return problem_failure(problem, "%s did not accept the token of this run as its server: %s", sink,
@@ -367,7 +367,7 @@ static void count_missed(struct worker *worker)
 
 /* No half-close to wait for: every descriptor is closed, or a foreign peer has sent everything.
  * Such a peer need not close. */
-static bool may_leave(const struct worker *worker)
+static bool needs_no_half_close(const struct worker *worker)
 {
     return reconnects(worker) || (plan_has_peer(worker->team->plan) && worker->connections->incoming);
 }
@@ -415,7 +415,7 @@ static int end_interval(struct worker *worker, struct problem *problem)
         read_options(worker);
     if (forgets)
         figures_read_tcp(worker, &worker->after, tcp_info_read);
-    if (has_sockets(worker) && !may_leave(worker) &&
+    if (has_sockets(worker) && !needs_no_half_close(worker) &&
         settle(worker, team->engine->finish(&worker->duty), problem) < 0)
         return -1;
     settle_interval(worker, clock_now_ns());
