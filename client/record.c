@@ -4,9 +4,28 @@
 #include "base/version.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-uint64_t record_sum(const json_t *end, const char *key)
+const json_t *record_at(const json_t *value, const char *path)
+{
+    char key[32];
+    size_t size;
+
+    for (; value && *path; path += size + (path[size] == '.')) {
+        size = strcspn(path, ".");
+        snprintf(key, sizeof key, "%.*s", (int)size, path);
+        value = json_object_get(value, key);
+    }
+    return value;
+}
+
+uint64_t record_number(const json_t *value, const char *path)
+{
+    return (uint64_t)json_integer_value(record_at(value, path));
+}
+
+uint64_t record_sum(const json_t *end, const char *path)
 {
     const json_t *thread;
     uint64_t sum = 0;
@@ -14,9 +33,14 @@ uint64_t record_sum(const json_t *end, const char *key)
 
     json_array_foreach(json_object_get(end, "threads"), i, thread)
     {
-        sum += (uint64_t)json_integer_value(json_object_get(thread, key));
+        sum += record_number(thread, path);
     }
     return sum;
+}
+
+const json_t *record_first(const json_t *end, const char *path)
+{
+    return record_at(json_array_get(json_object_get(end, "threads"), 0), path);
 }
 
 static int check_way(const struct run_result *result, enum end sender, enum end receiver,
@@ -58,29 +82,20 @@ int record_check(const struct run_result *result, struct problem *problem)
 
 json_t *record_make(const struct plan *plan, const struct run_result *result)
 {
-    json_t *record = json_pack("{s:i, s:s, s:s}", "schema", RECORD_SCHEMA, "uncork", UNCORK_VERSION, "status",
-                               problem_kind_name(result->problem.kind));
+    const struct problem *problem = &result->problem;
+    const char *server = result->addresses[END_SERVER], *proxy = result->addresses[END_PROXY];
+    bool has_phase = problem->kind == PROBLEM_FAILURE && *result->phase;
+    json_t *record = json_pack(
+        "{s:i, s:s, s:s, s:s*, s:s*, s:o, s:I, s:I, s:s*, s:s*}", "schema", RECORD_SCHEMA, "uncork",
+        UNCORK_VERSION, "status", problem_kind_name(problem->kind), "reason",
+        problem->kind == PROBLEM_NONE ? NULL : problem->text, "phase", has_phase ? result->phase : NULL,
+        "words", plan_words(plan), "started_unix_ns", (json_int_t)result->started_unix_ns, "wall_ns",
+        (json_int_t)result->wall_ns, "peer", *server ? server : NULL, "via", *proxy ? proxy : NULL);
 
-    if (result->problem.kind != PROBLEM_NONE)
-        json_object_set_new(record, "reason", json_string(result->problem.text));
-    if (result->problem.kind == PROBLEM_FAILURE && *result->phase)
-        json_object_set_new(record, "phase", json_string(result->phase));
-    json_object_set_new(record, "words", plan_words(plan));
-    json_object_set_new(record, "started_unix_ns", json_integer((json_int_t)result->started_unix_ns));
-    json_object_set_new(record, "wall_ns", json_integer((json_int_t)result->wall_ns));
-    if (*result->addresses[END_SERVER])
-        json_object_set_new(record, "peer", json_string(result->addresses[END_SERVER]));
-    if (*result->addresses[END_PROXY])
-        json_object_set_new(record, "via", json_string(result->addresses[END_PROXY]));
-    for (int end = 0; end < END_COUNT && result->problem.kind == PROBLEM_NONE; end++)
-        if (result->reports[end])
+    for (int end = 0; end < END_COUNT; end++)
+        if (problem->kind == PROBLEM_NONE && result->reports[end])
             json_object_set(record, end_names[end], result->reports[end]);
     return record;
-}
-
-bool record_knows(const json_t *end, const char *key)
-{
-    return json_object_get(json_array_get(json_object_get(end, "threads"), 0), key) != NULL;
 }
 
 const char *record_word(const json_t *record, const char *key)

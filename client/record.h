@@ -25,11 +25,14 @@ json_t *record_make(const struct plan *plan, const struct run_result *result);
  * Returns 0, or -1 with a failure that names the end or gives both figures. */
 int record_check(const struct run_result *result, struct problem *problem);
 
-/* Returns the sum of an integer key over the threads of an end; 0 if absent. */
-uint64_t record_sum(const json_t *end, const char *key);
+/* The value at a path of keys ("cpu.user_ns") in an object, NULL if absent; the same as a number, 0
+ * if absent. */
+const json_t *record_at(const json_t *value, const char *path);
+uint64_t record_number(const json_t *value, const char *path);
 
-/* Returns whether the threads of an end have the key. */
-bool record_knows(const json_t *end, const char *key);
+/* The sum over the threads of an end; the value of its first thread. */
+uint64_t record_sum(const json_t *end, const char *path);
+const json_t *record_first(const json_t *end, const char *path);
 
 /* record_word() returns the value of a word, "" if unused. record_says() compares it. */
 const char *record_word(const json_t *record, const char *key);

@@ -84,17 +84,15 @@ static json_t *report_facts(const struct capture *capture)
 
 static json_t *report_ways(struct tally *tally, json_t *report, struct problem *problem)
 {
-    for (int way = 0; way < WAY_COUNT; way++) {
-        json_t *summary = tally_to_json(tally, (enum way)way);
+    int result = 0;
 
-        if (!summary) {
-            problem_failure(problem, "out of memory for the capture");
-            json_decref(report);
-            return NULL;
-        }
-        json_object_set_new(report, way_names[way], summary);
-    }
-    return report;
+    for (int way = 0; way < WAY_COUNT; way++)
+        result |= json_object_set_new(report, way_names[way], tally_to_json(tally, (enum way)way));
+    if (result == 0)
+        return report;
+    problem_failure(problem, "out of memory for the capture");
+    json_decref(report);
+    return NULL;
 }
 
 /* The directions with a close_notify. With reconnects only the client sends one. */
@@ -129,17 +127,12 @@ json_t *segments_report(struct capture *capture, const struct team *team, struct
 
 /* ---- for a person ---- */
 
-static uint64_t figure(const json_t *object, const char *key)
-{
-    return (uint64_t)json_integer_value(json_object_get(object, key));
-}
-
 static void print_way(FILE *out, const char *name, const json_t *way)
 {
     const json_t *pair;
     size_t i;
 
-    fprintf(out, "; %s %" PRIu64, name, figure(way, "data_segments"));
+    fprintf(out, "; %s %" PRIu64, name, record_number(way, "data_segments"));
     json_array_foreach(json_object_get(way, "sizes"), i, pair)
     {
         if (i == SIZES_SHOWN) {
@@ -149,25 +142,26 @@ static void print_way(FILE *out, const char *name, const json_t *way)
         fprintf(out, "%s%" JSON_INTEGER_FORMAT " x %" JSON_INTEGER_FORMAT, i ? ", " : ": ",
                 json_integer_value(json_array_get(pair, 1)), json_integer_value(json_array_get(pair, 0)));
     }
-    if (figure(way, "super_packets"))
-        fprintf(out, " (%" PRIu64 " packets not cut up yet)", figure(way, "super_packets"));
+    if (record_number(way, "super_packets"))
+        fprintf(out, " (%" PRIu64 " packets not cut up yet)", record_number(way, "super_packets"));
 }
 
 void segments_print(FILE *out, const json_t *client)
 {
-    const json_t *capture = json_object_get(client, "capture"), *file;
+    const json_t *capture = json_object_get(client, "capture");
+    const json_t *file = json_object_get(capture, "file");
 
     if (!capture)
         return;
     fprintf(out, "  segments captured on %s", json_string_value(json_object_get(capture, "device")));
     for (int way = 0; way < WAY_COUNT; way++)
         print_way(out, way_names[way], json_object_get(capture, way_names[way]));
-    if (figure(capture, "dropped"))
+    if (record_number(capture, "dropped"))
         fprintf(out, "; %" PRIu64 " packets were dropped, so this proves nothing",
-                figure(capture, "dropped"));
+                record_number(capture, "dropped"));
     if (json_is_true(json_object_get(capture, "truncated")))
         fprintf(out, "; more than %u packets, so the end is missing", CAPTURE_PACKETS_MAX);
-    if ((file = json_object_get(capture, "file")))
+    if (file)
         fprintf(out, "; %s", json_string_value(file));
     fputc('\n', out);
 }

@@ -9,12 +9,6 @@
 
 #define CPUS_SHOWN 4
 
-/* Absent where the system does not report the CPU of a thread. */
-static bool tells_cpus(const json_t *end)
-{
-    return json_object_get(json_array_get(json_object_get(end, "threads"), 0), "cpus");
-}
-
 /* The first few CPUs on which the threads of an end were at their end, each once. */
 static void print_cpus(FILE *out, const char *name, const json_t *end)
 {
@@ -25,7 +19,7 @@ static void print_cpus(FILE *out, const char *name, const json_t *end)
     fprintf(out, "%s on CPU ", name);
     json_array_foreach(threads, i, thread)
     {
-        int cpu = (int)json_integer_value(json_object_get(json_object_get(thread, "cpus"), "end"));
+        int cpu = (int)record_number(thread, "cpus.end");
 
         for (j = 0; j < count && seen[j] != cpu; j++)
             ;
@@ -42,11 +36,11 @@ static void print_cpus(FILE *out, const char *name, const json_t *end)
         fprintf(out, " (%zu threads)", json_array_size(threads));
 }
 
-static const char *engine(const json_t *end)
+static const char *text(const json_t *object, const char *path)
 {
-    const char *name = json_string_value(json_object_get(end, "engine"));
+    const char *value = json_string_value(record_at(object, path));
 
-    return name ? name : "";
+    return value ? value : "";
 }
 
 /* The lab, as set by the words. */
@@ -63,75 +57,65 @@ static void print_lab(FILE *out, const json_t *record)
 
 static void print_place(FILE *out, const json_t *record, const json_t *const all[END_COUNT])
 {
-    const json_t *client = all[END_CLIENT];
-    const json_t *options = json_object_get(json_array_get(json_object_get(client, "threads"), 0), "options");
-    const char *congestion = json_string_value(json_object_get(options, "congestion"));
+    const char *engine = text(all[END_CLIENT], "engine");
+    const json_t *congestion = record_first(all[END_CLIENT], "options.congestion");
     const char *between = ": ";
 
     fprintf(out, "  place=%s", record_word(record, "place"));
     for (int end = 0; end < END_COUNT; end++) {
-        if (!tells_cpus(all[end]))
+        if (!record_first(all[end], "cpus")) /* the system does not report it */
             continue;
         fputs(between, out);
         between = ", ";
         print_cpus(out, end_names[end], all[end]);
     }
-    fprintf(out, "; engine %s", engine(client));
+    fprintf(out, "; engine %s", engine);
     for (int end = 0; end < END_COUNT; end++)
-        if (all[end] && strcmp(engine(client), engine(all[end])) != 0)
-            fprintf(out, ", %s's %s", end_names[end], engine(all[end]));
+        if (all[end] && strcmp(engine, text(all[end], "engine")) != 0)
+            fprintf(out, ", %s's %s", end_names[end], text(all[end], "engine"));
     if (congestion)
-        fprintf(out, "; congestion %s", congestion);
+        fprintf(out, "; congestion %s", json_string_value(congestion));
     fputc('\n', out);
 }
 
 /* The result of the handshake, and the library of each end. */
 static void print_tls(FILE *out, const json_t *const all[END_COUNT])
 {
-    const json_t *thread = json_array_get(json_object_get(all[END_CLIENT], "threads"), 0);
-    const json_t *options = json_object_get(thread, "options");
-    const char *between = "";
+    const json_t *options = record_first(all[END_CLIENT], "options");
+    const char *between = ": ";
 
     if (!json_object_get(options, "tls_version"))
         return;
-    fprintf(out, "  TLS %s, %s, %s: ", json_string_value(json_object_get(options, "tls_version")),
-            json_string_value(json_object_get(options, "cipher")),
-            json_string_value(json_object_get(options, "key_exchange")));
+    fprintf(out, "  TLS %s, %s, %s", text(options, "tls_version"), text(options, "cipher"),
+            text(options, "key_exchange"));
     for (int end = 0; end < END_COUNT; end++) {
-        const char *library = json_string_value(json_object_get(all[end], "library"));
-
-        if (library)
-            fprintf(out, "%s%s %s", between, end_names[end], library);
+        if (!all[end])
+            continue;
+        fprintf(out, "%s%s %s", between, end_names[end], text(all[end], "library"));
         between = ", ";
     }
     fputc('\n', out);
 }
 
-/* A socket buffer that differs from the requested size. */
-static void print_clamp(FILE *out, const char *end, const char *word, const json_t *clamp)
+/* The socket buffers that differ from the requested size. */
+static void print_clamps(FILE *out, const char *end, const json_t *report)
 {
-    const char *sysctl = json_string_value(json_object_get(clamp, "sysctl"));
-    json_int_t asked_bytes = json_integer_value(json_object_get(clamp, "asked_bytes"));
-    json_int_t given_bytes = json_integer_value(json_object_get(clamp, "given_bytes"));
-    char asked[UNITS_TEXT_MAX], given[UNITS_TEXT_MAX];
+    json_t *clamped = json_object_get(record_first(report, "options"), "clamped"), *clamp;
+    const char *word;
 
-    units_format_size(asked, (uint64_t)asked_bytes);
-    units_format_size(given, (uint64_t)given_bytes);
-    fprintf(out, "  %s=%s: the %s was given %s, ", word, asked, end, given);
-    if (sysctl)
-        fprintf(out, "the most that sysctl %s allows\n", sysctl);
-    else
-        fprintf(out, "the %s that the system has\n", given_bytes < asked_bytes ? "most" : "least");
-}
+    json_object_foreach(clamped, word, clamp)
+    {
+        uint64_t asked_bytes = record_number(clamp, "asked_bytes");
+        uint64_t given_bytes = record_number(clamp, "given_bytes");
+        char asked[UNITS_TEXT_MAX], given[UNITS_TEXT_MAX];
 
-static void print_clamps(FILE *out, const json_t *const all[END_COUNT])
-{
-    for (int end = 0; end < END_COUNT; end++) {
-        const json_t *thread = json_array_get(json_object_get(all[end], "threads"), 0);
-        json_t *clamped = json_object_get(json_object_get(thread, "options"), "clamped"), *clamp;
-        const char *word;
-
-        json_object_foreach(clamped, word, clamp) print_clamp(out, end_names[end], word, clamp);
+        units_format_size(asked, asked_bytes);
+        units_format_size(given, given_bytes);
+        fprintf(out, "  %s=%s: the %s was given %s, ", word, asked, end, given);
+        if (json_object_get(clamp, "sysctl"))
+            fprintf(out, "the most that sysctl %s allows\n", text(clamp, "sysctl"));
+        else
+            fprintf(out, "the %s that the system has\n", given_bytes < asked_bytes ? "most" : "least");
     }
 }
 
@@ -139,7 +123,8 @@ void setting_print(FILE *out, const json_t *record, const json_t *const all[END_
 {
     print_lab(out, record);
     print_tls(out, all);
-    print_clamps(out, all);
+    for (int end = 0; end < END_COUNT; end++)
+        print_clamps(out, end_names[end], all[end]);
     print_place(out, record, all);
 }
 
