@@ -2,8 +2,8 @@
 #include "limits.h"
 
 #include "base/units.h"
+#include "connection/sizes.h"
 #include "engine/engine.h"
-#include "plan/sizes.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
-#include "plan/sizes.h"
+#include "connection/sizes.h"
 #include "reading/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"

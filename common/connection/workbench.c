@@ -2,7 +2,7 @@
 #include "connection/workbench.h"
 
 #include "base/clock.h"
-#include "plan/sizes.h"
+#include "connection/sizes.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "workload/workload.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the descriptor takes MSG_WAITALL, the kernel continues until the whole group is sent. */
+#include "connection/sizes.h"
 #include "strategy/request.h"
-#include "plan/sizes.h"
 
 struct vector_request {
     struct request request; /* first */

@@ -4,7 +4,7 @@
  * and later a notification that the kernel no longer needs the memory (IORING_CQE_F_NOTIF). The
  * next request may be in flight in between.
  */
-#include "plan/sizes.h"
+#include "connection/sizes.h"
 #include "strategy/lent.h"
 #include "strategy/request.h"
 

@@ -2,7 +2,7 @@
 #include "team/stall_watch.h"
 
 #include "base/clock.h"
-#include "plan/sizes.h"
+#include "connection/sizes.h"
 #include "transport/sockets.h"
 
 #define WATCH_MS 500

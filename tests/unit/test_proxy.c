@@ -2,7 +2,7 @@
 /* The role of a proxy, without an engine: what it keeps, groups, gives back, and when it is over. */
 #include "unit.h"
 
-#include "plan/sizes.h"
+#include "connection/sizes.h"
 #include "strategy/strategy.h"
 #include "workload/workload.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The resources that one end of a plan needs: groups, queues, buffers, memory. */
-#ifndef UNCORK_PLAN_SIZES_H
-#define UNCORK_PLAN_SIZES_H
+#ifndef UNCORK_CONNECTION_SIZES_H
+#define UNCORK_CONNECTION_SIZES_H
 
 #include "plan/plan.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/sizes.h"
+#include "connection/sizes.h"
 
 #include "connection/send_queue.h"
 #include "engine/engine.h"
