@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "connection/legality.h"
+#include "words/parse.h"
 #include "words/word.h"
 #include "print.h"
 

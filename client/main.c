@@ -11,6 +11,7 @@
 #include "print.h"
 #include "run.h"
 #include "transport/probe.h"
+#include "words/parse.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "control/channel_tls.h"
+#include "words/target.h"
 
 #include <getopt.h>
 #include <limits.h>

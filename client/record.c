@@ -2,6 +2,7 @@
 #include "record.h"
 
 #include "base/version.h"
+#include "words/parse.h"
 
 #include <inttypes.h>
 #include <stdio.h>

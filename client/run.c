@@ -12,6 +12,7 @@
 #include "record.h"
 #include "segments.h"
 #include "team/conduct.h"
+#include "words/parse.h"
 
 #include <stdio.h>
 #include <string.h>

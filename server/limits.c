@@ -18,7 +18,7 @@ int limits_check(const struct plan *plan, enum end end, struct problem *problem)
                                " threads a session; engine=poll needs fewer",
                                plan->connections, LIMIT_THREADS);
     units_format_size(text, LIMIT_MEMORY);
-    if (plan_memory_bytes(plan, end) > LIMIT_MEMORY)
+    if (plan_memory_bytes(plan, end, threads) > LIMIT_MEMORY)
         return problem_failure(
             problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
             plan->connections, text);

@@ -7,6 +7,7 @@
 #include "door.h"
 #include "plan/plan.h"
 #include "transport/transport.h"
+#include "words/parse.h"
 
 #include <errno.h>
 #include <stdlib.h>

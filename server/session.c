@@ -12,6 +12,7 @@
 #include "server.h"
 #include "team/conduct.h"
 #include "transport/transport.h"
+#include "words/parse.h"
 #include "workload/workload.h"
 
 #include <stdio.h>

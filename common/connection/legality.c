@@ -369,7 +369,7 @@ int legality_of_reading(const struct reading *reading, const struct transport *t
 int legality_of_security(const struct security *security, const struct transport *transport,
                          struct problem *problem)
 {
-    struct plan plan = {.transport = transport};
+    struct plan plan = {.transport = transport, .encrypts = security->encrypts};
 
     for (int end = 0; end < END_COUNT; end++)
         plan.ends[end].security = security;

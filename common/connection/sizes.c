@@ -2,7 +2,6 @@
 #include "connection/sizes.h"
 
 #include "connection/send_queue.h"
-#include "engine/engine.h"
 #include "reading/reading.h"
 #include "ring/ring.h"
 #include "strategy/strategy.h"
@@ -51,9 +50,9 @@ uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t co
 }
 
 /* Upper bound for all threads together. */
-static uint64_t receive_bytes(const struct plan *plan, enum end end)
+static uint64_t receive_bytes(const struct plan *plan, enum end end, uint64_t threads)
 {
-    uint64_t threads = engine_threads(plan, end), each = (plan->connections + threads - 1) / threads;
+    uint64_t each = (plan->connections + threads - 1) / threads;
 
     return threads * plan_receive_buffers(plan, end, each) * plan->ends[end].chunk_bytes;
 }
@@ -73,15 +72,15 @@ static uint64_t sending_bytes(const struct plan *plan, enum end end)
 }
 
 /* A proxy has two connections of each number, and sends from its receive buffers. */
-uint64_t plan_memory_bytes(const struct plan *plan, enum end end)
+uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads)
 {
     const struct shape *outgoing = plan_outgoing(plan, end);
     bool keeps = plan_role(plan, end)->relay_buffers;
-    uint64_t bytes = receive_bytes(plan, end);
+    uint64_t bytes = receive_bytes(plan, end, threads);
 
     if (outgoing)
         bytes += plan->connections * (keeps ? 2 : 1) * sending_bytes(plan, end);
     if (outgoing && !keeps)
-        bytes += engine_threads(plan, end) * (plan->ends[end].source_bytes + outgoing->longest_fragment);
+        bytes += threads * (plan->ends[end].source_bytes + outgoing->longest_fragment);
     return bytes;
 }

@@ -15,7 +15,7 @@ uint64_t plan_queue_fragments(const struct plan *plan, enum end end);
  * nothing. */
 uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections);
 
-/* Memory in bytes for what `end` sends and receives, in all its threads. */
-uint64_t plan_memory_bytes(const struct plan *plan, enum end end);
+/* Memory in bytes for what `end` sends and receives in `threads` data threads. */
+uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads);
 
 #endif

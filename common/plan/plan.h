@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan of one run: the parsed value of every word. The client parses what users type. The
- * server parses the same words, which arrive over the control channel, with the same code.
+ * The plan of one run: the value of every word, and what follows from it. plan_parse() (words/parse.h)
+ * makes it. Everything below reads it here, without the grammar of words and the structs of variants.
  */
 #ifndef UNCORK_PLAN_PLAN_H
 #define UNCORK_PLAN_PLAN_H
@@ -10,9 +10,7 @@
 #include "placement/place.h"
 #include "placement/scheduling.h"
 #include "plan/message.h"
-#include "words/target.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +52,7 @@ extern const char *const cipher_names[], *const handshake_names[]; /* NULL at th
 #define ADDRESS_TEXT_MAX 128
 #define SYSCTL_TEXT_MAX 160
 #define FOLDER_TEXT_MAX 256
+#define TARGET_TEXT_MAX 256
 #define BUILD_THIS "this" /* the programs of this process */
 
 struct strategy_choice {
@@ -61,6 +60,9 @@ struct strategy_choice {
     uint64_t parameter; /* bytes after the colon; UINT64_MAX: none */
     int layer;          /* enum cork_layer, after a colon */
 };
+
+/* The shape that an end sends or expects. */
+enum shape_index { SHAPE_NONE, SHAPE_MESSAGE, SHAPE_REPLY };
 
 /* The values that may differ between the ends: the words that take a prefix. */
 struct end_plan {
@@ -81,6 +83,11 @@ struct end_plan {
     struct scheduling scheduling;         /* of its data threads */
     uint64_t source_bytes;                /* size of the memory that is sent in turn; 0: hot */
     int defer_taskrun, single_issuer, registered_ring, fixed_files; /* bool: see ring/ring.h */
+
+    /* Derived by plan_parse() from all words. */
+    const struct role *role;
+    bool drives, follows, hands_over;    /* as the functions below return them */
+    enum shape_index outgoing, incoming; /* as plan_outgoing() and plan_incoming() return them */
 };
 
 #define PLAN_WORDS_MAX 80
@@ -109,7 +116,7 @@ struct plan {
     int capture;                  /* bool: capture the packets of the data connections, at the client */
     char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
     char build[FOLDER_TEXT_MAX];  /* folder of the programs, or BUILD_THIS */
-    char target[TARGET_TEXT_MAX]; /* where the ends run, see target.h */
+    char target[TARGET_TEXT_MAX]; /* where the ends run, see words/target.h */
     char server[ADDRESS_TEXT_MAX];
     char via[ADDRESS_TEXT_MAX];  /* the proxy */
     char peer[ADDRESS_TEXT_MAX]; /* a foreign server; empty: none */
@@ -117,25 +124,18 @@ struct plan {
     int peer_does;               /* enum peer_service */
     struct end_plan ends[END_COUNT];
 
+    /* Derived by plan_parse() from the words. */
+    bool has_server, relays, encrypts; /* as the functions below return them */
+    bool counts_segments;              /* the transport is TCP */
+    struct strategy_choice feed;       /* how the client and the server of a proxy send */
+
     /* The words that the user gave, by index in word_list: bit 0 without a prefix, bit 1 << (1 +
      * end) with one. */
     uint8_t given[PLAN_WORDS_MAX];
 };
 
-/* Parses `count` words "key=value" over the defaults. 0, or -1 with a usage problem. After success
- * call plan_free(). */
-int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
+/* Frees what plan_parse() allocated. */
 void plan_free(struct plan *plan);
-
-/* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of
- * word_list. A word that differs between the ends appears as client.WORD and server.WORD. New
- * reference, NULL when memory is exhausted. */
-json_t *plan_words(const struct plan *plan);
-
-/* The given words that this run uses, and the keys of the given words that it does not use. New
- * references. */
-json_t *plan_words_given(const struct plan *plan);
-json_t *plan_words_unused(const struct plan *plan);
 
 /* The shapes that `end` sends and expects, NULL where it does not; the strategy of its sends. */
 const struct shape *plan_outgoing(const struct plan *plan, enum end end);
@@ -148,33 +148,61 @@ uint64_t plan_window(const struct plan *plan, enum end end);
 /* plan_drives(): `end` sends `message` and decides when work begins and ends. plan_follows(): it
  * receives from the end that drives. With direction=both both ends do both. A proxy only
  * follows. */
-bool plan_drives(const struct plan *plan, enum end end);
-bool plan_follows(const struct plan *plan, enum end end);
+static inline bool plan_drives(const struct plan *plan, enum end end)
+{
+    return plan->ends[end].drives;
+}
+
+static inline bool plan_follows(const struct plan *plan, enum end end)
+{
+    return plan->ends[end].follows;
+}
 
 /* The role of `end` in the workload. */
-const struct role *plan_role(const struct plan *plan, enum end end);
+static inline const struct role *plan_role(const struct plan *plan, enum end end)
+{
+    return plan->ends[end].role;
+}
 
 /* Whether each data thread of `end` hands its messages to a second thread that sends them. */
-bool plan_hands_over(const struct plan *plan, enum end end);
+static inline bool plan_hands_over(const struct plan *plan, enum end end)
+{
+    return plan->ends[end].hands_over;
+}
 
 /* Messages for connection number `index` where the work is fixed; UINT64_MAX where it is timed. */
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index);
 
 /* Whether the other end is a server of uncork: not with a foreign peer, and not with
  * transport=null, which has no other end. */
-bool plan_has_server(const struct plan *plan);
+static inline bool plan_has_server(const struct plan *plan)
+{
+    return plan->has_server;
+}
 
 /* Whether the other end is a foreign server. */
-bool plan_has_peer(const struct plan *plan);
+static inline bool plan_has_peer(const struct plan *plan)
+{
+    return *plan->peer;
+}
 
 /* Whether a lab can have an effect: not where no packet leaves a socket. */
-bool plan_may_have_lab(const struct plan *plan);
+static inline bool plan_may_have_lab(const struct plan *plan)
+{
+    return plan->has_server && plan->counts_segments;
+}
 
 /* Whether this run is in a lab. */
-bool plan_has_lab(const struct plan *plan);
+static inline bool plan_has_lab(const struct plan *plan)
+{
+    return plan_may_have_lab(plan) && plan->lab;
+}
 
 /* Whether the packets of the data connections are captured. */
-bool plan_captures(const struct plan *plan);
+static inline bool plan_captures(const struct plan *plan)
+{
+    return plan->counts_segments && plan->capture;
+}
 
 /* The CPUs of this end's threads: place_cpus(). place=apart separates client from server, or a
  * proxy from both. */
@@ -183,14 +211,24 @@ int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_l
 
 /* Whether the connections are encrypted: all ends use TLS, each with its own implementation, or
  * none does. */
-bool plan_encrypts(const struct plan *plan);
+static inline bool plan_encrypts(const struct plan *plan)
+{
+    return plan->encrypts;
+}
 
 /* Whether this end takes part; whether a proxy does. */
 bool plan_has_end(const struct plan *plan, enum end end);
-bool plan_has_proxy(const struct plan *plan);
+
+static inline bool plan_has_proxy(const struct plan *plan)
+{
+    return plan->relays && plan->has_server;
+}
 
 /* Whether the workload has a proxy, whatever the other words say. */
-bool plan_relays(const struct plan *plan);
+static inline bool plan_relays(const struct plan *plan)
+{
+    return plan->relays;
+}
 
 /* Whether the client starts this end (or is it), and the address of an end that it does not
  * start. */

@@ -47,7 +47,7 @@ static uint64_t stall_timeout_ms(const struct team *team)
 
     for (int end = 0; end < END_COUNT; end++)
         if (plan_has_end(plan, (enum end)end))
-            bytes += plan_memory_bytes(plan, (enum end)end);
+            bytes += plan_memory_bytes(plan, (enum end)end, engine_threads(plan, (enum end)end));
     return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
            plan->window * plan->spin_ns / NS_PER_MS;
 }

@@ -6,6 +6,7 @@
 #include "measure/cpu.h"
 #include "plan/plan.h"
 
+#include <jansson.h>
 #include <uv.h>
 
 struct team_thread {

@@ -11,6 +11,7 @@
 #include "base/calls.h"
 #include "plan/plan.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 enum moment { BEFORE_CONNECT, AFTER_CONNECT }; /* at a listener before listen(2), after accept(2) */

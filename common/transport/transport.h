@@ -8,6 +8,8 @@
 #include "plan/plan.h"
 #include "transport/address.h"
 
+#include <jansson.h>
+
 struct transport {
     struct variant variant;
     const struct call_table *calls;

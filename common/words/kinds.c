@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "strategy/strategy.h"
 #include "transport/address.h"
+#include "words/target.h"
 
 #include <errno.h>
 #include <inttypes.h>

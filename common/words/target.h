@@ -7,10 +7,10 @@
 #define UNCORK_WORDS_TARGET_H
 
 #include "base/axis.h"
+#include "plan/plan.h"
 
 #include <stdbool.h>
 
-#define TARGET_TEXT_MAX 256
 #define TARGET_LOCAL "local"
 
 struct target {

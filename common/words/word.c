@@ -10,6 +10,7 @@
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "words/kinds.h"
+#include "words/target.h"
 #include "workload/workload.h"
 
 #include <stdlib.h>
@@ -222,12 +223,6 @@ static bool by_receiver_in_tcp(const struct plan *plan, enum end end)
 
 /* ---- the list ---- */
 
-const char *const cipher_names[] = {[CIPHER_AES_128_GCM] = "aes-128-gcm",
-                                    [CIPHER_CHACHA20_POLY1305] = "chacha20-poly1305",
-                                    [CIPHER_AES_256_GCM] = "aes-256-gcm",
-                                    NULL};
-const char *const handshake_names[] = {
-    [HANDSHAKE_PSK_ECDHE] = "psk-ecdhe", [HANDSHAKE_PSK] = "psk", [HANDSHAKE_TICKET] = "ticket", NULL};
 static const char *const direction_names[] = {
     [DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", [DIRECTION_BOTH] = "both", NULL};
 static const char *const arrival_names[] = {[ARRIVAL_EVEN] = "even", [ARRIVAL_POISSON] = "poisson", NULL};

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "plan/plan.h"
 #include "words/expand.h"
+#include "words/parse.h"
 
 #include <stdio.h>
 #include <string.h>

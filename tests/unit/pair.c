@@ -2,6 +2,7 @@
 #include "pair.h"
 
 #include "strategy/strategy.h"
+#include "words/parse.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 #include "script.h"
 
 #include "strategy/strategy.h"
+#include "words/parse.h"
 #include "unit.h"
 
 static struct script script;

@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "connection/connection.h"
 #include "engine/engine.h"
+#include "words/parse.h"
 #include "workload/workload.h"
 
 static struct plan plan;

@@ -12,6 +12,7 @@
 #include "reading/reading.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
+#include "words/parse.h"
 #include "workload/workload.h"
 
 #include <fcntl.h>
@@ -102,6 +103,12 @@ struct setup {
     uint64_t messages;
 };
 
+static void use_layer(const struct security *security)
+{
+    plan.ends[END_CLIENT].security = plan.ends[END_SERVER].security = security;
+    plan.encrypts = security->encrypts;
+}
+
 static void open_sides(const struct setup *setup)
 {
     const char *words[8] = {"transport=unix", "verify=on"};
@@ -115,7 +122,7 @@ static void open_sides(const struct setup *setup)
         fail_msg("%s", problem.text);
     plan.write = plan.reply_write = setup->choice;
     if (setup->security)
-        plan.ends[END_CLIENT].security = plan.ends[END_SERVER].security = setup->security;
+        use_layer(setup->security);
     assert_int_equal(plan.transport->pair(fds), 0);
     open_side(END_CLIENT, fds[0], setup->messages);
     open_side(END_SERVER, fds[1], setup->messages);

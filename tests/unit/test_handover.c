@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "team/sender.h"
+#include "words/parse.h"
 #include "workload/workload.h"
 
 #include <pthread.h>

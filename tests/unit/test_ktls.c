@@ -18,6 +18,7 @@ int main(void)
 #else
 
 #include "security/gnutls.h"
+#include "words/parse.h"
 
 #define WITHIN_MS 2000
 #define TEXT "sixteen bytes..."

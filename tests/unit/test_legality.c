@@ -10,6 +10,7 @@
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/probe.h"
+#include "words/parse.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -5,6 +5,7 @@
 #include "connection/legality.h"
 #include "reading/reading.h"
 #include "transport/transport.h"
+#include "words/parse.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "strategy/strategy.h"
+#include "words/parse.h"
 #include "words/word.h"
 #include "workload/workload.h"
 

@@ -4,6 +4,7 @@
 
 #include "connection/sizes.h"
 #include "strategy/strategy.h"
+#include "words/parse.h"
 #include "workload/workload.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include "placement/scheduling.h"
 #include "plan/plan.h"
+#include "words/parse.h"
 
 #include <pthread.h>
 

@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "team/team.h"
+#include "words/parse.h"
 
 #define LINE 64 /* bytes of a cache line */
 

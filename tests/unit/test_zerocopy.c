@@ -7,6 +7,7 @@
 
 #include "strategy/lent.h"
 #include "strategy/strategy.h"
+#include "words/parse.h"
 
 #include <stdlib.h>
 

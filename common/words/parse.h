@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From words to a plan, and back. The client parses what users type. The server parses the same
+ * words, which arrive over the control channel, with the same code.
+ */
+#ifndef UNCORK_WORDS_PARSE_H
+#define UNCORK_WORDS_PARSE_H
+
+#include "plan/plan.h"
+#include "words/parse.h"
+
+#include <jansson.h>
+
+/* Parses `count` words "key=value" over the defaults. 0, or -1 with a usage problem. After success
+ * call plan_free(). */
+int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
+
+/* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of
+ * word_list. A word that differs between the ends appears as client.WORD and server.WORD. New
+ * reference, NULL when memory is exhausted. */
+json_t *plan_words(const struct plan *plan);
+
+/* The given words that this run uses, and the keys of the given words that it does not use. New
+ * references. */
+json_t *plan_words_given(const struct plan *plan);
+json_t *plan_words_unused(const struct plan *plan);
+
+#endif
