@@ -2,7 +2,7 @@
 #include "batch.h"
 
 #include "base/cleanup.h"
-#include "connection/legality.h"
+#include "legality/legality.h"
 #include "words/parse.h"
 #include "words/word.h"
 #include "print.h"

@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/version.h"
-#include "connection/legality.h"
 #include "engine/engine.h"
+#include "legality/legality.h"
 #include "reading/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"

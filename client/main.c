@@ -10,7 +10,7 @@
 #include "words/expand.h"
 #include "print.h"
 #include "run.h"
-#include "transport/probe.h"
+#include "legality/probe.h"
 #include "words/parse.h"
 
 #include <errno.h>

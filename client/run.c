@@ -6,7 +6,7 @@
 #include "base/hex.h"
 #include "base/secret.h"
 #include "base/version.h"
-#include "connection/legality.h"
+#include "legality/legality.h"
 #include "link.h"
 #include "measure/facts.h"
 #include "record.h"

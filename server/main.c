@@ -8,7 +8,7 @@
 #include "plain.h"
 #include "placement/scheduling.h"
 #include "server.h"
-#include "transport/probe.h"
+#include "legality/probe.h"
 
 #include <getopt.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Legality is one mask: what a connection gives (transport, security, engine) against what its strategy and
- * its reading need. What the kernel gives is settled by probing the effect (transport/probe.c), not a return
+ * its reading need. What the kernel gives is settled by probing the effect (legality/probe.c), not a return
  * code.
  */
 #ifndef UNCORK_CONNECTION_CAPABILITY_H

@@ -4,12 +4,12 @@
 
 #include "base/cleanup.h"
 #include "connection/capability.h"
-#include "connection/legality.h"
+#include "legality/legality.h"
+#include "legality/probe.h"
 #include "reading/reading.h"
 #include "ring/ring.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
-#include "transport/probe.h"
 #include "words/parse.h"
 
 #include <netinet/in.h>

@@ -2,10 +2,10 @@
 /* Every strategy of the list, over sockets that are nearly always full, and over calls that answer as the
  * test says. */
 #include "connection/capability.h"
-#include "connection/legality.h"
+#include "legality/legality.h"
 #include "pair.h"
+#include "legality/probe.h"
 #include "strategy/strategy.h"
-#include "transport/probe.h"
 #include "unit.h"
 
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_CONNECTION_LEGALITY_H
-#define UNCORK_CONNECTION_LEGALITY_H
+#ifndef UNCORK_LEGALITY_LEGALITY_H
+#define UNCORK_LEGALITY_LEGALITY_H
 
 #include "base/problem.h"
 #include "plan/plan.h"

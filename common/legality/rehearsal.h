@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_SECURITY_REHEARSAL_H
-#define UNCORK_SECURITY_REHEARSAL_H
+#ifndef UNCORK_LEGALITY_REHEARSAL_H
+#define UNCORK_LEGALITY_REHEARSAL_H
 
 #include "base/problem.h"
 #include "plan/plan.h"

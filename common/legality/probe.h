@@ -3,8 +3,8 @@
  * Capabilities of a transport, tested by effect: a system may accept an option and do nothing. For
  * the control thread only. Answers are kept while the process runs.
  */
-#ifndef UNCORK_TRANSPORT_PROBE_H
-#define UNCORK_TRANSPORT_PROBE_H
+#ifndef UNCORK_LEGALITY_PROBE_H
+#define UNCORK_LEGALITY_PROBE_H
 
 #include "transport/transport.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/legality.h"
+#include "legality/legality.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -9,13 +9,13 @@
 #include "capture/capture.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
+#include "legality/probe.h"
+#include "legality/rehearsal.h"
 #include "placement/cores.h"
 #include "reading/reading.h"
-#include "security/rehearsal.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/ports.h"
-#include "transport/probe.h"
 #include "transport/transport.h"
 #include "words/kinds.h"
 #include "workload/workload.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "transport/probe.h"
+#include "legality/probe.h"
 
 #include "base/memory_file.h"
 #include "connection/capability.h"

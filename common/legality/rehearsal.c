@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "security/rehearsal.h"
+#include "legality/rehearsal.h"
 
 #include "connection/connection.h"
 #include "security/security.h"
