@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "link.h"
 
-#include "transport/sockets.h"
+#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #define UNCORK_CLIENT_OWN_SERVER_H
 
 #include "control/psk.h"
-#include "transport/address.h"
+#include "net/address.h"
 #include "where.h"
 
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 #define UNCORK_CLIENT_RECORD_H
 
 #include "base/problem.h"
+#include "net/address.h"
 #include "plan/plan.h"
-#include "transport/address.h"
 
 #include <jansson.h>
 #include <stdint.h>

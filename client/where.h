@@ -3,8 +3,8 @@
 #ifndef UNCORK_CLIENT_WHERE_H
 #define UNCORK_CLIENT_WHERE_H
 
+#include "net/address.h"
 #include "plan/plan.h"
-#include "transport/address.h"
 
 struct where {
     const char *netns;        /* file of the network namespace; NULL: the current one */

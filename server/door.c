@@ -2,7 +2,7 @@
 #include "door.h"
 
 #include "base/cleanup.h"
-#include "transport/sockets.h"
+#include "net/sockets.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -5,7 +5,7 @@
 
 #include "base/lifeline.h"
 #include "base/problem.h"
-#include "transport/address.h"
+#include "net/address.h"
 
 #include <stdbool.h>
 #include <uv.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lobby.h"
 
-#include "transport/sockets.h"
+#include "net/sockets.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

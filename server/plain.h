@@ -5,7 +5,7 @@
 #define UNCORK_SERVER_PLAIN_H
 
 #include "base/axis.h"
-#include "transport/address.h"
+#include "net/address.h"
 
 #include <stdbool.h>
 

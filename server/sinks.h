@@ -3,7 +3,7 @@
 #ifndef UNCORK_SERVER_SINKS_H
 #define UNCORK_SERVER_SINKS_H
 
-#include "transport/prefix.h"
+#include "net/prefix.h"
 
 #include <stddef.h>
 

@@ -8,7 +8,7 @@
 #define UNCORK_CAPTURE_CAPTURE_H
 
 #include "base/problem.h"
-#include "transport/address.h"
+#include "net/address.h"
 
 #include <net/if.h>
 #include <stdbool.h>

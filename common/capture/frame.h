@@ -6,7 +6,7 @@
 #ifndef UNCORK_CAPTURE_FRAME_H
 #define UNCORK_CAPTURE_FRAME_H
 
-#include "transport/address.h"
+#include "net/address.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #include "control/channel.h"
 
 #include "base/cleanup.h"
-#include "transport/address.h"
+#include "net/address.h"
 
 #include <stdlib.h>
 #include <string.h>

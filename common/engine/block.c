@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "connection/capability.h"
 #include "engine/pause.h"
+#include "net/sockets.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
-#include "transport/sockets.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
 

@@ -2,11 +2,11 @@
 #include "engine/dial.h"
 
 #include "engine/engine.h"
+#include "net/ports.h"
+#include "net/sockets.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/congestion.h"
-#include "transport/ports.h"
-#include "transport/sockets.h"
 #include "transport/transport.h"
 
 #include <string.h>

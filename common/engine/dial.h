@@ -12,7 +12,7 @@
 
 #include "connection/connection.h"
 #include "control/hello.h"
-#include "transport/address.h"
+#include "net/address.h"
 
 struct dial {
     const struct plan *plan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/device.h"
 
-#include "transport/sockets.h"
+#include "net/sockets.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>

@@ -2,7 +2,7 @@
 #ifndef UNCORK_MEASURE_DEVICE_H
 #define UNCORK_MEASURE_DEVICE_H
 
-#include "transport/address.h"
+#include "net/address.h"
 
 #include <jansson.h>
 #include <net/if.h>

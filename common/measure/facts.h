@@ -3,7 +3,7 @@
 #ifndef UNCORK_MEASURE_FACTS_H
 #define UNCORK_MEASURE_FACTS_H
 
-#include "transport/address.h"
+#include "net/address.h"
 
 #include <jansson.h>
 #include <stdbool.h>

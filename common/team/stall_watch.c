@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "connection/sizes.h"
-#include "transport/sockets.h"
+#include "net/sockets.h"
 
 #define WATCH_MS 500
 #define STALLED_MS 5000

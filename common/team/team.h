@@ -20,10 +20,10 @@
 #include "connection/connection.h"
 #include "engine/engine.h"
 #include "measure/tcp_info.h"
+#include "net/address.h"
 #include "security/security.h"
 #include "team/sender.h"
 #include "team/thread.h"
-#include "transport/address.h"
 
 #include <uv.h>
 

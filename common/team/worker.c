@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 #include "engine/pause.h"
+#include "net/sockets.h"
 #include "team/figures.h"
 #include "team/handshakes.h"
-#include "transport/sockets.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
 

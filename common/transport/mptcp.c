@@ -6,7 +6,7 @@
  * nobody is told. What is counted (TCP_INFO) is of the first subflow; there are others only where
  * the path manager of the system is given addresses for them: ip-mptcp(8).
  */
-#include "transport/sockets.h"
+#include "net/sockets.h"
 #include "transport/tcp.h"
 
 #include <errno.h>

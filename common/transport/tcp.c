@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "transport/tcp.h"
 
-#include "transport/sockets.h"
+#include "net/sockets.h"
 
 #include <netinet/in.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "transport/transport.h"
 
+#include "net/sockets.h"
 #include "strategy/strategy.h"
 #include "transport/congestion.h"
 #include "transport/mss.h"
 #include "transport/options.h"
-#include "transport/sockets.h"
 #include "transport/tcp.h"
 
 #include <fcntl.h>

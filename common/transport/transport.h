@@ -5,8 +5,8 @@
 
 #include "base/axis.h"
 #include "base/calls.h"
+#include "net/address.h"
 #include "plan/plan.h"
-#include "transport/address.h"
 
 #include <jansson.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "transport/sockets.h"
+#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <stdio.h>

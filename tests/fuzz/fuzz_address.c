@@ -3,8 +3,8 @@
  * Any text is a prefix or is none; a prefix holds the address that it was made of. */
 #include "text.h"
 
-#include "transport/address.h"
-#include "transport/prefix.h"
+#include "net/address.h"
+#include "net/prefix.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "transport/prefix.h"
+#include "net/prefix.h"
 
 static bool holds(const char *text, const char *address)
 {

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "measure/tcp_info.h"
-#include "transport/address.h"
+#include "net/address.h"
 
 #include <netinet/in.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "transport/address.h"
+#include "net/address.h"
 
 #include "base/units.h"
-#include "transport/ports.h"
-#include "transport/sockets.h"
+#include "net/ports.h"
+#include "net/sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

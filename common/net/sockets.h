@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Creates, accepts and queries sockets; system differences live in sockets.c. */
-#ifndef UNCORK_TRANSPORT_SOCKETS_H
-#define UNCORK_TRANSPORT_SOCKETS_H
+#ifndef UNCORK_NET_SOCKETS_H
+#define UNCORK_NET_SOCKETS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The local ports that connect(2) chooses from: how many there are, and why none is free. */
-#ifndef UNCORK_TRANSPORT_PORTS_H
-#define UNCORK_TRANSPORT_PORTS_H
+#ifndef UNCORK_NET_PORTS_H
+#define UNCORK_NET_PORTS_H
 
 #include "base/problem.h"
 

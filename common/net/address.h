@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a socket is: HOST:PORT, [IPV6]:PORT or unix:PATH. */
-#ifndef UNCORK_TRANSPORT_ADDRESS_H
-#define UNCORK_TRANSPORT_ADDRESS_H
+#ifndef UNCORK_NET_ADDRESS_H
+#define UNCORK_NET_ADDRESS_H
 
 #include "base/problem.h"
 

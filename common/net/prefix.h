@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A set of addresses: 10.1.0.0/16, fd00::/8, 192.0.2.1, or every Unix socket. */
-#ifndef UNCORK_TRANSPORT_PREFIX_H
-#define UNCORK_TRANSPORT_PREFIX_H
+#ifndef UNCORK_NET_PREFIX_H
+#define UNCORK_NET_PREFIX_H
 
-#include "transport/address.h"
+#include "net/address.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "transport/ports.h"
+#include "net/ports.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

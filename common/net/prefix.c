@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "transport/prefix.h"
+#include "net/prefix.h"
 
 #include "base/units.h"
 
