@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "connection/layer.h"
+#include "connection/loans.h"
 #include "connection/sizes.h"
 #include "reading/reading.h"
 #include "security/security.h"
@@ -33,6 +35,8 @@ static int open_sending(struct connection *connection)
     connection->source_position =
         source_start(&connection->bench->source, connection->number, plan->connections);
     if (state && !(connection->strategy_state = calloc(1, state)))
+        return -ENOMEM;
+    if (strategy->lends && !(connection->loans = calloc(1, sizeof *connection->loans)))
         return -ENOMEM;
     return queue_open(&connection->queue, plan_queue_fragments(plan, connection->end));
 }
@@ -77,6 +81,7 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     if (fd >= 0)
         connection->calls.fd = fd;
     connection->security = plan->ends[end].security;
+    layer_stack(connection, &layer_socket, NULL);
     connection->role = plan_role(plan, end);
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
@@ -107,9 +112,28 @@ void connection_close(struct connection *connection)
     free(connection->strategy_state);
     free(connection->reading_state);
     free(connection->role_state);
+    free(connection->loans);
     connection->strategy_state = connection->reading_state = connection->role_state = NULL;
     connection->reading = NULL;
     connection->digest = NULL;
+    connection->loans = NULL;
+}
+
+void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied)
+{
+    struct call_counts *counts = &connection->calls.counts;
+    struct loans *loans = connection->loans;
+
+    for (uint32_t number = loans->returned; number != loans->sends; number++) {
+        struct loan *loan = loans_of(loans, number);
+
+        if (number - first > last - first || loan->back)
+            continue;
+        loan->back = true;
+        counts->lent++;
+        counts->copied += copied;
+    }
+    loans_release(loans, &connection->queue);
 }
 
 void connection_restart_arrivals(struct connection *connection)
@@ -135,6 +159,12 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
     if (connection->digest)
         digest_update(connection->digest, data, size);
     return 0;
+}
+
+void connection_restart_loans(struct connection *connection)
+{
+    if (connection->strategy && connection->strategy->zerocopy)
+        *connection->loans = (struct loans){0};
 }
 
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size)

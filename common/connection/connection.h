@@ -49,15 +49,17 @@ struct connection {
 
     struct calls calls;
     const struct security *security;
-    void *session; /* of TLS on its descriptor; NULL: none */
+    const struct layer *top;    /* that strategy and reading call: the filter, or the transport */
+    const struct layer *bottom; /* the transport: its socket, a stream, a ring */
+    void *filter_state;         /* of the filter for its descriptor; NULL: there is none */
+    void *bottom_state;         /* of the transport */
     enum state state;
     enum awaits awaits;
     _Atomic uint64_t handshake_ns;   /* start, 0: none; the stall watch reads it */
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct role *role;
-    struct stream *stream;  /* by which its engine watches it, NULL where that is the descriptor itself */
-    struct ring_slot *slot; /* its place at the ring of its engine, NULL where that has none */
+    struct loans *loans; /* of a strategy that lends memory; NULL elsewhere */
     void *strategy_state, *reading_state, *role_state;
     uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
     int cork_layer;              /* CORK_RECORD or CORK_SEGMENT */
@@ -92,6 +94,14 @@ void connection_restart_arrivals(struct connection *connection);
  * where the reading delivers none) and reads the clock if a message became whole. Returns the
  * number of messages that became whole, or -EBADMSG with the problem of the workbench. */
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size);
+
+/* The memory of the sends with these numbers has come back: all from `first` to `last`, of which
+ * `last` is less where the 32-bit number has wrapped. `copied`: the kernel copied it after all. */
+void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied);
+
+/* The connection has its next descriptor, and no memory of the last is lent: the kernel numbers the
+ * zero-copy sends of each socket from 0 on. */
+void connection_restart_loans(struct connection *connection);
 
 /* How many messages may be appended in one go: `window` as far as there is room in the queue. */
 uint64_t connection_room(const struct connection *connection);

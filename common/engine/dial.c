@@ -12,12 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void renew(struct connection *connection)
-{
-    if (connection->strategy && connection->strategy->renew)
-        connection->strategy->renew(connection);
-}
-
 /* ---- the driver ---- */
 
 static int make_socket(struct connection *connection, const struct address *target, bool nonblocking)
@@ -71,7 +65,7 @@ static int open_socket(struct dial *dial, struct connection *connection, bool no
         result =
             transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
     connection->hello_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
-    renew(connection);
+    connection_restart_loans(connection);
     return result;
 }
 
@@ -129,7 +123,7 @@ int dial_take(struct dial *dial, struct connection *connection, int fd)
 {
     int result = dial->adopt(dial->owner, connection, fd);
 
-    renew(connection);
+    connection_restart_loans(connection);
     if (result == 0)
         result =
             transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
@@ -145,7 +139,7 @@ int dial_take(struct dial *dial, struct connection *connection, int fd)
 /* The driver says that it has had all; there is room for it, because everything was answered. */
 void dial_hang_up(struct dial *dial, struct connection *connection)
 {
-    if (connection->drives && connection->session && connection_is_open(connection))
+    if (connection->drives && connection->filter_state && connection_is_open(connection))
         security_close_notify(connection);
     security_end(connection);
     connection->calls.counts.made[CALL_CLOSE]++;

@@ -155,7 +155,7 @@ int engine_establish(struct duty *duty, struct connection *connection,
 
 int engine_reclaim(struct connection *connection)
 {
-    int result = engine_has_lent(connection) ? connection->strategy->reclaim(connection) : 0;
+    int result = engine_has_lent(connection) ? connection->top->reclaim(connection) : 0;
 
     return result < 0 ? engine_broken(connection, "have its memory back from what it sends to", result)
                       : result;
@@ -215,7 +215,7 @@ static int take(struct connection *connection, size_t wanted,
     if (size < 0)
         return size == -EINPROGRESS ? -EAGAIN : (int)size;
     size = connection->reading ? connection->reading->read(connection, wanted, &data)
-                               : connection->security->recv(connection, &byte, 1, 0);
+                               : connection->top->receive(connection, &byte, 1, 0);
     if (connection->rearms_quickack && size > 0)
         options_set_quickack(&connection->calls, true);
     engine_keep(connection, size);
@@ -249,7 +249,7 @@ static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
     const struct plan *plan = connection->plan;
 
-    return connection->security->has_more && taken < connection->bench->pool.size &&
+    return connection->top->pending && taken < connection->bench->pool.size &&
            (plan->depth > 1 || !plan_role(plan, END_CLIENT)->times) && connection->role->wants(connection);
 }
 
@@ -270,12 +270,12 @@ int engine_receive_ready(struct connection *connection)
 
 int engine_take_end(struct connection *connection)
 {
-    bool (*has_more)(const struct connection *) = connection->security->has_more;
+    bool (*pending)(const struct connection *) = connection->top->pending;
     size_t wanted = connection->follows ? connection->bench->pool.size : 1;
     int result;
 
     do
         result = connection_has_ended(connection) ? 1 : take(connection, wanted, engine_end_arrived);
-    while (result == 0 && has_more && connection->session && has_more(connection));
+    while (result == 0 && pending && connection->filter_state && pending(connection));
     return result;
 }

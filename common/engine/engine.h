@@ -99,11 +99,10 @@ int engine_establish(struct duty *duty, struct connection *connection,
 static inline bool engine_has_unseen(const struct connection *connection)
 {
     const struct reading *reading = connection->reading;
-    bool (*has_more)(const struct connection *) = connection->security->has_more;
+    bool (*pending)(const struct connection *) = connection->top->pending;
 
-    if (has_more)
-        return connection->session && connection_is_open(connection) && has_more(connection) &&
-               connection->role->wants(connection);
+    if (pending)
+        return connection_is_open(connection) && pending(connection) && connection->role->wants(connection);
     return reading && reading->has_more && reading->has_more(connection) &&
            connection->role->wants(connection);
 }
@@ -135,7 +134,7 @@ static inline void engine_keep(struct connection *connection, ssize_t size)
 /* Whether the kernel still has memory that it returns by the error queue of the descriptor. */
 static inline bool engine_has_lent(const struct connection *connection)
 {
-    return connection->strategy && connection->strategy->reclaim &&
+    return connection->strategy && connection->strategy->zerocopy &&
            connection->queue.released != connection->queue.appended;
 }
 

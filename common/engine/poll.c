@@ -51,7 +51,7 @@ static void watch_for(struct watch *watch, int events)
         return;
     watch->events = events;
     poller_of(watch)->unregistered = true;
-    if (watch->turn.connection->stream)
+    if (stream_is(watch->turn.connection))
         stream_read(&watch->stream, events & UV_READABLE); /* it knows itself when it can write */
     else if (events)
         uv_poll_start(&watch->poll, events, on_event);
@@ -64,7 +64,7 @@ static void watch_for(struct watch *watch, int events)
  * and only a POLLERR that comes with something else costs two epoll_ctl(2). */
 static bool is_to_be_returned(const struct connection *connection)
 {
-    return connection->strategy && connection->strategy->reclaim;
+    return connection->strategy && connection->strategy->zerocopy;
 }
 
 /* One that is out of the phase still takes what comes, if there is anything that it would take: the other end
@@ -300,7 +300,7 @@ static int poll_open(struct duty *duty)
             return result;
     }
     turns_pair(&poller->turns);
-    if (duty->connections->stream)
+    if (stream_is(duty->connections))
         leave_uncounted(duty);
     return duty->dial && duty->dial->listener >= 0 ? poll_open_reception(poller) : 0;
 }
@@ -311,7 +311,7 @@ static void close_watch(struct watch *watch)
         close(watch->next_fd);
     if (!watch->handle.loop || uv_is_closing(&watch->handle))
         return;
-    if (watch->turn.connection->stream)
+    if (stream_is(watch->turn.connection))
         stream_close(&watch->stream);
     else
         uv_close(&watch->handle, NULL);

@@ -221,7 +221,7 @@ static int open_watch(struct ringer *ringer, size_t index)
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
                                      .intake = &ringer->intake};
-    connection->slot = &watch->slot;
+    layer_stack(connection, &layer_ring, &watch->slot);
     connection->calls.flags = MSG_DONTWAIT; /* the ring waits, which it does not on what never blocks */
     if (!strategy || !strategy->buffers)
         return 0;

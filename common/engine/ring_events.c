@@ -2,6 +2,7 @@
 /* On a ring: what follows from a completion. */
 #include "engine/ringer.h"
 
+#include "connection/loans.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 
@@ -101,16 +102,18 @@ void ring_take(struct turn *turn)
 static void sent(struct watch *watch, const struct completion *completion)
 {
     struct connection *connection = watch->turn.connection;
-    struct call_counts *counts = &connection->bench->waits;
-    int result;
+    int result = 0;
 
     if (completion->gives_back) {
-        counts->lent++;
-        counts->copied += completion->copied;
-    } else if (completion->result > 0) {
-        calls_note_moved(&connection->calls, (uint64_t)completion->result);
+        uint32_t number = connection->loans->returned +
+                          ((completion->token - connection->loans->returned) & REQUEST_TOKEN_MAX);
+
+        connection_returned(connection, number, number, completion->copied);
+    } else {
+        if (completion->result > 0)
+            calls_note_moved(&connection->calls, (uint64_t)completion->result);
+        result = connection->strategy->completed(connection, completion);
     }
-    result = connection->strategy->completed(connection, completion);
     if (watch->turn.turns->finishing)
         return;
     if (connection_is_open(connection))

@@ -50,6 +50,11 @@ static inline bool ring_is_outstanding(const struct watch *watch, enum ring_kind
     return watch->outstanding & 1u << kind;
 }
 
+/* ---- ring_layer.c ---- */
+
+/* The transport of these connections; its state is their slot. */
+extern const struct layer layer_ring;
+
 /* ---- ring.c ---- */
 
 /* Requests the events that the connection waits for, as far as they are not requested. */

@@ -47,10 +47,12 @@ static const uv_buf_t *buffers_of(const struct iovec *vectors)
     return (const uv_buf_t *)(const void *)vectors;
 }
 
-ssize_t stream_try_write(struct connection *connection, const struct iovec *vectors, int count)
+static ssize_t try_write(struct connection *connection, struct iovec *vectors, int count, int flags)
 {
-    int taken = uv_try_write(&connection->stream->uv.stream, buffers_of(vectors), (unsigned)count);
+    struct stream *stream = connection->bottom_state;
+    int taken = uv_try_write(&stream->uv.stream, buffers_of(vectors), (unsigned)count);
 
+    (void)flags;
     if (taken > 0)
         calls_note_moved(&connection->calls, (uint64_t)taken);
     return taken;
@@ -69,15 +71,26 @@ static void on_written(uv_write_t *request, int status)
     stream->events->written(stream, connection->strategy->completed(connection, &completion));
 }
 
-int stream_write(struct connection *connection, uv_write_t *request, const struct iovec *vectors, int count)
+/* uv_write(), one at a time. */
+static int submit(struct connection *connection, const struct send_request *request)
 {
-    struct stream *stream = connection->stream;
+    struct stream *stream = connection->bottom_state;
+    const struct msghdr *message = request->message;
 
     stream->lent = 0;
-    for (int i = 0; i < count; i++)
-        stream->lent += vectors[i].iov_len;
-    return uv_write(request, &stream->uv.stream, buffers_of(vectors), (unsigned)count, on_written);
+    for (size_t i = 0; i < message->msg_iovlen; i++)
+        stream->lent += message->msg_iov[i].iov_len;
+    return uv_write(&stream->request, &stream->uv.stream, buffers_of(message->msg_iov),
+                    (unsigned)message->msg_iovlen, on_written);
 }
+
+static const struct layer layer_stream = {
+    .send = socket_send,
+    .sendv = try_write,
+    .submit = submit,
+    .receive = socket_receive,
+    .half_close = socket_half_close,
+};
 
 /* ---- its life ---- */
 
@@ -104,7 +117,7 @@ int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *conne
     result = uv_guess_handle(fd) == UV_NAMED_PIPE ? open_pipe(stream, loop, fd) : open_tcp(stream, loop, fd);
     stream->uv.handle.data = stream;
     if (result == 0)
-        connection->stream = stream;
+        layer_stack(connection, &layer_stream, stream);
     return result;
 }
 
@@ -113,7 +126,13 @@ void stream_close(struct stream *stream)
     struct connection *connection = stream->connection;
 
     uv_close(&stream->uv.handle, NULL);
-    if (connection->stream)
-        connection->calls.fd = -1;
-    connection->stream = NULL;
+    if (!stream_is(connection))
+        return;
+    connection->calls.fd = -1;
+    layer_stack(connection, &layer_socket, NULL);
+}
+
+bool stream_is(const struct connection *connection)
+{
+    return connection->bottom == &layer_stream;
 }

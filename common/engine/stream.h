@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A libuv stream on a connection, for strategies that write through one (CAPABLE_LOOP).
+ * A libuv stream as the transport of a connection, for strategies that write through one
+ * (CAPABLE_LOOP).
  *
  * libuv does not let a uv_poll_t watch the descriptor of a stream. So the stream notifies the
  * engine of received bytes and of finished writes. The stream owns the descriptor. libuv makes the
@@ -9,7 +10,7 @@
 #ifndef UNCORK_ENGINE_STREAM_H
 #define UNCORK_ENGINE_STREAM_H
 
-#include "connection/connection.h"
+#include "connection/layer.h"
 
 #include <uv.h>
 
@@ -22,6 +23,7 @@ struct stream {
     } uv;
     struct connection *connection;
     const struct stream_events *events;
+    uv_write_t request;
     size_t lent;  /* bytes of the request under way */
     uint8_t byte; /* where an end that only sends takes in what it does not expect */
 };
@@ -46,14 +48,7 @@ void stream_close(struct stream *stream);
 /* Lets bytes arrive, or no more. */
 void stream_read(struct stream *stream, bool on);
 
-/* ---- for the strategies ---- */
-
-/* uv_try_write(): bytes taken, or a negative errno value. */
-ssize_t stream_try_write(struct connection *connection, const struct iovec *vectors, int count);
-
-/* uv_write(): completed() follows, with 0 or a negative errno value, when all of it is written;
- * `request` and the memory of the vectors are lent until then. One at a time. 0 or a negative errno
- * value. */
-int stream_write(struct connection *connection, uv_write_t *request, const struct iovec *vectors, int count);
+/* Whether a stream is the transport of this connection. */
+bool stream_is(const struct connection *connection);
 
 #endif

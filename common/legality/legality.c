@@ -62,7 +62,7 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
     const struct strategy_choice *choice = plan_strategy(plan, end);
     CLEANUP_FREE char *value = kind_strategy.format(NULL, choice);
 
-    if (choice->strategy->reclaim && plan_hands_over(plan, end))
+    if (choice->strategy->zerocopy && plan_hands_over(plan, end))
         return problem_unsupported(
             problem,
             "%s=%s does not work with handoff=thread: the memory that it lends comes "

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/capability.h"
 #include "reading/reading.h"
-#include "security/security.h"
 
 /* With MSG_TRUNC, Linux discards the bytes of a TCP stream instead of copying them: tcp(7). */
 static ssize_t read_nothing(struct connection *connection, size_t limit, const uint8_t **data)
@@ -9,8 +8,8 @@ static ssize_t read_nothing(struct connection *connection, size_t limit, const u
     const struct pool *pool = &connection->bench->pool;
 
     *data = NULL;
-    return connection->security->recv(connection, pool_next(pool), limit < pool->size ? limit : pool->size,
-                                      MSG_TRUNC);
+    return connection->top->receive(connection, pool_next(pool), limit < pool->size ? limit : pool->size,
+                                    MSG_TRUNC);
 }
 
 const struct reading reading_msgtrunc = {

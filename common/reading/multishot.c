@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "reading/multishot.h"
 
-#include "ring/intake.h"
 #include "security/security.h"
 #include "workload/workload.h"
 
@@ -9,9 +8,9 @@
 #define BUFFERS_LEAST 16u
 #define BUFFERS_MOST 1024u
 
-ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data, bool bundle)
+ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data, unsigned options)
 {
-    int result = ring_receive(connection->slot, INTAKE_GROUP, bundle);
+    int result = connection->top->submit_receive(connection, options);
 
     (void)limit;
     *data = NULL;
@@ -22,24 +21,20 @@ ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8
 int multishot_completed(struct connection *connection, const struct completion *completion,
                         int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size))
 {
-    struct ring_intake *intake = connection->slot->intake;
-    uint16_t number = completion->buffer;
-    size_t left = completion->result > 0 ? (size_t)completion->result : 0;
-    int result = 0;
+    struct completion rest = *completion;
+    const uint8_t *data;
     uint8_t byte = 0;
+    int result = 0;
+    size_t size;
 
     if (completion->result == -ENOBUFS || completion->result == -ECANCELED)
         return -EAGAIN; /* read() begins again with free buffers; when `ending`, single-shot */
-    if (!left)
+    if (completion->result <= 0)
         return arrived(connection, &byte, security_explain(connection, completion->result, &byte));
-    while (left && result == 0) {
-        const uint8_t *data;
-        size_t size = intake_take(intake, &number, left, &data);
-
-        left -= size;
+    while (result == 0 && (size = connection->bottom->take(connection, &rest, &data))) {
         result = arrived(connection, data, (ssize_t)size);
         if (!connection->role->relay_buffers)
-            pool_give(intake->pool, data);
+            pool_give(&connection->bench->pool, data);
     }
     return result;
 }

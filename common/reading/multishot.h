@@ -6,8 +6,9 @@
 #include "connection/capability.h"
 #include "reading/reading.h"
 
-/* read(): submits the request. -EINPROGRESS or another negative errno value. */
-ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data, bool bundle);
+/* read(): submits the request, with enum receive_option. -EINPROGRESS or another negative errno
+ * value. */
+ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data, unsigned options);
 
 int multishot_completed(struct connection *connection, const struct completion *completion,
                         int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size));

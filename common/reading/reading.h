@@ -4,8 +4,7 @@
 #define UNCORK_READING_READING_H
 
 #include "base/axis.h"
-#include "connection/completion.h"
-#include "connection/connection.h"
+#include "connection/layer.h"
 
 struct reading {
     struct variant variant;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "reading/reading.h"
-#include "security/security.h"
 
 static ssize_t read_chunk(struct connection *connection, size_t limit, const uint8_t **data)
 {
@@ -8,7 +7,7 @@ static ssize_t read_chunk(struct connection *connection, size_t limit, const uin
     uint8_t *buffer = pool_next(pool);
 
     *data = buffer;
-    return connection->security->recv(connection, buffer, limit < pool->size ? limit : pool->size, 0);
+    return connection->top->receive(connection, buffer, limit < pool->size ? limit : pool->size, 0);
 }
 
 const struct reading reading_recv = {

@@ -3,7 +3,7 @@
 
 static ssize_t begin(struct connection *connection, size_t limit, const uint8_t **data)
 {
-    return multishot_begin(connection, limit, data, true);
+    return multishot_begin(connection, limit, data, RECEIVE_BUNDLE);
 }
 
 const struct reading reading_uring_bundle = {

@@ -3,7 +3,7 @@
 
 static ssize_t begin(struct connection *connection, size_t limit, const uint8_t **data)
 {
-    return multishot_begin(connection, limit, data, false);
+    return multishot_begin(connection, limit, data, 0);
 }
 
 const struct reading reading_uring_multishot = {

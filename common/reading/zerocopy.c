@@ -9,7 +9,6 @@
 #include "base/mapping.h"
 #include "connection/capability.h"
 #include "reading/reading.h"
-#include "security/security.h"
 
 struct pages {
     struct mapping mapping;
@@ -55,7 +54,7 @@ static ssize_t receive(struct connection *connection, size_t limit, const uint8_
 {
     struct pages *pages = connection->reading_state;
     uint8_t *buffer = pool_next(&connection->bench->pool);
-    ssize_t size = connection->security->recv(connection, buffer, limit, 0);
+    ssize_t size = connection->top->receive(connection, buffer, limit, 0);
 
     *data = buffer;
     if (size > 0) {

@@ -85,16 +85,17 @@ static void close_trial(struct trial *trial)
     pool_close(&trial->pool);
 }
 
-static bool begin_receiving(struct trial *trial, bool bundle)
+static bool begin_receiving(struct trial *trial, unsigned options)
 {
     return pool_open(&trial->pool, PIECE, PIECES) == 0 &&
            intake_open(&trial->intake, trial->ring, &trial->pool) == 0 &&
-           ring_receive(&trial->to, INTAKE_GROUP, bundle) == 0 && ring_enter(trial->ring, false, 0) == 0;
+           ring_receive(&trial->to, INTAKE_GROUP, options) == 0 && ring_enter(trial->ring, false, 0) == 0;
 }
 
 /* Provides all pieces, and sends the first or all of them. */
-static bool begin_sending(struct trial *trial, bool bundle)
+static bool begin_sending(struct trial *trial, unsigned options)
 {
+    struct send_request request = {.flags = MSG_WAITALL, .options = SEND_PROVIDED | options};
     static const uint8_t bytes[PIECES][PIECE] = {"abc", "def", "ghi", "jkl"};
 
     if (ring_buffers_open(trial->ring, &trial->from.outgoing, 1, PIECES) < 0)
@@ -102,7 +103,7 @@ static bool begin_sending(struct trial *trial, bool bundle)
     for (uint16_t i = 0; i < PIECES; i++)
         ring_buffers_add(&trial->from.outgoing, bytes[i], PIECE, i);
     ring_buffers_publish(&trial->from.outgoing);
-    return ring_send_buffers(&trial->from, bundle, MSG_WAITALL, 0, 0) == 0;
+    return ring_send(&trial->from, &request) == 0;
 }
 
 /* Waits for the next completion. */
@@ -135,7 +136,7 @@ static bool receives(struct trial *trial, int result, bool more)
 bool ring_receives_again(int from, int to)
 {
     struct trial trial;
-    bool holds = open_trial(&trial, from, to) && begin_receiving(&trial, false) && send_pieces(from, 1) &&
+    bool holds = open_trial(&trial, from, to) && begin_receiving(&trial, 0) && send_pieces(from, 1) &&
                  receives(&trial, PIECE, true) && send_pieces(from, 1) && receives(&trial, PIECE, true);
 
     close_trial(&trial);
@@ -146,7 +147,7 @@ bool ring_receives_bundles(int from, int to)
 {
     struct trial trial;
     bool holds = open_trial(&trial, from, to) && send_pieces(from, PIECES - 1) &&
-                 begin_receiving(&trial, true) && receives(&trial, (PIECES - 1) * PIECE, false);
+                 begin_receiving(&trial, RECEIVE_BUNDLE) && receives(&trial, (PIECES - 1) * PIECE, false);
 
     close_trial(&trial);
     return holds;
@@ -172,7 +173,7 @@ bool ring_sends_buffers(int from, int to)
 {
     struct trial trial;
     bool holds =
-        open_trial(&trial, from, to) && begin_sending(&trial, false) && sends(&trial, PIECE) && came(to, 1);
+        open_trial(&trial, from, to) && begin_sending(&trial, 0) && sends(&trial, PIECE) && came(to, 1);
 
     close_trial(&trial);
     return holds;
@@ -181,7 +182,7 @@ bool ring_sends_buffers(int from, int to)
 bool ring_sends_bundles(int from, int to)
 {
     struct trial trial;
-    bool holds = open_trial(&trial, from, to) && begin_sending(&trial, true) &&
+    bool holds = open_trial(&trial, from, to) && begin_sending(&trial, SEND_BUNDLE) &&
                  sends(&trial, PIECES * PIECE) && came(to, PIECES);
 
     close_trial(&trial);
@@ -193,9 +194,10 @@ bool ring_lends_memory(int from, int to)
     static uint8_t bytes[2][PIECE] = {"abc", "def"};
     struct iovec vectors[2] = {{bytes[0], PIECE}, {bytes[1], PIECE}};
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = 2};
+    struct send_request request = {.message = &message, .flags = MSG_WAITALL, .options = SEND_LEND};
     struct ring_event event;
     struct trial trial;
-    bool holds = open_trial(&trial, from, to) && ring_send_zc(&trial.from, &message, MSG_WAITALL, 0) == 0 &&
+    bool holds = open_trial(&trial, from, to) && ring_send(&trial.from, &request) == 0 &&
                  sends(&trial, 2 * PIECE) && came(to, 2) && await(&trial, &event) &&
                  event.completion.gives_back;
 

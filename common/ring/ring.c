@@ -162,11 +162,6 @@ int ring_poll(struct ring *ring)
     return settle(io_uring_submit_and_get_events(&ring->uring));
 }
 
-int ring_reserve(struct ring *ring, uint32_t count)
-{
-    return io_uring_sq_space_left(&ring->uring) < count ? submit(ring) : 0;
-}
-
 /* ---- user data: kind, token and number of a request ---- */
 
 #define KIND_BITS 8
@@ -180,7 +175,7 @@ static uint64_t label(const struct ring_slot *slot, enum ring_kind kind, uint32_
 static void read_label(struct ring_event *event, uint64_t data)
 {
     event->kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1));
-    event->completion.token = (uint32_t)(data >> KIND_BITS) & RING_TOKEN_MAX;
+    event->completion.token = (uint32_t)(data >> KIND_BITS) & REQUEST_TOKEN_MAX;
     event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
 }
 
@@ -228,11 +223,11 @@ bool ring_next(struct ring *ring, struct ring_event *event)
 
 /* ---- requests ---- */
 
-/* Returns the next free entry; submits if the queue is full. NULL with a negative errno value in
- * `result`. */
-static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, int *result)
+/* Returns the next free entry. Submits if the queue has less than `room` of them. NULL with a
+ * negative errno value in `result`. */
+static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, uint32_t room, int *result)
 {
-    *result = ring_reserve(ring, 1);
+    *result = io_uring_sq_space_left(&ring->uring) < room ? submit(ring) : 0;
     if (*result < 0)
         return NULL;
     ring->sends += kind == RING_SEND;
@@ -241,87 +236,68 @@ static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, i
 }
 
 static void finish_entry(struct io_uring_sqe *entry, const struct ring_slot *slot, enum ring_kind kind,
-                         unsigned options, uint32_t token)
+                         uint32_t token)
 {
-    entry->flags |=
-        (uint8_t)((slot->registered ? IOSQE_FIXED_FILE : 0) | (options & RING_LINK ? IOSQE_IO_LINK : 0) |
-                  (options & RING_SILENT ? IOSQE_CQE_SKIP_SUCCESS : 0));
+    entry->flags |= slot->registered ? IOSQE_FIXED_FILE : 0;
     entry->user_data = label(slot, kind, token);
 }
 
-int ring_send(struct ring_slot *slot, const void *data, size_t size, int flags, unsigned options,
-              uint32_t token)
+static void prepare_send(struct io_uring_sqe *entry, const struct ring_slot *slot,
+                         const struct send_request *request)
 {
-    int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, &result);
+    const struct msghdr *message = request->message;
+    int flags = request->flags | MSG_NOSIGNAL;
 
-    if (!entry)
-        return result;
-    io_uring_prep_send(entry, slot->file, data, size, flags | MSG_NOSIGNAL);
-    finish_entry(entry, slot, RING_SEND, options, token);
-    return 0;
-}
-
-int ring_sendmsg(struct ring_slot *slot, const struct msghdr *message, int flags, unsigned options,
-                 uint32_t token)
-{
-    int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, &result);
-
-    if (!entry)
-        return result;
-    io_uring_prep_sendmsg(entry, slot->file, message, (unsigned)(flags | MSG_NOSIGNAL));
-    finish_entry(entry, slot, RING_SEND, options, token);
-    return 0;
-}
-
-int ring_send_zc(struct ring_slot *slot, const struct msghdr *message, int flags, uint32_t token)
-{
-    const struct iovec *only = message->msg_iov;
-    int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, &result);
-
-    if (!entry)
-        return result;
-    if (message->msg_iovlen == 1)
-        io_uring_prep_send_zc(entry, slot->file, only->iov_base, only->iov_len, flags | MSG_NOSIGNAL, 0);
+    if (!message)
+        io_uring_prep_send(entry, slot->file, request->data, request->size, flags);
+    else if (!(request->options & SEND_LEND))
+        io_uring_prep_sendmsg(entry, slot->file, message, (unsigned)flags);
+    else if (message->msg_iovlen == 1)
+        io_uring_prep_send_zc(entry, slot->file, message->msg_iov->iov_base, message->msg_iov->iov_len, flags,
+                              0);
     else
-        io_uring_prep_sendmsg_zc(entry, slot->file, message, (unsigned)(flags | MSG_NOSIGNAL));
-    entry->ioprio |= ZC_REPORT_USAGE;
-    finish_entry(entry, slot, RING_SEND, 0, token);
-    return 0;
+        io_uring_prep_sendmsg_zc(entry, slot->file, message, (unsigned)flags);
 }
 
-int ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options, uint32_t token)
+int ring_send(struct ring_slot *slot, const struct send_request *request)
 {
+    unsigned options = request->options;
     int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, &result);
+    struct io_uring_sqe *entry =
+        next_entry(slot->ring, RING_SEND, request->chain ? request->chain : 1, &result);
 
     if (!entry)
         return result;
-    io_uring_prep_send(entry, slot->file, NULL, 0, flags | MSG_NOSIGNAL);
-    entry->ioprio |= bundle ? BUNDLE : 0;
-    entry->flags |= IOSQE_BUFFER_SELECT;
-    entry->buf_group = slot->outgoing.group;
-    finish_entry(entry, slot, RING_SEND, options, token);
+    prepare_send(entry, slot, request);
+    entry->ioprio |=
+        (uint16_t)((options & SEND_LEND ? ZC_REPORT_USAGE : 0) | (options & SEND_BUNDLE ? BUNDLE : 0));
+    entry->flags |= (uint8_t)((options & SEND_LINK ? IOSQE_IO_LINK : 0) |
+                              (options & SEND_SILENT ? IOSQE_CQE_SKIP_SUCCESS : 0));
+    if (options & SEND_PROVIDED) {
+        entry->flags |= IOSQE_BUFFER_SELECT;
+        entry->buf_group = slot->outgoing.group;
+    }
+    finish_entry(entry, slot, RING_SEND, request->token);
     return 0;
 }
 
-int ring_receive(struct ring_slot *slot, uint16_t group, bool bundle)
+int ring_receive(struct ring_slot *slot, uint16_t group, unsigned options)
 {
+    static struct msghdr no_address;
     int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_RECEIVE, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_RECEIVE, 1, &result);
 
     if (!entry)
         return result;
-    if (slot->ending)
+    if (options & RECEIVE_MESSAGE)
+        io_uring_prep_recvmsg(entry, slot->file, &no_address, 0);
+    else
         io_uring_prep_recv(entry, slot->file, NULL, 0, 0);
-    else
-        io_uring_prep_recv_multishot(entry, slot->file, NULL, 0, 0);
-    entry->ioprio |= bundle ? BUNDLE : 0;
+    entry->ioprio |=
+        (uint16_t)((slot->ending ? 0 : IORING_RECV_MULTISHOT) | (options & RECEIVE_BUNDLE ? BUNDLE : 0));
     entry->flags |= IOSQE_BUFFER_SELECT;
     entry->buf_group = group;
-    finish_entry(entry, slot, RING_RECEIVE, 0, 0);
+    finish_entry(entry, slot, RING_RECEIVE, 0);
     return 0;
 }
 
@@ -337,31 +313,31 @@ static unsigned events_of(enum ring_kind kind)
 int ring_watch(struct ring_slot *slot, enum ring_kind kind)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, kind, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, kind, 1, &result);
 
     if (!entry)
         return result;
     io_uring_prep_poll_add(entry, slot->file, events_of(kind));
-    finish_entry(entry, slot, kind, 0, 0);
+    finish_entry(entry, slot, kind, 0);
     return 0;
 }
 
 int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen_t size)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CONNECT, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CONNECT, 1, &result);
 
     if (!entry)
         return result;
     io_uring_prep_connect(entry, slot->file, address, size);
-    finish_entry(entry, slot, RING_CONNECT, 0, 0);
+    finish_entry(entry, slot, RING_CONNECT, 0);
     return 0;
 }
 
 int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 {
     int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CANCEL, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CANCEL, 1, &result);
 
     if (!entry)
         return result;

@@ -81,7 +81,6 @@ bool ring_next(struct ring *ring, struct ring_event *event);
 
 /* ---- requests ---- */
 
-#define RING_BUFFERS_MAX 32768u /* in one buffer ring */
 #define RING_BUFFER_BYTES 16u   /* size of its entry in the ring */
 
 /* A buffer ring in memory that is shared with the kernel. The kernel takes buffers from its head
@@ -104,41 +103,19 @@ struct ring_slot {
     struct ring_buffers outgoing; /* send buffers, where the strategy uses them */
 };
 
-#define RING_TOKEN_MAX 0xffffffu
-
-/* Options of a request; they may be combined. */
-enum ring_option {
-    RING_LINK = 1,   /* the next request begins when this one is complete: IOSQE_IO_LINK */
-    RING_SILENT = 2, /* success posts no completion: IOSQE_CQE_SKIP_SUCCESS, Linux 5.17 */
-};
-
 /* Size of the submission queue. A full queue is submitted at once; a chain of linked requests must
  * fit. */
 #define RING_REQUESTS 256u
 
-/* Makes room for `count` requests that must be submitted together, by an enter(2) if needed. 0 or a
- * negative errno value. */
-int ring_reserve(struct ring *ring, uint32_t count);
+/* All requests: 0, or a negative errno value of the enter(2) that made room. */
 
-/* All requests: 0, or a negative errno value of the enter(2) that made room. `flags` are those of
- * send(2); MSG_NOSIGNAL is added. Memory, `message` and its vectors must stay valid until the
- * completion. */
-int ring_send(struct ring_slot *slot, const void *data, size_t size, int flags, unsigned options,
-              uint32_t token);
-int ring_sendmsg(struct ring_slot *slot, const struct msghdr *message, int flags, unsigned options,
-                 uint32_t token);
+/* A send; MSG_NOSIGNAL is added to its flags. A chain of at most RING_REQUESTS is submitted
+ * together. `provide` and SEND_RESTART are the caller's. */
+int ring_send(struct ring_slot *slot, const struct send_request *request);
 
-/* Sends without a copy (Linux 6.0, several vectors 6.1). A second completion returns the memory. */
-int ring_send_zc(struct ring_slot *slot, const struct msghdr *message, int flags, uint32_t token);
-
-/* Sends from the outgoing buffers of the slot (Linux 6.10): the next one, or all of them as a
- * `bundle`. */
-int ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options, uint32_t token);
-
-/* Multishot receive (Linux 6.0). Each completion fills one buffer of the group, or several
- * (`bundle`, Linux 6.10). The request ends with a completion without `more`. On a slot that is
- * `ending` it is single-shot. */
-int ring_receive(struct ring_slot *slot, uint16_t group, bool bundle);
+/* Multishot receive (Linux 6.0) into buffers of the group, with enum receive_option. The request
+ * ends with a completion without `more`. On a slot that is `ending` it is single-shot. */
+int ring_receive(struct ring_slot *slot, uint16_t group, unsigned options);
 
 /* Posts one completion when the descriptor is readable or writable, when its peer has half-closed,
  * or on an error. All kinds report errors, too. The result is the set of events of poll(2). */

@@ -27,14 +27,14 @@ struct session {
 
 gnutls_session_t gnutls_layer_session(const struct connection *connection)
 {
-    const struct session *session = connection->session;
+    const struct session *session = connection->filter_state;
 
     return session->gnutls;
 }
 
 struct tls_wire *gnutls_layer_wire(const struct connection *connection)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
 
     return &session->wire;
 }
@@ -215,7 +215,7 @@ int gnutls_layer_open(struct connection *connection)
         free(session);
         return -ENOMEM;
     }
-    connection->session = session;
+    connection->filter_state = session;
     return set_up(session);
 }
 
@@ -233,7 +233,7 @@ static void keep_ticket(struct session *session)
 
 void gnutls_layer_close(struct connection *connection)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
 
     keep_ticket(session);
     gnutls_deinit(session->gnutls);
@@ -242,7 +242,7 @@ void gnutls_layer_close(struct connection *connection)
 
 static int broken(const struct connection *connection, const char *doing, int result)
 {
-    const struct session *session = connection->session;
+    const struct session *session = connection->filter_state;
     const char *why = gnutls_strerror(result);
 
     if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
@@ -254,7 +254,7 @@ static int broken(const struct connection *connection, const char *doing, int re
  * key. An alert tells the other end the reason; that end may not read it any more. */
 static int fail_handshake(struct connection *connection, int result)
 {
-    const struct session *session = connection->session;
+    const struct session *session = connection->filter_state;
 
     if (session->context->terms.serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER) {
         gnutls_alert_send(session->gnutls, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
@@ -269,7 +269,7 @@ static int fail_handshake(struct connection *connection, int result)
 
 int gnutls_layer_shake(struct connection *connection)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     int result;
 
     do
@@ -287,7 +287,7 @@ int gnutls_layer_shake(struct connection *connection)
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     ssize_t sent;
 
     (void)flags;
@@ -302,7 +302,7 @@ static ssize_t send_record(struct connection *connection, const void *data, size
 /* GNUTLS_E_AGAIN also follows a record that is no data, such as a ticket. More may follow. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     ssize_t came;
 
     (void)flags;
@@ -317,16 +317,16 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     return came == GNUTLS_E_AGAIN ? -EAGAIN : broken(connection, "receive from", (int)came);
 }
 
-static bool has_more(const struct connection *connection)
+static bool pending(const struct connection *connection)
 {
-    const struct session *session = connection->session;
+    const struct session *session = connection->filter_state;
 
     return gnutls_record_check_pending(session->gnutls) > 0;
 }
 
 static int hold(struct connection *connection, bool on)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     int result = 0;
 
     if (on)
@@ -341,7 +341,7 @@ static int hold(struct connection *connection, bool on)
 
 static int send_close_notify(struct connection *connection)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     int result = gnutls_bye(session->gnutls, GNUTLS_SHUT_WR);
 
     if (result == 0)
@@ -370,9 +370,6 @@ const struct security security_gnutls = {
     .open = gnutls_layer_open,
     .handshake = gnutls_layer_shake,
     .close = gnutls_layer_close,
-    .send = send_record,
-    .recv = receive,
-    .has_more = has_more,
-    .hold = hold,
+    .layer = {.send = send_record, .receive = receive, .pending = pending, .hold = hold},
     .close_notify = send_close_notify,
 };

@@ -242,7 +242,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
 
     tls_seek(wire);
     while (came == -EIO && found > 0 && !wire->parted)
-        if ((came = calls_recv(&connection->calls, data, size, flags)) == -EIO)
+        if ((came = below_receive(connection, data, size, flags)) == -EIO)
             found = look(connection);
     if (wire->parted) {
         tls_found_end(wire);
@@ -334,9 +334,12 @@ const struct security security_ktls = {
     .open = gnutls_layer_open,
     .handshake = shake,
     .close = gnutls_layer_close,
-    .send = security_send,
-    .sendv = security_sendv,
-    .recv = receive,
+    .layer = {.send = below_send,
+              .sendv = below_sendv,
+              .sendfile = below_sendfile,
+              .submit = below_submit,
+              .receive = receive,
+              .submit_receive = below_submit_receive},
     .close_notify = send_close_notify,
     .lingers = true,
 };

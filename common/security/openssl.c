@@ -283,14 +283,14 @@ static int open_session(struct connection *connection)
         free(session);
         return -ENOMEM;
     }
-    connection->session = session;
+    connection->filter_state = session;
     return set_up(session);
 }
 
 /* Without a shutdown, OpenSSL does not resume a session, nor use its ticket. */
 static void close_session(struct connection *connection)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
 
     BIO_free_all(session->buffer);
     SSL_set_shutdown(session->openssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
@@ -309,7 +309,7 @@ static int broken(const struct session *session, const char *doing)
 
 static int shake(struct connection *connection)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     int result = SSL_do_handshake(session->openssl);
 
     if (result == 1) {
@@ -341,7 +341,7 @@ static ssize_t send_held(struct session *session, const void *data, size_t size)
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     int sent;
 
     (void)flags;
@@ -357,7 +357,7 @@ static ssize_t send_record(struct connection *connection, const void *data, size
 
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     int came;
 
     (void)flags;
@@ -377,9 +377,9 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     }
 }
 
-static bool has_more(const struct connection *connection)
+static bool pending(const struct connection *connection)
 {
-    const struct session *session = connection->session;
+    const struct session *session = connection->filter_state;
 
     return SSL_pending(session->openssl) > 0;
 }
@@ -410,7 +410,7 @@ static int let_go(struct session *session)
 
 static int hold(struct connection *connection, bool on)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     int result = 0;
 
     if (!on)
@@ -423,7 +423,7 @@ static int hold(struct connection *connection, bool on)
 
 static int send_close_notify(struct connection *connection)
 {
-    struct session *session = connection->session;
+    struct session *session = connection->filter_state;
     int result = SSL_shutdown(session->openssl);
 
     if (result >= 0)
@@ -452,9 +452,6 @@ const struct security security_openssl = {
     .open = open_session,
     .handshake = shake,
     .close = close_session,
-    .send = send_record,
-    .recv = receive,
-    .has_more = has_more,
-    .hold = hold,
+    .layer = {.send = send_record, .receive = receive, .pending = pending, .hold = hold},
     .close_notify = send_close_notify,
 };

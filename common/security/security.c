@@ -19,38 +19,30 @@ int security_begin(struct connection *connection)
     int result = 0;
 
     lifecycle_advance(&connection->state, EVENT_OPENED);
-    if (!connection->security->encrypts)
-        lifecycle_advance(&connection->state, EVENT_SECURED);
-    else if ((result = connection->security->open(connection)) == 0)
+    if (connection->security->open)
+        result = connection->security->open(connection);
+    if (result < 0)
+        return result;
+    if (connection->security->handshake)
         atomic_store_explicit(&connection->handshake_ns, clock_now_ns(), memory_order_release);
-    return result;
+    else
+        lifecycle_advance(&connection->state, EVENT_SECURED);
+    return 0;
 }
 
 void security_end(struct connection *connection)
 {
-    if (connection->session)
+    if (connection->filter_state)
         connection->security->close(connection);
-    connection->session = NULL;
+    connection->filter_state = NULL;
     atomic_store_explicit(&connection->handshake_ns, 0, memory_order_relaxed);
-}
-
-ssize_t security_send(struct connection *connection, const void *data, size_t size, int flags)
-{
-    return calls_send(&connection->calls, data, size, flags);
-}
-
-ssize_t security_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
-{
-    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)count};
-
-    return calls_sendmsg(&connection->calls, &message, flags);
 }
 
 ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte)
 {
-    if ((result != -EIO && result != 0) || !connection->session)
+    if ((result != -EIO && result != 0) || !connection->filter_state)
         return result;
-    return connection->security->recv(connection, byte, 1, MSG_DONTWAIT);
+    return connection->top->receive(connection, byte, 1, MSG_DONTWAIT);
 }
 
 int security_close_notify(struct connection *connection)
@@ -70,8 +62,8 @@ int security_half_close(struct connection *connection)
     int result = security_close_notify(connection);
 
     connection->calls.counts = counts;
-    if (result == 0 && !connection->security->lingers && shutdown(connection->calls.fd, SHUT_WR) < 0)
-        result = -errno;
+    if (result == 0 && !connection->security->lingers)
+        result = connection->bottom->half_close(connection);
     if (result == 0)
         lifecycle_advance(&connection->state, EVENT_HALF_CLOSED);
     return result;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layer between a strategy and the descriptor: none (plain), or TLS records.
+ * The filter between a strategy and the transport: none (plain), or TLS records.
  *
- * A layer declares what it gives: a raw descriptor, on which every socket flag works, or records
- * that it can hold back. Each function returns bytes, or a negative errno value. After -EAGAIN the
- * caller must offer the same bytes again, because the layer may have sent some of them. When TLS
- * itself fails, the layer sets the problem of the workbench.
+ * A filter declares what it gives: a raw descriptor, on which every socket flag works, or records
+ * that it can hold back. When TLS itself fails, the filter sets the problem of the workbench.
  */
 #ifndef UNCORK_SECURITY_SECURITY_H
 #define UNCORK_SECURITY_SECURITY_H
 
 #include "base/axis.h"
-#include "connection/connection.h"
+#include "connection/layer.h"
 
 #define SECURITY_KEY_SIZE 32u
 
@@ -26,46 +24,31 @@ struct security {
     struct variant variant;
     unsigned gives;        /* capabilities that it passes on from the transport, or adds */
     const char *withholds; /* why it drops the others, a clause; NULL: it drops none */
-    bool encrypts;         /* it has keys, a handshake and the functions up to close() */
+    bool encrypts;         /* it has keys and a handshake */
     bool counts_records;   /* it sees the records that it sends and receives */
+
+    struct layer layer; /* empty: there is no filter */
 
     /* Checks that this build supports it. 0, or -1 with an unsupported problem. NULL: always. */
     int (*check)(struct problem *problem);
 
     const char *(*library)(void); /* name and version, for the record */
 
-    /* What the connections of one thread with one peer share: credentials, the last ticket. 0 or a
-     * negative errno value; on failure `context` is NULL. */
+    /* Where it encrypts: what the connections of one thread with one peer share, credentials and
+     * the last ticket. 0 or a negative errno value; on failure `context` is NULL. */
     int (*context_open)(void **context, const struct security_terms *terms);
     void (*context_close)(void *context);
 
-    /* Makes connection->session for a new descriptor, from the context of its peer. 0 or a negative
-     * errno value. */
+    /* Makes connection->filter_state for a new descriptor, from the context of its peer. 0 or a
+     * negative errno value. NULL: it has none. */
     int (*open)(struct connection *connection);
 
     /* Continues the handshake. 0: it is done; -EAGAIN: call again when the descriptor is writable;
-     * -EINPROGRESS: when it is readable; another negative errno value. */
+     * -EINPROGRESS: when it is readable; another negative errno value. NULL: there is none. */
     int (*handshake)(struct connection *connection);
 
-    /* Frees the session. */
+    /* Frees that state. */
     void (*close)(struct connection *connection);
-
-    ssize_t (*send)(struct connection *connection, const void *data, size_t size, int flags);
-    ssize_t (*recv)(struct connection *connection, void *data, size_t size, int flags);
-
-    /* Sends several pieces at once. NULL: the layer does not give the descriptor. */
-    ssize_t (*sendv)(struct connection *connection, struct iovec *vectors, int count, int flags);
-
-    /* Returns true if it holds bytes that recv() has not delivered. NULL: never. */
-    bool (*has_more)(const struct connection *connection);
-
-    /* Where it gives CAPABLE_HOLD. On: holds back what is sent from now on. Off: sends all of it; 0
-     * when it has left, -EAGAIN: call again when the descriptor is writable. */
-    int (*hold)(struct connection *connection, bool on);
-
-    /* Sends what it holds back. 0: nothing is held back any more; -EAGAIN: call again when the
-     * descriptor is writable. NULL: it holds nothing back without hold(). */
-    int (*flush)(struct connection *connection);
 
     /* Sends close_notify: nothing more follows. 0, -EAGAIN: call again when the descriptor is
      * writable, or another negative errno value. NULL: the end of the stream says it. `lingers`:
@@ -76,20 +59,16 @@ struct security {
 
 extern const struct axis security_axis;
 
-/* send() and sendv() of the layers that give the descriptor. */
-ssize_t security_send(struct connection *connection, const void *data, size_t size, int flags);
-ssize_t security_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
-
-/* Interprets the `result` of a receive that bypassed the layer, on the descriptor that it gives. If
- * `result` is no data, the layer receives one byte itself; this function returns that result. The
- * reason: without a close_notify of the peer, the end of the stream is no regular end. */
+/* Interprets the `result` of a submitted receive, which the transport completes without the filter.
+ * If `result` is no data, the filter receives one byte itself; this function returns that result.
+ * The reason: without a close_notify of the peer, the end of the stream is no regular end. */
 ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte);
 
-/* A connection has its descriptor: makes its session, before the handshake. 0 or a negative errno
+/* A connection has its descriptor: opens its filter, before the handshake. 0 or a negative errno
  * value. */
 int security_begin(struct connection *connection);
 
-/* Closes the session, before or after the descriptor is closed. */
+/* Closes the filter, before or after the descriptor is closed. */
 void security_end(struct connection *connection);
 
 /* Sends close_notify. It carries no message, so neither end counts its record. 0, -EAGAIN: call

@@ -31,9 +31,8 @@ uint64_t tls_scan(struct tls_scan *scan, const uint8_t *data, size_t size)
 ssize_t tls_write(struct tls_wire *wire, const struct iovec *vectors, int count)
 {
     struct calls *calls = &wire->connection->calls;
-    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)vectors, .msg_iovlen = (size_t)count};
-    ssize_t sent = count == 1 ? calls_send(calls, vectors->iov_base, vectors->iov_len, 0)
-                              : calls_sendmsg(calls, &message, 0);
+    ssize_t sent = count == 1 ? below_send(wire->connection, vectors->iov_base, vectors->iov_len, 0)
+                              : below_sendv(wire->connection, (struct iovec *)(uintptr_t)vectors, count, 0);
 
     wire->blocked = sent == -EAGAIN;
     if (sent < 0 && !wire->blocked)
@@ -49,7 +48,7 @@ ssize_t tls_write(struct tls_wire *wire, const struct iovec *vectors, int count)
 ssize_t tls_read(struct tls_wire *wire, void *data, size_t size)
 {
     struct calls *calls = &wire->connection->calls;
-    ssize_t came = calls_recv(calls, data, size, 0);
+    ssize_t came = below_receive(wire->connection, data, size, 0);
 
     wire->blocked = came == -EAGAIN;
     if (came < 0 && !wire->blocked)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "security/security.h"
 #include "strategy/strategy.h"
 
 #include <string.h>
@@ -35,7 +34,7 @@ static int send_copy(struct connection *connection, struct copy *copy)
 {
     while (copy->sent < copy->size) {
         ssize_t sent =
-            connection->security->send(connection, copy->bytes + copy->sent, copy->size - copy->sent, 0);
+            connection->top->send(connection, copy->bytes + copy->sent, copy->size - copy->sent, 0);
 
         if (sent < 0)
             return (int)sent;
@@ -55,7 +54,7 @@ static void begin_group(struct connection *connection, struct copy *copy)
 static int send_direct(struct connection *connection, struct copy *copy)
 {
     int result =
-        connection->security->sendv ? strategy_send_vector(connection) : strategy_send_group(connection, 0);
+        connection->top->sendv ? strategy_send_vector(connection) : strategy_send_group(connection, 0);
 
     queue_release(&connection->queue);
     copy->direct = result < 0;

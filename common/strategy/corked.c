@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/corked.h"
 
-#include "security/security.h"
-#include "transport/cork.h"
-
 /* The stage of the group at the head. RELEASING begins when its last byte was accepted; the next
  * group must wait. */
 enum stage { BETWEEN_GROUPS, SENDING, RELEASING };
@@ -21,8 +18,8 @@ size_t corked_state_size(size_t longest_group)
 
 static int hold(struct connection *connection, struct corked *corked, bool on)
 {
-    int result = connection->cork_layer == CORK_RECORD ? connection->security->hold(connection, on)
-                                                       : cork_set(&connection->calls, on);
+    const struct layer *layer = connection->cork_layer == CORK_RECORD ? connection->top : connection->bottom;
+    int result = layer->hold(connection, on);
 
     if (result == 0)
         corked->held = on;

@@ -3,13 +3,14 @@
 
 /* The most buffers that the kernel takes for one bundle (PEEK_MAX_IMPORT in io_uring/kbuf.c, Linux
  * 6.10). */
-#define BUFFERS 256u
+#define BUNDLE_BUFFERS 256u
 
 struct provided_request {
     struct request request; /* first */
-    uint32_t added;         /* fragments at the head that are in the ring */
-    uint32_t marks;         /* of the last of these fragments */
-    size_t bytes;           /* of all of them when added: a bundle takes all or starts again */
+    size_t bytes;           /* in the provided buffers */
+    uint32_t added;         /* pieces of the group at the head, when the buffers were filled */
+    uint32_t marks;         /* of the last of these */
+    bool restart;           /* the buffers must be emptied first */
 };
 
 size_t provided_state_size(size_t longest_group)
@@ -23,72 +24,61 @@ uint32_t provided_buffers(uint64_t parameter)
     uint32_t buffers = 1;
 
     if (parameter == PARAMETER_NONE)
-        return BUFFERS;
+        return BUNDLE_BUFFERS;
     while (buffers < parameter)
         buffers *= 2;
     return buffers;
 }
 
-static void add_group(struct connection *connection, struct provided_request *providing)
+/* As many pieces of the group at the head as there are buffers. */
+static void measure_group(struct connection *connection, struct provided_request *providing)
 {
-    struct ring_buffers *buffers = &connection->slot->outgoing;
+    uint32_t most = provided_buffers(connection->strategy_parameter);
 
-    providing->marks = 0;
-    providing->bytes = 0;
-    while (providing->added < buffers->count && !(providing->marks & FRAGMENT_ENDS_GROUP)) {
-        struct fragment fragment = queue_fragment(&connection->queue, providing->added);
+    providing->added = providing->marks = 0;
+    while (providing->added < most && !(providing->marks & FRAGMENT_ENDS_GROUP)) {
+        struct fragment fragment = queue_fragment(&connection->queue, providing->added++);
 
-        ring_buffers_add(buffers, fragment.data, fragment.size, (uint16_t)providing->added);
         providing->marks = fragment.marks;
         providing->bytes += fragment.size;
-        providing->added++;
     }
-    ring_buffers_publish(buffers);
 }
 
-/* A bundle of more than BUFFERS buffers must post a completion. Linux 6.18 sends the first BUFFERS
- * of them. It sends the rest only if it did not have to wait for room. Otherwise the request counts
- * as a success, and a silent one posts nothing. */
-static int submit_bundle(struct connection *connection, const struct provided_request *providing)
-{
-    uint32_t marks = providing->added <= BUFFERS ? providing->marks : 0;
-    int flags = MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE);
-
-    return ring_send_buffers(connection->slot, true, flags,
-                             request_describe(connection, providing->bytes, marks), 0);
-}
-
-static int submit_next(struct connection *connection)
-{
-    struct fragment next = queue_fragment(&connection->queue, 0);
-
-    return ring_send_buffers(connection->slot, false, request_flags(connection),
-                             request_describe(connection, next.size, next.marks), 0);
-}
-
+/* A bundle of more than BUNDLE_BUFFERS buffers must post a completion. Linux 6.18 sends the first
+ * BUNDLE_BUFFERS of them. It sends the rest only if it did not have to wait for room. Otherwise the
+ * request counts as a success, and a silent one posts nothing. */
 int provided_submit(struct connection *connection, bool bundle)
 {
     struct provided_request *providing = connection->strategy_state;
+    struct send_request request = {.options = SEND_PROVIDED};
 
-    if (!providing->added)
-        add_group(connection, providing);
-    return bundle ? submit_bundle(connection, providing) : submit_next(connection);
-}
+    if (!providing->bytes) {
+        measure_group(connection, providing);
+        request.provide = providing->added;
+        request.options |= providing->restart ? SEND_RESTART : 0;
+        providing->restart = false;
+    }
+    if (bundle) {
+        uint32_t marks = providing->added <= BUNDLE_BUFFERS ? providing->marks : 0;
 
-/* The fragments that were sent have left the ring. */
-static void note_sent(struct connection *connection, uint64_t accepted_before)
-{
-    struct provided_request *providing = connection->strategy_state;
+        request.flags = MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE);
+        request.options |= SEND_BUNDLE | request_describe(connection, providing->bytes, marks);
+    } else {
+        struct fragment next = queue_fragment(&connection->queue, 0);
 
-    providing->added -= (uint32_t)(connection->queue.accepted - accepted_before);
+        request.flags = request_flags(connection);
+        request.options |= request_describe(connection, next.size, next.marks);
+    }
+    return connection->top->submit(connection, &request);
 }
 
 void provided_answered(struct connection *connection)
 {
-    uint64_t before = connection->queue.accepted;
+    struct provided_request *providing = connection->strategy_state;
+    uint64_t before = connection->queue.accepted_bytes;
 
     request_answered(connection);
-    note_sent(connection, before);
+    providing->bytes -= connection->queue.accepted_bytes - before;
 }
 
 /*
@@ -99,14 +89,14 @@ void provided_answered(struct connection *connection)
 int provided_completed(struct connection *connection, const struct completion *completion)
 {
     struct provided_request *providing = connection->strategy_state;
-    uint64_t before = connection->queue.accepted;
-    int result = request_completed(connection, completion);
+    int sent = request_sent(completion), result = request_completed(connection, completion);
 
     if (result < 0)
         return result;
-    note_sent(connection, before);
-    if (providing->request.under_way || !providing->request.bytes)
-        return 0;
-    providing->added = 0;
-    return ring_buffers_empty(connection->slot->ring, &connection->slot->outgoing);
+    providing->bytes -= (size_t)sent;
+    if (!providing->request.under_way && providing->request.bytes) {
+        providing->bytes = 0;
+        providing->restart = true;
+    }
+    return 0;
 }

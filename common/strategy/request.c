@@ -35,7 +35,7 @@ unsigned request_describe(struct connection *connection, size_t bytes, uint32_t 
 
     *request = (struct request){
         .under_way = true, .bytes = bytes, .silent = whole && last && connection_is_answered(connection)};
-    return request->silent ? RING_SILENT : 0;
+    return request->silent ? SEND_SILENT : 0;
 }
 
 int request_sent(const struct completion *completion)

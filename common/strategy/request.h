@@ -9,7 +9,6 @@
 #ifndef UNCORK_STRATEGY_REQUEST_H
 #define UNCORK_STRATEGY_REQUEST_H
 
-#include "ring/ring.h"
 #include "strategy/strategy.h"
 
 /* First member of the state of such a strategy. */
@@ -27,7 +26,7 @@ int request_push(struct connection *connection, int (*submit)(struct connection 
  * Without the flag, the next request sends the rest of a send that was cut short. */
 int request_flags(const struct connection *connection);
 
-/* Describes a request of `bytes`, up to the end of a fragment with these marks. Returns RING_SILENT
+/* Describes a request of `bytes`, up to the end of a fragment with these marks. Returns SEND_SILENT
  * where the request needs no completion, else 0. A request that may be cut short needs one. */
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks);
 

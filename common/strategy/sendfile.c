@@ -9,7 +9,6 @@
  * The kernel sends from the pages of the file and never reports when it is done with them. The
  * memory of a source never changes, so it counts as released once accepted.
  */
-#include "security/security.h"
 #include "strategy/corked.h"
 #include "transport/transport.h"
 
@@ -27,7 +26,7 @@ static ssize_t send_payload(struct connection *connection, struct fragment rest)
 {
     const struct memory *memory = &connection->bench->source.memory;
 
-    return calls_sendfile(&connection->calls, memory->file, rest.data - memory->bytes, rest.size);
+    return connection->top->sendfile(connection, memory->file, rest.data - memory->bytes, rest.size);
 }
 
 static int send_group(struct connection *connection)
@@ -38,7 +37,7 @@ static int send_group(struct connection *connection)
     while (!done) {
         struct fragment rest = queue_fragment(queue, 0);
         bool first = queue->accepted == queue->flushed, last = rest.marks & FRAGMENT_ENDS_GROUP;
-        ssize_t sent = first && !last ? connection->security->send(connection, rest.data, rest.size, MSG_MORE)
+        ssize_t sent = first && !last ? connection->top->send(connection, rest.data, rest.size, MSG_MORE)
                                       : send_payload(connection, rest);
 
         if (sent < 0)

@@ -43,8 +43,7 @@ int strategy_send_group(struct connection *connection, int more)
     while ((head = queue_head(queue))) {
         uint32_t rest = head->size - queue->offset;
         bool last = head->marks & FRAGMENT_ENDS_GROUP;
-        ssize_t sent =
-            connection->security->send(connection, head->data + queue->offset, rest, last ? 0 : more);
+        ssize_t sent = connection->top->send(connection, head->data + queue->offset, rest, last ? 0 : more);
 
         if (sent < 0)
             return (int)sent;
@@ -64,7 +63,7 @@ int strategy_send_vector(struct connection *connection)
     while (!done) {
         struct queue_group group = queue_gather(queue, vectors, IOV_MAX);
         ssize_t sent =
-            connection->security->sendv(connection, vectors, group.count, group.complete ? 0 : MSG_MORE);
+            connection->top->sendv(connection, vectors, group.count, group.complete ? 0 : MSG_MORE);
 
         if (sent < 0)
             return (int)sent;
@@ -76,7 +75,7 @@ int strategy_send_vector(struct connection *connection)
 
 int strategy_flush(struct connection *connection)
 {
-    int (*flush)(struct connection *) = connection->security->flush;
+    int (*flush)(struct connection *) = connection->top->flush;
     int result = flush ? flush(connection) : 0;
 
     if (result == 0)

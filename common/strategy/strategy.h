@@ -11,8 +11,7 @@
 
 #include "base/axis.h"
 #include "connection/capability.h"
-#include "connection/completion.h"
-#include "connection/connection.h"
+#include "connection/layer.h"
 
 struct strategy {
     struct variant variant;
@@ -23,7 +22,8 @@ struct strategy {
     bool nodelay;           /* sets TCP_NODELAY */
     bool corks;             /* holds a group back in the layer of its choice, which it needs, too */
     bool from_file;         /* sends from memory that is a file */
-    bool zerocopy;          /* sets SO_ZEROCOPY */
+    bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the descriptor,
+                               which then shows POLLERR */
 
     /* Bytes of state for groups of at most `longest_group` bytes; NULL: none. */
     size_t (*state_size)(size_t longest_group);
@@ -36,13 +36,13 @@ struct strategy {
      * - 0: the queue is idle, everything is flushed;
      * - -EAGAIN: the socket buffer is full; call again when the descriptor is writable;
      * - -EINPROGRESS: requests are in flight, or memory must return first; call again after
-     *   completed() or reclaim();
+     *   completed() or connection_returned();
      * - any other negative errno value: the connection is broken.
      */
     int (*push)(struct connection *connection);
 
-    /* Handles one completion, for strategies whose requests complete later (a ring). 0 or a
-     * negative errno value. NULL: push() does all the work. */
+    /* Handles the completion of a submitted send. 0 or a negative errno value. NULL: it submits
+     * none. */
     int (*completed)(struct connection *connection, const struct completion *completion);
 
     /* The other end has answered everything that was sent (see connection_is_answered()). So a
@@ -53,18 +53,9 @@ struct strategy {
      * power of two. NULL: none. */
     uint32_t (*buffers)(uint64_t parameter);
 
-    /* Windows whose memory may be lent at once. 0: it does not need accepted bytes any more. */
+    /* Windows whose memory may be lent at once; the connection has `loans` then. 0: it does not
+     * need accepted bytes any more. */
     uint32_t lends;
-
-    /* For strategies whose memory returns by the error queue of the descriptor (which then shows
-     * POLLERR). Takes all that is there, and releases it. 1 when memory returned, 0 when none did,
-     * or a negative errno value. The engine calls it by engine_reclaim(). NULL: no memory returns
-     * this way. */
-    int (*reclaim)(struct connection *connection);
-
-    /* The connection has its next descriptor (workload=connect), and no memory of the last is lent.
-     * NULL: it has no state that belongs to a descriptor. */
-    void (*renew)(struct connection *connection);
 };
 
 extern const struct axis strategy_axis;

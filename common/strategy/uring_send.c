@@ -15,11 +15,10 @@ struct chain_request {
 
 #define INDEX_BITS 8
 #define LINKS_MAX (1u << INDEX_BITS)
-_Static_assert(LINKS_MAX <= RING_REQUESTS, "a chain is submitted whole");
 
 static uint32_t token_of(const struct chain_request *chain, uint32_t index)
 {
-    return (chain->generation << INDEX_BITS | index) & RING_TOKEN_MAX;
+    return (chain->generation << INDEX_BITS | index) & REQUEST_TOKEN_MAX;
 }
 
 /* Returns the bytes of the first `count` fragments at the head. */
@@ -48,18 +47,22 @@ static int submit(struct connection *connection)
     const struct send_queue *queue = &connection->queue;
     uint32_t marks;
     unsigned silent;
-    int result;
+    int result = 0;
 
     chain->count = count_links(queue, &marks);
     chain->generation++;
-    result = ring_reserve(connection->slot->ring, chain->count);
     silent = request_describe(connection, bytes_of(queue, chain->count), marks);
     for (uint32_t i = 0; i < chain->count && result == 0; i++) {
         struct fragment fragment = queue_fragment(queue, i);
-        unsigned options = i + 1 < chain->count ? RING_LINK | RING_SILENT : silent;
 
-        result = ring_send(connection->slot, fragment.data, fragment.size, MSG_WAITALL, options,
-                           token_of(chain, i));
+        result = connection->top->submit(
+            connection,
+            &(struct send_request){.data = fragment.data,
+                                   .size = fragment.size,
+                                   .flags = MSG_WAITALL,
+                                   .options = i + 1 < chain->count ? SEND_LINK | SEND_SILENT : silent,
+                                   .token = token_of(chain, i),
+                                   .chain = i ? 0 : chain->count});
     }
     return result;
 }

@@ -22,8 +22,11 @@ static int submit(struct connection *connection)
     unsigned options = request_describe(connection, group.bytes, group.marks);
 
     sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};
-    return ring_sendmsg(connection->slot, &sending->message,
-                        request_flags(connection) | (group.complete ? 0 : MSG_MORE), options, 0);
+    return connection->top->submit(
+        connection,
+        &(struct send_request){.message = &sending->message,
+                               .flags = request_flags(connection) | (group.complete ? 0 : MSG_MORE),
+                               .options = options});
 }
 
 static int push(struct connection *connection)

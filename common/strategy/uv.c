@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes as a program with a libuv loop does: first uv_try_write(), then uv_write() of the rest. */
-#include "engine/stream.h"
 #include "strategy/strategy.h"
 
 #include <limits.h>
 
 struct writing {
-    uv_write_t request;
     bool under_way;
 };
 
@@ -16,11 +14,13 @@ static size_t state_size(size_t longest_group)
     return sizeof(struct writing);
 }
 
-/* Lends libuv what the descriptor did not take: accepted now, released when it is written. */
+/* Lends libuv what the descriptor did not take: accepted now, released when it is written. libuv
+ * copies the vectors. */
 static int write_rest(struct connection *connection, struct writing *writing, struct iovec *vectors)
 {
     struct queue_group rest = queue_gather(&connection->queue, vectors, IOV_MAX);
-    int result = stream_write(connection, &writing->request, vectors, rest.count);
+    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)rest.count};
+    int result = connection->top->submit(connection, &(struct send_request){.message = &message});
 
     if (result < 0)
         return result;
@@ -34,7 +34,7 @@ static int write_group(struct connection *connection, struct writing *writing)
 {
     struct iovec vectors[IOV_MAX];
     struct queue_group group = queue_gather(&connection->queue, vectors, IOV_MAX);
-    ssize_t taken = stream_try_write(connection, vectors, group.count);
+    ssize_t taken = connection->top->sendv(connection, vectors, group.count, 0);
 
     if (taken < 0 && taken != -EAGAIN)
         return (int)taken;
@@ -43,7 +43,6 @@ static int write_group(struct connection *connection, struct writing *writing)
     queue_release(&connection->queue);
     return (size_t)taken == group.bytes ? 0 : write_rest(connection, writing, vectors);
 }
-
 static int push(struct connection *connection)
 {
     struct writing *writing = connection->strategy_state;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of a connection's states in docs/architecture.md is that of the code."""
+"""The tables of docs/architecture.md on the C core are those of the code."""
 
 from __future__ import annotations
 
@@ -36,3 +36,14 @@ def test_only_one_function_changes_a_state():
                for path in (ROOT / part).rglob("*.[ch]") if path.name != "lifecycle.c"]
     for path in sources:
         assert not re.search(r"state = (\(enum state\))?STATE_", path.read_text()), path
+
+
+def test_every_function_of_the_walks_through_the_core_is_defined_once():
+    section = PAGE[PAGE.index("## The stack"):PAGE.index("## The life of a connection")]
+    walked = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    sources = "\n".join(path.read_text() for path in (ROOT / "common").rglob("*.c")
+                        if path.name != "absent.c")
+    assert len(walked) > 10
+    for function in walked:
+        defined = re.findall(rf"^(?:static )?\w[\w ]*[ *]{function}\([^;{{]*\)\n{{", sources, re.MULTILINE)
+        assert len(defined) == 1, (function, len(defined))

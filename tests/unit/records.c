@@ -59,8 +59,7 @@ static int records_flush(struct connection *connection)
     struct side *side = side_of(connection);
 
     while (side->out_sent < side->out_size) {
-        ssize_t sent =
-            calls_send(&connection->calls, side->out + side->out_sent, side->out_size - side->out_sent, 0);
+        ssize_t sent = below_send(connection, side->out + side->out_sent, side->out_size - side->out_sent, 0);
 
         if (sent < 0) {
             records_blocked += sent == -EAGAIN;
@@ -141,7 +140,7 @@ static ssize_t read_record(struct connection *connection, struct side *side)
 
         if (side->in_size > HEADER && side->in_size == wanted)
             return 1;
-        size = calls_recv(&connection->calls, side->in + side->in_size, wanted - side->in_size, 0);
+        size = below_receive(connection, side->in + side->in_size, wanted - side->in_size, 0);
         if (size <= 0)
             return size;
         side->in_size += (size_t)size;
@@ -176,17 +175,12 @@ static int records_part(struct connection *connection)
 
 const struct security security_strict = {
     .variant = {"strict", "a record is taken when it is out"},
-    .send = strict_send,
-    .sendv = strict_sendv,
-    .recv = records_recv,
+    .layer = {.send = strict_send, .sendv = strict_sendv, .receive = records_recv},
     .close_notify = records_part,
 };
 
 const struct security security_holding = {
     .variant = {"holding", "records are taken and held back"},
-    .send = holding_send,
-    .sendv = holding_sendv,
-    .recv = records_recv,
-    .flush = records_flush,
+    .layer = {.send = holding_send, .sendv = holding_sendv, .receive = records_recv, .flush = records_flush},
     .close_notify = records_part,
 };

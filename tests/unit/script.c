@@ -156,10 +156,11 @@ void script_close(struct script *opened)
 
 void script_reclaim(struct script *opened)
 {
-    const struct strategy *strategy = opened->connection.strategy;
+    struct connection *connection = &opened->connection;
 
-    if (strategy->reclaim && opened->connection.queue.released != opened->connection.queue.appended)
-        assert_int_equal(strategy->reclaim(&opened->connection), 1);
+    if (connection->strategy->zerocopy &&
+        opened->connection.queue.released != opened->connection.queue.appended)
+        assert_int_equal(connection->top->reclaim(connection), 1);
 }
 
 int script_push(struct script *opened)

@@ -76,21 +76,23 @@ int __wrap_accept(int fd, struct sockaddr *address, socklen_t *size)
     return accepted;
 }
 
-int __real_ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options,
-                             uint32_t token);
-int __wrap_ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options,
-                             uint32_t token);
-int __real_ring_receive(struct ring_slot *slot, uint16_t group, bool bundle);
-int __wrap_ring_receive(struct ring_slot *slot, uint16_t group, bool bundle);
+int __real_ring_send(struct ring_slot *slot, const struct send_request *request);
+int __wrap_ring_send(struct ring_slot *slot, const struct send_request *request);
+int __real_ring_receive(struct ring_slot *slot, uint16_t group, unsigned options);
+int __wrap_ring_receive(struct ring_slot *slot, uint16_t group, unsigned options);
 
-int __wrap_ring_send_buffers(struct ring_slot *slot, bool bundle, int flags, unsigned options, uint32_t token)
+int __wrap_ring_send(struct ring_slot *slot, const struct send_request *request)
 {
-    return __real_ring_send_buffers(slot, bundle && !lies.ignores_bundle, flags, options, token);
+    struct send_request asked = *request;
+
+    asked.options &= lies.ignores_bundle ? ~(unsigned)SEND_BUNDLE : ~0u;
+    return __real_ring_send(slot, &asked);
 }
 
-int __wrap_ring_receive(struct ring_slot *slot, uint16_t group, bool bundle)
+int __wrap_ring_receive(struct ring_slot *slot, uint16_t group, unsigned options)
 {
-    return __real_ring_receive(slot, group, bundle && !lies.ignores_bundle);
+    return __real_ring_receive(slot, group,
+                               lies.ignores_bundle ? options & ~(unsigned)RECEIVE_BUNDLE : options);
 }
 
 static int be_honest(void **state)

@@ -51,6 +51,19 @@ static int close_ring(void **state)
     return 0;
 }
 
+static int send_text(const char *text, unsigned options, uint32_t token)
+{
+    return ring_send(
+        &from,
+        &(struct send_request){
+            .data = text, .size = strlen(text), .flags = MSG_WAITALL, .options = options, .token = token});
+}
+
+static int send_provided(unsigned options)
+{
+    return ring_send(&from, &(struct send_request){.flags = MSG_WAITALL, .options = SEND_PROVIDED | options});
+}
+
 /* The next completion, which must come. */
 static struct ring_event await(void)
 {
@@ -166,17 +179,17 @@ TEST(an_event_says_whose_it_is)
 {
     struct ring_event event;
 
-    assert_int_equal(ring_send(&from, "x", 1, 0, 0, RING_TOKEN_MAX), 0);
+    assert_int_equal(send_text("x", 0, REQUEST_TOKEN_MAX), 0);
     event = await();
     assert_int_equal(event.kind, RING_SEND);
     assert_int_equal(event.number, 7);
-    assert_int_equal(event.completion.token, RING_TOKEN_MAX);
+    assert_int_equal(event.completion.token, REQUEST_TOKEN_MAX);
     assert_int_equal(event.completion.result, 1);
 }
 
 TEST(enters_are_counted_by_what_they_submit)
 {
-    assert_int_equal(ring_send(&from, "x", 1, 0, 0, 0), 0);
+    assert_int_equal(send_text("x", 0, 0), 0);
     assert_int_equal(ring_enter(ring, true, UINT64_MAX), 0);
     assert_int_equal(counts.made[CALL_ENTER_SENDING], 1);
     assert_int_equal(ring_enter(ring, true, UINT64_MAX), 0); /* something is there: it is not entered */
@@ -200,12 +213,16 @@ TEST(linked_sends_that_wait_for_all_arrive_whole_and_in_order)
     struct reader reader;
 
     begin_reader(&reader, sizeof bytes);
-    assert_int_equal(ring_reserve(ring, LINKS), 0);
     for (uint32_t i = 0; i < LINKS; i++) {
         memset(bytes[i], (int)('a' + i), LINK_BYTES);
-        assert_int_equal(ring_send(&from, bytes[i], LINK_BYTES, MSG_WAITALL,
-                                   i + 1 < LINKS ? RING_LINK | RING_SILENT : 0, i),
-                         0);
+        assert_int_equal(
+            ring_send(&from, &(struct send_request){.data = bytes[i],
+                                                    .size = LINK_BYTES,
+                                                    .flags = MSG_WAITALL,
+                                                    .options = i + 1 < LINKS ? SEND_LINK | SEND_SILENT : 0,
+                                                    .token = i,
+                                                    .chain = i ? 0 : LINKS}),
+            0);
     }
     assert_int_equal(await().completion.token, LINKS - 1);
     pthread_join(reader.thread, NULL);
@@ -218,7 +235,7 @@ TEST(a_silent_send_says_nothing_when_it_is_done)
 {
     struct ring_event event;
 
-    assert_int_equal(ring_send(&from, "abc", 3, MSG_WAITALL, RING_SILENT, 0), 0);
+    assert_int_equal(send_text("abc", SEND_SILENT, 0), 0);
     assert_false(completes(&event));
     assert_int_equal(read(fds[1], (char[4]){0}, 4), 3);
 }
@@ -228,7 +245,7 @@ TEST(a_silent_send_says_so_when_it_fails)
     struct ring_event event;
 
     shutdown(fds[0], SHUT_WR);
-    assert_int_equal(ring_send(&from, "abc", 3, MSG_WAITALL, RING_SILENT, 0), 0);
+    assert_int_equal(send_text("abc", SEND_SILENT, 0), 0);
     assert_true(completes(&event));
     assert_int_equal(event.completion.result, -EPIPE);
 }
@@ -247,7 +264,7 @@ TEST(a_bundle_takes_all_buffers_in_order)
 
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
     provide(3, (const char *[]){"ab", "c", "def"});
-    assert_int_equal(ring_send_buffers(&from, true, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(send_provided(SEND_BUNDLE), 0);
     assert_int_equal(await().completion.result, 6);
     assert_int_equal(read(fds[1], came, sizeof came), 6);
     assert_string_equal(came, "abcdef");
@@ -258,9 +275,9 @@ TEST(without_a_bundle_each_send_takes_one_buffer)
     need(ring_sends_buffers, "send provided buffers (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
     provide(2, (const char *[]){"ab", "c"});
-    assert_int_equal(ring_send_buffers(&from, false, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(send_provided(0), 0);
     assert_int_equal(await().completion.result, 2);
-    assert_int_equal(ring_send_buffers(&from, false, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(send_provided(0), 0);
     assert_int_equal(await().completion.result, 1);
 }
 
@@ -270,10 +287,10 @@ TEST(a_ring_of_buffers_that_was_emptied_has_none_left)
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
     provide(2, (const char *[]){"ab", "c"});
     assert_int_equal(ring_buffers_empty(ring, &from.outgoing), 0);
-    assert_int_equal(ring_send_buffers(&from, true, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(send_provided(SEND_BUNDLE), 0);
     assert_int_equal(await().completion.result, -ENOBUFS);
     provide(1, (const char *[]){"d"});
-    assert_int_equal(ring_send_buffers(&from, true, MSG_WAITALL, 0, 0), 0);
+    assert_int_equal(send_provided(SEND_BUNDLE), 0);
     assert_int_equal(await().completion.result, 1);
 }
 
@@ -301,7 +318,7 @@ static void receive_all(bool bundle, size_t total)
         if (size && (written = send(fds[0], piece, size, MSG_DONTWAIT)) > 0)
             sent += (size_t)written;
         if (!receiving && intake_has_buffers(&intake)) {
-            assert_int_equal(ring_receive(&to, INTAKE_GROUP, bundle), 0);
+            assert_int_equal(ring_receive(&to, INTAKE_GROUP, bundle ? RECEIVE_BUNDLE : 0), 0);
             receiving = true;
         }
         while (completes(&event)) {
@@ -366,7 +383,7 @@ TEST(the_end_of_a_peer_is_a_completion_of_nothing)
     struct ring_event event;
 
     open_intake(16, 2);
-    assert_int_equal(ring_receive(&to, INTAKE_GROUP, false), 0);
+    assert_int_equal(ring_receive(&to, INTAKE_GROUP, 0), 0);
     shutdown(fds[0], SHUT_WR);
     event = await();
     assert_int_equal(event.completion.result, 0);
@@ -387,7 +404,7 @@ TEST(the_end_of_a_peer_is_told_by_itself_and_received_after_all_that_is_left)
     assert_int_equal(await().kind, RING_HALF_CLOSED);
     to.ending = true;
     do {
-        assert_int_equal(ring_receive(&to, INTAKE_GROUP, false), 0);
+        assert_int_equal(ring_receive(&to, INTAKE_GROUP, 0), 0);
         event = await();
         assert_false(event.completion.more);
         received += event.completion.result;
@@ -401,7 +418,7 @@ TEST(a_receive_that_is_cancelled_ends)
     struct ring_event event;
 
     open_intake(16, 2);
-    assert_int_equal(ring_receive(&to, INTAKE_GROUP, false), 0);
+    assert_int_equal(ring_receive(&to, INTAKE_GROUP, 0), 0);
     assert_false(completes(&event));
     assert_int_equal(ring_cancel(&to, RING_RECEIVE), 0);
     do

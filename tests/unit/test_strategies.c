@@ -31,8 +31,8 @@ static void reclaim(struct pair *pair)
 {
     const struct strategy *strategy = pair->connection.strategy;
 
-    if (strategy->reclaim && pair->connection.queue.released != pair->connection.queue.appended)
-        assert_in_range(strategy->reclaim(&pair->connection), 0, 1);
+    if (strategy->zerocopy && pair->connection.queue.released != pair->connection.queue.appended)
+        assert_in_range(pair->connection.top->reclaim(&pair->connection), 0, 1);
 }
 
 static void await_memory(struct pair *pair)
@@ -57,7 +57,7 @@ static void push_message(struct pair *pair, struct visits *visits)
 
     connection_append(&pair->connection, 1);
     while ((result = pair->connection.strategy->push(&pair->connection)) != 0) {
-        if (result != -EINPROGRESS || !pair->connection.strategy->reclaim)
+        if (result != -EINPROGRESS || !pair->connection.strategy->zerocopy)
             assert_int_equal(result, -EAGAIN);
         assert_true(queue->flushed <= queue->accepted && queue->accepted <= queue->appended);
         assert_true(queue->released <= queue->accepted);

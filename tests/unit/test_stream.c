@@ -56,7 +56,7 @@ static void open_stream(const char *transport, const char *message)
     pair.connection.queue.on_release = on_release;
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(stream_open(&stream, &loop, &pair.connection, &events), 0);
-    assert_ptr_equal(pair.connection.stream, &stream);
+    assert_ptr_equal(pair.connection.bottom_state, &stream);
 }
 
 static void close_stream(void)
@@ -235,7 +235,7 @@ TEST(a_stream_closes_its_descriptor_and_tells_nobody_of_the_request_under_way)
     assert_int_equal(push(), -EINPROGRESS);
     stream_close(&stream);
     assert_int_equal(pair.connection.calls.fd, -1);
-    assert_null(pair.connection.stream);
+    assert_false(stream_is(&pair.connection));
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(told.written, 0);
     assert_int_equal(fcntl(fd, F_GETFD), -1);

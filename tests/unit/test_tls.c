@@ -72,10 +72,11 @@ TEST(a_layer_that_encrypts_has_all_that_this_takes)
             continue;
         }
         assert_true(layer->library && layer->context_open && layer->context_close && layer->open);
-        assert_true(layer->handshake && layer->close && layer->send && layer->recv && layer->close_notify);
+        assert_true(layer->handshake && layer->close && layer->layer.send && layer->layer.receive &&
+                    layer->close_notify);
         assert_true(layer->withholds);
-        assert_int_equal(layer->hold != NULL, (layer->gives & CAPABLE_HOLD) != 0);
-        assert_int_equal(layer->sendv != NULL, (layer->gives & CAPABLE_DESCRIPTOR) != 0);
+        assert_int_equal(layer->layer.hold != NULL, (layer->gives & CAPABLE_HOLD) != 0);
+        assert_int_equal(layer->layer.sendv != NULL, (layer->gives & CAPABLE_DESCRIPTOR) != 0);
     }
 }
 
@@ -93,6 +94,7 @@ static struct connection broken_at(int fd)
     bench.problem.kind = PROBLEM_NONE;
     connection.calls.table = &calls_of_sockets;
     connection.calls.fd = fd;
+    layer_stack(&connection, &layer_socket, NULL);
     return connection;
 }
 

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "strategy/lent.h"
+#include "connection/loans.h"
 #include "strategy/strategy.h"
 #include "words/parse.h"
 
@@ -164,7 +164,7 @@ static void open_late(uint32_t first, uint64_t seed)
     assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
     connection.calls.table = &late_calls;
     connection.queue.on_release = poison;
-    *(struct lent *)connection.strategy_state = (struct lent){.sends = first, .returned = first};
+    *connection.loans = (struct loans){.sends = first, .returned = first};
     memset(&kernel, 0, sizeof kernel);
     kernel.dice.state = seed;
     kernel.notes = seed % 2 ? 12 : SENDS_MOST;
@@ -196,7 +196,7 @@ static void push_all(void)
         assert_true(turn++ < 100000);
         assert_true(result == -EAGAIN || result == -EINPROGRESS);
         check_queue();
-        assert_in_range(connection.strategy->reclaim(&connection), 0, 1);
+        assert_in_range(connection.top->reclaim(&connection), 0, 1);
         check_queue();
     }
     assert_true(queue_is_idle(&connection.queue));
@@ -206,7 +206,7 @@ static void reclaim_all(void)
 {
     for (int turn = 0; connection.queue.released != connection.queue.appended; turn++) {
         assert_true(turn < 100000);
-        assert_in_range(connection.strategy->reclaim(&connection), 0, 1);
+        assert_in_range(connection.top->reclaim(&connection), 0, 1);
     }
     assert_int_equal(kernel.read, appended_bytes);
     assert_int_equal(kernel.told, kernel.begun);
@@ -274,7 +274,7 @@ TEST(a_descriptor_that_is_new_counts_from_the_beginning)
 {
     open_late(0, 7);
     send_groups(20, 3, 100);
-    connection.strategy->renew(&connection);
+    connection_restart_loans(&connection);
     kernel.begun = kernel.told = 0;
     send_groups(20, 3, 100);
     close_late();
@@ -283,7 +283,7 @@ TEST(a_descriptor_that_is_new_counts_from_the_beginning)
 TEST(nothing_is_asked_for_while_nothing_is_lent)
 {
     open_late(0, 9);
-    assert_int_equal(connection.strategy->reclaim(&connection), 0);
+    assert_int_equal(connection.top->reclaim(&connection), 0);
     assert_int_equal(connection.calls.counts.made[CALL_RECVMSG], 0);
     close_late();
 }

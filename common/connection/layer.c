@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/layer.h"
+
+#include "connection/loans.h"
+#include "security/security.h"
+#include "transport/cork.h"
+
+#include <errno.h>
+
+/* ---- a socket ---- */
+
+ssize_t socket_send(struct connection *connection, const void *data, size_t size, int flags)
+{
+    return calls_send(&connection->calls, data, size, flags);
+}
+
+ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
+{
+    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)count};
+
+    return calls_sendmsg(&connection->calls, &message, flags);
+}
+
+ssize_t socket_sendfile(struct connection *connection, int file, off_t offset, size_t size)
+{
+    return calls_sendfile(&connection->calls, file, offset, size);
+}
+
+ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags)
+{
+    return calls_recv(&connection->calls, data, size, flags);
+}
+
+int socket_hold(struct connection *connection, bool on)
+{
+    return cork_set(&connection->calls, on);
+}
+
+/* Reads the error queue until it is empty or no memory is lent any more. */
+int socket_reclaim(struct connection *connection)
+{
+    struct returned returned;
+    int came = 0, result;
+
+    while (loans_outstanding(connection->loans) &&
+           (result = calls_take_returned(&connection->calls, &returned)) != -EAGAIN) {
+        if (result < 0)
+            return result;
+        connection_returned(connection, returned.first, returned.last, returned.copied);
+        came = 1;
+    }
+    return came;
+}
+
+int socket_half_close(struct connection *connection)
+{
+    return shutdown(connection->calls.fd, SHUT_WR) < 0 ? -errno : 0;
+}
+
+const struct layer layer_socket = {
+    .send = socket_send,
+    .sendv = socket_sendv,
+    .sendfile = socket_sendfile,
+    .receive = socket_receive,
+    .hold = socket_hold,
+    .reclaim = socket_reclaim,
+    .half_close = socket_half_close,
+};
+
+/* ---- the stack ---- */
+
+void layer_stack(struct connection *connection, const struct layer *bottom, void *state)
+{
+    const struct layer *filter = &connection->security->layer;
+
+    connection->bottom = bottom;
+    connection->bottom_state = state;
+    connection->top = filter->receive ? filter : bottom;
+}
+
+ssize_t below_send(struct connection *connection, const void *data, size_t size, int flags)
+{
+    return connection->bottom->send(connection, data, size, flags);
+}
+
+ssize_t below_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
+{
+    return connection->bottom->sendv(connection, vectors, count, flags);
+}
+
+ssize_t below_sendfile(struct connection *connection, int file, off_t offset, size_t size)
+{
+    return connection->bottom->sendfile(connection, file, offset, size);
+}
+
+int below_submit(struct connection *connection, const struct send_request *request)
+{
+    return connection->bottom->submit(connection, request);
+}
+
+ssize_t below_receive(struct connection *connection, void *data, size_t size, int flags)
+{
+    return connection->bottom->receive(connection, data, size, flags);
+}
+
+int below_submit_receive(struct connection *connection, unsigned options)
+{
+    return connection->bottom->submit_receive(connection, options);
+}

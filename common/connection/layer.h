@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stack on which strategies and readings stand: a transport, and at most one filter on it.
+ *
+ *     strategy, reading
+ *        │  connection->top
+ *     filter: a TLS library, or the kernel's TLS; none where the connection is plain
+ *        │  connection->bottom
+ *     transport: a socket, a stream of libuv, or a ring
+ *        │
+ *     counted calls
+ *
+ * Both are a `struct layer`. A filter calls the same functions of connection->bottom; without a
+ * filter, top and bottom are the same layer. A function that a layer lacks is NULL, and the
+ * capabilities of the layer say so: no strategy or reading asks for it then.
+ *
+ * Unless said otherwise a function returns bytes or 0, or a negative errno value. -EAGAIN: the
+ * socket buffer is full, or empty; call again when the descriptor is writable, or readable. After
+ * -EAGAIN of a send the caller must offer the same bytes again, because a filter may have sent some
+ * of them.
+ */
+#ifndef UNCORK_CONNECTION_LAYER_H
+#define UNCORK_CONNECTION_LAYER_H
+
+#include "connection/completion.h"
+#include "connection/connection.h"
+
+struct layer {
+    ssize_t (*send)(struct connection *connection, const void *data, size_t size, int flags);
+
+    /* Sends several pieces at once. NULL: the layer takes one piece at a time. */
+    ssize_t (*sendv)(struct connection *connection, struct iovec *vectors, int count, int flags);
+
+    ssize_t (*sendfile)(struct connection *connection, int file, off_t offset, size_t size);
+
+    /* Begins a send that completes later: strategy->completed() follows. 0. */
+    int (*submit)(struct connection *connection, const struct send_request *request);
+
+    ssize_t (*receive)(struct connection *connection, void *data, size_t size, int flags);
+
+    /* Begins a receive that goes on by itself: reading->completed() follows. `options`: enum
+     * receive_option. 0. */
+    int (*submit_receive)(struct connection *connection, unsigned options);
+
+    /* Takes the next stretch of the bytes that a completion of submit_receive() brought: whole
+     * buffers of the pool, one after the other in memory, of which the last may be partly filled.
+     * Returns its size and shortens `completion` by it; 0 when it brought no more. */
+    size_t (*take)(struct connection *connection, struct completion *completion, const uint8_t **data);
+
+    /* Returns true if the layer holds bytes that receive() has not delivered. The descriptor is not
+     * readable for them. NULL: never. */
+    bool (*pending)(const struct connection *connection);
+
+    /* On: holds back what is sent from now on. Off: sends all of it; 0 when it has left. */
+    int (*hold)(struct connection *connection, bool on);
+
+    /* Sends what the layer holds back without hold(). 0: it holds nothing back any more. NULL: it
+     * never does. */
+    int (*flush)(struct connection *connection);
+
+    /* Takes all notifications that lent memory has come back: connection_returned() follows for
+     * each. 1 when memory returned, 0 when none did. */
+    int (*reclaim)(struct connection *connection);
+
+    /* Ends the outgoing direction of the descriptor. This call is not counted. */
+    int (*half_close)(struct connection *connection);
+};
+
+/* A socket, by the counted calls. The other transports use the same functions where theirs do not
+ * differ. */
+extern const struct layer layer_socket;
+ssize_t socket_send(struct connection *connection, const void *data, size_t size, int flags);
+ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
+ssize_t socket_sendfile(struct connection *connection, int file, off_t offset, size_t size);
+ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags);
+int socket_hold(struct connection *connection, bool on);
+int socket_reclaim(struct connection *connection);
+int socket_half_close(struct connection *connection);
+
+/* Puts the stack of the connection on this transport, which keeps `state` for it. */
+void layer_stack(struct connection *connection, const struct layer *bottom, void *state);
+
+/* For filters that leave a direction to the layer below. */
+ssize_t below_send(struct connection *connection, const void *data, size_t size, int flags);
+ssize_t below_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
+ssize_t below_sendfile(struct connection *connection, int file, off_t offset, size_t size);
+int below_submit(struct connection *connection, const struct send_request *request);
+ssize_t below_receive(struct connection *connection, void *data, size_t size, int flags);
+int below_submit_receive(struct connection *connection, unsigned options);
+
+#endif
