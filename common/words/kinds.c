@@ -61,165 +61,100 @@ const struct word_kind kind_choice = {
 
 /* ---- numbers ---- */
 
-typedef int number_parser(const char *text, uint64_t *value);
-typedef void number_formatter(char text[UNITS_TEXT_MAX], uint64_t value);
+/* How a kind of number is spelled. */
+struct number {
+    int (*parse)(const char *text, uint64_t *value);
+    void (*format)(char text[UNITS_TEXT_MAX], uint64_t value);
+    const char *like; /* an example */
+};
 
-static void count_format_text(char text[UNITS_TEXT_MAX], uint64_t value)
+static void format_count(char text[UNITS_TEXT_MAX], uint64_t value)
 {
     snprintf(text, UNITS_TEXT_MAX, "%" PRIu64, value);
 }
 
-static int number_parse(const struct word *word, const char *text, uint64_t *value, number_parser *parser,
-                        number_formatter *formatter, const char *like, struct problem *problem)
+static int parse_as(const struct number *number, const struct word *word, const char *text, uint64_t *value,
+                    struct problem *problem)
 {
     char minimum[UNITS_TEXT_MAX], maximum[UNITS_TEXT_MAX];
-    int result = parser(text, value);
+    int result = number->parse(text, value);
 
     if (result == -EINVAL)
         return problem_usage(problem, "%s=%.60s is no %s; write it like %s", word->key, text, word->unit,
-                             like);
+                             number->like);
     if (result == 0 && *value >= word->minimum && *value <= word->maximum)
         return 0;
-    formatter(minimum, word->minimum);
-    formatter(maximum, word->maximum);
+    number->format(minimum, word->minimum);
+    number->format(maximum, word->maximum);
     return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
 }
 
-static char *number_format(uint64_t value, number_formatter *formatter)
+static int number_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
+    if (!word->word_for_zero || strcmp(text, word->word_for_zero) != 0)
+        return parse_as(word->kind->number, word, text, field, problem);
+    *(uint64_t *)field = 0;
+    return 0;
+}
+
+static char *number_format(const struct word *word, const void *field)
+{
+    uint64_t value = *(const uint64_t *)field;
     char text[UNITS_TEXT_MAX];
 
-    formatter(text, value);
+    if (!value && word->word_for_zero)
+        return strdup(word->word_for_zero);
+    word->kind->number->format(text, value);
     return strdup(text);
 }
 
-static bool is_word_for_zero(const struct word *word, const char *text, uint64_t *field)
-{
-    if (!word->word_for_zero || strcmp(text, word->word_for_zero) != 0)
-        return false;
-    *field = 0;
-    return true;
-}
-
-static char *number_or_word_format(const struct word *word, const void *field, number_formatter *formatter)
-{
-    uint64_t value = *(const uint64_t *)field;
-
-    return word->word_for_zero && !value ? strdup(word->word_for_zero) : number_format(value, formatter);
-}
-
-static int size_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    if (is_word_for_zero(word, text, field))
-        return 0;
-    return number_parse(word, text, field, units_parse_size, units_format_size, "4096, 64K or 1M", problem);
-}
-
-static char *size_format(const struct word *word, const void *field)
-{
-    return number_or_word_format(word, field, units_format_size);
-}
-
-const struct word_kind kind_size = {
-    .name = "size", .parse = size_parse, .format = size_format, .lists = true, .ranges = true};
-
-static int count_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    if (is_word_for_zero(word, text, field))
-        return 0;
-    return number_parse(word, text, field, units_parse_count, count_format_text, "100", problem);
-}
-
-static char *count_format(const struct word *word, const void *field)
-{
-    return number_or_word_format(word, field, count_format_text);
-}
-
-const struct word_kind kind_count = {
-    .name = "count", .parse = count_parse, .format = count_format, .lists = true, .ranges = true};
-
-static int duration_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    if (is_word_for_zero(word, text, field))
-        return 0;
-    return number_parse(word, text, field, units_parse_duration, units_format_duration,
-                        "2s, 0.2s, 150ms or 50us", problem);
-}
-
-static char *duration_format(const struct word *word, const void *field)
-{
-    return number_or_word_format(word, field, units_format_duration);
-}
-
-const struct word_kind kind_duration = {
-    .name = "duration", .parse = duration_parse, .format = duration_format, .lists = true};
-
-static int rate_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    if (is_word_for_zero(word, text, field))
-        return 0;
-    return number_parse(word, text, field, units_parse_rate, units_format_rate, "100mbit, 1gbit or 2.5gbit",
-                        problem);
-}
-
-static char *rate_format(const struct word *word, const void *field)
-{
-    return number_or_word_format(word, field, units_format_rate);
-}
-
-const struct word_kind kind_rate = {
-    .name = "rate", .parse = rate_parse, .format = rate_format, .lists = true};
-
-static int percent_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    return number_parse(word, text, field, units_parse_percent, units_format_percent, "1% or 0.01%", problem);
-}
-
-static char *percent_format(const struct word *word, const void *field)
-{
-    (void)word;
-    return number_format(*(const uint64_t *)field, units_format_percent);
-}
-
-const struct word_kind kind_percent = {
-    .name = "percent", .parse = percent_parse, .format = percent_format, .lists = true};
+#define NUMBER_KIND(kind, has_ranges, ...)                                                                   \
+    const struct word_kind kind_##kind = {.name = #kind,                                                     \
+                                          .parse = number_parse,                                             \
+                                          .format = number_format,                                           \
+                                          .number = &(const struct number){__VA_ARGS__},                     \
+                                          .lists = true,                                                     \
+                                          .ranges = has_ranges}
+NUMBER_KIND(size, true, units_parse_size, units_format_size, "4096, 64K or 1M");
+NUMBER_KIND(count, true, units_parse_count, format_count, "100");
+NUMBER_KIND(duration, false, units_parse_duration, units_format_duration, "2s, 0.2s, 150ms or 50us");
+NUMBER_KIND(rate, false, units_parse_rate, units_format_rate, "100mbit, 1gbit or 2.5gbit");
+NUMBER_KIND(percent, false, units_parse_percent, units_format_percent, "1% or 0.01%");
 
 /* ---- a name with a layer and a size after colons ---- */
 
-static int bad_parameter(const struct word *word, const struct strategy_choice *choice, const char *text,
-                         struct problem *problem)
+static uint64_t parameter_max(const struct strategy *strategy)
 {
-    const struct strategy *strategy = choice->strategy;
-    uint64_t most = strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
+    return strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
+}
+
+static int refuse_parameter(const struct word *word, const struct strategy *strategy, const char *text,
+                            struct problem *problem)
+{
     const char *name = strategy->variant.name;
     char limit[UNITS_TEXT_MAX];
 
-    units_format_size(limit, most);
+    units_format_size(limit, parameter_max(strategy));
     if (!strategy->parameter)
         return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, text, name);
     return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s%s",
-                         word->key, name, text, limit, name, most == SHAPE_BYTES_MAX ? "64K" : "512",
+                         word->key, name, text, limit, name, strategy->parameter_max ? "512" : "64K",
                          strategy->corks ? ", or a layer: record, segment" : "");
 }
 
 static bool take_layer(struct strategy_choice *choice, const char *text)
 {
-    for (int layer = 1; choice->strategy->corks && cork_layer_names[layer]; layer++) {
-        if (strcmp(cork_layer_names[layer], text) != 0)
-            continue;
-        choice->layer = layer;
-        return true;
-    }
-    return false;
+    for (int layer = 1; choice->strategy->corks && cork_layer_names[layer]; layer++)
+        if (!strcmp(cork_layer_names[layer], text))
+            choice->layer = layer;
+    return choice->layer != CORK_BY_SECURITY;
 }
 
 static bool take_size(struct strategy_choice *choice, const char *text)
 {
-    const struct strategy *strategy = choice->strategy;
-    uint64_t most = strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
-
-    return strategy->parameter && choice->parameter == PARAMETER_NONE &&
-           units_parse_size(text, &choice->parameter) == 0 && choice->parameter && choice->parameter <= most;
+    return choice->strategy->parameter && choice->parameter == PARAMETER_NONE &&
+           units_parse_size(text, &choice->parameter) == 0 && choice->parameter &&
+           choice->parameter <= parameter_max(choice->strategy);
 }
 
 /* NAME, NAME:SIZE, NAME:LAYER or NAME:LAYER:SIZE. */
@@ -239,7 +174,7 @@ static int strategy_parse(const struct word *word, const char *text, void *field
         (struct strategy_choice){.strategy = (const struct strategy *)found, .parameter = PARAMETER_NONE};
     for (; (part = strsep(&rest, ":")); is_first = false)
         if (!(is_first && take_layer(choice, part)) && !take_size(choice, part))
-            return bad_parameter(word, choice, strchr(text, ':') + 1, problem);
+            return refuse_parameter(word, choice->strategy, strchr(text, ':') + 1, problem);
     return 0;
 }
 
@@ -261,24 +196,25 @@ const struct word_kind kind_strategy = {
 
 static int source_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
+    static const struct number cold_size = {units_parse_size, units_format_size, "cold:256M"};
+
     if (!strcmp(text, "hot")) {
         *(uint64_t *)field = 0;
         return 0;
     }
     if (strncmp(text, "cold:", 5) != 0)
         return problem_usage(problem, "%s=%.60s: write hot, or cold:SIZE like cold:256M", word->key, text);
-    return number_parse(word, text + 5, field, units_parse_size, units_format_size, "cold:256M", problem);
+    return parse_as(&cold_size, word, text + 5, field, problem);
 }
 
 static char *source_format(const struct word *word, const void *field)
 {
-    char size[UNITS_TEXT_MAX], text[UNITS_TEXT_MAX + 8];
+    char text[5 + UNITS_TEXT_MAX] = "cold:";
 
     (void)word;
     if (!*(const uint64_t *)field)
         return strdup("hot");
-    units_format_size(size, *(const uint64_t *)field);
-    snprintf(text, sizeof text, "cold:%s", size);
+    units_format_size(text + 5, *(const uint64_t *)field);
     return strdup(text);
 }
 

@@ -164,7 +164,7 @@ static int put_word(json_t *words, const struct plan *plan, const struct word *w
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
-    return word->scope == WORD_OF_CELL && word->used(plan, end);
+    return word->scope == WORD_OF_CELL && plan_has_end(plan, end) && word->used(plan, end);
 }
 
 /* The next end after `end` (-1: the first) that uses the word; END_COUNT: none. */

@@ -18,208 +18,67 @@
 
 /* ---- which end uses a word in a plan ---- */
 
-static bool present(const struct plan *plan, enum end end)
-{
-    return plan_has_end(plan, end);
-}
+/* clang-format off */
+#define USED(name, condition)                                                                                \
+    static bool name(const struct plan *plan, enum end end)                                                  \
+    {                                                                                                        \
+        (void)plan, (void)end;                                                                               \
+        return condition;                                                                                    \
+    }
 
-static bool always(const struct plan *plan, enum end end)
-{
-    return present(plan, end);
-}
-
-static bool by_client(const struct plan *plan, enum end end)
-{
-    return end == END_CLIENT && plan_has_server(plan);
-}
-
-static bool by_client_of_proxy(const struct plan *plan, enum end end)
-{
-    return end == END_CLIENT && plan_has_proxy(plan);
-}
-
-static bool with_sockets(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && plan->transport->has_other_end;
-}
-
-static bool if_encrypted(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && plan_encrypts(plan);
-}
-
-static bool by_runner(const struct plan *plan, enum end end)
-{
-    return end == END_CLIENT && plan_may_have_lab(plan);
-}
-
+USED(always, true)
+USED(by_client, end == END_CLIENT && plan_has_server(plan))
+USED(by_client_of_proxy, end == END_CLIENT && plan_has_proxy(plan))
+USED(by_runner, end == END_CLIENT && plan_may_have_lab(plan))
 /* The client starts the other processes, perhaps of another build or on another target. */
-static bool by_starter(const struct plan *plan, enum end end)
-{
-    (void)plan;
-    return end == END_CLIENT;
-}
-
-static bool in_lab(const struct plan *plan, enum end end)
-{
-    return end == END_CLIENT && plan_has_lab(plan);
-}
-
-static bool with_peer(const struct plan *plan, enum end end)
-{
-    return end == END_CLIENT && plan_has_peer(plan);
-}
-
+USED(by_starter, end == END_CLIENT)
+USED(in_lab, end == END_CLIENT && plan_has_lab(plan))
+USED(with_peer, end == END_CLIENT && plan_has_peer(plan))
 /* Receivers can verify the contents. The client also knows what an echo returns. */
-static bool with_known_content(const struct plan *plan, enum end end)
-{
-    (void)end;
-    return plan_has_server(plan) || (plan_has_peer(plan) && plan->peer_does == SERVICE_echo);
-}
-
-static bool in_tcp(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && plan->transport->counts_segments;
-}
-
-static bool with_buffers(const struct plan *plan, enum end end)
-{
-    const struct end_plan *own = &plan->ends[end];
-
-    return with_sockets(plan, end) && (own->sndbuf_bytes || own->rcvbuf_bytes);
-}
-
-static bool by_client_in_tcp(const struct plan *plan, enum end end)
-{
-    return end == END_CLIENT && in_tcp(plan, end);
-}
-
-static bool has_replies(const struct plan *plan)
-{
-    return plan->workload->roles[ROLE_DRIVER].receives;
-}
-
-static bool in_stream(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && !has_replies(plan);
-}
-
-static bool in_request(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && has_replies(plan);
-}
-
-/* Request and reply over connections that stay open. */
-static bool in_lasting_request(const struct plan *plan, enum end end)
-{
-    return in_request(plan, end) && !plan_role(plan, END_CLIENT)->reconnects;
-}
-
-static bool by_lasting_asker(const struct plan *plan, enum end end)
-{
-    return end == END_CLIENT && in_lasting_request(plan, end);
-}
-
-/* A foreign peer defines its own replies. */
-static bool in_own_request(const struct plan *plan, enum end end)
-{
-    return in_request(plan, end) && !plan_has_peer(plan);
-}
+USED(with_known_content, plan_has_server(plan) || (plan_has_peer(plan) && plan->peer_does == SERVICE_echo))
+USED(if_encrypted, plan_encrypts(plan))
 
 /* The client and the server of a proxy have fixed settings. */
-static bool is_fixed(const struct plan *plan, enum end end)
-{
-    return plan_has_proxy(plan) && end != END_PROXY;
-}
+USED(is_fixed, plan_has_proxy(plan) && end != END_PROXY)
 
-static bool by_sender_in_tcp(const struct plan *plan, enum end end)
-{
-    return in_tcp(plan, end) && !is_fixed(plan, end);
-}
+USED(with_sockets, plan->transport->has_other_end)
+USED(with_buffers, with_sockets(plan, end) && (plan->ends[end].sndbuf_bytes || plan->ends[end].rcvbuf_bytes))
+USED(in_tcp, plan->transport->counts_segments)
+USED(by_client_in_tcp, end == END_CLIENT && in_tcp(plan, end))
+USED(by_sender_in_tcp, in_tcp(plan, end) && !is_fixed(plan, end))
 
-static bool with_free_message(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && !plan_has_proxy(plan);
-}
+USED(in_request, plan->workload->roles[ROLE_DRIVER].receives)
+USED(in_stream, !in_request(plan, end))
+USED(reconnects, plan_role(plan, END_CLIENT)->reconnects)
+/* Request and reply over connections that stay open. */
+USED(in_lasting_request, in_request(plan, end) && !reconnects(plan, end))
+USED(by_lasting_asker, end == END_CLIENT && in_lasting_request(plan, end))
+USED(by_replier, end == END_SERVER && in_request(plan, end))
+USED(if_paced, in_request(plan, end) && plan->rate)
+USED(if_drawn, if_paced(plan, end) && plan->arrival == ARRIVAL_POISSON)
+/* A foreign peer defines its own replies. */
+USED(in_own_request, in_request(plan, end) && !plan_has_peer(plan))
 
-static bool if_both_send(const struct plan *plan, enum end end)
-{
-    return in_own_request(plan, end) ||
-           (in_stream(plan, end) && with_free_message(plan, end) && plan->direction == DIRECTION_BOTH);
-}
-
-static bool by_message_sender(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && !is_fixed(plan, end) && (!plan_has_peer(plan) || plan_outgoing(plan, end));
-}
-
+USED(with_free_message, !plan_has_proxy(plan))
+USED(if_both_send, in_own_request(plan, end) ||
+                   (in_stream(plan, end) && !plan_has_proxy(plan) && plan->direction == DIRECTION_BOTH))
+USED(by_message_sender, !is_fixed(plan, end) && (!plan_has_peer(plan) || plan_outgoing(plan, end)))
 /* A connection that carries one message has no second message to join. */
-static bool by_sender_of_many(const struct plan *plan, enum end end)
-{
-    return by_message_sender(plan, end) && !plan_role(plan, END_CLIENT)->reconnects;
-}
-
-static bool by_replier(const struct plan *plan, enum end end)
-{
-    return end == END_SERVER && in_request(plan, end);
-}
-
-static bool if_paced(const struct plan *plan, enum end end)
-{
-    return in_request(plan, end) && plan->rate;
-}
-
-static bool if_drawn(const struct plan *plan, enum end end)
-{
-    return if_paced(plan, end) && plan->arrival == ARRIVAL_POISSON;
-}
+USED(by_sender_of_many, by_message_sender(plan, end) && !reconnects(plan, end))
+/* A proxy sends from its receive buffers, and has no source memory. */
+USED(by_sender, !plan_has_proxy(plan) && plan_outgoing(plan, end))
+USED(by_receiver, !is_fixed(plan, end) && plan_incoming(plan, end))
+USED(by_receiver_in_tcp, by_receiver(plan, end) && in_tcp(plan, end))
 
 /* engine=auto depends on the number of threads. */
-static bool if_threads_are_chosen(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && !plan->ends[end].engine->one_each;
-}
+USED(if_threads_are_chosen, !plan->ends[end].engine->one_each)
+USED(by_ring, engine_of(plan, end)->gives & CAPABLE_RING)
+USED(by_lasting_ring, by_ring(plan, end) && !plan_role(plan, end)->reconnects)
 
-static bool by_ring(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && engine_of(plan, end)->gives & CAPABLE_RING;
-}
-
-static bool by_lasting_ring(const struct plan *plan, enum end end)
-{
-    return by_ring(plan, end) && !plan_role(plan, end)->reconnects;
-}
-
-/* A proxy sends from its receive buffers, and has no source memory. */
-static bool by_sender(const struct plan *plan, enum end end)
-{
-    return with_free_message(plan, end) && plan_outgoing(plan, end);
-}
-
-static bool by_receiver(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && !is_fixed(plan, end) && plan_incoming(plan, end);
-}
-
-static bool in_timed_work(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && !plan->messages && !plan->bytes;
-}
-
-static bool if_messages(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && plan->messages;
-}
-
-static bool if_bytes(const struct plan *plan, enum end end)
-{
-    return present(plan, end) && plan->bytes;
-}
-
-static bool by_receiver_in_tcp(const struct plan *plan, enum end end)
-{
-    return by_receiver(plan, end) && in_tcp(plan, end);
-}
+USED(in_timed_work, !plan->messages && !plan->bytes)
+USED(if_messages, plan->messages)
+USED(if_bytes, plan->bytes)
+/* clang-format on */
 
 /* ---- the list ---- */
 

@@ -29,9 +29,10 @@ struct word_kind {
     /* Completes an item of a list that omits what the previous item has. New memory; NULL: items
      * omit nothing. */
     char *(*complete)(const char *previous, const char *item);
-    bool lists;               /* values may be a list a,b,c in a matrix */
-    bool ranges;              /* and a range a..b */
-    const char *const *names; /* valid names, NULL at the end; NULL: none, or word->choices has them */
+    const struct number *number; /* kinds size, count, duration, rate, percent */
+    bool lists;                  /* values may be a list a,b,c in a matrix */
+    bool ranges;                 /* and a range a..b */
+    const char *const *names;    /* valid names, NULL at the end; NULL: none, or word->choices has them */
 };
 
 struct word {
@@ -40,8 +41,8 @@ struct word {
     const char *preset; /* the default; NULL: none */
     size_t offset;      /* of the field in struct plan; of a per-end word in struct end_plan */
     bool per_end;       /* may have an end as prefix */
-    bool (*used)(const struct plan *plan,
-                 enum end end); /* whether this end uses it in this plan; NULL for WORD_OF_RUN */
+    /* Whether an end that takes part uses it in this plan; NULL for WORD_OF_RUN. */
+    bool (*used)(const struct plan *plan, enum end end);
     const char *help;
     enum word_scope scope;
 
