@@ -104,32 +104,22 @@ static void derive(struct plan *plan)
         derive_end(plan, (enum end)end);
 }
 
-/* Resets the words that are fixed at an end that only feeds a proxy or only receives from it. */
-static int fix_end(struct plan *plan, enum end end, struct problem *problem)
+/* Resets the words that are fixed at the client and the server of a proxy: one only feeds it, the
+ * other only receives from it. */
+static int fix_ends_of_proxy(struct plan *plan, struct problem *problem)
 {
-    static const char *const fixed[] = {"read", "chunk", "touch", "nodelay", "source"};
+    static const char *const fixed[][2] = {{"message", "64K"}, {"read"},    {"chunk"},
+                                           {"touch"},          {"nodelay"}, {"source"}};
 
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const struct word *word = word_find(fixed[i], problem);
+    for (size_t i = 0; plan_relays(plan) && i < sizeof fixed / sizeof *fixed; i++) {
+        const struct word *word = word_find(fixed[i][0], problem);
+        const char *value = fixed[i][1] ? fixed[i][1] : word->preset;
 
-        if (word->kind->parse(word, word->preset, word_field(word, plan, end), problem) < 0)
+        if (set_field(plan, word, END_CLIENT, value, problem) < 0 ||
+            (word->per_end && set_field(plan, word, END_SERVER, value, problem) < 0))
             return -1;
     }
     return 0;
-}
-
-static const char fixed_message[] = "64K";
-
-static int fix_source_and_sink(struct plan *plan, struct problem *problem)
-{
-    const struct word *message = word_find("message", problem);
-
-    if (!plan_relays(plan))
-        return 0;
-    if (message->kind->parse(message, fixed_message, &plan->message, problem) < 0 ||
-        fix_end(plan, END_CLIENT, problem) < 0)
-        return -1;
-    return fix_end(plan, END_SERVER, problem);
 }
 
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem)
@@ -138,7 +128,7 @@ int plan_parse(struct plan *plan, const char *const *words, size_t count, struct
     if (set_defaults(plan, problem) == 0 && set_words(plan, words, count, false, problem) == 0 &&
         set_words(plan, words, count, true, problem) == 0) {
         derive(plan);
-        if (fix_source_and_sink(plan, problem) == 0 && plan_check(plan, problem) == 0)
+        if (fix_ends_of_proxy(plan, problem) == 0 && plan_check(plan, problem) == 0)
             return 0;
     }
     plan_free(plan);
@@ -199,10 +189,8 @@ json_t *plan_words(const struct plan *plan)
         bool each = word->per_end && users_differ(plan, word);
         enum end end = next_user(plan, word, -1);
 
-        if (end < END_COUNT && !each)
-            put_word(words, plan, word, end, false);
-        for (; each && end < END_COUNT; end = next_user(plan, word, (int)end))
-            put_word(words, plan, word, end, true);
+        for (; end < END_COUNT; end = each ? next_user(plan, word, (int)end) : END_COUNT)
+            put_word(words, plan, word, end, each);
     }
     return words;
 }
@@ -219,46 +207,37 @@ static enum end find_holder(const struct plan *plan, const struct word *word)
     return END_COUNT;
 }
 
-/* Calls `take` for every given word, with its prefix (END_COUNT: none) and the end that uses the
- * value (END_COUNT: none). */
-static void each_given(const struct plan *plan, json_t *into,
-                       void (*take)(json_t *into, const struct plan *plan, const struct word *word,
-                                    enum end prefix, enum end holder))
+/* Puts a given word into `used` if `holder` uses its value, else its key into `unused` (NULL: not
+ * wanted). `prefix`, `holder`: END_COUNT is none. */
+static void sort_word(const struct plan *plan, const struct word *word, enum end prefix, enum end holder,
+                      json_t *used, json_t *unused)
+{
+    if (holder != END_COUNT)
+        put_word(used, plan, word, holder, prefix != END_COUNT);
+    else if (prefix == END_COUNT)
+        json_array_append_new(unused, json_string(word->key));
+    else
+        json_array_append_new(unused, json_sprintf("%s.%s", end_names[prefix], word->key));
+}
+
+static void sort_given(const struct plan *plan, json_t *used, json_t *unused)
 {
     for (size_t i = 0; i < word_count; i++) {
         const struct word *word = &word_list[i];
 
         if (plan->given[i] & GIVEN_TO_BOTH)
-            take(into, plan, word, END_COUNT, find_holder(plan, word));
-        for (int end = 0; end < END_COUNT; end++)
+            sort_word(plan, word, END_COUNT, find_holder(plan, word), used, unused);
+        for (enum end end = 0; end < END_COUNT; end++)
             if (plan->given[i] & GIVEN_TO(end))
-                take(into, plan, word, (enum end)end,
-                     is_used(plan, word, (enum end)end) ? (enum end)end : END_COUNT);
+                sort_word(plan, word, end, is_used(plan, word, end) ? end : END_COUNT, used, unused);
     }
-}
-
-static void take_used(json_t *into, const struct plan *plan, const struct word *word, enum end prefix,
-                      enum end holder)
-{
-    if (holder != END_COUNT)
-        put_word(into, plan, word, holder, prefix != END_COUNT);
-}
-
-static void take_unused(json_t *into, const struct plan *plan, const struct word *word, enum end prefix,
-                        enum end holder)
-{
-    (void)plan;
-    if (holder == END_COUNT)
-        json_array_append_new(into, prefix == END_COUNT
-                                        ? json_string(word->key)
-                                        : json_sprintf("%s.%s", end_names[prefix], word->key));
 }
 
 json_t *plan_words_given(const struct plan *plan)
 {
     json_t *words = json_object();
 
-    each_given(plan, words, take_used);
+    sort_given(plan, words, NULL);
     return words;
 }
 
@@ -266,6 +245,6 @@ json_t *plan_words_unused(const struct plan *plan)
 {
     json_t *keys = json_array();
 
-    each_given(plan, keys, take_unused);
+    sort_given(plan, NULL, keys);
     return keys;
 }
