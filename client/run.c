@@ -87,7 +87,7 @@ static void finish(struct run *run)
 }
 
 /* Keeps the first problem and appends one that another end reports. A running team ends first:
- * then on_reached() follows. */
+ * then on_passed() follows. */
 static void give_up(struct run *run, const char *phase, const struct problem *problem)
 {
     if (run->listens && !run->over)
@@ -182,14 +182,14 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
     }
 }
 
-static void on_reached(void *owner, enum stage stage)
+static void on_passed(void *owner, enum phase passed)
 {
     struct run *run = owner;
     const struct problem *problem;
     const char *phase = "run";
 
-    conduct_reached(&run->conduct, stage);
-    if (stage != STAGE_DONE)
+    conduct_passed(&run->conduct, passed);
+    if (passed != PHASE_REPORT)
         return;
     run->team_done = true;
     problem = team_problem(&run->team, &phase);
@@ -199,7 +199,7 @@ static void on_reached(void *owner, enum stage stage)
         finish_if_done(run);
 }
 
-static const struct team_events team_events = {.reached = on_reached, .closed = part_closed};
+static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
 
 static int open_team(struct run *run, bool remote, struct problem *problem)
 {
@@ -233,7 +233,7 @@ static int start_team(struct run *run, struct problem *problem)
         if (start_threads(run, remote, problem) == 0)
             return 0;
     }
-    run->team_done = true; /* no thread runs that could reach STAGE_DONE */
+    run->team_done = true; /* no thread runs that could reach PHASE_REPORT */
     return -1;
 }
 

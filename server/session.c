@@ -126,7 +126,7 @@ static void on_timeout(uv_timer_t *timer)
     }
 }
 
-static void on_reached(void *owner, enum stage stage)
+static void on_passed(void *owner, enum phase passed)
 {
     struct session *session = owner;
     const struct problem *problem;
@@ -134,12 +134,8 @@ static void on_reached(void *owner, enum stage stage)
     uint64_t strangers, turned_away;
     json_t *report;
 
-    conduct_reached(&session->conduct, stage);
-    if (stage == STAGE_CONNECTED) {
-        channel_send(&session->channel, CONTROL_JOINED, NULL);
-        conduct_start(&session->conduct);
-    }
-    if (stage != STAGE_DONE)
+    conduct_passed(&session->conduct, passed);
+    if (passed != PHASE_REPORT)
         return;
     if ((problem = team_problem(&session->team, &phase))) {
         fail(session, phase, problem);
@@ -156,7 +152,7 @@ static void on_reached(void *owner, enum stage stage)
     uv_timer_start(&session->timer, on_timeout, LIMIT_LEAVE_MS, 0);
 }
 
-static const struct team_events team_events = {.reached = on_reached, .closed = part_closed};
+static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
 
 static void start_team(struct session *session)
 {

@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/lifecycle.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#define STATE(name, text) [STATE_##name] = #name,
-#define EVENT(name, text)
-#define NEXT(state, event, next)
-const char *const state_names[STATE_COUNT] = {
-#include "connection/lifecycle.def"
-};
-#undef STATE
-#undef EVENT
-
-#define STATE(name, text)
-#define EVENT(name, text) [EVENT_##name] = #name,
-const char *const event_names[EVENT_COUNT] = {
-#include "connection/lifecycle.def"
-};
-#undef EVENT
-#undef NEXT
+#include <assert.h>
 
 /* One more than the next state, so that 0 says that there is none. */
+#define STATE(name, text)
 #define EVENT(name, text)
 #define NEXT(state, event, next) [STATE_##state][EVENT_##event] = STATE_##next + 1,
 static const unsigned char table[STATE_COUNT][EVENT_COUNT] = {
@@ -39,11 +22,6 @@ void lifecycle_advance(enum state *state, enum event event)
 {
     enum state next = lifecycle_next(*state, event);
 
-#ifndef NDEBUG
-    if (next == STATE_COUNT) {
-        fprintf(stderr, "connection: event %s in state %s\n", event_names[event], state_names[*state]);
-        abort();
-    }
-#endif
+    assert(next != STATE_COUNT);
     *state = next == STATE_COUNT ? STATE_FAILED : next;
 }

@@ -25,8 +25,6 @@ enum event {
 #undef EVENT
 #undef NEXT
 
-extern const char *const state_names[STATE_COUNT], *const event_names[EVENT_COUNT];
-
 /* The state that follows `event` in `state`; STATE_COUNT where the event cannot happen there. */
 enum state lifecycle_next(enum state state, enum event event);
 

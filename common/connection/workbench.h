@@ -39,7 +39,6 @@ struct workbench {
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */
     uint64_t start_ns;    /* of the phase: where the schedule of an open loop begins */
     bool paced;           /* the phase is an open loop */
-    bool stays;           /* an end that drives and follows is in the phase until control lets it go */
     uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
     uint32_t stride;      /* messages to begin between two comparisons */
 
@@ -52,10 +51,10 @@ struct workbench {
     struct call_counts waits; /* system calls that belong to no connection */
     unsigned uncounted;       /* paths whose calls libuv makes, unseen: bits 1 << enum call_path */
 
-    struct problem problem; /* why a connection broke */
-    bool handshake_failed;  /* that was in its handshake */
-    atomic_bool let_go;     /* by control: the phase that `stays` is over */
-    atomic_bool cancelled;  /* by another thread: a spin or a sleep must return */
+    struct problem problem;     /* why a connection broke */
+    bool handshake_failed;      /* that was in its handshake */
+    atomic_bool until_released; /* the phase also lasts until control clears this */
+    atomic_bool cancelled;      /* by another thread: a spin or a sleep must return */
 };
 
 /* 0 or -ENOMEM; workbench_close() it in both cases. */

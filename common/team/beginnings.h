@@ -5,7 +5,7 @@
 #include "capture/tally.h"
 #include "team/team.h"
 
-/* Client, after STAGE_DONE without a failure: tells the tally where the measured interval of each
+/* Client, after PHASE_REPORT without a failure: tells the tally where the measured interval of each
  * connection started. Returns 0, or -1 with a problem. */
 int beginnings_tell(const struct team *team, struct tally *tally, struct problem *problem);
 

@@ -25,13 +25,15 @@ static unsigned others(const struct conduct *conduct)
     return ends;
 }
 
-/* The ends that receive from a driver. */
-static unsigned takers_of(const struct plan *plan, enum end driver)
+/* The ends that receive from `driver`; none if it is no driver of the plan. */
+static unsigned receivers_of(const struct plan *plan, int driver)
 {
     unsigned ends = 0;
 
+    if (!plan_has_end(plan, (enum end)driver) || !plan_drives(plan, (enum end)driver))
+        return 0;
     for (int end = 0; end < END_COUNT; end++)
-        if (end != (int)driver && plan_has_end(plan, (enum end)end) && plan_follows(plan, (enum end)end))
+        if (end != driver && plan_has_end(plan, (enum end)end) && plan_follows(plan, (enum end)end))
             ends |= bit_of((enum end)end);
     return ends;
 }
@@ -49,13 +51,6 @@ static json_t *body_of_end(enum end end)
     return json_pack("{s:s}", "end", end_names[end]);
 }
 
-/* Then the close of a descriptor is not the end of the work: the follower also gets the end in
- * bytes. */
-static bool reconnects(const struct team *team)
-{
-    return plan_role(team->plan, team->end)->reconnects;
-}
-
 void conduct_listen(struct conduct *conduct, enum end end, struct channel *channel)
 {
     conduct->channels[end] = channel;
@@ -66,40 +61,62 @@ void conduct_start(struct conduct *conduct)
     team_release(conduct->team, others(conduct) ? RELEASE_START : RELEASE_GO);
 }
 
+/* ---- receivers are ready ---- */
+
+/* The hub releases a driver when all its receivers are ready. */
+static void note_ready(struct conduct *conduct, enum release release, int driver, enum end end)
+{
+    unsigned receivers = receivers_of(conduct->team->plan, driver), *ready = &conduct->ready[release][driver];
+
+    *ready |= bit_of(end);
+    if (!(receivers & bit_of(end)) || (*ready & receivers) != receivers)
+        return;
+    if (driver == (int)conduct->team->end)
+        team_release(conduct->team, release);
+    else if (release == RELEASE_LAST)
+        notify(conduct, (enum end)driver, CONTROL_DRAINING, body_of_end((enum end)driver));
+    else
+        notify(conduct, (enum end)driver, CONTROL_MARKED, NULL);
+}
+
+/* `end` knows the stop of each connection of `driver`. */
+static void note_draining(struct conduct *conduct, enum end driver, enum end end)
+{
+    if (is_hub(conduct))
+        note_ready(conduct, RELEASE_LAST, driver, end);
+    else
+        notify(conduct, END_CLIENT, CONTROL_DRAINING, body_of_end(driver));
+}
+
+/* `end` has its start figures. */
+static void note_marked(struct conduct *conduct, enum end end)
+{
+    for (int driver = 0; driver < END_COUNT && is_hub(conduct); driver++)
+        note_ready(conduct, RELEASE_GO, driver, end);
+    if (!is_hub(conduct))
+        notify(conduct, END_CLIENT, CONTROL_MARKED, NULL);
+}
+
 /* ---- a driver's last byte ---- */
 
-static json_t *drains_from(const struct team *team, size_t first,
-                           uint64_t (*bytes_of)(const struct team *team, size_t index))
+static json_t *drains_from(const struct team *team, size_t first, uint64_t more)
 {
     json_t *bytes = json_array();
 
     for (size_t i = first; i < first + DRAINS_PER_MESSAGE && i < team->connection_count; i++)
-        json_array_append_new(bytes, json_integer((json_int_t)bytes_of(team, i)));
+        json_array_append_new(bytes, json_integer((json_int_t)team_sent_bytes(team, i, more)));
     return json_pack("{s:s, s:I, s:o}", "end", end_names[team->end], "first", (json_int_t)first, "bytes",
                      bytes);
 }
 
-static void announce(struct conduct *conduct, uint64_t (*bytes_of)(const struct team *team, size_t index))
+/* Announces the byte at which each connection will end, after `more` messages. */
+static void announce(struct conduct *conduct, uint64_t more)
 {
     const struct team *team = conduct->team;
 
     for (size_t first = 0; first < team->connection_count; first += DRAINS_PER_MESSAGE)
         for (int end = 0; end < END_COUNT; end++)
-            notify(conduct, (enum end)end, CONTROL_DRAIN, drains_from(team, first, bytes_of));
-}
-
-/* `end` knows the stop of each connection of `driver`. */
-static void note_knowing(struct conduct *conduct, enum end driver, enum end end)
-{
-    unsigned takers = takers_of(conduct->team->plan, driver);
-
-    conduct->knowing[driver] |= bit_of(end);
-    if (!is_hub(conduct))
-        notify(conduct, END_CLIENT, CONTROL_DRAINING, body_of_end(driver));
-    else if ((conduct->knowing[driver] & takers) == takers && driver == conduct->team->end)
-        team_release(conduct->team, RELEASE_LAST);
-    else if ((conduct->knowing[driver] & takers) == takers)
-        notify(conduct, driver, CONTROL_DRAINING, body_of_end(driver));
+            notify(conduct, (enum end)end, CONTROL_DRAIN, drains_from(team, first, more));
 }
 
 static enum end driver_in(const struct conduct *conduct, const json_t *body)
@@ -126,7 +143,7 @@ static int set_stops(struct conduct *conduct, enum end driver, const json_t *bod
     if (*known == count) {
         *known = 0;
         team_stops_set(conduct->team);
-        note_knowing(conduct, driver, conduct->team->end);
+        note_draining(conduct, driver, conduct->team->end);
     }
     return 0;
 }
@@ -135,7 +152,8 @@ static int set_stops(struct conduct *conduct, enum end driver, const json_t *bod
 static int learn_stops(struct conduct *conduct, enum end from, const json_t *body, struct problem *problem)
 {
     enum end driver = driver_in(conduct, body);
-    bool is_theirs = driver != END_COUNT && driver != conduct->team->end && conduct->team->follows;
+    bool is_theirs =
+        driver != END_COUNT && driver != conduct->team->end && conduct->team->part != PART_DRIVER;
 
     if (is_theirs && is_hub(conduct)) {
         is_theirs = driver == from;
@@ -147,64 +165,39 @@ static int learn_stops(struct conduct *conduct, enum end from, const json_t *bod
     return 1;
 }
 
-static int learn_knowing(struct conduct *conduct, enum end from, const json_t *body, struct problem *problem)
+static int learn_draining(struct conduct *conduct, enum end from, const json_t *body, struct problem *problem)
 {
     enum end driver = driver_in(conduct, body);
 
     if (driver == END_COUNT || (!is_hub(conduct) && driver != conduct->team->end))
         return problem_failure(problem, "the %s knows of a warm-up that there is not", end_names[from]);
     if (is_hub(conduct))
-        note_knowing(conduct, driver, from);
+        note_ready(conduct, RELEASE_LAST, driver, from);
     else
         team_release(conduct->team, RELEASE_LAST);
     return 1;
 }
 
-/* ---- start figures ---- */
-
-/* A driver continues when all its receivers have their start figures. */
-static void note_marked(struct conduct *conduct, enum end end)
-{
-    const struct plan *plan = conduct->team->plan;
-    unsigned before = conduct->marked;
-
-    conduct->marked |= bit_of(end);
-    for (int driver = 0; driver < END_COUNT; driver++) {
-        unsigned takers = takers_of(plan, (enum end)driver);
-
-        if (!plan_has_end(plan, (enum end)driver) || !plan_drives(plan, (enum end)driver) ||
-            (before & takers) == takers || (conduct->marked & takers) != takers)
-            continue;
-        if (driver == (int)conduct->team->end)
-            team_release(conduct->team, RELEASE_GO);
-        else
-            notify(conduct, (enum end)driver, CONTROL_MARKED, NULL);
-    }
-}
-
-static void learn_joined(struct conduct *conduct, enum end from)
-{
-    conduct->joined |= bit_of(from);
-    if (conduct->joined == others(conduct))
-        conduct_start(conduct);
-}
-
 /* ---- what happens ---- */
 
-void conduct_reached(struct conduct *conduct, enum stage stage)
+void conduct_passed(struct conduct *conduct, enum phase phase)
 {
     const struct team *team = conduct->team;
 
     if (!others(conduct))
         return;
-    if (stage == STAGE_WARMED)
-        announce(conduct, team_drain_bytes);
-    if (stage == STAGE_DONE && team->drives && !team->cancelled && reconnects(team))
-        announce(conduct, team_sent_bytes);
-    if (stage == STAGE_MARKED && is_hub(conduct))
-        note_marked(conduct, END_CLIENT);
-    else if (stage == STAGE_MARKED)
-        notify(conduct, END_CLIENT, CONTROL_MARKED, NULL);
+    if (phase == PHASE_START && !is_hub(conduct)) {
+        notify(conduct, END_CLIENT, CONTROL_JOINED, NULL);
+        conduct_start(conduct);
+    }
+    if (phase == PHASE_WARM_UP)
+        announce(conduct, 1);
+    if (phase == PHASE_MARK)
+        note_marked(conduct, team->end);
+    /* With reconnects, the close of a descriptor is not the end of the work. */
+    if (phase == PHASE_REPORT && team->part != PART_FOLLOWER && !team->cancelled &&
+        plan_role(team->plan, team->end)->reconnects)
+        announce(conduct, 0);
 }
 
 int conduct_message(struct conduct *conduct, enum end from, enum control_type type, const json_t *body,
@@ -212,12 +205,14 @@ int conduct_message(struct conduct *conduct, enum end from, enum control_type ty
 {
     switch (type) {
     case CONTROL_JOINED:
-        learn_joined(conduct, from);
+        conduct->joined |= bit_of(from);
+        if (conduct->joined == others(conduct))
+            conduct_start(conduct);
         return 1;
     case CONTROL_DRAIN:
         return learn_stops(conduct, from, body, problem);
     case CONTROL_DRAINING:
-        return learn_knowing(conduct, from, body, problem);
+        return learn_draining(conduct, from, body, problem);
     case CONTROL_MARKED:
         if (is_hub(conduct))
             note_marked(conduct, from);

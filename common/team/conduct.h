@@ -11,11 +11,11 @@
 
 struct conduct {
     struct team *team;
-    struct channel *channels[END_COUNT]; /* by end; NULL: no channel, nothing to wait for */
-    size_t stops_known[END_COUNT];       /* by driver: connections whose stop is known */
-    unsigned knowing[END_COUNT];         /* ends that know all its stops: bits 1 << end */
-    unsigned marked;                     /* ends that have their start figures */
-    unsigned joined;                     /* ends with all their connections */
+    struct channel *channels[END_COUNT];      /* by end; NULL: no channel, nothing to wait for */
+    size_t stops_known[END_COUNT];            /* by driver: connections whose stop is known */
+    unsigned ready[RELEASE_NEVER][END_COUNT]; /* by release and driver: ends (bits 1 << end) that are
+                                               * ready for that release of the driver */
+    unsigned joined;                          /* ends with all their connections */
 };
 
 /* Sets the open channel to an end; NULL: it is closed. */
@@ -24,8 +24,8 @@ void conduct_listen(struct conduct *conduct, enum end end, struct channel *chann
 /* Call when the threads of all ends run. */
 void conduct_start(struct conduct *conduct);
 
-/* Call when the team has reached a stage. */
-void conduct_reached(struct conduct *conduct, enum stage stage);
+/* Call when the team has passed a phase. Sends the message of phases.def, but for the report. */
+void conduct_passed(struct conduct *conduct, enum phase phase);
 
 /* Handles a message from end `from`. Returns 1 if it was handled, 0 if it is not a message of the
  * phases, -1 with a failure if it is not valid here. */

@@ -236,7 +236,7 @@ json_t *team_report(const struct team *team)
     json_t *report = json_object(), *threads = json_array();
 
     put(report, "host", json_string(facts_host_id()));
-    put(report, "drives", json_boolean(team->drives));
+    put(report, "drives", json_boolean(team->part != PART_FOLLOWER));
     put(report, "engine", json_string(team->engine->variant.name));
     put(report, "security", json_string(own->security->variant.name));
     if (own->security->library)

@@ -11,13 +11,13 @@ static void sender_main(void *argument)
     handover_done(handover);
     while ((order = handover_serve(handover)) != HANDOVER_END) {
         if (order == HANDOVER_END_TIME)
-            thread_end(&sender->own, &sender->after);
+            cpu_meter_end(&sender->own.meter, &sender->after.cpu);
         thread_look(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
         handover_done(handover);
         if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it after the interval */
-            thread_begin(&sender->own, &sender->before);
+            cpu_meter_begin(&sender->own.meter, &sender->before.cpu);
     }
-    thread_leave(&sender->own);
+    cpu_meter_close(&sender->own.meter);
 }
 
 int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem)

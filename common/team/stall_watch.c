@@ -103,7 +103,7 @@ static void on_watch(uv_timer_t *watch)
     struct problem problem = {0};
     int result = watch_handshakes(team, &problem);
 
-    if (result == 0 && team->notified[STAGE_CONNECTED]) {
+    if (result == 0 && team->passed > PHASE_START) {
         phase = team_phase(team);
         result = watch_moves(team, &problem);
     }
@@ -113,7 +113,7 @@ static void on_watch(uv_timer_t *watch)
     uv_timer_stop(watch);
 }
 
-/* Threads first connect (timed elsewhere) and make handshakes. From STAGE_CONNECTED on, bytes
+/* Threads first connect (timed elsewhere) and make handshakes. After PHASE_START, bytes
  * have to move. */
 void stall_watch_start(struct team *team)
 {

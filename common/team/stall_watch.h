@@ -5,7 +5,7 @@
 
 #include "team/team.h"
 
-/* Starts the timer team->watch. It checks handshakes, and after STAGE_CONNECTED also bytes. */
+/* Starts the timer team->watch. It checks handshakes, and after PHASE_START also bytes. */
 void stall_watch_start(struct team *team);
 
 /* Restarts the time after which a team that moves no byte has stalled. */

@@ -8,6 +8,7 @@
 #include "transport/transport.h"
 #include "workload/workload.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,54 +43,56 @@ static struct connection *find_connection(const struct team *team, size_t number
     return &team->workers[index].connections[number * team->per_number];
 }
 
-/* ---- stages ---- */
+/* ---- phases ---- */
+
+#define ALL (DRIVERS | FOLLOWERS)
+#define DRIVERS (1u << PART_DRIVER | 1u << PART_BOTH)
+#define FOLLOWERS (1u << PART_FOLLOWER | 1u << PART_BOTH)
+#define NONE 0
+#define RELEASE(name, text)
+#define PHASE(name, record, driver, follower, both, reported_by, message, text)                              \
+    [PHASE_##name] = {record, {RELEASE_##driver, RELEASE_##follower, RELEASE_##both}, reported_by},
+
+const struct phase_info phases[PHASE_COUNT] = {
+#include "team/phases.def"
+};
 
 const char *team_phase(const struct team *team)
 {
-    if (!team->notified[STAGE_CONNECTED])
+    if (team->passed <= PHASE_START)
         return "connect";
     if (team->release == RELEASE_NOTHING)
         return "hello";
-    if (team->drives ? team->release < RELEASE_GO : !team->notified[STAGE_MARKED])
-        return "warm-up";
-    return team->notified[STAGE_DONE] ? "report" : "run";
+    if (team->part == PART_FOLLOWER ? team->passed <= PHASE_MARK : team->release < RELEASE_GO)
+        return phases[PHASE_WARM_UP].name;
+    return phases[team->passed <= PHASE_REPORT ? PHASE_RUN : PHASE_REPORT].name;
 }
 
-static bool all_reached(struct team *team, enum stage stage)
+static bool all_have_reported(struct team *team, int phase)
 {
     bool all;
 
     uv_mutex_lock(&team->mutex);
-    all = team->reached[stage] == team->worker_count;
+    all = team->reports[phase] == team->worker_count;
     uv_mutex_unlock(&team->mutex);
     return all;
-}
-
-static void on_stage(struct team *team, enum stage stage)
-{
-    switch (stage) {
-    case STAGE_CONNECTED:
-        stall_watch_restart(team);
-        break;
-    case STAGE_DONE:
-        team->resident_after = memory_resident_bytes();
-        uv_timer_stop(&team->watch);
-        break;
-    default:
-        break;
-    }
 }
 
 static void on_wake(uv_async_t *wake)
 {
     struct team *team = wake->data;
 
-    for (int stage = 0; stage < STAGE_COUNT && !uv_is_closing((uv_handle_t *)wake); stage++) {
-        if (team->notified[stage] || !all_reached(team, (enum stage)stage))
+    for (int phase = team->passed; phase < PHASE_COUNT && !uv_is_closing((uv_handle_t *)wake); phase++) {
+        if (!all_have_reported(team, phase))
             continue;
-        team->notified[stage] = true;
-        on_stage(team, (enum stage)stage);
-        team->events->reached(team->owner, (enum stage)stage);
+        team->passed = phase + 1;
+        if (phase == PHASE_START)
+            stall_watch_restart(team);
+        if (phase == PHASE_REPORT) {
+            team->resident_after = memory_resident_bytes();
+            uv_timer_stop(&team->watch);
+        }
+        team->events->passed(team->owner, (enum phase)phase);
     }
 }
 
@@ -153,8 +156,9 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
 
     *team = (struct team){.plan = plan,
                           .end = end,
-                          .drives = plan_drives(plan, end),
-                          .follows = plan_follows(plan, end),
+                          .part = !plan_drives(plan, end)   ? PART_FOLLOWER
+                                  : plan_follows(plan, end) ? PART_BOTH
+                                                            : PART_DRIVER,
                           .engine = engine_of(plan, end),
                           .per_number = per_number,
                           .connection_count = plan->connections * per_number,
@@ -181,14 +185,29 @@ void team_give(struct team *team, size_t index, int fd)
     find_connection(team, index)->calls.fd = fd;
 }
 
-static int adopt(void *owner, struct connection *connection, int fd)
+int team_adopt(void *owner, struct connection *connection, int fd)
 {
-    return team_adopt(owner, connection, fd);
+    struct team *team = owner;
+    bool cancelled;
+
+    uv_mutex_lock(&team->mutex);
+    cancelled = team->cancelled;
+    if (!cancelled)
+        connection->calls.fd = fd;
+    uv_mutex_unlock(&team->mutex);
+    if (cancelled)
+        close(fd);
+    return cancelled ? -ECANCELED : 0;
 }
 
 static void drop(void *owner, struct connection *connection)
 {
-    team_drop(owner, connection);
+    struct team *team = owner;
+
+    uv_mutex_lock(&team->mutex);
+    close(connection->calls.fd);
+    connection->calls.fd = -1;
+    uv_mutex_unlock(&team->mutex);
 }
 
 static void assign(struct worker *worker)
@@ -199,7 +218,7 @@ static void assign(struct worker *worker)
                                  .target = &team->target,
                                  .token = team->token,
                                  .listener = team->listener,
-                                 .adopt = adopt,
+                                 .adopt = team_adopt,
                                  .drop = drop,
                                  .owner = team};
     worker->duty.connections = worker->connections;
@@ -226,10 +245,11 @@ int team_start(struct team *team, struct problem *problem)
     return 0;
 }
 
-void team_reach(struct team *team, enum stage stage)
+void team_report_phase(struct team *team, enum phase phase)
 {
     uv_mutex_lock(&team->mutex);
-    if (++team->reached[stage] == team->worker_count) {
+    assert(phases[phase].reported_by & 1u << team->part);
+    if (++team->reports[phase] == team->worker_count) {
         uv_async_send(&team->wake);
         uv_cond_broadcast(&team->released);
     }
@@ -242,43 +262,39 @@ static void wake_locked(struct worker *worker)
         worker->team->engine->wake(&worker->duty);
 }
 
-/* Ends the phase in which threads that drive and follow only receive. */
-static void let_go_locked(struct team *team)
-{
-    for (size_t i = 0; i < team->worker_count; i++) {
-        atomic_store_explicit(&team->workers[i].bench.let_go, true, memory_order_release);
-        wake_locked(&team->workers[i]);
-    }
-}
-
 void team_release(struct team *team, enum release release)
 {
     uv_mutex_lock(&team->mutex);
     if (release > team->release)
         team->release = release;
     uv_cond_broadcast(&team->released);
-    if (release == RELEASE_LAST && team->drives && team->follows)
-        let_go_locked(team);
+    for (size_t i = 0; release == RELEASE_LAST && team->part == PART_BOTH && i < team->worker_count; i++) {
+        atomic_store_explicit(&team->workers[i].bench.until_released, false, memory_order_release);
+        wake_locked(&team->workers[i]); /* it is in PHASE_RECEIVE */
+    }
     uv_mutex_unlock(&team->mutex);
 }
 
-int team_await(struct team *team, enum release release)
+/* With the mutex held. Returns -1 with a failure when the team was cancelled. */
+static int unlock_and_check(struct team *team, struct problem *problem)
 {
-    bool cancelled;
+    bool cancelled = team->cancelled;
 
-    uv_mutex_lock(&team->mutex);
-    while ((team->release < release || team->reached[STAGE_CONNECTED] < team->worker_count) &&
-           !team->cancelled)
-        uv_cond_wait(&team->released, &team->mutex);
-    cancelled = team->cancelled;
     uv_mutex_unlock(&team->mutex);
-    return cancelled ? -ECANCELED : 0;
+    return cancelled ? problem_failure(problem, "the run was ended") : 0;
 }
 
-int team_meet(struct team *team, struct machine_reading *machine)
+int team_await(struct team *team, enum release release, struct problem *problem)
+{
+    uv_mutex_lock(&team->mutex);
+    while ((team->release < release || team->reports[PHASE_START] < team->worker_count) && !team->cancelled)
+        uv_cond_wait(&team->released, &team->mutex);
+    return unlock_and_check(team, problem);
+}
+
+int team_meet(struct team *team, struct machine_reading *machine, struct problem *problem)
 {
     size_t expected;
-    bool cancelled;
 
     uv_mutex_lock(&team->mutex);
     expected = (team->met / team->worker_count + 1) * team->worker_count;
@@ -288,43 +304,14 @@ int team_meet(struct team *team, struct machine_reading *machine)
     }
     while (team->met < expected && !team->cancelled)
         uv_cond_wait(&team->released, &team->mutex);
-    cancelled = team->cancelled;
-    uv_mutex_unlock(&team->mutex);
-    return cancelled ? -ECANCELED : 0;
+    return unlock_and_check(team, problem);
 }
 
-int team_adopt(struct team *team, struct connection *connection, int fd)
-{
-    bool cancelled;
-
-    uv_mutex_lock(&team->mutex);
-    cancelled = team->cancelled;
-    if (!cancelled)
-        connection->calls.fd = fd;
-    uv_mutex_unlock(&team->mutex);
-    if (cancelled)
-        close(fd);
-    return cancelled ? -ECANCELED : 0;
-}
-
-void team_drop(struct team *team, struct connection *connection)
-{
-    uv_mutex_lock(&team->mutex);
-    close(connection->calls.fd);
-    connection->calls.fd = -1;
-    uv_mutex_unlock(&team->mutex);
-}
-
-uint64_t team_sent_bytes(const struct team *team, size_t index)
-{
-    return find_connection(team, index)->queue.flushed_bytes;
-}
-
-uint64_t team_drain_bytes(const struct team *team, size_t index)
+uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more)
 {
     const struct connection *connection = find_connection(team, index);
 
-    return connection->queue.flushed_bytes + connection->outgoing->bytes;
+    return connection->queue.flushed_bytes + more * connection->outgoing->bytes;
 }
 
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes)

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data threads of one end of a run, and the stages through which control leads them.
+ * The data threads of one end, and the phases through which control leads them: phases.def.
  *
- *   driver     connected ▷start  warm-up  warmed ▷last  one more message  ▷go  run  done
- *   follower   connected ▷start  up to the announced byte  marked                run  done
- *   both       connected ▷start  warm-up  warmed ▷last  one more message and up to the byte  marked
- *              ▷go  run  done
+ * Threads *report* the end of a phase. When all threads have reported it, control gets a callback on
+ * its loop. Control *releases* the threads that wait before a phase.
  *
- * Threads *reach* a stage. When all threads have reached it, control gets a callback on its loop.
- * Control *releases* (▷) the threads that wait. A thread of "both" receives while it waits for ▷last,
- * because other ends wait for the threads that send to it.
  * The warm-up ends without a look at the other end's state. The driver announces the byte at which it
  * will end after one more message. It sends that message only when the follower knows the byte. The
- * follower marks (takes its start figures) at exactly that byte, by itself, at a message boundary.
+ * follower takes its start figures at exactly that byte, by itself, at a message boundary.
  */
 #ifndef UNCORK_TEAM_TEAM_H
 #define UNCORK_TEAM_TEAM_H
@@ -22,13 +17,11 @@
 #include "measure/tcp_info.h"
 #include "net/address.h"
 #include "security/security.h"
+#include "team/phases.h"
 #include "team/sender.h"
 #include "team/thread.h"
 
 #include <uv.h>
-
-enum stage { STAGE_CONNECTED, STAGE_WARMED, STAGE_MARKED, STAGE_DONE, STAGE_COUNT };
-enum release { RELEASE_NOTHING, RELEASE_START, RELEASE_LAST, RELEASE_GO };
 
 /* Figures of a thread at the start or the end of its measured interval. */
 struct figures {
@@ -54,7 +47,7 @@ struct worker {
     struct team_thread own;
     struct sender sender; /* for handoff=thread; duty.handover points into it */
     bool can_wake;        /* the engine is open until all threads are joined; under team->mutex */
-    const char *phase;    /* for error messages */
+    const char *phase;    /* its name in a record, if the thread fails */
     struct figures before, after;
     size_t tcp_count;            /* number of connections with TCP figures */
     uint64_t begun_ns, ended_ns; /* the measured interval */
@@ -65,15 +58,15 @@ struct worker {
 };
 
 struct team_events {
-    /* All threads have reached the stage. STAGE_DONE also comes after a failure. */
-    void (*reached)(void *owner, enum stage stage);
+    /* All threads have reported the end of the phase. PHASE_REPORT also comes after a failure. */
+    void (*passed)(void *owner, enum phase phase);
     void (*closed)(void *owner); /* after team_close(): the owner may free the memory */
 };
 
 struct team {
     const struct plan *plan;
     enum end end;
-    bool drives, follows;
+    enum part part;
     const struct engine *engine;
     struct address target;     /* client: where to connect (size 0: no socket); proxy: the sink */
     uint8_t token[TOKEN_SIZE]; /* sent to the target; or expected by a data thread that accepts */
@@ -91,8 +84,8 @@ struct team {
     uv_mutex_t mutex; /* protects the fields below, up to failed_phase */
     uv_cond_t released;
     enum release release;
-    size_t reached[STAGE_COUNT];
-    size_t met; /* calls of team_meet() */
+    size_t reports[PHASE_COUNT]; /* by threads that have ended the phase */
+    size_t met;                  /* calls of team_meet() */
     bool cancelled;
     struct problem problem; /* the first one */
     char failed_phase[32];
@@ -101,7 +94,7 @@ struct team {
     uv_timer_t watch; /* team/stall_watch.h */
     int open_handles;
     uint64_t moved_before, unsent_before, moved_ms;
-    bool notified[STAGE_COUNT];
+    int passed; /* control knows that all threads have reported the phases below this one */
     const struct team_events *events;
     void *owner;
 };
@@ -120,11 +113,9 @@ int team_start(struct team *team, struct problem *problem);
 /* Releases the threads that wait for `release`. RELEASE_GO starts the driver's interval. */
 void team_release(struct team *team, enum release release);
 
-/* Driver, after STAGE_WARMED: number of bytes at which connection `index` will end its warm-up. */
-uint64_t team_drain_bytes(const struct team *team, size_t index);
-
-/* Driver, after STAGE_DONE: number of bytes that connection `index` sent. */
-uint64_t team_sent_bytes(const struct team *team, size_t index);
+/* Driver, between two phases in which it sends: number of bytes that connection `index` will have
+ * sent after `more` messages. */
+uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more);
 
 /* Follower, before the driver sends its last message: sets the byte at which connection `index`
  * marks. `driver` is the end that sends on it. In a workload that reconnects, a later call sets the
@@ -140,10 +131,10 @@ void team_cancel(struct team *team, const char *phase, const struct problem *pro
 /* The phase, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
 const char *team_phase(const struct team *team);
 
-/* After STAGE_DONE: the problem and its phase, or NULL if the team did not fail. */
+/* After PHASE_REPORT: the problem and its phase, or NULL if the team did not fail. */
 const struct problem *team_problem(const struct team *team, const char **phase);
 
-/* After STAGE_DONE without a failure: this end's part of the record. New reference. */
+/* After PHASE_REPORT without a failure: this end's part of the record. New reference. */
 json_t *team_report(const struct team *team);
 
 /* Position in a loop over all connections of a team: by thread, then by number. */
@@ -154,7 +145,7 @@ struct team_cursor {
 /* Returns the connection at the cursor and advances the cursor. NULL after the last one. */
 struct connection *team_next_connection(const struct team *team, struct team_cursor *at);
 
-/* After STAGE_DONE: number of connections that the threads closed because of a wrong token. */
+/* After PHASE_REPORT: number of connections that the threads closed because of a wrong token. */
 uint64_t team_strangers(const struct team *team);
 
 /* Cancels, joins the threads, closes every descriptor; then calls `closed`. May be called twice. */
@@ -164,22 +155,21 @@ void team_close(struct team *team);
 
 void worker_main(void *worker);
 
-/* team_reach() reports a stage to control. team_await() waits for a release and for STAGE_CONNECTED
- * of all threads. Returns -ECANCELED when the team was cancelled. */
-void team_reach(struct team *team, enum stage stage);
-int team_await(struct team *team, enum release release);
+/* Reports the end of a phase to control. */
+void team_report_phase(struct team *team, enum phase phase);
 
-/* A barrier for all threads; the last one reads the machine's account. Returns -ECANCELED when the
- * team was cancelled. */
-int team_meet(struct team *team, struct machine_reading *machine);
+/* Waits for a release, and until all threads have reported PHASE_START. Returns -1 with a failure
+ * when the team was cancelled. */
+int team_await(struct team *team, enum release release, struct problem *problem);
+
+/* A barrier for all threads: none prepares or reads figures while another one works. The last one
+ * reads the machine's account. Returns -1 with a failure when the team was cancelled. */
+int team_meet(struct team *team, struct machine_reading *machine, struct problem *problem);
 
 /* Stores a new descriptor. If the team was cancelled: closes it and returns -ECANCELED. */
-int team_adopt(struct team *team, struct connection *connection, int fd);
+int team_adopt(void *team, struct connection *connection, int fd);
 
 /* Call when the engine of the worker is open: from then on other threads may wake it. */
 void team_engine_opened(struct worker *worker);
-
-/* Closes the descriptor of a connection. */
-void team_drop(struct team *team, struct connection *connection);
 
 #endif

@@ -24,26 +24,11 @@ int thread_settle(struct team_thread *thread, const struct end_plan *own, struct
     return pin(thread, problem) < 0 ? -1 : scheduling_set_thread(&own->scheduling, problem);
 }
 
-void thread_begin(const struct team_thread *thread, struct thread_reading *reading)
-{
-    cpu_meter_begin(&thread->meter, &reading->cpu);
-}
-
-void thread_end(const struct team_thread *thread, struct thread_reading *reading)
-{
-    cpu_meter_end(&thread->meter, &reading->cpu);
-}
-
 void thread_look(struct thread_reading *reading)
 {
     cpu_look(&reading->cpu);
     reading->cpu_number = affinity_works() ? cores_current() : -1;
     reading->scheduling_known = scheduling_read_thread(&reading->scheduling) == 0;
-}
-
-void thread_leave(struct team_thread *thread)
-{
-    cpu_meter_close(&thread->meter);
 }
 
 void thread_report(json_t *object, const struct team_thread *thread, const struct thread_reading *before,

@@ -24,15 +24,8 @@ struct thread_reading {
 };
 
 /* Called by the thread: opens its counters, moves to its CPU, sets its scheduling class. Returns 0,
- * or -1 with an unsupported problem; call thread_leave() in both cases. */
+ * or -1 with an unsupported problem; call cpu_meter_close() in both cases. */
 int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
-
-void thread_leave(struct team_thread *thread);
-
-/* Called by the thread, as the last call before its measured interval and the first one after it:
- * reads the CPU account. */
-void thread_begin(const struct team_thread *thread, struct thread_reading *reading);
-void thread_end(const struct team_thread *thread, struct thread_reading *reading);
 
 /* Called by the thread, outside of the interval because it makes system calls: reads where and how
  * the thread runs. */

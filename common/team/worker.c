@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a data thread. */
+/* The life of a data thread: what it does in each phase of phases.def. */
 #include "team/team.h"
 
 #include "base/clock.h"
@@ -27,7 +27,7 @@ static bool reconnects(const struct worker *worker)
     return plan_role(worker->team->plan, worker->team->end)->reconnects;
 }
 
-/* ---- connect, hello ---- */
+/* ---- PHASE_START: connect, hello ---- */
 
 static int send_hello(const struct team *team, const struct connection *connection, struct problem *problem)
 {
@@ -137,297 +137,6 @@ static int join(struct worker *worker, struct problem *problem)
     return 0;
 }
 
-/* ---- phases ---- */
-
-/* Turns a result of the engine into a problem. */
-static int settle(struct worker *worker, int result, struct problem *problem)
-{
-    if (result == 0)
-        return 0;
-    *problem = worker->bench.problem;
-    if (worker->bench.handshake_failed)
-        worker->phase = "handshake";
-    return problem_failure(problem, "the engine stopped: %s", strerror(-result));
-}
-
-struct phase {
-    const char *name;
-    uint64_t duration_ns; /* UINT64_MAX: no deadline */
-    bool paced;           /* follows the schedule of an open loop, if the plan has one */
-    bool until_stop;      /* follower: ends at the byte that the driver announced */
-    bool stays;           /* for ends that drive and follow: control ends it */
-};
-
-/* Sets the next phase of the worker. The message counts of its connections are set already. */
-static void prepare_phase(struct worker *worker, const struct phase *phase)
-{
-    worker->phase = phase->name;
-    worker->bench.stays = phase->stays;
-    for (size_t i = 0; i < worker->count; i++) {
-        struct connection *connection = &worker->connections[i];
-
-        connection->until_stop = phase->until_stop;
-        if (connection->role->begin)
-            connection->role->begin(connection);
-    }
-}
-
-static int run_prepared(struct worker *worker, const struct phase *phase, struct problem *problem)
-{
-    bool paced = phase->paced && worker->team->plan->rate;
-
-    workbench_begin_phase(&worker->bench, phase->duration_ns, paced);
-    return settle(worker, worker->team->engine->run(&worker->duty), problem);
-}
-
-static int run_phase(struct worker *worker, const struct phase *phase, struct problem *problem)
-{
-    prepare_phase(worker, phase);
-    return run_prepared(worker, phase, problem);
-}
-
-static void set_messages(struct worker *worker, uint64_t messages)
-{
-    for (size_t i = 0; i < worker->count; i++)
-        worker->connections[i].messages_left = messages;
-}
-
-static int await(struct worker *worker, enum release release, struct problem *problem)
-{
-    return team_await(worker->team, release) < 0 ? problem_failure(problem, "the run was ended") : 0;
-}
-
-/* A thread that drives and follows keeps receiving while it waits. The thread that sends to it
- * may be one that other ends wait for; then control of this end waits for it too. */
-static int await_last(struct worker *worker, struct problem *problem)
-{
-    struct phase take = {"drain", UINT64_MAX, .stays = true};
-
-    set_messages(worker, 0);
-    if (worker->team->follows && run_phase(worker, &take, problem) < 0)
-        return -1;
-    return await(worker, RELEASE_LAST, problem);
-}
-
-/* The driver sends for the time of the warm-up, announces its last message and sends it. A
- * foreign peer gets no announcement: the warm-up ends with its time. */
-static int warm_up_driver(struct worker *worker, struct problem *problem)
-{
-    struct phase warm_up = {"warm-up", worker->team->plan->warmup_ns, .paced = true};
-    struct phase drain = {"drain", UINT64_MAX, .until_stop = true};
-
-    set_messages(worker, UINT64_MAX);
-    if (run_phase(worker, &warm_up, problem) < 0)
-        return -1;
-    if (plan_has_peer(worker->team->plan))
-        return 0;
-    team_reach(worker->team, STAGE_WARMED);
-    if (await_last(worker, problem) < 0)
-        return -1;
-    set_messages(worker, 1);
-    return run_phase(worker, &drain, problem);
-}
-
-/* The follower continues to the byte that the driver announced. */
-static int warm_up_follower(struct worker *worker, struct problem *problem)
-{
-    struct phase warm_up = {"warm-up", UINT64_MAX, .until_stop = true};
-
-    return run_phase(worker, &warm_up, problem);
-}
-
-static int warm_up(struct worker *worker, struct problem *problem)
-{
-    int result = 0;
-
-    if (worker->team->plan->warmup_ns)
-        result = worker->team->drives ? warm_up_driver(worker, problem) : warm_up_follower(worker, problem);
-    for (size_t i = 0; result == 0 && i < worker->count; i++) {
-        struct connection *connection = &worker->connections[i];
-
-        atomic_store(&connection->stop, 0); /* the next phase has no stop */
-        if (connection_has_ended(connection))
-            result = problem_failure(problem, "the %s closed its connection", end_names[connection->peer]);
-    }
-    return result;
-}
-
-/* ---- the measured interval ---- */
-
-/*
- * A thread's CPU account begins and ends in two places only: begin_time() is the last call before
- * the engine runs, end_time() the first after it. Everything else that the record needs is read
- * outside:
- *
- *   prepare ▷ all meet, /proc/stat ▷ CPU ▷ clock ▷ engine ▷ CPU
- *           ▷ half-close ▷ all meet, /proc/stat ▷ look back
- *
- * The clock is read inside the account: it begins after the CPU and ends at the last reply or
- * arrival. So the work of all the measured time is in the account. A stream's driver also waits
- * for the other's half-close, which is in its time and not in its account.
- */
-static void begin_time(struct worker *worker)
-{
-    thread_begin(&worker->own, &worker->before.own);
-}
-
-static void end_time(struct worker *worker)
-{
-    thread_end(&worker->own, &worker->after.own);
-    figures_read_counts(worker, &worker->after);
-}
-
-/* A barrier for all threads of this end: no thread prepares or reads figures while another one
- * works. */
-static int meet(struct worker *worker, struct machine_reading *machine, struct problem *problem)
-{
-    return team_meet(worker->team, machine) < 0 ? problem_failure(problem, "the run was ended") : 0;
-}
-
-/* Reads the start figures for the record while no data is in flight, and prepares the measured
- * phase. */
-static int prepare_interval(struct worker *worker, const struct phase *run, struct problem *problem)
-{
-    const struct plan *plan = worker->team->plan;
-
-    figures_read_tcp(worker, &worker->before, tcp_info_read);
-    memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
-    for (size_t i = 0; i < worker->count; i++) {
-        struct connection *connection = &worker->connections[i];
-
-        connection_restart_arrivals(connection);
-        connection->messages_left = plan_messages_of(plan, connection->number);
-    }
-    figures_read_counts(worker, &worker->before);
-    workbench_restart(&worker->bench);
-    prepare_phase(worker, run);
-    thread_look(&worker->before.own);
-    if (worker->duty.handover)
-        sender_begin_time(&worker->sender);
-    return meet(worker, &worker->team->machine_before, problem);
-}
-
-/* A follower reads its start figures before the driver gets the go. A driver reads them after
- * its own go. */
-static int mark(struct worker *worker, const struct phase *run, struct problem *problem)
-{
-    struct team *team = worker->team;
-
-    worker->phase = "drain";
-    if (!team->follows && await(worker, RELEASE_GO, problem) < 0)
-        return -1;
-    if (prepare_interval(worker, run, problem) < 0)
-        return -1;
-    if (team->follows)
-        team_reach(team, STAGE_MARKED);
-    return team->follows && team->drives ? await(worker, RELEASE_GO, problem) : 0;
-}
-
-static int run(struct worker *worker, struct problem *problem)
-{
-    const struct plan *plan = worker->team->plan;
-    bool timed = worker->team->drives && !plan->messages && !plan->bytes;
-    struct phase run = {"run", timed ? plan->duration_ns : UINT64_MAX, .paced = true,
-                        .until_stop = reconnects(worker)};
-
-    if (mark(worker, &run, problem) < 0)
-        return -1;
-    begin_time(worker);
-    return run_prepared(worker, &run, problem);
-}
-
-/* ---- the end ---- */
-
-/* The measured interval of this end: docs/record.md, elapsed_ns. */
-static void settle_interval(struct worker *worker, uint64_t finished_ns)
-{
-    const struct role *role = worker->connections->role;
-    bool takes = role->clocks && !role->times; /* a stream is timed at its receiver */
-
-    worker->begun_ns = worker->team->drives && !takes ? worker->bench.start_ns : UINT64_MAX;
-    worker->ended_ns = worker->team->drives && !role->clocks ? finished_ns : 0;
-    for (size_t i = 0; role->clocks && i < worker->count; i++) {
-        const struct arrivals *arrivals = &worker->connections[i].arrivals;
-
-        if (arrivals->first_ns && arrivals->first_ns < worker->begun_ns)
-            worker->begun_ns = arrivals->first_ns;
-        if (arrivals->last_ns > worker->ended_ns)
-            worker->ended_ns = arrivals->last_ns;
-        worker->first_bytes += takes ? arrivals->first_bytes : 0;
-    }
-}
-
-static void count_missed(struct worker *worker)
-{
-    const struct role *role = worker->connections->role;
-
-    for (size_t i = 0; worker->bench.paced && role->missed && i < worker->count; i++)
-        worker->missed += role->missed(&worker->connections[i]);
-}
-
-/* No half-close to wait for: every descriptor is closed, or a foreign peer has sent everything.
- * Such a peer need not close. */
-static bool needs_no_half_close(const struct worker *worker)
-{
-    return reconnects(worker) || (plan_has_peer(worker->team->plan) && worker->connections->incoming);
-}
-
-/* The connection whose options are reported: of a proxy's pair the sending one. */
-static const struct connection *sends_by(const struct worker *worker)
-{
-    const struct connection *first = worker->connections;
-
-    return first->twin && !first->drives ? first->twin : first;
-}
-
-static void read_options(struct worker *worker)
-{
-    const struct plan *plan = worker->team->plan;
-    int fd = sends_by(worker)->calls.fd;
-
-    if (has_sockets(worker) && !worker->options)
-        worker->options = transport_options(plan->transport, plan, worker->team->end, fd);
-}
-
-/* Reads the figures that may be read after all threads of this end are done. */
-static void look_back(struct worker *worker)
-{
-    count_missed(worker);
-    figures_read_tcp(worker, &worker->after, tcp_info_read_again);
-    if (plan_encrypts(worker->team->plan))
-        figures_leave_out_close_notify(worker);
-    thread_look(&worker->after.own);
-    if (worker->duty.handover)
-        sender_end_time(&worker->sender);
-}
-
-/* An end that drives and follows works until the other end's half-close. A transport that
- * forgets its TCP figures must be read before that, so within the interval of such an end. */
-static int end_interval(struct worker *worker, struct problem *problem)
-{
-    const struct team *team = worker->team;
-    bool works_on = team->drives && team->follows, forgets = team->plan->transport->forgets;
-
-    if (!works_on)
-        end_time(worker);
-    worker->phase = "finish";
-    if (!works_on || forgets)
-        read_options(worker);
-    if (forgets)
-        figures_read_tcp(worker, &worker->after, tcp_info_read);
-    if (has_sockets(worker) && !needs_no_half_close(worker) &&
-        settle(worker, team->engine->finish(&worker->duty), problem) < 0)
-        return -1;
-    settle_interval(worker, clock_now_ns());
-    if (works_on)
-        end_time(worker);
-    if (meet(worker, &worker->team->machine_after, problem) < 0)
-        return -1;
-    read_options(worker);
-    look_back(worker);
-    return 0;
-}
-
 static int unready(const struct worker *worker, int result, struct problem *problem)
 {
     return problem_failure(problem, "a thread cannot be made ready for %zu connections: %s", worker->count,
@@ -464,32 +173,261 @@ static int open_sender(struct worker *worker, struct problem *problem)
     return sender_start(&worker->sender, worker->connections, cpu, problem);
 }
 
-static int open_engine(struct worker *worker, struct problem *problem)
+static int start(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    int result = team->engine->open(&worker->duty);
+    int result;
 
+    if (thread_settle(&worker->own, &team->plan->ends[team->end], problem) < 0 || join(worker, problem) < 0 ||
+        open_connections(worker, problem) < 0 || handshakes_make(worker, problem) < 0 ||
+        open_sender(worker, problem) < 0)
+        return -1;
+    result = team->engine->open(&worker->duty);
     if (result < 0)
         return unready(worker, result, problem);
     team_engine_opened(worker);
     return 0;
 }
 
-static int live(struct worker *worker, struct problem *problem)
+/* ---- the engine runs ---- */
+
+/* Turns a result of the engine into a problem. */
+static int settle(struct worker *worker, int result, struct problem *problem)
+{
+    if (result == 0)
+        return 0;
+    *problem = worker->bench.problem;
+    if (worker->bench.handshake_failed)
+        worker->phase = "handshake";
+    return problem_failure(problem, "the engine stopped: %s", strerror(-result));
+}
+
+/* `messages`: what a driver may begin. `until_stop`: it also receives up to the announced byte. */
+static void prepare(struct connection *connection, uint64_t messages, bool until_stop)
+{
+    connection->messages_left = messages;
+    connection->until_stop = until_stop;
+    if (connection->role->begin)
+        connection->role->begin(connection);
+}
+
+/* `duration_ns` UINT64_MAX: no deadline. `paced`: by the schedule of an open loop, if the plan has
+ * one. */
+static int run_engine(struct worker *worker, uint64_t duration_ns, bool paced, struct problem *problem)
+{
+    workbench_begin_phase(&worker->bench, duration_ns, paced && worker->team->plan->rate);
+    return settle(worker, worker->team->engine->run(&worker->duty), problem);
+}
+
+/* ---- the warm-up ---- */
+
+/* Runs the engine before the interval: no connection may end then, and no stop may be left. */
+static int run_before(struct worker *worker, uint64_t messages, uint64_t duration_ns, bool until_stop,
+                      struct problem *problem)
+{
+    for (size_t i = 0; i < worker->count; i++)
+        prepare(&worker->connections[i], messages, until_stop);
+    if (run_engine(worker, duration_ns, duration_ns != UINT64_MAX, problem) < 0)
+        return -1;
+    for (size_t i = 0; i < worker->count; i++) {
+        struct connection *connection = &worker->connections[i];
+
+        if (until_stop)
+            atomic_store(&connection->stop, 0);
+        if (connection_has_ended(connection))
+            return problem_failure(problem, "the %s closed its connection", end_names[connection->peer]);
+    }
+    return 0;
+}
+
+static int warm_up(struct worker *worker, struct problem *problem)
+{
+    const struct team *team = worker->team;
+
+    if (team->part == PART_FOLLOWER)
+        return run_before(worker, 0, UINT64_MAX, true, problem);
+    if (run_before(worker, UINT64_MAX, team->plan->warmup_ns, false, problem) < 0)
+        return -1;
+    atomic_store(&worker->bench.until_released, team->part == PART_BOTH); /* control clears it later */
+    return 0;
+}
+
+static int receive(struct worker *worker, struct problem *problem)
+{
+    return run_before(worker, 0, UINT64_MAX, false, problem);
+}
+
+static int drain(struct worker *worker, struct problem *problem)
+{
+    return run_before(worker, 1, UINT64_MAX, true, problem);
+}
+
+/* ---- the measured interval ---- */
+
+/*
+ * A thread's CPU account begins and ends in two places only: the last call before the engine runs,
+ * and the first after it. Everything else that the record needs is read outside:
+ *
+ *   mark ▷ all meet, /proc/stat ▷ CPU ▷ clock ▷ engine ▷ CPU
+ *        ▷ half-close ▷ all meet, /proc/stat ▷ last figures
+ *
+ * The clock is read inside the account: it begins after the CPU and ends at the last reply or
+ * arrival. So the work of all the measured time is in the account. A stream's driver also waits
+ * for the other's half-close, which is in its time and not in its account.
+ */
+static void end_account(struct worker *worker)
+{
+    cpu_meter_end(&worker->own.meter, &worker->after.own.cpu);
+    figures_read_counts(worker, &worker->after);
+}
+
+static int mark(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
 
-    worker->phase = "start";
-    if (thread_settle(&worker->own, &team->plan->ends[team->end], problem) < 0 || join(worker, problem) < 0 ||
-        open_connections(worker, problem) < 0 || handshakes_make(worker, problem) < 0 ||
-        open_sender(worker, problem) < 0 || open_engine(worker, problem) < 0)
+    figures_read_tcp(worker, &worker->before, tcp_info_read);
+    memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
+    figures_read_counts(worker, &worker->before);
+    workbench_restart(&worker->bench);
+    for (size_t i = 0; i < worker->count; i++) {
+        struct connection *connection = &worker->connections[i];
+
+        connection_restart_arrivals(connection);
+        prepare(connection, plan_messages_of(team->plan, connection->number), reconnects(worker));
+    }
+    thread_look(&worker->before.own);
+    if (worker->duty.handover)
+        sender_begin_time(&worker->sender);
+    return team_meet(team, &team->machine_before, problem);
+}
+
+static int run(struct worker *worker, struct problem *problem)
+{
+    const struct team *team = worker->team;
+    const struct plan *plan = team->plan;
+    bool timed = team->part != PART_FOLLOWER && !plan->messages && !plan->bytes;
+    int result;
+
+    cpu_meter_begin(&worker->own.meter, &worker->before.own.cpu);
+    result = run_engine(worker, timed ? plan->duration_ns : UINT64_MAX, true, problem);
+    if (team->part != PART_BOTH)
+        end_account(worker);
+    return result;
+}
+
+/* ---- the end ---- */
+
+/* The measured interval of this end: docs/record.md, elapsed_ns. */
+static void settle_interval(struct worker *worker, uint64_t finished_ns)
+{
+    const struct role *role = worker->connections->role;
+    bool drives = worker->team->part != PART_FOLLOWER;
+    bool takes = role->clocks && !role->times; /* a stream is timed at its receiver */
+
+    worker->begun_ns = drives && !takes ? worker->bench.start_ns : UINT64_MAX;
+    worker->ended_ns = drives && !role->clocks ? finished_ns : 0;
+    for (size_t i = 0; role->clocks && i < worker->count; i++) {
+        const struct arrivals *arrivals = &worker->connections[i].arrivals;
+
+        if (arrivals->first_ns && arrivals->first_ns < worker->begun_ns)
+            worker->begun_ns = arrivals->first_ns;
+        if (arrivals->last_ns > worker->ended_ns)
+            worker->ended_ns = arrivals->last_ns;
+        worker->first_bytes += takes ? arrivals->first_bytes : 0;
+    }
+}
+
+/* The options of the first connection; of a proxy's pair those of the sending one. */
+static void read_options(struct worker *worker)
+{
+    const struct plan *plan = worker->team->plan;
+    const struct connection *first = worker->connections;
+    const struct connection *sending = first->twin && !first->drives ? first->twin : first;
+
+    if (has_sockets(worker) && !worker->options)
+        worker->options = transport_options(plan->transport, plan, worker->team->end, sending->calls.fd);
+}
+
+/* Reads the figures that may be read after all threads of this end are done. */
+static void look_back(struct worker *worker)
+{
+    const struct role *role = worker->connections->role;
+
+    read_options(worker);
+    for (size_t i = 0; worker->bench.paced && role->missed && i < worker->count; i++)
+        worker->missed += role->missed(&worker->connections[i]);
+    figures_read_tcp(worker, &worker->after, tcp_info_read_again);
+    if (plan_encrypts(worker->team->plan))
+        figures_leave_out_close_notify(worker);
+    thread_look(&worker->after.own);
+    if (worker->duty.handover)
+        sender_end_time(&worker->sender);
+}
+
+/* There is no half-close to wait for where every descriptor is closed, or a foreign peer has sent
+ * everything: it need not close. An end that is both works until the other end's half-close. A
+ * transport that forgets its TCP figures must be read before that, so within the interval of such
+ * an end. */
+static int finish(struct worker *worker, struct problem *problem)
+{
+    struct team *team = worker->team;
+    bool forgets = team->plan->transport->forgets, works_on = team->part == PART_BOTH;
+    bool waits = has_sockets(worker) && !reconnects(worker) &&
+                 !(plan_has_peer(team->plan) && worker->connections->incoming);
+
+    if (!works_on || forgets)
+        read_options(worker);
+    if (forgets)
+        figures_read_tcp(worker, &worker->after, tcp_info_read);
+    if (waits && settle(worker, team->engine->finish(&worker->duty), problem) < 0)
         return -1;
-    team_reach(team, STAGE_CONNECTED);
-    if (await(worker, RELEASE_START, problem) < 0)
+    settle_interval(worker, clock_now_ns());
+    if (works_on)
+        end_account(worker);
+    if (team_meet(team, &team->machine_after, problem) < 0)
         return -1;
-    if (warm_up(worker, problem) < 0 || run(worker, problem) < 0)
-        return -1;
-    return end_interval(worker, problem);
+    look_back(worker);
+    return 0;
+}
+
+/* ---- all phases ---- */
+
+static int (*const work[PHASE_REPORT])(struct worker *worker, struct problem *problem) = {
+    [PHASE_START] = start, [PHASE_WARM_UP] = warm_up, [PHASE_RECEIVE] = receive, [PHASE_DRAIN] = drain,
+    [PHASE_MARK] = mark,   [PHASE_RUN] = run,         [PHASE_FINISH] = finish,
+};
+
+/* A run may have no warm-up. A foreign peer gets no announcement: its warm-up ends with the time. */
+static bool leaves_out(const struct team *team, int phase)
+{
+    const struct plan *plan = team->plan;
+
+    if (phase == PHASE_WARM_UP)
+        return !plan->warmup_ns;
+    if (phase == PHASE_RECEIVE || phase == PHASE_DRAIN)
+        return !plan->warmup_ns || plan_has_peer(plan) ||
+               phases[phase].waits_for[team->part] == RELEASE_NEVER;
+    return false;
+}
+
+static int go_through(struct worker *worker, struct problem *problem)
+{
+    struct team *team = worker->team;
+
+    for (int phase = 0; phase < PHASE_REPORT; phase++) {
+        enum release release = phases[phase].waits_for[team->part];
+
+        if (leaves_out(team, phase))
+            continue;
+        if (release != RELEASE_NOTHING && team_await(team, release, problem) < 0)
+            return -1;
+        worker->phase = phases[phase].name;
+        if (work[phase](worker, problem) < 0)
+            return -1;
+        if (phases[phase].reported_by & 1u << team->part)
+            team_report_phase(team, (enum phase)phase);
+    }
+    return 0;
 }
 
 void worker_main(void *argument)
@@ -500,9 +438,9 @@ void worker_main(void *argument)
 
     if (team->plan->rate)
         pause_precisely();
-    if (live(worker, &problem) < 0)
+    if (go_through(worker, &problem) < 0)
         team_cancel(team, worker->phase, &problem);
     sender_end(&worker->sender);
-    thread_leave(&worker->own);
-    team_reach(team, STAGE_DONE);
+    cpu_meter_close(&worker->own.meter);
+    team_report_phase(team, PHASE_REPORT);
 }

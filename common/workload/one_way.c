@@ -65,8 +65,8 @@ bool one_way_sent_all(const struct connection *connection)
 {
     const struct workbench *bench = connection->bench;
 
-    if (bench->stays && !connection_has_ended(connection) &&
-        !atomic_load_explicit(&bench->let_go, memory_order_acquire))
+    if (atomic_load_explicit(&bench->until_released, memory_order_acquire) &&
+        !connection_has_ended(connection))
         return false;
     return !connection_goes_on(connection) &&
            (!connection->until_stop || connection_has_ended(connection) || connection_at_stop(connection));

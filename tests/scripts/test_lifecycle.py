@@ -7,28 +7,45 @@ import re
 
 from conftest import ROOT
 
-TABLE = (ROOT / "common/connection/lifecycle.def").read_text()
+STATES = (ROOT / "common/connection/lifecycle.def").read_text()
+PHASES = (ROOT / "common/team/phases.def").read_text()
 PAGE = (ROOT / "docs/architecture.md").read_text()
 
 
-def declared(kind):
-    """The arguments of the lines STATE(...) or NEXT(...) of the table."""
-    lines = re.findall(rf"^{kind}\((.*)\)$", TABLE, re.MULTILINE)
-    return [tuple(re.findall(r'"[^"]*"|\w+', line)) for line in lines]
+def declared(table, kind):
+    """The arguments of STATE(...) or NEXT(...) in the table."""
+    found = re.findall(rf"^{kind}\((.*?)\)$", table, re.MULTILINE | re.DOTALL)
+    return [tuple(word.strip('"') for word in re.findall(r'"[^"]*"|\w+', line)) for line in found]
 
 
 def rows(heading):
     """The cells of the table of the page with this first heading."""
     lines = PAGE[PAGE.index(f"| {heading} |"):].split("\n\n")[0].splitlines()
-    return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines[2:]]
+    return [tuple(cell.strip() for cell in line[1:-1].split("|")) for line in lines[2:]]
+
+
+def code(word):
+    return f"`{word.lower()}`" if word else ""
+
+
+def wait_of(release):
+    return {"NOTHING": "", "NEVER": "–"}.get(release, release.lower())
 
 
 def test_the_page_has_every_state_with_what_it_means_and_where_it_leads():
-    following = {name: [] for name, _ in declared("STATE")}
-    for state, event, after in declared("NEXT"):
+    following = {name: [] for name, _ in declared(STATES, "STATE")}
+    for state, event, after in declared(STATES, "NEXT"):
         following[state].append(f"{event.lower()} ▷ {after.lower()}")
-    assert rows("state") == [(f"`{name.lower()}`", text.strip('"'), ", ".join(following[name]))
-                             for name, text in declared("STATE")]
+    assert rows("state") == [(code(name), text, ", ".join(following[name]))
+                             for name, text in declared(STATES, "STATE")]
+
+
+def test_the_page_has_every_phase_with_what_is_waited_for_and_done():
+    assert rows("phase") == [
+        (code(name), code(record), *map(wait_of, waits), text,
+         reported_by.lower().replace("none", ""), code(message))
+        for name, record, *waits, reported_by, message, text in declared(PHASES, "PHASE")]
+    assert rows("release") == [(code(name), text) for name, text in declared(PHASES, "RELEASE")]
 
 
 def test_only_one_function_changes_a_state():

@@ -17,7 +17,7 @@ TEST(every_state_can_be_reached_from_unopened)
             }
     for (int at = 0; at < STATE_COUNT; at++)
         if (!reached[at])
-            fail_msg("%s cannot be reached", state_names[at]);
+            fail_msg("state %d cannot be reached", at);
 }
 
 TEST(every_event_can_happen_in_some_state)
@@ -28,7 +28,7 @@ TEST(every_event_can_happen_in_some_state)
         for (int at = 0; at < STATE_COUNT; at++)
             can |= lifecycle_next((enum state)at, (enum event)event) != STATE_COUNT;
         if (!can)
-            fail_msg("%s happens nowhere", event_names[event]);
+            fail_msg("event %d happens nowhere", event);
     }
 }
 
