@@ -22,7 +22,7 @@
 #ifndef UNCORK_CONNECTION_LAYER_H
 #define UNCORK_CONNECTION_LAYER_H
 
-#include "connection/completion.h"
+#include "ring/completion.h"
 #include "connection/connection.h"
 
 struct layer {

@@ -9,8 +9,8 @@
 #define UNCORK_CONNECTION_WORKBENCH_H
 
 #include "base/calls.h"
+#include "base/pool.h"
 #include "base/problem.h"
-#include "connection/pool.h"
 #include "connection/source.h"
 #include "measure/histogram.h"
 #include "measure/samples.h"

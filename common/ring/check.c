@@ -2,7 +2,7 @@
 #include "ring/check.h"
 
 #include "base/clock.h"
-#include "connection/pool.h"
+#include "base/pool.h"
 #include "ring/intake.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef UNCORK_RING_INTAKE_H
 #define UNCORK_RING_INTAKE_H
 
-#include "connection/pool.h"
+#include "base/pool.h"
 #include "ring/ring.h"
 
 #define INTAKE_GROUP 0u /* buffer group of the thread; the group of a slot is its number + 1 */

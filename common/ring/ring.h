@@ -11,7 +11,7 @@
 #define UNCORK_RING_RING_H
 
 #include "base/calls.h"
-#include "connection/completion.h"
+#include "ring/completion.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "connection/pool.h"
+#include "base/pool.h"
 
 static struct pool pool;
 

@@ -6,8 +6,8 @@
  * buffer out and gives it back when its bytes have been sent. A ring provides all buffers to the
  * kernel; on_give() notifies it of each buffer that comes back.
  */
-#ifndef UNCORK_CONNECTION_POOL_H
-#define UNCORK_CONNECTION_POOL_H
+#ifndef UNCORK_BASE_POOL_H
+#define UNCORK_BASE_POOL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sends and receives that complete after the call that began them, and their completions. */
-#ifndef UNCORK_CONNECTION_COMPLETION_H
-#define UNCORK_CONNECTION_COMPLETION_H
+#ifndef UNCORK_RING_COMPLETION_H
+#define UNCORK_RING_COMPLETION_H
 
 #include <stdbool.h>
 #include <stddef.h>

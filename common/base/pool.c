@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/pool.h"
+#include "base/pool.h"
 
 #include <errno.h>
 #include <stdlib.h>
