@@ -88,6 +88,8 @@ struct end_plan {
     const struct role *role;
     bool drives, follows, hands_over;    /* as the functions below return them */
     enum shape_index outgoing, incoming; /* as plan_outgoing() and plan_incoming() return them */
+    bool strategy_sets_nodelay;          /* the end sends by a strategy that sets TCP_NODELAY */
+    bool sets_zerocopy;                  /* the end sends by a strategy that sets SO_ZEROCOPY */
 };
 
 #define PLAN_WORDS_MAX 80

@@ -2,7 +2,6 @@
 #include "transport/transport.h"
 
 #include "net/sockets.h"
-#include "strategy/strategy.h"
 #include "transport/congestion.h"
 #include "transport/mss.h"
 #include "transport/options.h"
@@ -45,9 +44,7 @@ static bool wants_nodelay(const struct plan *plan, enum end end)
 {
     int choice = plan->ends[end].nodelay;
 
-    if (choice == NODELAY_BY_STRATEGY)
-        return plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->nodelay;
-    return choice == NODELAY_ON;
+    return choice == NODELAY_BY_STRATEGY ? plan->ends[end].strategy_sets_nodelay : choice == NODELAY_ON;
 }
 
 static int set_nodelay(int fd, bool on, struct problem *problem)
@@ -59,11 +56,6 @@ static int set_nodelay(int fd, bool on, struct problem *problem)
         getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &now, &size) == 0 && !now == !on)
         return 0;
     return problem_unsupported(problem, "TCP_NODELAY cannot be switched %s here", on ? "on" : "off");
-}
-
-static bool wants_zerocopy(const struct plan *plan, enum end end)
-{
-    return plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->zerocopy;
 }
 
 static int set_zerocopy(int fd, struct problem *problem)
@@ -78,7 +70,7 @@ static int set_zerocopy(int fd, struct problem *problem)
 int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
                       struct problem *problem)
 {
-    if (wants_zerocopy(plan, end) && set_zerocopy(fd, problem) < 0)
+    if (plan->ends[end].sets_zerocopy && set_zerocopy(fd, problem) < 0)
         return -1;
     if (transport->counts_segments && set_nodelay(fd, wants_nodelay(plan, end), problem) < 0)
         return -1;
@@ -152,7 +144,7 @@ int transport_choose_again(const struct transport *transport, const struct plan 
 
 static int choose_zerocopy(const struct plan *plan, enum end end, struct calls *calls)
 {
-    if (!wants_zerocopy(plan, end))
+    if (!plan->ends[end].sets_zerocopy)
         return 0;
     calls->counts.made[CALL_OPTION]++;
     return lending_allow(calls->fd);

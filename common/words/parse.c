@@ -92,6 +92,16 @@ static void derive_end(struct plan *plan, enum end end)
     derive_shapes(own, role, plan_has_peer(plan));
 }
 
+/* After derive_end() of all ends: the strategy of an end depends on which end drives. */
+static void derive_options(struct plan *plan, enum end end)
+{
+    const struct strategy *strategy = plan_strategy(plan, end)->strategy;
+    struct end_plan *own = &plan->ends[end];
+
+    own->strategy_sets_nodelay = own->outgoing != SHAPE_NONE && strategy->nodelay;
+    own->sets_zerocopy = own->outgoing != SHAPE_NONE && strategy->zerocopy;
+}
+
 /* What the variants that were chosen say: readers of a plan need not know their structs. */
 static void derive(struct plan *plan)
 {
@@ -102,6 +112,8 @@ static void derive(struct plan *plan)
     plan->feed = (struct strategy_choice){.strategy = &strategy_coalesce, .parameter = PARAMETER_NONE};
     for (int end = 0; end < END_COUNT; end++)
         derive_end(plan, (enum end)end);
+    for (int end = 0; end < END_COUNT; end++)
+        derive_options(plan, (enum end)end);
 }
 
 /* Resets the words that are fixed at the client and the server of a proxy: one only feeds it, the
