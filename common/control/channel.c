@@ -21,18 +21,12 @@ static void end(struct channel *channel, const char *why)
 
 /* ---- writing ---- */
 
-struct outgoing {
-    uv_write_t request;
-    uint8_t *bytes;
-};
-
 static void on_written(uv_write_t *request, int status)
 {
-    struct outgoing *outgoing = (struct outgoing *)request;
     struct channel *channel = request->handle->data;
 
-    free(outgoing->bytes);
-    free(outgoing);
+    free(request->data);
+    free(request);
     /* If the peer has closed, the data left to read ends the channel: it may hold the reason. */
     if (status < 0 && status != UV_ECANCELED && status != UV_EPIPE && status != UV_ECONNRESET)
         end(channel, uv_strerror(status));
@@ -41,15 +35,15 @@ static void on_written(uv_write_t *request, int status)
 /* Owns the bytes. */
 static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
 {
-    struct outgoing *outgoing = calloc(1, sizeof *outgoing);
+    uv_write_t *request = malloc(sizeof *request);
     uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size);
 
-    if (outgoing) {
-        outgoing->bytes = bytes;
-        if (uv_write(&outgoing->request, &channel->stream, &buffer, 1, on_written) == 0)
+    if (request) {
+        request->data = bytes;
+        if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
             return;
     }
-    free(outgoing);
+    free(request);
     free(bytes);
     end(channel, "broke the control channel");
 }
@@ -131,11 +125,8 @@ static void close_handles(struct channel *channel)
 
 static void on_shutdown(uv_shutdown_t *request, int status)
 {
-    struct channel *channel = request->data;
-
     (void)status;
-    free(request);
-    close_handles(channel);
+    close_handles(request->handle->data);
 }
 
 static void on_close_timeout(uv_timer_t *timer)
@@ -146,20 +137,13 @@ static void on_close_timeout(uv_timer_t *timer)
 /* Ends the stream after the queued bytes. */
 static void shut_down(struct channel *channel)
 {
-    uv_shutdown_t *request = calloc(1, sizeof *request);
-
     uv_read_stop(&channel->stream);
     if (channel->tls) {
         channel_tls_end(channel->tls);
         write_output(channel);
     }
-    if (request) {
-        request->data = channel;
-        if (uv_shutdown(request, &channel->stream, on_shutdown) == 0)
-            return;
-        free(request);
-    }
-    close_handles(channel);
+    if (uv_shutdown(&channel->shutdown, &channel->stream, on_shutdown) < 0)
+        close_handles(channel);
 }
 
 /* Bytes that wait for the end of the handshake go out in on_read(). */

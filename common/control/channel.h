@@ -29,6 +29,7 @@ struct channel {
         uv_pipe_t pipe;
     };
     uv_timer_t timer;
+    uv_shutdown_t shutdown;
     struct channel_tls *tls; /* NULL: no TLS */
     struct codec codec;
     char buffer[16384];

@@ -208,9 +208,7 @@ static int shake_hands(struct channel_tls *tls, struct problem *problem)
     return result < 0 ? fail(tls, result, problem) : come_up(tls, problem);
 }
 
-static int unseal(struct channel_tls *tls,
-                  int (*take)(void *owner, const uint8_t *bytes, size_t size, struct problem *problem),
-                  void *owner, struct problem *problem)
+static int unseal(struct channel_tls *tls, channel_tls_take *take, void *owner, struct problem *problem)
 {
     uint8_t plain[RECORD_MAX];
     int result = 0;
@@ -228,8 +226,7 @@ static int unseal(struct channel_tls *tls,
     return result;
 }
 
-int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size,
-                        int (*take)(void *owner, const uint8_t *bytes, size_t size, struct problem *problem),
+int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, channel_tls_take *take,
                         void *owner, struct problem *problem)
 {
     bool is_first = !tls->has_heard;

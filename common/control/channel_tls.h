@@ -23,11 +23,12 @@ int channel_tls_check(const char *option, struct problem *problem);
 struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem);
 void channel_tls_free(struct channel_tls *tls);
 
+typedef int channel_tls_take(void *owner, const uint8_t *bytes, size_t size, struct problem *problem);
+
 /* Decrypts received bytes and passes plain bytes to `take`. Returns 0, or -1 with a failure
  * whose text follows the name of the other end ("speaks no TLS"). A nonzero result of `take`
  * stops the loop and is returned. */
-int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size,
-                        int (*take)(void *owner, const uint8_t *bytes, size_t size, struct problem *problem),
+int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, channel_tls_take *take,
                         void *owner, struct problem *problem);
 
 /* Encrypts bytes; keeps them until the handshake is over. Returns 0, or -1 with a failure. */

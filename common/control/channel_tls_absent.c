@@ -22,8 +22,7 @@ void channel_tls_free(struct channel_tls *tls)
     (void)tls;
 }
 
-int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size,
-                        int (*take)(void *owner, const uint8_t *bytes, size_t size, struct problem *problem),
+int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, channel_tls_take *take,
                         void *owner, struct problem *problem)
 {
     (void)tls, (void)bytes, (void)size, (void)take, (void)owner;

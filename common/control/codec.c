@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #define FIELDS_MAX 5
@@ -13,59 +14,31 @@ struct field {
     json_type items; /* of an array */
 };
 
+/* clang-format off */
+#define TEXT(key) {key, JSON_STRING, 0}
+#define NUMBER(key) {key, JSON_INTEGER, 0}
+/* clang-format on */
+
 static const struct {
     const char *name;
     struct field fields[FIELDS_MAX];
 } schemas[CONTROL_TYPE_COUNT] = {
     [CONTROL_PLAN] = {"plan",
-                      {{"version", JSON_STRING, 0},
-                       {"end", JSON_STRING, 0},
-                       {"host", JSON_STRING, 0},
-                       {"words", JSON_ARRAY, JSON_STRING}}},
-    [CONTROL_ASK] = {"ask", {{"version", JSON_STRING, 0}}},
+                      {TEXT("version"), TEXT("end"), TEXT("host"), {"words", JSON_ARRAY, JSON_STRING}}},
+    [CONTROL_ASK] = {"ask", {TEXT("version")}},
     [CONTROL_WAIT] = {"wait", {{0}}},
-    [CONTROL_READY] = {"ready",
-                       {{"port", JSON_INTEGER, 0},
-                        {"path", JSON_STRING, 0},
-                        {"token", JSON_STRING, 0},
-                        {"key", JSON_STRING, 0},
-                        {"host", JSON_STRING, 0}}},
-    [CONTROL_SINK] = {"sink",
-                      {{"address", JSON_STRING, 0},
-                       {"token", JSON_STRING, 0},
-                       {"key", JSON_STRING, 0},
-                       {"host", JSON_STRING, 0}}},
-    [CONTROL_REFUSED] = {"refused", {{"kind", JSON_STRING, 0}, {"text", JSON_STRING, 0}}},
+    [CONTROL_READY] = {"ready", {NUMBER("port"), TEXT("path"), TEXT("token"), TEXT("key"), TEXT("host")}},
+    [CONTROL_SINK] = {"sink", {TEXT("address"), TEXT("token"), TEXT("key"), TEXT("host")}},
+    [CONTROL_REFUSED] = {"refused", {TEXT("kind"), TEXT("text")}},
     [CONTROL_JOINED] = {"joined", {{0}}},
-    [CONTROL_DRAIN] =
-        {"drain", {{"end", JSON_STRING, 0}, {"first", JSON_INTEGER, 0}, {"bytes", JSON_ARRAY, JSON_INTEGER}}},
-    [CONTROL_DRAINING] = {"draining", {{"end", JSON_STRING, 0}}},
+    [CONTROL_DRAIN] = {"drain", {TEXT("end"), NUMBER("first"), {"bytes", JSON_ARRAY, JSON_INTEGER}}},
+    [CONTROL_DRAINING] = {"draining", {TEXT("end")}},
     [CONTROL_MARKED] = {"marked", {{0}}},
-    [CONTROL_FAILED] = {"failed",
-                        {{"kind", JSON_STRING, 0}, {"phase", JSON_STRING, 0}, {"text", JSON_STRING, 0}}},
-    [CONTROL_REPORT] = {"report", {{"left", JSON_INTEGER, 0}, {"text", JSON_STRING, 0}}},
-    [CONTROL_FACTS] = {"facts", {{"left", JSON_INTEGER, 0}, {"text", JSON_STRING, 0}}},
+    [CONTROL_FAILED] = {"failed", {TEXT("kind"), TEXT("phase"), TEXT("text")}},
+    [CONTROL_REPORT] = {"report", {NUMBER("left"), TEXT("text")}},
+    [CONTROL_FACTS] = {"facts", {NUMBER("left"), TEXT("text")}},
     [CONTROL_PING] = {"ping", {{0}}},
 };
-
-static size_t field_count(enum control_type type)
-{
-    size_t count = 0;
-
-    while (count < FIELDS_MAX && schemas[type].fields[count].key)
-        count++;
-    return count;
-}
-
-static int check_items(const struct field *field, const json_t *array, struct problem *problem)
-{
-    size_t i;
-    json_t *item;
-
-    json_array_foreach(array, i, item) if (json_typeof(item) != field->items) return problem_failure(
-        problem, "sent a control message in which item %zu of '%s' has the wrong type", i, field->key);
-    return 0;
-}
 
 /* "ok" names no problem. */
 static bool is_proper(const struct field *field, const json_t *value)
@@ -77,17 +50,22 @@ static bool is_proper(const struct field *field, const json_t *value)
 
 static int check_fields(enum control_type type, const json_t *body, struct problem *problem)
 {
-    size_t count = field_count(type);
+    size_t count = 0, i;
 
-    for (size_t i = 0; i < count; i++) {
-        const struct field *field = &schemas[type].fields[i];
-        const json_t *value = json_object_get(body, field->key);
+    for (; count < FIELDS_MAX && schemas[type].fields[count].key; count++) {
+        const struct field *field = &schemas[type].fields[count];
+        const json_t *value = json_object_get(body, field->key), *item;
 
         if (!is_proper(field, value))
             return problem_failure(problem, "sent a control message '%s' that lacks a proper '%s'",
                                    schemas[type].name, field->key);
-        if (field->type == JSON_ARRAY && check_items(field, value, problem) < 0)
-            return -1;
+        json_array_foreach(value, i, item)
+        {
+            if (json_typeof(item) != field->items)
+                return problem_failure(problem,
+                                       "sent a control message in which item %zu of '%s' has the wrong type",
+                                       i, field->key);
+        }
     }
     if (json_object_size(body) != count + 1)
         return problem_failure(problem, "sent a control message '%s' with fields that do not belong to it",
@@ -167,6 +145,7 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
     CLEANUP_JSON json_t *whole = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
     CLEANUP_FREE char *text = NULL;
     size_t length;
+    uint32_t header;
 
     json_object_set_new(whole, "type", json_string(schemas[type].name));
     if (check_fields(type, whole, problem) < 0)
@@ -178,8 +157,8 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
     *bytes = malloc(CONTROL_HEADER_SIZE + length);
     if (!*bytes)
         return problem_failure(problem, "out of memory for a control message");
-    for (int i = 0; i < 4; i++)
-        (*bytes)[i] = (uint8_t)(length >> (24 - 8 * i));
+    header = htonl((uint32_t)length);
+    memcpy(*bytes, &header, CONTROL_HEADER_SIZE);
     memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
     *size = CONTROL_HEADER_SIZE + length;
     return 0;
@@ -187,13 +166,13 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
 
 static size_t body_length(const struct codec *codec)
 {
-    const uint8_t *b = codec->buffer;
+    uint32_t header;
 
-    return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
+    memcpy(&header, codec->buffer, CONTROL_HEADER_SIZE);
+    return ntohl(header);
 }
 
-static int take_message(struct codec *codec, size_t length,
-                        int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
+static int take_message(struct codec *codec, size_t length, codec_take *take, void *owner,
                         struct problem *problem)
 {
     json_error_t error;
@@ -225,8 +204,7 @@ static bool is_tls(const uint8_t header[CONTROL_HEADER_SIZE])
 }
 
 /* Reads at most `size` bytes of one message. Passes the message on when it is complete. */
-static int feed_message(struct codec *codec, const uint8_t *bytes, size_t size,
-                        int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
+static int feed_message(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
                         struct problem *problem)
 {
     memcpy(codec->buffer + codec->used, bytes, size);
@@ -244,8 +222,7 @@ static int feed_message(struct codec *codec, const uint8_t *bytes, size_t size,
     return take_message(codec, body_length(codec), take, owner, problem);
 }
 
-int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size,
-               int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
+int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
                struct problem *problem)
 {
     if (codec->broken)

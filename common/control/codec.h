@@ -53,11 +53,13 @@ struct codec {
     uint8_t buffer[CONTROL_HEADER_SIZE + CONTROL_BODY_MAX];
 };
 
-/* Calls `take` for each complete message; `body` is borrowed and clean. Returns 0, or -1 with a
+/* `body` is borrowed and clean. */
+typedef int codec_take(void *owner, enum control_type type, const json_t *body);
+
+/* Calls `take` for each complete message. Returns 0, or -1 with a
  * failure for an invalid message; every later call fails too. A nonzero result of `take` stops
  * the loop and is returned. */
-int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size,
-               int (*take)(void *owner, enum control_type type, const json_t *body), void *owner,
+int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
                struct problem *problem);
 
 #endif

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/hello.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <uv.h>
 
 void hello_make(uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number)
 {
+    uint32_t index = htonl((uint32_t)number);
+
     memcpy(hello, token, TOKEN_SIZE);
-    for (size_t i = 0; i < 4; i++)
-        hello[TOKEN_SIZE + i] = (uint8_t)(number >> (24 - 8 * i));
+    memcpy(hello + TOKEN_SIZE, &index, sizeof index);
 }
 
 int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t connections)
 {
-    const uint8_t *number = hello + TOKEN_SIZE;
-    uint32_t index =
-        (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 | (uint32_t)number[2] << 8 | number[3];
     uint8_t difference = 0;
+    uint32_t index;
 
+    memcpy(&index, hello + TOKEN_SIZE, sizeof index);
+    index = ntohl(index);
     for (size_t i = 0; i < TOKEN_SIZE; i++)
         difference |= hello[i] ^ token[i];
     return difference || index >= connections ? -1 : (int64_t)index;
