@@ -4,18 +4,12 @@
 
 #include "base/clock.h"
 #include "engine/pause.h"
-#include "net/sockets.h"
+#include "team/establish.h"
 #include "team/figures.h"
-#include "team/handshakes.h"
 #include "transport/transport.h"
 #include "workload/workload.h"
 
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
-
-#define CONNECT_WITHIN_MS 4000
-#define ACCEPTED_WITHIN_MS 3000 /* for the answer of a proxy's sink */
 
 static bool has_sockets(const struct worker *worker)
 {
@@ -27,115 +21,7 @@ static bool reconnects(const struct worker *worker)
     return plan_role(worker->team->plan, worker->team->end)->reconnects;
 }
 
-/* ---- PHASE_START: connect, hello ---- */
-
-static int send_hello(const struct team *team, const struct connection *connection, struct problem *problem)
-{
-    uint8_t hello[HELLO_SIZE];
-
-    hello_make(hello, team->token, connection->number);
-    if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
-        return problem_failure(problem, "cannot send the token: %s", strerror(errno));
-    return 0;
-}
-
-static void set_receive_timeout(int fd, int ms)
-{
-    struct timeval within = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
-}
-
-/* A proxy forwards nothing before the sink has accepted this connection: hello.h. */
-static int ask_sink(const struct team *team, const struct connection *connection, struct problem *problem)
-{
-    uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
-    int fd = connection->calls.fd;
-    char sink[ADDRESS_MAX];
-    ssize_t size;
-
-    address_format(sink, &team->target);
-    if (sink_hello_make(request, team->token, connection->number) < 0)
-        return problem_failure(problem, "no random numbers for the sink");
-    if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
-        return problem_failure(problem, "the proxy cannot send the token to the server at %s: %s", sink,
-                               strerror(errno));
-    set_receive_timeout(fd, ACCEPTED_WITHIN_MS);
-    size = recv(fd, answer, sizeof answer, MSG_WAITALL);
-    set_receive_timeout(fd, 0);
-    if (size == sizeof answer && sink_has_accepted(answer, request))
-        return 0;
-    return problem_failure(problem, "%s did not accept the token of this run as its server: %s", sink,
-                           size < 0    ? "it does not answer"
-                           : size == 0 ? "it closed the connection"
-                                       : "its answer is not that of a server of uncork");
-}
-
-static int connect_one(struct worker *worker, struct connection *connection, struct problem *problem)
-{
-    struct team *team = worker->team;
-    const struct transport *transport = team->plan->transport;
-    int fd = transport_socket(transport, team->plan, team->end, &team->target, problem);
-
-    worker->phase = "connect";
-    lifecycle_advance(&connection->state, EVENT_CONNECT);
-    if (fd < 0)
-        return -1;
-    if (team_adopt(team, connection, fd) < 0)
-        return problem_failure(problem, "the run was ended");
-    if (address_connect(fd, &team->target, CONNECT_WITHIN_MS, problem) < 0)
-        return -1;
-    lifecycle_advance(&connection->state, EVENT_CONNECTED);
-    worker->phase = "hello";
-    if (plan_has_peer(team->plan))
-        return 0; /* a foreign peer knows no token */
-    return connection->twin ? ask_sink(team, connection, problem) : send_hello(team, connection, problem);
-}
-
-/* Checks the socket options of this plan on a socket that is not connected. The sockets of a
- * workload that reconnects are not checked. */
-static int prove_options(struct worker *worker, struct problem *problem)
-{
-    struct team *team = worker->team;
-    const struct transport *transport = team->plan->transport;
-    struct address address = team->target;
-    int fd, result;
-
-    if (!address.size && address_of_socket(&address, team->listener) < 0)
-        return problem_failure(problem, "the address of the listener is not known");
-    fd = transport_socket(transport, team->plan, team->end, &address, problem);
-    if (fd < 0)
-        return -1;
-    result = transport_prepare(transport, team->plan, team->end, fd, problem);
-    worker->options = transport_options(transport, team->plan, team->end, fd);
-    close(fd);
-    return result;
-}
-
-/* The descriptors of the other connections exist already. */
-static bool connects(const struct team *team, const struct connection *connection)
-{
-    return team->end == END_CLIENT || (connection->twin && connection->peer == END_SERVER);
-}
-
-static int join(struct worker *worker, struct problem *problem)
-{
-    const struct plan *plan = worker->team->plan;
-
-    if (has_sockets(worker) && reconnects(worker))
-        return prove_options(worker, problem);
-    for (size_t i = 0; has_sockets(worker) && i < worker->count; i++) {
-        struct connection *connection = &worker->connections[i];
-
-        if (connects(worker->team, connection) && connect_one(worker, connection, problem) < 0)
-            return -1;
-        if (transport_prepare(plan->transport, plan, worker->team->end, connection->calls.fd, problem) < 0 ||
-            transport_prove(plan, worker->team->end, connection->calls.fd, problem) < 0)
-            return -1;
-        sockets_set_blocking(connection->calls.fd, !worker->team->engine->nonblocking);
-    }
-    return 0;
-}
+/* ---- PHASE_START ---- */
 
 static int unready(const struct worker *worker, int result, struct problem *problem)
 {
@@ -178,9 +64,9 @@ static int start(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
     int result;
 
-    if (thread_settle(&worker->own, &team->plan->ends[team->end], problem) < 0 || join(worker, problem) < 0 ||
-        open_connections(worker, problem) < 0 || handshakes_make(worker, problem) < 0 ||
-        open_sender(worker, problem) < 0)
+    if (thread_settle(&worker->own, &team->plan->ends[team->end], problem) < 0 ||
+        establish_connect(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
+        establish_handshakes(worker, problem) < 0 || open_sender(worker, problem) < 0)
         return -1;
     result = team->engine->open(&worker->duty);
     if (result < 0)
