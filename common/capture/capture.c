@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * By libpcap. The device hands every packet over at once and the thread comes by every few milliseconds: so a
- * packet costs its copy and wakes nobody, and when the last of a run has been received, all have been handed
- * over and nothing has to be waited for.
+ * By libpcap. The kernel stores every packet in the ring at once; the thread empties the ring every
+ * few milliseconds. So a packet costs a copy and wakes no thread. When the last byte of a run was
+ * received, all packets are in the ring: the end waits for none.
  */
 #include "capture/capture.h"
 
@@ -27,7 +27,7 @@
 struct capture {
     pcap_t *pcap;
     struct capture_facts facts;
-    uint8_t *room; /* of what is stored, the thread's while it runs */
+    uint8_t *room; /* the stored packets; only the thread uses it while it runs */
     size_t room_bytes, used_bytes;
     struct problem problem; /* of the thread */
     int cpu;
@@ -41,7 +41,7 @@ struct capture {
 
 /* ---- the thread ---- */
 
-/* A header and as many bytes of its packet, up to where the next may stand. */
+/* A header and `size` bytes of its packet, up to the alignment of the next header. */
 static size_t stored_bytes(uint32_t size)
 {
     return sizeof(struct pcap_pkthdr) + (size + 7) / 8 * 8;
@@ -82,7 +82,7 @@ static void store(u_char *context, const struct pcap_pkthdr *header, const u_cha
     capture->facts.packets++;
 }
 
-/* Everything that is there. */
+/* Stores all packets that are available. */
 static void take_all(struct capture *capture)
 {
     int taken;
@@ -107,7 +107,7 @@ static bool await_next_look(struct capture *capture)
     return !stops;
 }
 
-/* What passes when it stores no more is not dropped: the figure is taken before. */
+/* Packets that pass after the last look are not dropped: this is read before them. */
 static void count_dropped(struct capture *capture)
 {
     struct pcap_stat stat;
@@ -177,7 +177,7 @@ static pcap_t *open_device(const char *device, int ring_bytes, struct problem *p
     return NULL;
 }
 
-/* The same in every run of the process, and a device is not closed at once. */
+/* Runs once per process: the answer does not change, and closing a device takes time. */
 int capture_check(struct problem *problem)
 {
     static struct problem found;
@@ -190,12 +190,12 @@ int capture_check(struct problem *problem)
         pcap_close(pcap);
     is_checked = true;
     if (found.kind != PROBLEM_UNSUPPORTED)
-        return 0; /* anything else may be of this device, and is said of the run's */
+        return 0; /* another problem may be of this device alone: capture_start() reports the run's */
     *problem = found;
     return -1;
 }
 
-/* Nothing else is copied out of the kernel. */
+/* Sets the filter: the kernel copies only packets of this endpoint. */
 static int set_filter(struct capture *capture, const struct endpoint *server, struct problem *problem)
 {
     char host[INET6_ADDRSTRLEN], text[256];
@@ -301,7 +301,7 @@ bool capture_next(const struct capture *capture, size_t *at, struct captured *ca
     return stored != NULL;
 }
 
-/* The dumper is the stream and nothing else, and who opened that closes it. */
+/* pcap_dump_close() would close `file`, which the caller closes: the dumper is only that stream. */
 static int dump(struct capture *capture, FILE *file, struct problem *problem)
 {
     pcap_dumper_t *dumper = pcap_dump_fopen(capture->pcap, file);

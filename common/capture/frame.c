@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-/* What has not been read yet: of what was captured, and of what was there. */
+/* The unread bytes: how many were captured, how many were on the wire. */
 struct cursor {
     const uint8_t *at;
     size_t left, wire_left;
@@ -25,7 +25,7 @@ static uint32_t read32(const uint8_t *at)
     return (uint32_t)read16(at) << 16 | read16(at + 2);
 }
 
-/* The next bytes, NULL where there are not so many. */
+/* The next `size` bytes; NULL where fewer are left. */
 static const uint8_t *take(struct cursor *cursor, size_t size)
 {
     const uint8_t *taken = cursor->at;
@@ -38,7 +38,8 @@ static const uint8_t *take(struct cursor *cursor, size_t size)
     return taken;
 }
 
-/* An IP header and all behind it have this many bytes: what follows them is padding of the link. */
+/* Limits the cursor to `size` bytes, the length of the IP packet: bytes after it are padding of the
+ * link. */
 static bool limit(struct cursor *cursor, size_t size)
 {
     if (size > cursor->wire_left)
@@ -49,7 +50,7 @@ static bool limit(struct cursor *cursor, size_t size)
     return true;
 }
 
-/* ---- what stands before IP ---- */
+/* ---- link layer ---- */
 
 static bool take_ethernet(struct cursor *cursor)
 {
@@ -100,8 +101,9 @@ static void set_hosts(struct segment *segment, int family, const uint8_t *hosts,
     memcpy(segment->destination.host, hosts + size, size);
 }
 
-/* A length of 0 is that of a packet too big for the field, which the kernel has not cut up yet: then all that
- * was there belongs to it. The second and every later fragment have no header of TCP. */
+/* Length 0: the packet is too big for the field, because the kernel has not segmented it yet. Then
+ * all its bytes on the wire belong to it. Only the first fragment of a packet has the header of TCP, and
+ * fragments are left out. */
 static bool take_ipv4(struct cursor *cursor, struct segment *segment)
 {
     const uint8_t *header = cursor->at;
@@ -116,7 +118,7 @@ static bool take_ipv4(struct cursor *cursor, struct segment *segment)
     return true;
 }
 
-/* Up to TCP; false where something else comes. */
+/* Skips extension headers up to TCP; false where another protocol follows. */
 static bool take_extensions(struct cursor *cursor, uint8_t next)
 {
     const uint8_t *header;
@@ -156,7 +158,7 @@ static void read_option(struct segment *segment, const uint8_t *option)
         segment->shift = option[2] > 14 ? 14 : option[2]; /* RFC 7323 */
 }
 
-/* As many as were captured. */
+/* `size`: of the captured options. */
 static void read_options(struct segment *segment, const uint8_t *at, size_t size)
 {
     while (size > 0 && at[0] != 0) {

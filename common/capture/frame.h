@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a captured frame says of TCP. A pure function over bytes that come from outside: nothing in them is
- * believed before it was compared with how many there are.
+ * Reads the TCP segment in a captured frame. A pure function over untrusted bytes: every length in
+ * them is compared with the captured size before use.
  */
 #ifndef UNCORK_CAPTURE_FRAME_H
 #define UNCORK_CAPTURE_FRAME_H
@@ -12,13 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands before the IP header, by the numbers that libpcap has for it. */
+/* Link types, by the numbers of libpcap: the header before the IP header. */
 enum frame_link {
     FRAME_NULL = 0, /* loopback of the BSDs: four bytes */
     FRAME_ETHERNET = 1,
     FRAME_RAW = 12, /* nothing */
     FRAME_RAW_IN_FILE = 101,
-    FRAME_LOOP = 108,       /* as NULL, in the order of the network */
+    FRAME_LOOP = 108,       /* as FRAME_NULL, in network byte order */
     FRAME_LINUX_SLL = 113,  /* "cooked", of the device "any" */
     FRAME_LINUX_SLL2 = 276, /* the same with the number of the device */
 };
@@ -38,20 +38,20 @@ struct segment {
     struct endpoint source, destination;
     uint32_t sequence; /* of its first byte, or of its SYN */
     uint8_t flags;
-    uint16_t window;        /* as it stands there, not scaled */
+    uint16_t window;        /* as in the header, not scaled */
     uint16_t mss;           /* option; 0: absent */
-    int shift;              /* option: by how much windows are scaled; -1: absent */
+    int shift;              /* option: window scale; -1: absent */
     uint32_t option_bytes;  /* of all of its options */
-    uint32_t payload_bytes; /* of the whole packet, also where only its beginning was captured */
+    uint32_t payload_bytes; /* of the whole packet, also where the capture is truncated */
 };
 
-/* The same host and port as an endpoint; IPv4 that is spelled as IPv6 is taken for what it is. False where it
- * is neither. */
+/* Converts an address; an IPv4-mapped IPv6 address becomes IPv4. False where it is neither IPv4 nor
+ * IPv6. */
 bool endpoint_of(struct endpoint *endpoint, const struct address *address);
 bool endpoint_equal(const struct endpoint *a, const struct endpoint *b);
 
-/* Reads the first `size` bytes of a frame that had `wire_bytes` on `link`. False where it is no whole header
- * of TCP, or the lengths in it contradict each other. */
+/* Parses the first `size` bytes of a frame of `wire_bytes` on `link`. False where there is no
+ * complete TCP header, or its lengths contradict each other. */
 bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t size, size_t wire_bytes);
 
 #endif

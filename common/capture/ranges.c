@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first range that ends at `begin` or later: what is added may join it. */
+/* The first range that ends at `begin` or later: the new range may join it. */
 static size_t find_first(const struct ranges *ranges, uint64_t begin)
 {
     size_t at = ranges->count;
 
-    while (at > 0 && ranges->list[at - 1].end >= begin) /* what comes is nearly always at the end */
+    while (at > 0 && ranges->list[at - 1].end >= begin) /* new ranges are nearly always at the end */
         at--;
     return at;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which bytes of a stream have been seen: ranges that do not touch, ascending. Nearly always there is one. */
+/* The bytes of a stream that were seen: disjoint ranges, ascending. Nearly always there is one
+ * range. */
 #ifndef UNCORK_CAPTURE_RANGES_H
 #define UNCORK_CAPTURE_RANGES_H
 
@@ -8,12 +9,12 @@
 
 struct ranges {
     struct range {
-        uint64_t begin, end; /* bytes, from `begin` to before `end` */
+        uint64_t begin, end; /* bytes `begin` to `end` - 1 */
     } * list;
     size_t count, room;
 };
 
-/* Adds a range and says in `fresh` how many of its bytes had not been there. 0, or -ENOMEM. */
+/* Adds a range; `fresh` gets the number of its bytes that are new. 0, or -ENOMEM. */
 int ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end, uint64_t *fresh);
 void ranges_free(struct ranges *ranges);
 

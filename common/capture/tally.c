@@ -14,8 +14,7 @@
 #define MSS_WITHOUT_OPTION 536  /* RFC 9293 */
 #define WINDOW_TO_BE_HALVED 536 /* Linux, tcp_bound_to_half_wnd(): no segment above half of a larger one */
 
-/* A packet with payload, how much of it had not been seen before, and the largest segment that its sender
- * would have made. */
+/* A packet with payload: how much of it is new, and the largest segment that its sender makes. */
 struct packet {
     uint32_t payload_bytes, mss;
     uint64_t fresh_bytes;
@@ -31,7 +30,7 @@ struct stream {
     uint16_t mss; /* that its sender takes, said in its SYN */
     int shift;    /* of the windows that its sender gives */
     uint32_t largest_window;
-    struct packet last; /* not counted yet: it may be a close_notify. No payload: there is none */
+    struct packet last; /* not counted yet: it may be a close_notify. Payload 0: there is none */
 };
 
 /* A connection, from the client's SYN on. */
@@ -60,8 +59,8 @@ struct tally {
     struct endpoint server;
     unsigned parted;                   /* bits 1 << way */
     bool reconnects, ended, exhausted; /* exhausted: memory was short */
-    uint64_t skipped;          /* connections that are begun before the interval, of a run that renews them */
-    struct flow *flows[PORTS]; /* by port of the client */
+    uint64_t skipped;                  /* reconnects: connections still to come before the interval */
+    struct flow *flows[PORTS];         /* by port of the client */
     struct flow *all;
     struct total totals[WAY_COUNT];
 };
@@ -120,8 +119,8 @@ static uint32_t segments_in(const struct packet *packet)
     return (packet->payload_bytes - 1) / packet->mss + 1;
 }
 
-/* A packet above the MSS is one that nobody has cut up yet: it counts as the kernel counts it, which does
- * that or has the device do it. */
+/* A packet above the MSS is not segmented yet: the kernel or the device will do it. It counts as the
+ * segments that the kernel counts. */
 static void count_packet(struct tally *tally, struct total *total, const struct stream *stream,
                          const struct packet *packet)
 {
@@ -148,8 +147,8 @@ static void settle_last(struct tally *tally, struct total *total, struct stream 
 
 /* ---- a stream ---- */
 
-/* Linux: what both ends take, less the options of this packet, and no more than half of the largest window
- * that the receiver ever gave. */
+/* Linux: the smaller MSS of both ends, less the options of this packet, and at most half of the
+ * largest window that the receiver has advertised. */
 static uint32_t mss_of(const struct stream *stream, const struct stream *back, const struct segment *segment)
 {
     uint32_t mss = stream->mss < back->mss ? stream->mss : back->mss, half = back->largest_window / 2;
@@ -175,8 +174,8 @@ static void begin_stream(struct stream *stream, const struct segment *segment)
     stream->shift = segment->shift;
 }
 
-/* Sequence numbers come round every 4 GiB: the nearest to the last one is meant. Negative for what lies
- * before the first byte, as a probe of a silent connection does. */
+/* Sequence numbers wrap every 4 GiB: this returns the offset nearest to the last one. It is
+ * negative before the first byte, as in a keep-alive probe. */
 static int64_t offset_of(const struct stream *stream, uint32_t sequence)
 {
     int32_t ahead = (int32_t)(sequence - stream->zero - (uint32_t)stream->highest);
@@ -212,7 +211,7 @@ static int add_packet(struct tally *tally, struct total *total, struct stream *s
 
 /* ---- a connection ---- */
 
-/* One that has a segment to itself is left out; one that shares a segment with work is told. */
+/* A close_notify alone in its segment is left out; one that shares a segment with data is counted. */
 static void leave_out_close_notify(struct total *total, struct stream *stream)
 {
     if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
@@ -221,7 +220,7 @@ static void leave_out_close_notify(struct total *total, struct stream *stream)
         total->shared_close_notify += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
 }
 
-/* What its port may see next is another connection. */
+/* Ends a connection: the next segment of its port belongs to another one. */
 static void end_flow(struct tally *tally, struct flow *flow)
 {
     static const struct stream nobody;
@@ -239,7 +238,7 @@ static void end_flow(struct tally *tally, struct flow *flow)
     }
 }
 
-/* One that comes from this port, or will come. NULL when memory is short. */
+/* The connection from this port, or one that will come. NULL when memory is exhausted. */
 static struct flow *flow_of(struct tally *tally, uint16_t port)
 {
     struct flow *flow = tally->flows[port];
@@ -251,8 +250,8 @@ static struct flow *flow_of(struct tally *tally, uint16_t port)
     return flow;
 }
 
-/* The client's SYN: a connection of its own, unless it is the same SYN again. One that comes from the port of
- * another has no place in the interval where connections stay: its own is over. */
+/* The client's SYN begins a connection, unless it is the same SYN again. Where connections stay
+ * open, one from the port of an earlier one is not part of the interval. */
 static int begin_flow(struct tally *tally, const struct segment *segment)
 {
     struct flow *flow = flow_of(tally, segment->source.port);
@@ -322,7 +321,7 @@ static int compare_sizes(const void *a, const void *b)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
-/* The most frequent ones, by size; of the others only how many segments had one. */
+/* The most frequent sizes, ordered by size; for the others only the number of segments. */
 static void put_sizes(json_t *summary, struct total *total)
 {
     struct size *sizes = total->sizes;

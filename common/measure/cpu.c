@@ -34,7 +34,7 @@ static int event_open(enum cpu_event event)
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* sched(7) debugging figures, which not every kernel shows. */
+/* Debugging figures of the scheduler (sched(7)), which not every kernel has. */
 static int64_t read_migrations(void)
 {
     FILE *file = fopen("/proc/thread-self/sched", "re");
@@ -98,7 +98,7 @@ static void read_usage(struct cpu_reading *reading)
 {
     struct rusage usage = {0};
 
-    clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* brings the account of a running thread up to date */
+    clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* updates the counts of a running thread */
     reading->times_known = reading->switches_known = getrusage(RUSAGE_THREAD, &usage) == 0;
     reading->user_ns = timeval_ns(usage.ru_utime);
     reading->system_ns = timeval_ns(usage.ru_stime);
@@ -106,7 +106,7 @@ static void read_usage(struct cpu_reading *reading)
     reading->forced_switches = (uint64_t)usage.ru_nivcsw;
 }
 
-#else /* NetBSD has one clock of a thread, which does not tell the kernel's time from the program's */
+#else /* NetBSD has one clock per thread, without a split into user and system time */
 
 static void read_usage(struct cpu_reading *reading)
 {
@@ -115,15 +115,15 @@ static void read_usage(struct cpu_reading *reading)
 
 #endif
 
-/* ---- whether they are true ---- */
+/* ---- whether the counts are true ---- */
 
 /*
- * What a system says nothing of it does not pretend. But it may look at its threads now and then, and say of
- * who runs at that moment that it ran all the time since, or of nobody; or give zeros. An account that is one
- * moves with each portion of work, however small and whatever others do meanwhile, and tells of a sleep.
+ * Some systems only sample their threads: a thread that runs at a tick gets the whole tick, or no
+ * thread gets it. Others return zeros. A true count grows with each portion of work, however small
+ * and whatever other threads do, and counts each sleep.
  */
 #define PORTIONS 8
-#define PORTION_STEPS 20000 /* some tens of microseconds; times are told in microseconds */
+#define PORTION_STEPS 20000 /* some tens of microseconds; times are in microseconds */
 #define SLEEPS 8
 #define SLEEP_NS 1000
 

@@ -48,7 +48,8 @@ static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
 }
 #endif
 
-/* A datagram socket that is connected sends nothing, and knows the local address that the route chose. */
+/* connect(2) of a datagram socket sends nothing, and sets the local address that the route
+ * selects. */
 static int connect_towards(const struct address *address, struct address *local)
 {
     struct address target = *address;
@@ -108,7 +109,7 @@ int device_of_loopback(char name[IF_NAMESIZE])
     return at ? 0 : -1;
 }
 
-/* What goes to an address of this machine goes over loopback, whatever device has the address. */
+/* Packets for an address of this machine leave by loopback, whichever device has the address. */
 int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
 {
     struct address local;

@@ -7,12 +7,13 @@
 #include <jansson.h>
 #include <net/if.h>
 
-/* The network device that leads to `address`: {"name", "local_address", "mtu_bytes", "offloads": {"tso":
- * true, ...}}, what the system does not tell absent. New reference, NULL for Unix sockets and where there is
- * none. */
+/* The network device on the route to `address`: {"name", "local_address", "mtu_bytes", "offloads":
+ * {"tso": true, ...}}. Keys that the system does not report are absent. New reference, NULL for
+ * Unix sockets and where there is no device. */
 json_t *device_towards(const struct address *address);
 
-/* The device by which packets for `address` leave, and that of loopback. 0, or -1 where none is known. */
+/* The names of the device on the route to `address`, and of loopback. 0, or -1 where none is
+ * known. */
 int device_name_towards(const struct address *address, char name[IF_NAMESIZE]);
 int device_of_loopback(char name[IF_NAMESIZE]);
 

@@ -34,7 +34,7 @@ static const char *read_line(const char *path, char line[LINE_MAX_BYTES])
 
 static char host_id[256];
 
-/* A sandbox has the name of its host, or of all its like, and no boot id. */
+/* A sandbox has no boot id, and the host name of its host or of all similar sandboxes. */
 static void make_id_of_name(void)
 {
     char name[128] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kind of machine this is: facts that decide figures, so that a reader can judge them. */
+/* Facts about this machine that decide figures: a reader needs them to judge the figures. */
 #ifndef UNCORK_MEASURE_FACTS_H
 #define UNCORK_MEASURE_FACTS_H
 
@@ -8,13 +8,13 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The id of this machine as long as it runs: the boot id, else the host name and when its /proc came to be,
- * if it has one. */
+/* The id of this machine until its next boot: the boot id, else the host name and, if there is one,
+ * the birth time of /proc. */
 const char *facts_host_id(void);
 
-/* {"id", "system", "kernel", "cmdline", "cpu", ..., "device": {...}}: docs/record.md lists them. What the
- * system does not tell is absent. `towards` is the address of the other end, for the network device; NULL: no
- * device. New reference. */
+/* {"id", "system", "kernel", "cmdline", "cpu", ..., "device": {...}}: docs/record.md lists them.
+ * What the system does not report is absent. `towards` is the address of the other end, for the
+ * network device; NULL: no device. New reference. */
 json_t *facts_collect(const struct address *towards);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * A latency histogram: log-linear, 1 ns to 100 s, mergeable.
  *
- * Values below 128 have a bin each; above, every power of two is cut into 64 bins of the same width. A bin is
- * at most 1/64 of its lower bound wide, so its middle is within 0.8 % of every value counted in it.
+ * Values below 128 have a bin each; above, every power of two is cut into 64 bins of the same
+ * width. A bin is at most 1/64 of its lower bound wide, so its middle is within 0.8 % of every
+ * value counted in it.
  */
 #ifndef UNCORK_MEASURE_HISTOGRAM_H
 #define UNCORK_MEASURE_HISTOGRAM_H
@@ -50,15 +51,16 @@ static inline void histogram_record(struct histogram *histogram, uint64_t ns)
 uint64_t histogram_low(uint32_t bin);
 uint64_t histogram_width(uint32_t bin);
 
-/* Adds the counts of `other`: the same as if all had been recorded in one. */
+/* Adds the counts of `other`: the result equals one histogram of all values. */
 void histogram_merge(struct histogram *histogram, const struct histogram *other);
 
-/* The value in ns at quantile q (0 to 1): the middle of the bin that holds the value of that rank (nearest
- * rank, rank ceil(q * count)), never beyond the exact extremes. 0 where nothing was recorded. */
+/* The value in ns at quantile q (0 to 1): the middle of the bin that holds the value of that rank
+ * (nearest rank, rank ceil(q * count)), never beyond the exact extremes. 0 where nothing was
+ * recorded. */
 double histogram_quantile(const struct histogram *histogram, double q);
 
-/* {"unit": "ns", "count", "minimum", "maximum", "sum", "bins": [[low, width, count], ...]}. New reference,
- * NULL when nothing was recorded. */
+/* {"unit": "ns", "count", "minimum", "maximum", "sum", "bins": [[low, width, count], ...]}. New
+ * reference, NULL when nothing was recorded. */
 json_t *histogram_to_json(const struct histogram *histogram);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Bytes of this process that are in memory now, its shared libraries included; 0 where the system does not
- * tell. */
+/* Resident memory of this process in bytes, shared libraries included; 0 where the system does not
+ * report it. */
 uint64_t memory_resident_bytes(void);
 
 #endif

@@ -10,7 +10,7 @@ void samples_restart(struct samples *samples, uint64_t now_ns)
     samples->count = 0;
 }
 
-/* Keeps the points number 2, 4, 6 ...: those at whole multiples of the doubled interval. */
+/* Keeps points 2, 4, 6 ...: those at multiples of the doubled interval. */
 static void thin_out(struct samples *samples)
 {
     samples->count /= 2;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a thread had done by when: a point every 100 ms, taken by the thread itself at a message boundary, at
- * most 600. When they are full every second one is dropped and the interval doubles.
+ * Progress of a thread over time: a point every 100 ms, at most 600. The thread takes each point
+ * itself, at a message boundary. When the array is full, every second point is dropped and the
+ * interval doubles.
  */
 #ifndef UNCORK_MEASURE_SAMPLES_H
 #define UNCORK_MEASURE_SAMPLES_H
@@ -22,12 +23,12 @@ struct samples {
         uint64_t ns, messages, bytes;
     } points[SAMPLES_MAX];
 
-    /* Called at every point, for what is cheap enough to look at ten times a second; NULL: nothing. */
+    /* Called at every point, for readings that are cheap enough ten times a second; NULL: none. */
     void (*look)(void *context);
     void *context;
 };
 
-/* Forgets everything; the interval begins now. */
+/* Clears all points; the interval begins now. */
 void samples_restart(struct samples *samples, uint64_t now_ns);
 
 /* For samples_reached() only: takes the point that is due. */
@@ -46,8 +47,8 @@ static inline void samples_reached(struct samples *samples, uint64_t now_ns)
         samples_take(samples, now_ns);
 }
 
-/* {"interval_ns": I, "points": [[t_ns, messages, bytes], ...]}. New reference, NULL where no point was due.
- */
+/* {"interval_ns": I, "points": [[t_ns, messages, bytes], ...]}. New reference, NULL where no point
+ * was due. */
 json_t *samples_to_json(const struct samples *samples);
 
 #endif

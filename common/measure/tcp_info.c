@@ -86,8 +86,8 @@ static bool get_info(int fd, struct tcp_info *info)
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
 }
 
-/* OpenBSD tells the window and the retransmissions to root only. For others both are 0, and so is the size of
- * the send buffer, which no socket has. */
+/* OpenBSD reports the window and the retransmissions to root only. For other users both are 0, and
+ * so is the size of the send buffer, which is never 0 in truth. */
 static bool is_whole(const struct tcp_info *info)
 {
 #ifdef __OpenBSD__
@@ -98,8 +98,8 @@ static bool is_whole(const struct tcp_info *info)
 #endif
 }
 
-/* 0 says nothing: it was shorter than the clock that it is taken by. NetBSD takes it in half seconds and
- * tells them as if they were ticks. */
+/* 0 means unknown: the round trip was shorter than a tick of the clock. NetBSD measures in half
+ * seconds and reports them as if they were ticks. */
 static uint64_t rtt_ns(const struct tcp_info *info)
 {
 #ifdef __NetBSD__
@@ -145,8 +145,8 @@ static bool get_info(int fd, struct tcp_connection_info *info)
     return getsockopt(fd, IPPROTO_TCP, TCP_CONNECTION_INFO, info, &size) == 0;
 }
 
-/* Its packets are not taken for segments: nothing says whether they are counted before they are cut up. Times
- * are in milliseconds: 0 says nothing. */
+/* Packets are not reported as segments: it is not documented whether they are counted before or
+ * after segmentation. Times are in milliseconds: 0 means unknown. */
 static void read_figures(int fd, struct tcp_reading *reading)
 {
     struct tcp_connection_info info;
@@ -183,7 +183,7 @@ static uint32_t read_window(int fd)
 
 #endif
 
-/* ---- what holds everywhere ---- */
+/* ---- all systems ---- */
 
 static void raise_largest(struct tcp_reading *reading, uint64_t window)
 {
@@ -203,7 +203,7 @@ void tcp_info_read(int fd, struct tcp_reading *reading)
     raise_largest(reading, reading->figures[TCP_PEER_WINDOW]);
 }
 
-/* The counter has 32 bits and may wrap; it does not go on by half of that in a moment. */
+/* A 32-bit counter may wrap. It cannot advance by half of its range in a moment. */
 static bool went_back(const struct tcp_reading *before, const struct tcp_reading *after)
 {
     return before->known & after->known & 1u << TCP_SEGS_OUT &&
@@ -224,8 +224,8 @@ void tcp_info_watch_window(int fd, struct tcp_reading *reading)
     raise_largest(reading, read_window(fd));
 }
 
-/* Figures that a short exchange without loss cannot move: they are believed where the segment counters are,
- * and where the system has none that could be doubted. */
+/* Figures that a short exchange without loss cannot move. They are believed where the segment
+ * counters move, and where the system has no segment counters. */
 #define BELIEVED                                                                                             \
     (1u << TCP_RETRANS_SEGS | 1u << TCP_BYTES_RETRANS | 1u << TCP_BUSY | 1u << TCP_RWND_LIMITED |            \
      1u << TCP_SNDBUF_LIMITED | 1u << TCP_RTT | 1u << TCP_MIN_RTT)
@@ -280,7 +280,7 @@ static json_t *summarise(uint64_t *values, size_t count)
     return summary;
 }
 
-/* Most counters have 32 bits in struct tcp_info: over a long run they wrap. */
+/* Most counters of struct tcp_info have 32 bits and wrap in a long run. */
 static uint64_t difference(uint64_t after, uint64_t before)
 {
     return after >= before ? after - before : after + (UINT64_C(1) << 32) - before;
@@ -292,8 +292,8 @@ static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading
     return difference(after->figures[figure], before->figures[figure]);
 }
 
-/* Of segments with data each once. Among the retransmissions is a FIN by itself too, which is none: they are
- * taken out where data was retransmitted. */
+/* Counts each segment with data once: retransmissions are subtracted where data was retransmitted.
+ * Otherwise they may be of a FIN without data. */
 static uint64_t value_of(const struct tcp_reading *before, const struct tcp_reading *after,
                          enum tcp_figure figure)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What TCP counted on a connection. System differences live in tcp_info.c. */
+/* TCP counters of a connection. System differences live in tcp_info.c. */
 #ifndef UNCORK_MEASURE_TCP_INFO_H
 #define UNCORK_MEASURE_TCP_INFO_H
 
@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Figure, key in the record, whether it counts up (a difference is taken) or is a level (as it stands at the
- * end). */
+/* Figure, key in the record, whether it counts up (a difference is taken) or is a level (as it
+ * stands at the end). */
 #define TCP_FIGURES(X)                                                                                       \
     X(TCP_DATA_SEGS_OUT, "data_segs_out", true)                                                              \
     X(TCP_SEGS_OUT, "segs_out", true)                                                                        \
@@ -38,22 +38,23 @@ struct tcp_reading {
     uint64_t sent_bytes, received_bytes; /* first byte on; what waits to be sent (Nagle, a full window) is */
 };
 
-/* The figures of a connected socket; none known where it is not TCP or the system does not tell. */
+/* Reads the figures of a connected socket; none are known where it is not TCP or the system does
+ * not report them. */
 void tcp_info_read(int fd, struct tcp_reading *reading);
 
-/* The same once more, where `reading` has those of a moment ago: they stay if the system has none any more,
- * or counts from the beginning again, as of an MPTCP connection whose first subflow has ended. */
+/* Reads again into `reading`, which has earlier figures. They stay if the system reports none any
+ * more, or counts from 0 again: an MPTCP connection does so after its first subflow has ended. */
 void tcp_info_read_again(int fd, struct tcp_reading *reading);
 
-/* Raises the largest peer window that is kept in `reading` to what it is now. */
+/* Updates the largest peer window in `reading` from the current window. */
 void tcp_info_watch_window(int fd, struct tcp_reading *reading);
 
-/* Finds out, on a connected pair of this machine, which counters move at all; others are left out of every
- * record from then on. To be called once, before threads read. */
+/* Tests on a connected pair of this machine which counters move; records omit the others. Call it
+ * once, before threads read. */
 void tcp_info_probe(const int fds[2]);
 
-/* The `tcp_info` object of a thread: {"data_segs_out": {"sum", "min", "median", "max"}, ...} over `count`
- * connections, with "each" for up to 16. NULL where nothing is known. New reference. */
+/* The `tcp_info` object of a thread: {"data_segs_out": {"sum", "min", "median", "max"}, ...} over
+ * `count` connections, with "each" for up to 16. NULL where nothing is known. New reference. */
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count);
 
 #endif

@@ -15,8 +15,8 @@
 
 #define READ_ALL 3 /* syslog(2): the last of the kernel's messages */
 
-/* The first thing that it says after "<6>[   0.000000] ". Others say more than fits, and not this at its
- * beginning. */
+/* The first kernel message of gVisor, after "<6>[   0.000000] ". Other kernels have more messages
+ * than fit, and not this one first. */
 static bool boots_as_gvisor(void)
 {
     static const char greeting[] = "Starting gVisor";
@@ -28,7 +28,8 @@ static bool boots_as_gvisor(void)
     return found && found - log < 32;
 }
 
-/* Newer ones tell by their release, older ones pretend to be another kernel. */
+/* Newer versions have gVisor in the release; older versions report the release of another
+ * kernel. */
 static bool is_gvisor(void)
 {
     struct utsname name;
@@ -89,8 +90,8 @@ const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES])
 #define LEAF_STEP 0x100u
 #define LEAVES 16
 
-/* One that can do as another says its own name behind the other's: KVM with Hyper-V's interface, and Xen too.
- */
+/* A hypervisor with the interface of another reports its own name in a later leaf: KVM and Xen do so
+ * behind Hyper-V's. */
 static const char *ask_processor(void)
 {
     unsigned a, b, c, d;

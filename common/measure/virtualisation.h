@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands between this system and the hardware. System differences live in virtualisation.c. */
+/* The virtualisation between this system and the hardware. System differences live in
+ * virtualisation.c. */
 #ifndef UNCORK_MEASURE_VIRTUALISATION_H
 #define UNCORK_MEASURE_VIRTUALISATION_H
 
@@ -8,16 +9,16 @@
 
 #define VIRTUALISATION_VENDOR_BYTES 12
 
-/* "gvisor"; else as the processor tells: "none", "kvm", "tcg", "vmware", "hyperv", "xen", "bhyve", or
- * "hypervisor" for one that says no name that is known here. NULL where the processor tells nothing (it is
- * not an x86). */
+/* "gvisor"; else the name that the processor reports: "none", "kvm", "tcg", "vmware", "hyperv",
+ * "xen", "bhyve", or "hypervisor" for an unknown one. NULL where the processor reports nothing (it
+ * is not an x86). */
 const char *virtualisation_name(void);
 
-/* When the system in which this process runs came to be, by its /proc: every process of a sandbox is told the
- * same, and those of another one something else. False where nothing tells. */
+/* The birth time of the system of this process, from its /proc. All processes of a sandbox get the
+ * same time, those of other sandboxes another. False where it is not known. */
 bool virtualisation_birth(struct timespec *birth);
 
-/* The name of the hypervisor that calls itself so (12 bytes, no end); NULL where it is not known. */
+/* The name of the hypervisor with this vendor id (12 bytes, no NUL); NULL where it is not known. */
 const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES]);
 
 #endif
