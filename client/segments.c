@@ -3,8 +3,8 @@
 
 #include "placement/cores.h"
 #include "record.h"
+#include "connection/workload.h"
 #include "team/beginnings.h"
-#include "workload/workload.h"
 
 #include <inttypes.h>
 

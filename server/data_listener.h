@@ -5,7 +5,7 @@
 
 #include "control/channel.h"
 #include "lobby.h"
-#include "security/security.h"
+#include "connection/security.h"
 
 struct data_listener {
     int fd;

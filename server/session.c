@@ -10,10 +10,10 @@
 #include "limits.h"
 #include "measure/facts.h"
 #include "server.h"
+#include "connection/workload.h"
 #include "team/conduct.h"
 #include "transport/transport.h"
 #include "words/parse.h"
-#include "workload/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,12 +5,12 @@
 #include "base/digest.h"
 #include "connection/layer.h"
 #include "connection/loans.h"
+#include "connection/reading.h"
+#include "connection/security.h"
 #include "connection/sizes.h"
-#include "reading/reading.h"
-#include "security/security.h"
-#include "strategy/strategy.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "transport/transport.h"
-#include "workload/workload.h"
 
 #include <errno.h>
 #include <inttypes.h>

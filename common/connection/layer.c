@@ -2,7 +2,7 @@
 #include "connection/layer.h"
 
 #include "connection/loans.h"
-#include "security/security.h"
+#include "connection/security.h"
 #include "transport/cork.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/sizes.h"
 
+#include "connection/reading.h"
 #include "connection/send_queue.h"
-#include "reading/reading.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "ring/ring.h"
-#include "strategy/strategy.h"
-#include "workload/workload.h"
 
 size_t plan_longest_group(const struct plan *plan, enum end end)
 {

@@ -2,10 +2,10 @@
 #include "connection/workbench.h"
 
 #include "base/clock.h"
+#include "connection/security.h"
 #include "connection/sizes.h"
-#include "security/security.h"
-#include "strategy/strategy.h"
-#include "workload/workload.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 
 #include <errno.h>
 

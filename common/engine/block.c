@@ -7,12 +7,12 @@
 
 #include "base/clock.h"
 #include "connection/capability.h"
+#include "connection/security.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "engine/pause.h"
 #include "net/sockets.h"
-#include "security/security.h"
-#include "strategy/strategy.h"
 #include "transport/transport.h"
-#include "workload/workload.h"
 
 #include <poll.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/dial.h"
 
+#include "connection/security.h"
+#include "connection/strategy.h"
 #include "engine/engine.h"
 #include "net/ports.h"
 #include "net/sockets.h"
-#include "security/security.h"
-#include "strategy/strategy.h"
 #include "transport/congestion.h"
 #include "transport/transport.h"
 

@@ -2,11 +2,11 @@
 #include "engine/engine.h"
 
 #include "base/clock.h"
-#include "reading/reading.h"
-#include "security/security.h"
-#include "strategy/strategy.h"
+#include "connection/reading.h"
+#include "connection/security.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "transport/options.h"
-#include "workload/workload.h"
 
 #include <string.h>
 

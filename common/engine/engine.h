@@ -11,12 +11,12 @@
 
 #include "base/axis.h"
 #include "connection/connection.h"
+#include "connection/reading.h"
+#include "connection/security.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "engine/dial.h"
 #include "engine/handover.h"
-#include "reading/reading.h"
-#include "security/security.h"
-#include "strategy/strategy.h"
-#include "workload/workload.h"
 
 /* The connections of one thread, as its engine gets them. */
 struct duty {

@@ -2,7 +2,7 @@
 #include "engine/handover.h"
 
 #include "base/clock.h"
-#include "strategy/strategy.h"
+#include "connection/strategy.h"
 
 int handover_open(struct handover *handover, struct connection *connection)
 {

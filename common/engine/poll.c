@@ -12,11 +12,11 @@
 #include "engine/engine.h"
 
 #include "connection/capability.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "engine/pause.h"
 #include "engine/poller.h"
-#include "strategy/strategy.h"
 #include "transport/transport.h"
-#include "workload/workload.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/reception.h"
 
-#include "workload/workload.h"
+#include "connection/workload.h"
 
 #include <stdlib.h>
 #include <unistd.h>

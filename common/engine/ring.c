@@ -9,9 +9,9 @@
 #include "engine/ringer.h"
 
 #include "connection/capability.h"
+#include "connection/security.h"
+#include "connection/strategy.h"
 #include "ring/check.h"
-#include "security/security.h"
-#include "strategy/strategy.h"
 #include "transport/transport.h"
 
 #include <poll.h>

@@ -3,8 +3,8 @@
 #include "engine/ringer.h"
 
 #include "connection/loans.h"
-#include "security/security.h"
-#include "strategy/strategy.h"
+#include "connection/security.h"
+#include "connection/strategy.h"
 
 #include <poll.h>
 

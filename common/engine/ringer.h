@@ -6,9 +6,9 @@
 #ifndef UNCORK_ENGINE_RINGER_H
 #define UNCORK_ENGINE_RINGER_H
 
+#include "connection/reading.h"
 #include "engine/reception.h"
 #include "engine/turns.h"
-#include "reading/reading.h"
 #include "ring/intake.h"
 
 struct watch {

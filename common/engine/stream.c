@@ -3,7 +3,7 @@
 
 #include "engine/engine.h"
 
-#include "strategy/strategy.h"
+#include "connection/strategy.h"
 
 /* ---- reading ---- */
 

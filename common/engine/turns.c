@@ -2,7 +2,7 @@
 #include "engine/turns.h"
 
 #include "base/clock.h"
-#include "security/security.h"
+#include "connection/security.h"
 
 #include <stdlib.h>
 

@@ -8,17 +8,17 @@
 #include "base/units.h"
 #include "capture/capture.h"
 #include "connection/capability.h"
+#include "connection/reading.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "engine/engine.h"
 #include "legality/probe.h"
 #include "legality/rehearsal.h"
 #include "net/ports.h"
 #include "placement/cores.h"
-#include "reading/reading.h"
 #include "security/security.h"
-#include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "words/kinds.h"
-#include "workload/workload.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "legality/rehearsal.h"
 
 #include "connection/connection.h"
-#include "security/security.h"
+#include "connection/security.h"
 #include "transport/transport.h"
 
 #include <netinet/in.h>

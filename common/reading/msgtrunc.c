@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/capability.h"
-#include "reading/reading.h"
+#include "connection/reading.h"
 
 /* With MSG_TRUNC, Linux discards the bytes of a TCP stream instead of copying them: tcp(7). */
 static ssize_t read_nothing(struct connection *connection, size_t limit, const uint8_t **data)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "reading/multishot.h"
 
-#include "security/security.h"
-#include "workload/workload.h"
+#include "connection/security.h"
+#include "connection/workload.h"
 
 #define BYTES (4u << 20)
 #define BUFFERS_LEAST 16u

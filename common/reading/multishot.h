@@ -4,7 +4,7 @@
 #define UNCORK_READING_MULTISHOT_H
 
 #include "connection/capability.h"
-#include "reading/reading.h"
+#include "connection/reading.h"
 
 /* read(): submits the request, with enum receive_option. -EINPROGRESS or another negative errno
  * value. */

@@ -1,52 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A reading is a way to take bytes out of a socket. It never blocks. */
 #ifndef UNCORK_READING_READING_H
 #define UNCORK_READING_READING_H
 
-#include "base/axis.h"
-#include "connection/layer.h"
+#include "connection/reading.h"
 
-struct reading {
-    struct variant variant;
-    unsigned needs; /* capabilities */
-    bool delivers;  /* the program sees the bytes: verify and touch are possible */
-    bool maps;      /* counts mapped and copied bytes */
-
-    /* Bytes of state for each connection, zeroed; NULL: none. */
-    size_t (*state_size)(void);
-
-    /* For readings with state that belongs to the descriptor: open() makes it and returns 0 or a
-     * negative errno value; close() frees it. NULL: it has none. */
-    int (*open)(struct connection *connection);
-    void (*close)(struct connection *connection);
-
-    /*
-     * Takes at most `limit` bytes. Returns
-     *
-     * - their number; `data` points at them (NULL where it does not deliver), valid until the next
-     *   call;
-     * - 0: the peer has half-closed;
-     * - -EAGAIN: there are none. On a blocking descriptor, only a reading whose call never blocks
-     *   returns this;
-     * - -EINPROGRESS: completed() will deliver them;
-     * - another negative errno value.
-     */
-    ssize_t (*read)(struct connection *connection, size_t limit, const uint8_t **data);
-
-    /* For readings whose bytes come later (a ring). Delivers the bytes of one completion to
-     * `arrived`, piece by piece, and returns its result. 0 bytes: the peer has half-closed.
-     * `arrived` also takes a negative errno value. NULL: read() delivers all. */
-    int (*completed)(struct connection *connection, const struct completion *completion,
-                     int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size));
-
-    /* Returns true if it holds bytes that read() has not delivered, or knows that the descriptor
-     * has more. NULL: never. */
-    bool (*has_more)(const struct connection *connection);
-
-    /* Number of receive buffers of `size` bytes that a thread needs: a power of two. NULL: one. */
-    uint32_t (*buffers)(size_t size);
-};
-
-extern const struct axis reading_axis;
+extern const struct axis reading_axis; /* list.def */
 
 #endif

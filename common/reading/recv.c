@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reading/reading.h"
+#include "connection/reading.h"
 
 static ssize_t read_chunk(struct connection *connection, size_t limit, const uint8_t **data)
 {

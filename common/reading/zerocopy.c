@@ -8,7 +8,7 @@
  */
 #include "base/mapping.h"
 #include "connection/capability.h"
-#include "reading/reading.h"
+#include "connection/reading.h"
 
 struct pages {
     struct mapping mapping;

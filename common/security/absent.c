@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The layers that this build lacks: they are listed, and say what to install. */
-#include "security/security.h"
+#include "connection/security.h"
 
 #define ABSENT(name, layer, missing, package)                                                                \
     static int check_##name(struct problem *problem)                                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/capability.h"
-#include "security/security.h"
+#include "connection/security.h"
 
 const struct security security_plain = {
     .variant = {"plain", "no encryption: the descriptor itself"},

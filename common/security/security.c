@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "security/security.h"
 
-#include "base/clock.h"
-
 #define VARIANT(name) extern const struct security security_##name;
 #include "security/list.def"
 #undef VARIANT
@@ -13,63 +11,3 @@ static const struct variant *const variants[] = {
 };
 
 const struct axis security_axis = {"security", variants, sizeof variants / sizeof *variants};
-
-int security_begin(struct connection *connection)
-{
-    int result = 0;
-
-    lifecycle_advance(&connection->state, EVENT_OPENED);
-    if (connection->security->open)
-        result = connection->security->open(connection);
-    if (result < 0)
-        return result;
-    if (connection->security->handshake)
-        atomic_store_explicit(&connection->handshake_ns, clock_now_ns(), memory_order_release);
-    else
-        lifecycle_advance(&connection->state, EVENT_SECURED);
-    return 0;
-}
-
-void security_end(struct connection *connection)
-{
-    if (connection->filter_state)
-        connection->security->close(connection);
-    connection->filter_state = NULL;
-    atomic_store_explicit(&connection->handshake_ns, 0, memory_order_relaxed);
-}
-
-ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte)
-{
-    if ((result != -EIO && result != 0) || !connection->filter_state)
-        return result;
-    return connection->top->receive(connection, byte, 1, MSG_DONTWAIT);
-}
-
-int security_close_notify(struct connection *connection)
-{
-    struct call_counts *counts = &connection->calls.counts;
-    uint64_t records = counts->records_sent, bytes = counts->tls_bytes_sent;
-    int result = connection->security->close_notify ? connection->security->close_notify(connection) : 0;
-
-    counts->records_sent = records;
-    counts->tls_bytes_sent = bytes;
-    return result;
-}
-
-int security_half_close(struct connection *connection)
-{
-    struct call_counts counts = connection->calls.counts;
-    int result = security_close_notify(connection);
-
-    connection->calls.counts = counts;
-    if (result == 0 && !connection->security->lingers)
-        result = connection->bottom->half_close(connection);
-    if (result == 0)
-        lifecycle_advance(&connection->state, EVENT_HALF_CLOSED);
-    return result;
-}
-
-int security_agree(struct workbench *bench, enum end peer, const struct security_terms *terms)
-{
-    return bench->plan->ends[bench->end].security->context_open(&bench->contexts[peer], terms);
-}

@@ -8,7 +8,7 @@
 #ifndef UNCORK_SECURITY_TLS_H
 #define UNCORK_SECURITY_TLS_H
 
-#include "security/security.h"
+#include "connection/security.h"
 
 #define TLS_IDENTITY "uncork" /* of the pre-shared key; each run has one key */
 #define TLS_HEADER_SIZE 5u

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/request.h"
 
-#include "security/security.h"
+#include "connection/security.h"
+#include "strategy/strategy.h"
 
 #include <limits.h>
 

@@ -9,7 +9,7 @@
 #ifndef UNCORK_STRATEGY_REQUEST_H
 #define UNCORK_STRATEGY_REQUEST_H
 
-#include "strategy/strategy.h"
+#include "connection/strategy.h"
 
 /* First member of the state of such a strategy. */
 struct request {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/strategy.h"
 
-#include "security/security.h"
-#include "transport/transport.h"
-
 #include <limits.h>
 
 #define VARIANT(name) extern const struct strategy strategy_##name;
@@ -16,24 +13,6 @@ static const struct variant *const variants[] = {
 };
 
 const struct axis strategy_axis = {"write strategy", variants, sizeof variants / sizeof *variants};
-
-enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const struct security *security)
-{
-    if (choice->layer != CORK_BY_SECURITY)
-        return choice->layer;
-    return security->gives & CAPABLE_HOLD ? CORK_RECORD : CORK_SEGMENT;
-}
-
-unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security,
-                        const struct transport *transport)
-{
-    const struct strategy *strategy = choice->strategy;
-    unsigned needs = strategy->needs | (transport->counts_segments ? strategy->joins : 0);
-
-    if (!strategy->corks)
-        return needs;
-    return needs | (strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_HOLD : CAPABLE_CORK);
-}
 
 int strategy_send_group(struct connection *connection, int more)
 {

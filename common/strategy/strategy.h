@@ -1,83 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A write strategy is a way to send a group of fragments.
- *
- * A strategy takes fragments from the head of the connection's send queue and never blocks. It
- * never joins fragments across the end of a group. What it keeps between two calls is its state.
- * The strategy declares the size; the core owns the memory, zeroed.
- */
+/* The list of write strategies, and what several of them share. */
 #ifndef UNCORK_STRATEGY_STRATEGY_H
 #define UNCORK_STRATEGY_STRATEGY_H
 
-#include "base/axis.h"
-#include "connection/capability.h"
-#include "connection/layer.h"
-
-struct strategy {
-    struct variant variant;
-    const char *parameter;  /* what SIZE means, completes "write=cork:SIZE "; NULL: none */
-    uint64_t parameter_max; /* largest SIZE, a number; 0: bytes, at most a message */
-    unsigned needs;         /* capabilities */
-    unsigned joins;         /* capabilities by which it joins fragments, where there are segments */
-    bool nodelay;           /* sets TCP_NODELAY */
-    bool corks;             /* holds a group back in the layer of its choice, which it needs, too */
-    bool from_file;         /* sends from memory that is a file */
-    bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the descriptor,
-                               which then shows POLLERR */
-
-    /* Bytes of state for groups of at most `longest_group` bytes; NULL: none. */
-    size_t (*state_size)(size_t longest_group);
-
-    /*
-     * Moves what it can from the queue towards the wire and flushes at every group end. The engine
-     * calls it again until it returns 0, also when the queue is empty but something is held back.
-     * Returns
-     *
-     * - 0: the queue is idle, everything is flushed;
-     * - -EAGAIN: the socket buffer is full; call again when the descriptor is writable;
-     * - -EINPROGRESS: requests are in flight, or memory must return first; call again after
-     *   completed() or connection_returned();
-     * - any other negative errno value: the connection is broken.
-     */
-    int (*push)(struct connection *connection);
-
-    /* Handles the completion of a submitted send. 0 or a negative errno value. NULL: it submits
-     * none. */
-    int (*completed)(struct connection *connection, const struct completion *completion);
-
-    /* The other end has answered everything that was sent (see connection_is_answered()). So a
-     * request that posts no completion is done. NULL: it has no such requests. */
-    void (*answered)(struct connection *connection);
-
-    /* Number of buffers that it provides to the ring of each connection, with this parameter: a
-     * power of two. NULL: none. */
-    uint32_t (*buffers)(uint64_t parameter);
-
-    /* Windows whose memory may be lent at once; the connection has `loans` then. 0: it does not
-     * need accepted bytes any more. */
-    uint32_t lends;
-};
+#include "connection/strategy.h"
 
 extern const struct axis strategy_axis;
 
-#define PARAMETER_NONE UINT64_MAX
-
-/* The capabilities that this choice needs with this security layer on this transport; and the layer
- * in which it holds a group back. CORK_SEGMENT is TCP's cork. */
-unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security,
-                        const struct transport *transport);
-enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const struct security *security);
-
-/* For the variants: sends the fragments of the group at the head by one send() each, with `more` as
+/* Sends the fragments of the group at the head by one send() each, with `more` as
  * flags on all but the last. 0 when the end of the group was accepted or the queue is empty, else
  * as push(). */
 int strategy_send_group(struct connection *connection, int more);
 
-/* For the variants: sends the group at the head by one sendmsg(). A group of more than IOV_MAX
+/* Sends the group at the head by one sendmsg(). A group of more than IOV_MAX
  * fragments takes several, joined by MSG_MORE. Returns as strategy_send_group(). */
 int strategy_send_vector(struct connection *connection);
 
-/* For the variants, when the end of a group was accepted and the strategy holds nothing back:
+/* When the end of a group was accepted and the strategy holds nothing back:
  * flushes the security layer, then the queue. 0, or as push(). */
 int strategy_flush(struct connection *connection);
 

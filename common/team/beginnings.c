@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/beginnings.h"
 
-#include "workload/workload.h"
+#include "connection/workload.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/conduct.h"
 
-#include "workload/workload.h"
+#include "connection/workload.h"
 
 #define DRAINS_PER_MESSAGE 1000 /* numbers of at most 20 digits: fits into 64 KiB */
 

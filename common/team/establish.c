@@ -2,9 +2,9 @@
 #include "team/establish.h"
 
 #include "base/secret.h"
+#include "connection/workload.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
-#include "workload/workload.h"
 
 #include <poll.h>
 #include <string.h>

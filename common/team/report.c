@@ -5,11 +5,11 @@
 #include "base/digest.h"
 #include "base/hex.h"
 #include "connection/capability.h"
+#include "connection/reading.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "measure/facts.h"
-#include "reading/reading.h"
-#include "strategy/strategy.h"
 #include "transport/transport.h"
-#include "workload/workload.h"
 
 /* Sets a key to a new reference; NULL leaves the key out. */
 static void put(json_t *object, const char *key, json_t *value)

@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 #include "base/secret.h"
+#include "connection/workload.h"
 #include "measure/memory.h"
 #include "team/stall_watch.h"
 #include "transport/transport.h"
-#include "workload/workload.h"
 
 #include <assert.h>
 #include <stdio.h>

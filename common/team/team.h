@@ -13,10 +13,10 @@
 #define UNCORK_TEAM_TEAM_H
 
 #include "connection/connection.h"
+#include "connection/security.h"
 #include "engine/engine.h"
 #include "measure/tcp_info.h"
 #include "net/address.h"
-#include "security/security.h"
 #include "team/phases.h"
 #include "team/sender.h"
 #include "team/thread.h"

@@ -3,11 +3,11 @@
 #include "team/team.h"
 
 #include "base/clock.h"
+#include "connection/workload.h"
 #include "engine/pause.h"
 #include "team/establish.h"
 #include "team/figures.h"
 #include "transport/transport.h"
-#include "workload/workload.h"
 
 #include <string.h>
 

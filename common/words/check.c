@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/check.h"
 
-#include "reading/reading.h"
-#include "security/security.h"
+#include "connection/reading.h"
+#include "connection/security.h"
+#include "connection/workload.h"
 #include "transport/transport.h"
 #include "words/word.h"
-#include "workload/workload.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "base/units.h"
+#include "connection/strategy.h"
 #include "net/address.h"
-#include "strategy/strategy.h"
 #include "words/target.h"
 
 #include <errno.h>

@@ -2,12 +2,12 @@
 #include "words/parse.h"
 
 #include "base/cleanup.h"
-#include "security/security.h"
-#include "strategy/strategy.h"
+#include "connection/security.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "transport/transport.h"
 #include "words/check.h"
 #include "words/word.h"
-#include "workload/workload.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef UNCORK_WORKLOAD_EXCHANGE_H
 #define UNCORK_WORKLOAD_EXCHANGE_H
 
-#include "workload/workload.h"
+#include "connection/workload.h"
 
 size_t asking_size(const struct plan *plan);
 void asking_begin(struct connection *connection);

@@ -6,7 +6,7 @@
 #ifndef UNCORK_WORKLOAD_ONE_WAY_H
 #define UNCORK_WORKLOAD_ONE_WAY_H
 
-#include "workload/workload.h"
+#include "connection/workload.h"
 
 void one_way_send(struct connection *connection);
 void one_way_send_nothing(struct connection *connection);

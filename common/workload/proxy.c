@@ -7,7 +7,7 @@
  * Bytes that arrive on one stay in their receive buffers; its twin sends them from there. Each
  * chunk is a fragment. A group is all that waits when the twin may send, up to `window` chunks.
  */
-#include "reading/reading.h"
+#include "connection/reading.h"
 #include "workload/one_way.h"
 
 /* The chunks that arrived on a connection. A chunk is kept, then in the queue of the twin, then its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pair.h"
 
-#include "strategy/strategy.h"
+#include "connection/strategy.h"
 #include "words/parse.h"
 #include "unit.h"
 

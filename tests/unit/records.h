@@ -6,7 +6,7 @@
 #ifndef UNCORK_TESTS_RECORDS_H
 #define UNCORK_TESTS_RECORDS_H
 
-#include "security/security.h"
+#include "connection/security.h"
 
 /* send() makes one record and takes its bytes only when that is out; after -EAGAIN the same bytes must be
  * offered again (as GnuTLS has it). */

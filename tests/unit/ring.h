@@ -6,7 +6,7 @@
 #ifndef UNCORK_TESTS_RING_H
 #define UNCORK_TESTS_RING_H
 
-#include "strategy/strategy.h"
+#include "connection/strategy.h"
 
 /* A group goes as one request; accepted when it is submitted, flushed when the last byte is sent, released
  * when the ring gives the memory back. */

@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "connection/connection.h"
+#include "connection/workload.h"
 #include "engine/engine.h"
 #include "words/parse.h"
-#include "workload/workload.h"
 
 static struct plan plan;
 static struct workbench bench;

@@ -8,12 +8,13 @@
 #include "unit.h"
 
 #include "connection/capability.h"
+#include "connection/reading.h"
+#include "connection/workload.h"
 #include "engine/engine.h"
-#include "reading/reading.h"
+#include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "words/parse.h"
-#include "workload/workload.h"
 
 #include <fcntl.h>
 #include <unistd.h>

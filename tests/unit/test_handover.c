@@ -3,10 +3,10 @@
 #include "unit.h"
 
 #include "base/clock.h"
+#include "connection/workload.h"
 #include "engine/engine.h"
 #include "team/sender.h"
 #include "words/parse.h"
-#include "workload/workload.h"
 
 #include <pthread.h>
 #include <sys/socket.h>

@@ -2,8 +2,8 @@
 /* read=zerocopy: over a real connection, and over calls that answer as the test says. */
 #include "unit.h"
 
+#include "connection/reading.h"
 #include "legality/legality.h"
-#include "reading/reading.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 

@@ -2,10 +2,10 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "strategy/strategy.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "words/parse.h"
 #include "words/word.h"
-#include "workload/workload.h"
 
 #define WORDS(...)                                                                                           \
     (const char *const[])                                                                                    \

@@ -3,9 +3,9 @@
 #include "unit.h"
 
 #include "connection/sizes.h"
-#include "strategy/strategy.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
 #include "words/parse.h"
-#include "workload/workload.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #include "pair.h"
 #include "unit.h"
 
+#include "connection/strategy.h"
 #include "engine/stream.h"
-#include "strategy/strategy.h"
 
 #include <fcntl.h>
 #include <limits.h>

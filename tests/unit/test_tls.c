@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "security/tls.h"
 #include "base/clock.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
+#include "security/security.h"
+#include "security/tls.h"
 
 #include <unistd.h>
 

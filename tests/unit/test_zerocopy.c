@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "connection/loans.h"
-#include "strategy/strategy.h"
+#include "connection/strategy.h"
 #include "words/parse.h"
 
 #include <stdlib.h>

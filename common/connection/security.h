@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The filter between a strategy and the transport: none (plain), or TLS records.
+ *
+ * A filter declares what it gives: a raw descriptor, on which every socket flag works, or records
+ * that it can hold back. When TLS itself fails, the filter sets the problem of the workbench.
+ */
+#ifndef UNCORK_CONNECTION_SECURITY_H
+#define UNCORK_CONNECTION_SECURITY_H
+
+#include "base/axis.h"
+#include "connection/layer.h"
+
+#define SECURITY_KEY_SIZE 32u
+
+/* What both ends of a connection agree on before the handshake, and which of them this end is. */
+struct security_terms {
+    bool serves;           /* this end accepted the connection */
+    int cipher, handshake; /* enum cipher, enum handshake */
+    uint8_t key[SECURITY_KEY_SIZE];
+};
+
+struct security {
+    struct variant variant;
+    unsigned gives;        /* capabilities that it passes on from the transport, or adds */
+    const char *withholds; /* why it drops the others, a clause; NULL: it drops none */
+    bool encrypts;         /* it has keys and a handshake */
+    bool counts_records;   /* it sees the records that it sends and receives */
+
+    struct layer layer; /* empty: there is no filter */
+
+    /* Checks that this build supports it. 0, or -1 with an unsupported problem. NULL: always. */
+    int (*check)(struct problem *problem);
+
+    const char *(*library)(void); /* name and version, for the record */
+
+    /* Where it encrypts: what the connections of one thread with one peer share, credentials and
+     * the last ticket. 0 or a negative errno value; on failure `context` is NULL. */
+    int (*context_open)(void **context, const struct security_terms *terms);
+    void (*context_close)(void *context);
+
+    /* Makes connection->filter_state for a new descriptor, from the context of its peer. 0 or a
+     * negative errno value. NULL: it has none. */
+    int (*open)(struct connection *connection);
+
+    /* Continues the handshake. 0: it is done; -EAGAIN: call again when the descriptor is writable;
+     * -EINPROGRESS: when it is readable; another negative errno value. NULL: there is none. */
+    int (*handshake)(struct connection *connection);
+
+    /* Frees that state. */
+    void (*close)(struct connection *connection);
+
+    /* Sends close_notify: nothing more follows. 0, -EAGAIN: call again when the descriptor is
+     * writable, or another negative errno value. NULL: the end of the stream says it. `lingers`:
+     * accepted bytes may leave later, and shutdown(2) would lose them. */
+    int (*close_notify)(struct connection *connection);
+    bool lingers;
+};
+
+/* Interprets the `result` of a submitted receive, which the transport completes without the filter.
+ * If `result` is no data, the filter receives one byte itself; this function returns that result.
+ * The reason: without a close_notify of the peer, the end of the stream is no regular end. */
+ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte);
+
+/* A connection has its descriptor: opens its filter, before the handshake. 0 or a negative errno
+ * value. */
+int security_begin(struct connection *connection);
+
+/* Closes the filter, before or after the descriptor is closed. */
+void security_end(struct connection *connection);
+
+/* Sends close_notify. It carries no message, so neither end counts its record. 0, -EAGAIN: call
+ * again when the descriptor is writable, or another negative errno value. */
+int security_close_notify(struct connection *connection);
+
+/* Ends the outgoing direction: security_close_notify(), then shutdown(2) where that loses nothing.
+ * None of these calls is counted, like the call that finds the end of the stream. Returns as
+ * security_close_notify(). */
+int security_half_close(struct connection *connection);
+
+/* Opens the context of a thread for its connections with `peer`, under these terms. 0 or a negative
+ * errno value. */
+int security_agree(struct workbench *bench, enum end peer, const struct security_terms *terms);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A workload is a small state machine with both roles in one file. It decides when a message is
+ * due, when a reply is complete, and what is timed. The engine calls it; a role never blocks and
+ * makes no system call.
+ *
+ * - The *driver* sends `message` and decides when work begins and ends.
+ * - The *follower* receives it, and answers where there are replies. In `direction=both` each end
+ *   does both.
+ * - The *proxy* stands between the two and forwards what it receives. It follows the driver.
+ * - The *taker* receives from a foreign peer that sends without end, and decides when to stop.
+ */
+#ifndef UNCORK_CONNECTION_WORKLOAD_H
+#define UNCORK_CONNECTION_WORKLOAD_H
+
+#include "base/axis.h"
+#include "connection/connection.h"
+
+enum role_index { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY, ROLE_COUNT };
+
+#define NEVER UINT64_MAX
+
+struct role {
+    bool sends, receives; /* uses outgoing, uses incoming */
+    bool clocks;          /* reads the clock when a message is complete */
+    bool times;           /* receives replies and fills the workbench's latency; needs clocks */
+
+    bool reconnects; /* has a new descriptor for every message: see engine/dial.h */
+
+    /* The most receive buffers that the two connections of a pair hold. After arrived(), the bytes
+     * stay in their buffer until released() returns it. NULL: the role keeps no bytes. */
+    size_t (*relay_buffers)(const struct plan *plan);
+
+    /* Bytes of state under this plan; NULL: none. */
+    size_t (*state_size)(const struct plan *plan);
+
+    /* A phase begins: workbench and messages_left bound its length. NULL: nothing to prepare. */
+    void (*begin)(struct connection *connection);
+
+    /* Appends what is due to the queue: at most one window, as far as there is room. */
+    void (*fill)(struct connection *connection);
+
+    /* The number of bytes that it would take now. */
+    size_t (*wants)(const struct connection *connection);
+
+    /* Returns true if there is room enough to start a reading that goes on by itself (multishot).
+     * NULL: always. */
+    bool (*has_room)(const struct connection *connection);
+
+    /* Takes the bytes that arrived (`data` is NULL where the reading does not deliver). 0, or
+     * -EBADMSG with the problem of the workbench. */
+    int (*arrived)(struct connection *connection, const uint8_t *data, size_t size);
+
+    /* At a depth of 1, after bytes arrived: returns true if they answer all that was sent. NULL:
+     * this role gets no answers. */
+    bool (*answered)(const struct connection *connection);
+    /* The queue released a fragment; the calls come in order. NULL: the role needs no memory
+     * back. */
+    void (*released)(void *connection, const struct fragment *fragment);
+
+    /* The time (CLOCK_MONOTONIC) when fill() has the next thing to send. NEVER: only an arrival can
+     * give it something. NULL: NEVER. */
+    uint64_t (*next)(const struct connection *connection);
+
+    /* Returns true if the phase is over for it; the queue is idle. NULL: the phase is over when it
+     * wants no bytes and fill() will have none. */
+    bool (*over)(const struct connection *connection);
+
+    /* Number of messages that were due in this phase and were not begun. NULL: it has no
+     * schedule. */
+    uint64_t (*missed)(const struct connection *connection);
+};
+
+struct workload {
+    struct variant variant;
+    struct role roles[ROLE_COUNT]; /* empty: the workload has no such role */
+
+    /* The role of an end under this plan. */
+    enum role_index (*role)(const struct plan *plan, enum end end);
+};
+
+static inline uint64_t role_next(const struct connection *connection)
+{
+    return connection->role->next ? connection->role->next(connection) : NEVER;
+}
+
+/* Returns true if the phase is over for a connection whose queue is idle after fill(). */
+static inline bool role_is_over(const struct connection *connection)
+{
+    const struct role *role = connection->role;
+
+    return role->over ? role->over(connection)
+                      : role->wants(connection) == 0 && role_next(connection) == NEVER;
+}
+
+#endif
