@@ -14,6 +14,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pcap/pcap.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 #include <uv.h>
 
 #define RING_BYTES (16 << 20) /* of the kernel: some hundred thousand packets between two looks */
-#define LOOK_EVERY_NS UINT64_C(3000000)
+#define LOOK_EVERY_MS 3
 #define FIRST_ROOM_BYTES (size_t)(1 << 20)
 
 struct capture {
@@ -34,9 +35,7 @@ struct capture {
 
     uv_thread_t thread;
     bool runs;
-    uv_mutex_t mutex; /* over what follows */
-    uv_cond_t wanted;
-    bool stops;
+    atomic_bool stops; /* the thread takes what is there, and ends */
 };
 
 /* ---- the thread ---- */
@@ -95,18 +94,6 @@ static void take_all(struct capture *capture)
                         pcap_geterr(capture->pcap));
 }
 
-static bool await_next_look(struct capture *capture)
-{
-    bool stops;
-
-    uv_mutex_lock(&capture->mutex);
-    if (!capture->stops)
-        uv_cond_timedwait(&capture->wanted, &capture->mutex, LOOK_EVERY_NS);
-    stops = capture->stops;
-    uv_mutex_unlock(&capture->mutex);
-    return !stops;
-}
-
 /* Packets that pass after the last look are not dropped: this is read before them. */
 static void count_dropped(struct capture *capture)
 {
@@ -127,7 +114,9 @@ static void live(void *context)
     if (capture->cpu >= 0)
         cores_pin_thread(capture->cpu);
     while (goes_on && !capture->facts.truncated && capture->problem.kind == PROBLEM_NONE) {
-        goes_on = await_next_look(capture);
+        goes_on = !atomic_load(&capture->stops);
+        if (goes_on)
+            uv_sleep(LOOK_EVERY_MS);
         take_all(capture);
     }
     if (capture->problem.kind == PROBLEM_NONE)
@@ -226,18 +215,11 @@ static int open_towards(struct capture *capture, const struct address *server, s
     return set_filter(capture, &endpoint, problem);
 }
 
-static int start_thread(struct capture *capture, struct problem *problem)
-{
-    int result = uv_thread_create(&capture->thread, live, capture);
-
-    capture->runs = result == 0;
-    return result < 0 ? problem_failure(problem, "no thread for the capture: %s", uv_strerror(result)) : 0;
-}
-
 struct capture *capture_start(const struct address *server, int cpu, const char *path,
                               struct problem *problem)
 {
     struct capture *capture = calloc(1, sizeof *capture);
+    int result;
 
     if (!capture) {
         problem_failure(problem, "out of memory");
@@ -245,11 +227,13 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
     }
     capture->cpu = cpu;
     capture->facts.path = path;
-    uv_mutex_init(&capture->mutex);
-    uv_cond_init(&capture->wanted);
-    if ((!path || whole_file_check(path, problem) == 0) && open_towards(capture, server, problem) == 0 &&
-        start_thread(capture, problem) == 0)
-        return capture;
+    if ((!path || whole_file_check(path, problem) == 0) && open_towards(capture, server, problem) == 0) {
+        result = uv_thread_create(&capture->thread, live, capture);
+        capture->runs = result == 0;
+        if (capture->runs)
+            return capture;
+        problem_failure(problem, "no thread for the capture: %s", uv_strerror(result));
+    }
     capture_free(capture);
     return NULL;
 }
@@ -260,10 +244,7 @@ static void join(struct capture *capture)
 {
     if (!capture->runs)
         return;
-    uv_mutex_lock(&capture->mutex);
-    capture->stops = true;
-    uv_cond_signal(&capture->wanted);
-    uv_mutex_unlock(&capture->mutex);
+    atomic_store(&capture->stops, true);
     uv_thread_join(&capture->thread);
     capture->runs = false;
 }
@@ -340,8 +321,6 @@ void capture_free(struct capture *capture)
     join(capture);
     if (capture->pcap)
         pcap_close(capture->pcap);
-    uv_cond_destroy(&capture->wanted);
-    uv_mutex_destroy(&capture->mutex);
     free(capture->room);
     free(capture);
 }

@@ -114,11 +114,6 @@ static void count_segments(struct tally *tally, struct total *total, uint32_t by
     total->sizes[at].count += count;
 }
 
-static uint32_t segments_in(const struct packet *packet)
-{
-    return (packet->payload_bytes - 1) / packet->mss + 1;
-}
-
 /* A packet above the MSS is not segmented yet: the kernel or the device will do it. It counts as the
  * segments that the kernel counts. */
 static void count_packet(struct tally *tally, struct total *total, const struct stream *stream,
@@ -183,30 +178,25 @@ static int64_t offset_of(const struct stream *stream, uint32_t sequence)
     return (int64_t)stream->highest + ahead;
 }
 
-static void count_again(struct total *total, const struct packet *packet)
-{
-    total->again_segments += segments_in(packet);
-    total->again_bytes += packet->payload_bytes;
-}
-
-static int add_packet(struct tally *tally, struct total *total, struct stream *stream, struct packet *packet,
-                      uint64_t begin)
+/* Counts a packet whose payload begins at byte `begin` of the stream. */
+static void add_packet(struct tally *tally, struct total *total, struct stream *stream, struct packet *packet,
+                       uint64_t begin)
 {
     uint64_t end = begin + packet->payload_bytes;
 
     if (ranges_add(&stream->seen, begin, end, &packet->fresh_bytes) < 0)
-        return -ENOMEM;
+        tally->exhausted = true;
     if (end > stream->highest)
         stream->highest = end;
     if (begin < stream->from)
-        return 0;
-    if (!packet->fresh_bytes) {
-        count_again(total, packet);
-        return 0;
+        return;
+    if (packet->fresh_bytes) {
+        settle_last(tally, total, stream);
+        stream->last = *packet;
+    } else {
+        total->again_segments += (packet->payload_bytes - 1) / packet->mss + 1;
+        total->again_bytes += packet->payload_bytes;
     }
-    settle_last(tally, total, stream);
-    stream->last = *packet;
-    return 0;
 }
 
 /* ---- a connection ---- */
@@ -243,8 +233,13 @@ static struct flow *flow_of(struct tally *tally, uint16_t port)
 {
     struct flow *flow = tally->flows[port];
 
-    if (flow || !(flow = calloc(1, sizeof *flow)))
+    if (flow)
         return flow;
+    flow = calloc(1, sizeof *flow);
+    if (!flow) {
+        tally->exhausted = true;
+        return NULL;
+    }
     flow->next = tally->all;
     tally->all = tally->flows[port] = flow;
     return flow;
@@ -252,14 +247,12 @@ static struct flow *flow_of(struct tally *tally, uint16_t port)
 
 /* The client's SYN begins a connection, unless it is the same SYN again. Where connections stay
  * open, one from the port of an earlier one is not part of the interval. */
-static int begin_flow(struct tally *tally, const struct segment *segment)
+static void begin_flow(struct tally *tally, const struct segment *segment)
 {
     struct flow *flow = flow_of(tally, segment->source.port);
 
-    if (!flow)
-        return -ENOMEM;
-    if (flow->begun && flow->streams[WAY_SENT].zero == segment->sequence + 1)
-        return 0;
+    if (!flow || (flow->begun && flow->streams[WAY_SENT].zero == segment->sequence + 1))
+        return;
     if (flow->begun) {
         end_flow(tally, flow);
         *flow = (struct flow){.next = flow->next};
@@ -269,10 +262,9 @@ static int begin_flow(struct tally *tally, const struct segment *segment)
         flow->counts = tally->skipped == 0;
     tally->skipped -= tally->skipped > 0;
     begin_stream(&flow->streams[WAY_SENT], segment);
-    return 0;
 }
 
-static int add_to_flow(struct tally *tally, struct flow *flow, enum way way, const struct segment *segment)
+static void add_to_flow(struct tally *tally, struct flow *flow, enum way way, const struct segment *segment)
 {
     struct stream *stream = &flow->streams[way], *back = &flow->streams[WAY_COUNT - 1 - way];
     struct packet packet = {.payload_bytes = segment->payload_bytes};
@@ -283,9 +275,9 @@ static int add_to_flow(struct tally *tally, struct flow *flow, enum way way, con
     note_window(stream, segment, back);
     begin = offset_of(stream, segment->sequence);
     if (!packet.payload_bytes || !stream->known || !back->known || begin < 0)
-        return 0;
+        return;
     packet.mss = mss_of(stream, back, segment);
-    return add_packet(tally, &tally->totals[way], stream, &packet, (uint64_t)begin);
+    add_packet(tally, &tally->totals[way], stream, &packet, (uint64_t)begin);
 }
 
 int tally_add(struct tally *tally, const struct segment *segment)
@@ -296,12 +288,10 @@ int tally_add(struct tally *tally, const struct segment *segment)
 
     if (!is_sent && !endpoint_equal(&segment->source, &tally->server))
         return 0;
-    if (begins && begin_flow(tally, segment) < 0)
-        return -ENOMEM;
-    if (!tally->flows[port] || !tally->flows[port]->counts)
-        return 0;
-    if (add_to_flow(tally, tally->flows[port], is_sent ? WAY_SENT : WAY_RECEIVED, segment) < 0)
-        return -ENOMEM;
+    if (begins)
+        begin_flow(tally, segment);
+    if (tally->flows[port] && tally->flows[port]->counts)
+        add_to_flow(tally, tally->flows[port], is_sent ? WAY_SENT : WAY_RECEIVED, segment);
     return tally->exhausted ? -ENOMEM : 0;
 }
 
@@ -343,15 +333,6 @@ static void put_sizes(json_t *summary, struct total *total)
     qsort(sizes, total->size_count, sizeof *sizes, compare_sizes); /* as they were */
 }
 
-static void put_first(json_t *summary, const struct total *total)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < total->first_count; i++)
-        json_array_append_new(list, json_integer(total->first[i]));
-    json_object_set_new(summary, "first", list);
-}
-
 static void end_flows(struct tally *tally)
 {
     for (struct flow *flow = tally->all; flow && !tally->ended; flow = flow->next)
@@ -362,7 +343,7 @@ static void end_flows(struct tally *tally)
 json_t *tally_to_json(struct tally *tally, enum way way)
 {
     struct total *total = &tally->totals[way];
-    json_t *summary;
+    json_t *summary, *first;
 
     end_flows(tally);
     if (tally->exhausted)
@@ -375,10 +356,13 @@ json_t *tally_to_json(struct tally *tally, enum way way)
     if (total->shared_close_notify)
         json_object_set_new(summary, "shared_close_notifies",
                             json_integer((json_int_t)total->shared_close_notify));
-    if (total->size_count) {
-        put_sizes(summary, total);
-        put_first(summary, total);
-    }
+    if (!total->size_count)
+        return summary;
+    put_sizes(summary, total);
+    first = json_array();
+    for (size_t i = 0; i < total->first_count; i++)
+        json_array_append_new(first, json_integer(total->first[i]));
+    json_object_set_new(summary, "first", first);
     return summary;
 }
 

@@ -78,35 +78,25 @@ static bool same_host(const struct sockaddr *a, const struct address *b)
                    &((const struct sockaddr_in6 *)&b->storage)->sin6_addr, sizeof(struct in6_addr));
 }
 
-static int find_name(const struct address *local, char name[IFNAMSIZ])
-{
-    struct ifaddrs *list, *at;
-    int found = -1;
-
-    if (getifaddrs(&list) < 0)
-        return -1;
-    for (at = list; at && found < 0; at = at->ifa_next) {
-        if (!same_host(at->ifa_addr, local))
-            continue;
-        strncpy(name, at->ifa_name, IFNAMSIZ - 1);
-        found = 0;
-    }
-    freeifaddrs(list);
-    return found;
-}
-
-int device_of_loopback(char name[IF_NAMESIZE])
+/* The name of the device that has the address `local`; NULL: of the first loopback device. */
+static int find_name(const struct address *local, char name[IF_NAMESIZE])
 {
     struct ifaddrs *list, *at;
 
     if (getifaddrs(&list) < 0)
         return -1;
-    for (at = list; at && !(at->ifa_flags & IFF_LOOPBACK); at = at->ifa_next)
-        ;
+    at = list;
+    while (at && !(local ? same_host(at->ifa_addr, local) : (at->ifa_flags & IFF_LOOPBACK) != 0))
+        at = at->ifa_next;
     if (at)
         snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
     freeifaddrs(list);
     return at ? 0 : -1;
+}
+
+int device_of_loopback(char name[IF_NAMESIZE])
+{
+    return find_name(NULL, name);
 }
 
 /* Packets for an address of this machine leave by loopback, whichever device has the address. */
@@ -118,7 +108,6 @@ int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
     if (address->storage.ss_family == AF_UNIX || (fd = connect_towards(address, &local)) < 0)
         return -1;
     close(fd);
-    memset(name, 0, IF_NAMESIZE);
     if (address_is_local(address) || find_name(address, name) == 0)
         return device_of_loopback(name);
     return find_name(&local, name);

@@ -29,18 +29,6 @@ uint64_t histogram_width(uint32_t bin)
     return UINT64_C(1) << shift_of(bin);
 }
 
-void histogram_merge(struct histogram *histogram, const struct histogram *other)
-{
-    for (uint32_t bin = 0; bin < HISTOGRAM_BINS; bin++)
-        histogram->bins[bin] += other->bins[bin];
-    histogram->count += other->count;
-    histogram->sum += other->sum;
-    if (other->minimum < histogram->minimum)
-        histogram->minimum = other->minimum;
-    if (other->maximum > histogram->maximum)
-        histogram->maximum = other->maximum;
-}
-
 static double clamp(double value, double low, double high)
 {
     return value < low ? low : value > high ? high : value;

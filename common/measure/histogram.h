@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A latency histogram: log-linear, 1 ns to 100 s, mergeable.
+ * A latency histogram: log-linear, 1 ns to 100 s.
  *
  * Values below 128 have a bin each; above, every power of two is cut into 64 bins of the same
  * width. A bin is at most 1/64 of its lower bound wide, so its middle is within 0.8 % of every
@@ -50,9 +50,6 @@ static inline void histogram_record(struct histogram *histogram, uint64_t ns)
 /* Lower bound and width of a bin, in ns. */
 uint64_t histogram_low(uint32_t bin);
 uint64_t histogram_width(uint32_t bin);
-
-/* Adds the counts of `other`: the result equals one histogram of all values. */
-void histogram_merge(struct histogram *histogram, const struct histogram *other);
 
 /* The value in ns at quantile q (0 to 1): the middle of the bin that holds the value of that rank
  * (nearest rank, rank ceil(q * count)), never beyond the exact extremes. 0 where nothing was

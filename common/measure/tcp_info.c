@@ -21,7 +21,7 @@ static void put(struct tcp_reading *reading, enum tcp_figure figure, uint64_t va
     reading->known |= 1u << figure;
 }
 
-/* ---- one system each: read_figures(), read_window() ---- */
+/* ---- one system each: read_figures() ---- */
 
 #if defined __linux__
 #include <linux/tcp.h>
@@ -64,27 +64,9 @@ static void read_figures(int fd, struct tcp_reading *reading)
         put(reading, TCP_PEER_WINDOW, info.tcpi_snd_wnd);
 }
 
-static uint32_t read_window(int fd)
-{
-    struct tcp_info info;
-    socklen_t size = sizeof info;
-
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && REACHES(size, tcpi_snd_wnd)
-               ? info.tcpi_snd_wnd
-               : 0;
-}
-
 #elif defined __FreeBSD__ || defined __OpenBSD__ || defined __NetBSD__
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-
-static bool get_info(int fd, struct tcp_info *info)
-{
-    socklen_t size = sizeof *info;
-
-    memset(info, 0, sizeof *info);
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
-}
 
 /* OpenBSD reports the window and the retransmissions to root only. For other users both are 0, and
  * so is the size of the send buffer, which is never 0 in truth. */
@@ -114,8 +96,10 @@ static uint64_t rtt_ns(const struct tcp_info *info)
 static void read_figures(int fd, struct tcp_reading *reading)
 {
     struct tcp_info info;
+    socklen_t size = sizeof info;
 
-    if (!get_info(fd, &info) || !info.tcpi_snd_mss)
+    memset(&info, 0, sizeof info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 || !info.tcpi_snd_mss)
         return;
     put(reading, TCP_CWND, info.tcpi_snd_cwnd / info.tcpi_snd_mss);
     if (rtt_ns(&info))
@@ -126,32 +110,19 @@ static void read_figures(int fd, struct tcp_reading *reading)
     put(reading, TCP_PEER_WINDOW, info.tcpi_snd_wnd);
 }
 
-static uint32_t read_window(int fd)
-{
-    struct tcp_info info;
-
-    return get_info(fd, &info) ? info.tcpi_snd_wnd : 0;
-}
-
 #elif defined __APPLE__
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-
-static bool get_info(int fd, struct tcp_connection_info *info)
-{
-    socklen_t size = sizeof *info;
-
-    memset(info, 0, sizeof *info);
-    return getsockopt(fd, IPPROTO_TCP, TCP_CONNECTION_INFO, info, &size) == 0;
-}
 
 /* Packets are not reported as segments: it is not documented whether they are counted before or
  * after segmentation. Times are in milliseconds: 0 means unknown. */
 static void read_figures(int fd, struct tcp_reading *reading)
 {
     struct tcp_connection_info info;
+    socklen_t size = sizeof info;
 
-    if (!get_info(fd, &info) || !info.tcpi_maxseg)
+    memset(&info, 0, sizeof info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_CONNECTION_INFO, &info, &size) < 0 || !info.tcpi_maxseg)
         return;
     put(reading, TCP_RETRANS_SEGS, info.tcpi_txretransmitpackets);
     put(reading, TCP_BYTES_RETRANS, info.tcpi_txretransmitbytes);
@@ -161,24 +132,11 @@ static void read_figures(int fd, struct tcp_reading *reading)
         put(reading, TCP_RTT, info.tcpi_srtt * NS_PER_MS);
 }
 
-static uint32_t read_window(int fd)
-{
-    struct tcp_connection_info info;
-
-    return get_info(fd, &info) ? info.tcpi_snd_wnd : 0;
-}
-
 #else
 
 static void read_figures(int fd, struct tcp_reading *reading)
 {
     (void)fd, (void)reading;
-}
-
-static uint32_t read_window(int fd)
-{
-    (void)fd;
-    return 0;
 }
 
 #endif
@@ -221,7 +179,10 @@ void tcp_info_read_again(int fd, struct tcp_reading *reading)
 
 void tcp_info_watch_window(int fd, struct tcp_reading *reading)
 {
-    raise_largest(reading, read_window(fd));
+    struct tcp_reading now = {0};
+
+    read_figures(fd, &now);
+    raise_largest(reading, now.figures[TCP_PEER_WINDOW]);
 }
 
 /* Figures that a short exchange without loss cannot move. They are believed where the segment
@@ -281,15 +242,12 @@ static json_t *summarise(uint64_t *values, size_t count)
 }
 
 /* Most counters of struct tcp_info have 32 bits and wrap in a long run. */
-static uint64_t difference(uint64_t after, uint64_t before)
-{
-    return after >= before ? after - before : after + (UINT64_C(1) << 32) - before;
-}
-
 static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading *after,
                       enum tcp_figure figure)
 {
-    return difference(after->figures[figure], before->figures[figure]);
+    uint64_t from = before->figures[figure], to = after->figures[figure];
+
+    return to >= from ? to - from : to + (UINT64_C(1) << 32) - from;
 }
 
 /* Counts each segment with data once: retransmissions are subtracted where data was retransmitted.

@@ -41,20 +41,10 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
     return 0;
 }
 
-static void carry_out(struct sender *sender, enum handover_order order)
+void sender_carry_out(struct sender *sender, enum handover_order order)
 {
     handover_give(&sender->handover, order);
     handover_take_back(&sender->handover);
-}
-
-void sender_begin_time(struct sender *sender)
-{
-    carry_out(sender, HANDOVER_BEGIN_TIME);
-}
-
-void sender_end_time(struct sender *sender)
-{
-    carry_out(sender, HANDOVER_END_TIME);
 }
 
 void sender_end(struct sender *sender)

@@ -13,7 +13,7 @@ struct sender {
     struct team_thread own;
     const struct end_plan *plan;
     struct handover handover;
-    struct thread_reading before, after; /* of the interval; complete after sender_end_time() */
+    struct thread_reading before, after; /* of the interval; complete after HANDOVER_END_TIME */
     struct problem problem;              /* why thread_settle() failed */
 };
 
@@ -21,11 +21,10 @@ struct sender {
  * Returns 0, or -1 with a problem; call sender_end() in both cases. */
 int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem);
 
-/* The measured interval starts, or has ended: the sender reads its own figures. The sender must
- * be idle. Its account includes one sleep and one wakeup more than its requests: for the order
- * to end. */
-void sender_begin_time(struct sender *sender);
-void sender_end_time(struct sender *sender);
+/* HANDOVER_BEGIN_TIME, HANDOVER_END_TIME: the sender reads its own figures. The sender must be
+ * idle. Its account includes one sleep and one wakeup more than its requests: for the order to
+ * end. */
+void sender_carry_out(struct sender *sender, enum handover_order order);
 
 /* Waits for the last request and ends the thread. Does nothing if it was never started. */
 void sender_end(struct sender *sender);

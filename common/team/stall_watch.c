@@ -52,31 +52,22 @@ static uint64_t stall_timeout_ms(const struct team *team)
            plan->window * plan->spin_ns / NS_PER_MS;
 }
 
-/* A connection whose handshake takes too long, or NULL. */
-static const struct connection *find_slow_handshake(const struct team *team)
+/* Returns 0, or -1 with a failure. watch_moves() too. */
+static int watch_handshakes(const struct team *team, struct problem *problem)
 {
     uint64_t within_ms = HANDSHAKE_WITHIN_MS + HANDSHAKE_EACH_MS * team->plan->connections;
     uint64_t now = clock_now_ns();
     const struct connection *connection;
     struct team_cursor at = {0};
 
-    while ((connection = team_next_connection(team, &at))) {
+    while (plan_encrypts(team->plan) && (connection = team_next_connection(team, &at))) {
         uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
 
         if (since && since + within_ms * NS_PER_MS < now)
-            return connection;
+            return problem_failure(problem, "the %s did not finish its handshake with the %s in time",
+                                   end_names[connection->peer], end_names[team->end]);
     }
-    return NULL;
-}
-
-/* Returns 0, or -1 with a failure. watch_moves() too. */
-static int watch_handshakes(struct team *team, struct problem *problem)
-{
-    const struct connection *slow = plan_encrypts(team->plan) ? find_slow_handshake(team) : NULL;
-
-    return slow ? problem_failure(problem, "the %s did not finish its handshake with the %s in time",
-                                  end_names[slow->peer], end_names[team->end])
-                : 0;
+    return 0;
 }
 
 static int watch_moves(struct team *team, struct problem *problem)

@@ -7,21 +7,18 @@
 #include <errno.h>
 #include <string.h>
 
-static int pin(const struct team_thread *thread, struct problem *problem)
+int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem)
 {
-    int result = thread->pinned_to < 0 ? 0 : cores_pin_thread(thread->pinned_to);
+    int result = 0;
 
+    cpu_meter_open(&thread->meter, own->perf);
+    if (thread->pinned_to >= 0)
+        result = cores_pin_thread(thread->pinned_to);
     if (result < 0)
         return problem_unsupported(
             problem, "place: a thread cannot be pinned to CPU %d here: %s", thread->pinned_to,
             result == -EOPNOTSUPP ? "the system says yes and runs it elsewhere" : strerror(-result));
-    return 0;
-}
-
-int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem)
-{
-    cpu_meter_open(&thread->meter, own->perf);
-    return pin(thread, problem) < 0 ? -1 : scheduling_set_thread(&own->scheduling, problem);
+    return scheduling_set_thread(&own->scheduling, problem);
 }
 
 void thread_look(struct thread_reading *reading)

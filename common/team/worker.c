@@ -183,7 +183,7 @@ static int mark(struct worker *worker, struct problem *problem)
     }
     thread_look(&worker->before.own);
     if (worker->duty.handover)
-        sender_begin_time(&worker->sender);
+        sender_carry_out(&worker->sender, HANDOVER_BEGIN_TIME);
     return team_meet(team, &team->machine_before, problem);
 }
 
@@ -247,7 +247,7 @@ static void look_back(struct worker *worker)
         figures_leave_out_close_notify(worker);
     thread_look(&worker->after.own);
     if (worker->duty.handover)
-        sender_end_time(&worker->sender);
+        sender_carry_out(&worker->sender, HANDOVER_END_TIME);
 }
 
 /* There is no half-close to wait for where every descriptor is closed, or a foreign peer has sent

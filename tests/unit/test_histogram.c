@@ -150,27 +150,6 @@ TEST(a_bin_holds_its_first_and_its_last_value)
     }
 }
 
-TEST(merging_equals_recording_in_one)
-{
-    static struct histogram parts[3], whole, merged;
-    struct dice dice = {.state = 6};
-
-    histogram_reset(&whole);
-    histogram_reset(&merged);
-    for (size_t part = 0; part < COUNT_OF(parts); part++) {
-        histogram_reset(&parts[part]); /* the last stays empty */
-        for (size_t i = 0; part < 2 && i < 5000; i++) {
-            uint64_t value = (uint64_t)shapes[(i + part) % COUNT_OF(shapes)](&dice);
-
-            histogram_record(&parts[part], value);
-            histogram_record(&whole, value);
-        }
-    }
-    for (size_t part = 0; part < COUNT_OF(parts); part++)
-        histogram_merge(&merged, &parts[part]);
-    assert_memory_equal(&merged, &whole, sizeof whole);
-}
-
 TEST(json_holds_the_counts_and_nothing_empty)
 {
     static struct histogram histogram;
@@ -195,7 +174,6 @@ int main(void)
         cmocka_unit_test(what_lies_above_a_hundred_seconds_is_counted_in_the_last_bin),
         cmocka_unit_test(the_bins_tile_the_range_without_gap),
         cmocka_unit_test(a_bin_holds_its_first_and_its_last_value),
-        cmocka_unit_test(merging_equals_recording_in_one),
         cmocka_unit_test(json_holds_the_counts_and_nothing_empty),
     };
 
