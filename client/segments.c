@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "segments.h"
 
+#include "capture/tally.h"
+#include "connection/workload.h"
 #include "placement/cores.h"
 #include "record.h"
-#include "connection/workload.h"
-#include "team/beginnings.h"
 
 #include <inttypes.h>
 
@@ -55,6 +55,43 @@ struct capture *segments_watch(const struct plan *plan, const struct address *se
 }
 
 /* ---- what came of it ---- */
+
+static int begin_one(const struct connection *connection, const struct tcp_reading *before,
+                     struct tally *tally, struct problem *problem)
+{
+    struct address local;
+
+    if (!before->knows_streams)
+        return problem_unsupported(problem,
+                                   "capture=on: TCP_INFO does not tell here how much a connection has "
+                                   "sent (Linux 4.19)");
+    if (address_of_socket(&local, connection->calls.fd) < 0)
+        return problem_failure(problem, "capture: the port of a connection is not known");
+    if (tally_begin_at(tally, (uint16_t)address_port(&local), before->sent_bytes, before->received_bytes) < 0)
+        return problem_failure(problem, "out of memory for the capture");
+    return 0;
+}
+
+/* Sets where the measured interval of each connection starts. With reconnects, it starts after the
+ * connections of the warm-up: each server reports the last message of all its connections before a
+ * thread continues. */
+static int set_beginnings(const struct team *team, struct tally *tally, struct problem *problem)
+{
+    bool reconnects = plan_role(team->plan, team->end)->reconnects;
+    uint64_t sockets = 0;
+
+    for (size_t i = 0; i < team->worker_count; i++) {
+        const struct worker *worker = &team->workers[i];
+
+        sockets += worker->before.calls.made[CALL_SOCKET]; /* a ring connects without one */
+        for (size_t j = 0; !reconnects && j < worker->count; j++)
+            if (begin_one(&worker->connections[j], &worker->before.tcp[j], tally, problem) < 0)
+                return -1;
+    }
+    if (reconnects)
+        tally_begin_after(tally, sockets);
+    return 0;
+}
 
 static int add_all(struct tally *tally, const struct capture *capture, struct problem *problem)
 {
@@ -115,7 +152,7 @@ json_t *segments_report(struct capture *capture, const struct team *team, struct
     tally = tally_create(&server, parted(team->plan));
     if (!tally)
         problem_failure(problem, "out of memory for the capture");
-    else if (beginnings_tell(team, tally, problem) == 0 && add_all(tally, capture, problem) == 0)
+    else if (set_beginnings(team, tally, problem) == 0 && add_all(tally, capture, problem) == 0)
         report = report_ways(tally, report_facts(capture), problem);
     tally_free(tally);
     if (report && capture_write(capture, problem) < 0) {
