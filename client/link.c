@@ -17,9 +17,9 @@ static int find_address(struct link *link, struct client *client, struct problem
 
     if (!plan_is_own(plan, link->end)) {
         link->keys = client->options->keys;
-        return address_parse(&link->address, plan_address(plan, link->end), problem) < 0
-                   ? -1
-                   : options_check_address(client->options, link->end, &link->address, problem);
+        if (address_parse(&link->address, plan_address(plan, link->end), problem) < 0)
+            return -1;
+        return options_check_address(client->options, link->end, &link->address, problem);
     }
     if (own_server_start(own, &client->loop, link->end == END_PROXY, &client->options->where[link->end],
                          problem) < 0)
@@ -29,42 +29,23 @@ static int find_address(struct link *link, struct client *client, struct problem
     return 0;
 }
 
-static int connect_link(struct link *link, struct problem *problem)
+int link_open(struct link *link, struct client *client, const struct channel_events *events,
+              struct problem *problem)
 {
-    char *text = link->name;
-    int fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM, 0);
+    int fd;
 
-    address_format(text, &link->address);
-    if (fd < 0)
-        return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
-    if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-static int open_channel(struct link *link, struct client *client, const struct channel_events *events,
-                        struct problem *problem)
-{
-    struct channel_tls *tls = NULL;
-    int fd = connect_link(link, problem), result;
-
-    if (fd < 0)
+    if (find_address(link, client, problem) < 0)
         return -1;
-    if (link->keys && !(tls = channel_tls_create(link->keys, false, problem))) {
+    address_format(link->name, &link->address);
+    fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM, 0);
+    if (fd < 0)
+        return problem_failure(problem, "cannot make a socket for %s: %s", link->name, strerror(errno));
+    if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) < 0) {
         close(fd);
         return -1;
     }
     link->is_open = true;
-    result = channel_open(&link->channel, &client->loop, fd, tls, events, link);
-    return result < 0 ? problem_failure(problem, "control channel: %s", uv_strerror(result)) : 0;
-}
-
-int link_open(struct link *link, struct client *client, const struct channel_events *events,
-              struct problem *problem)
-{
-    return find_address(link, client, problem) < 0 || open_channel(link, client, events, problem) < 0 ? -1
-                                                                                                      : 0;
+    return channel_open(&link->channel, &client->loop, fd, link->keys, events, link, problem);
 }
 
 /* An end chooses the port or the path of its data connections, but not the machine. */

@@ -39,11 +39,6 @@ struct run {
 
 /* ---- all links ---- */
 
-static bool has_links(const struct run *run)
-{
-    return run->links[END_SERVER].is_open;
-}
-
 /* The first end without an answer; NULL: all have answered. */
 static struct link *find_pending(struct run *run)
 {
@@ -53,13 +48,11 @@ static struct link *find_pending(struct run *run)
     return NULL;
 }
 
-static void tell_failure(struct run *run, const char *phase, const struct problem *problem)
+static void send_failure(struct run *run, const char *phase, const struct problem *problem)
 {
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
-            channel_send(&run->links[end].channel, CONTROL_FAILED,
-                         json_pack("{s:s, s:s, s:s}", "kind", problem_kind_name(problem->kind), "phase",
-                                   phase, "text", problem->text));
+            channel_send_problem(&run->links[end].channel, phase, problem);
 }
 
 /* ---- the end ---- */
@@ -126,15 +119,19 @@ static void on_patience_closed(uv_handle_t *patience)
     part_closed(patience->data);
 }
 
-static int put_capture(struct run *run, struct problem *problem)
+static int make_reports(struct run *run, struct problem *problem)
 {
-    json_t *report = NULL;
+    json_t **reports = run->result.reports, *capture;
 
-    if (run->capture)
-        report = segments_report(run->capture, &run->team, problem);
-    if (report)
-        json_object_set_new(run->result.reports[END_CLIENT], "capture", report);
-    return report || !run->capture ? 0 : -1;
+    reports[END_CLIENT] = team_report(&run->team);
+    for (int end = END_CLIENT + 1; end < END_COUNT; end++)
+        reports[end] = json_incref(run->links[end].answer);
+    if (run->links[END_SERVER].is_open && record_check(&run->result, problem) < 0)
+        return -1;
+    if (!run->capture)
+        return 0;
+    capture = segments_report(run->capture, &run->team, problem);
+    return capture ? json_object_set_new(reports[END_CLIENT], "capture", capture) : -1;
 }
 
 static void finish_if_done(struct run *run)
@@ -148,10 +145,7 @@ static void finish_if_done(struct run *run)
             start_patience(run, on_impatient, REPORT_WITHIN_MS);
         return;
     }
-    run->result.reports[END_CLIENT] = team_report(&run->team);
-    for (int end = END_CLIENT + 1; end < END_COUNT; end++)
-        run->result.reports[end] = json_incref(run->links[end].answer);
-    if ((has_links(run) && record_check(&run->result, &problem) < 0) || put_capture(run, &problem) < 0)
+    if (make_reports(run, &problem) < 0)
         give_up(run, "report", &problem);
     finish(run);
 }
@@ -162,7 +156,7 @@ static void on_heard_nothing(uv_timer_t *patience)
 {
     struct run *run = patience->data;
 
-    tell_failure(run, run->result.phase, &run->result.problem);
+    send_failure(run, run->result.phase, &run->result.problem);
     finish(run);
 }
 
@@ -178,7 +172,7 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
         run->listens = true;
         start_patience(run, on_heard_nothing, HEARSAY_MS);
     } else {
-        tell_failure(run, phase, problem);
+        send_failure(run, phase, problem);
     }
 }
 
@@ -203,34 +197,30 @@ static const struct team_events team_events = {.passed = on_passed, .closed = pa
 
 static int open_team(struct run *run, bool remote, struct problem *problem)
 {
+    struct team *team = &run->team;
+
     run->has_team = true;
     run->open_parts++;
-    run->conduct = (struct conduct){.team = &run->team};
+    run->conduct = (struct conduct){.team = team};
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             conduct_listen(&run->conduct, (enum end)end, &run->links[end].channel);
-    return team_open(&run->team, &run->client->loop, run->plan, END_CLIENT, remote, &team_events, run,
-                     problem);
+    if (team_open(team, &run->client->loop, run->plan, END_CLIENT, remote, &team_events, run, problem) < 0)
+        return -1;
+    team->target = run->target;
+    memcpy(team->token, run->token, TOKEN_SIZE);
+    memcpy(team->keys[plan_neighbour(run->plan, END_CLIENT)], run->key, SECURITY_KEY_SIZE);
+    return 0;
 }
 
 /* Starts the capture before the threads, which make the first connection. */
-static int start_threads(struct run *run, bool remote, struct problem *problem)
+static int start_team(struct run *run, bool remote, struct problem *problem)
 {
-    if (plan_captures(run->plan) && !(run->capture = segments_watch(run->plan, &run->team.target, remote,
-                                                                    run->client->options->pcap, problem)))
-        return -1;
-    return team_start(&run->team, problem);
-}
-
-static int start_team(struct run *run, struct problem *problem)
-{
-    bool remote = strcmp(run->host, facts_host_id()) != 0;
-
     if (open_team(run, remote, problem) == 0) {
-        run->team.target = run->target;
-        memcpy(run->team.token, run->token, TOKEN_SIZE);
-        memcpy(run->team.keys[plan_neighbour(run->plan, END_CLIENT)], run->key, SECURITY_KEY_SIZE);
-        if (start_threads(run, remote, problem) == 0)
+        if (plan_captures(run->plan))
+            run->capture =
+                segments_watch(run->plan, &run->target, remote, run->client->options->pcap, problem);
+        if ((run->capture || !plan_captures(run->plan)) && team_start(&run->team, problem) == 0)
             return 0;
     }
     run->team_done = true; /* no thread runs that could reach PHASE_REPORT */
@@ -253,7 +243,7 @@ static int learn_target(struct run *run, const struct link *link, const struct a
     return 0;
 }
 
-static int tell_sink(const struct run *run, struct channel *proxy, const struct address *data,
+static int send_sink(const struct run *run, struct channel *proxy, const struct address *data,
                      const json_t *ready, struct problem *problem)
 {
     char address[ADDRESS_MAX];
@@ -286,9 +276,9 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
     if (link->end == END_PROXY)
         return ask(run, END_SERVER, problem);
     if (run->links[END_PROXY].is_open &&
-        tell_sink(run, &run->links[END_PROXY].channel, &data, body, problem) < 0)
+        send_sink(run, &run->links[END_PROXY].channel, &data, body, problem) < 0)
         return -1;
-    return start_team(run, problem);
+    return start_team(run, strcmp(run->host, facts_host_id()) != 0, problem);
 }
 
 /* ---- messages ---- */
@@ -300,15 +290,6 @@ static void take_problem(struct run *run, const json_t *body, const char *phase)
     problem_of_kind(&problem, problem_kind_parse(json_string_value(json_object_get(body, "kind"))), "%s",
                     json_string_value(json_object_get(body, "text")));
     give_up(run, phase, &problem);
-}
-
-/* A request for facts ends after the last answer. */
-static void finish_answers(struct run *run)
-{
-    if (run->has_team)
-        finish_if_done(run);
-    else if (!find_pending(run))
-        finish(run);
 }
 
 /* Rejects a report before the run, or facts in a run: these would end the run as a success. */
@@ -326,19 +307,12 @@ static int take_answer(struct run *run, struct link *link, enum control_type typ
     result = long_value_add(&link->received, body, &link->answer, &wrong);
     if (result < 0)
         return problem_failure(problem, "the %s %s", name, wrong.text);
-    if (result > 0) {
-        link->is_done = true;
-        finish_answers(run);
-    }
+    link->is_done = result > 0;
+    if (link->is_done && run->has_team)
+        finish_if_done(run);
+    else if (link->is_done && !find_pending(run)) /* the last facts */
+        finish(run);
     return 0;
-}
-
-static int take_phase(struct run *run, struct link *link, enum control_type type, const json_t *body,
-                      struct problem *problem)
-{
-    int taken = run->has_team ? conduct_message(&run->conduct, link->end, type, body, problem) : 0;
-
-    return taken > 0 ? 0 : link_refuse_message(link, problem);
 }
 
 static void on_message(void *owner, enum control_type type, const json_t *body)
@@ -369,7 +343,8 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         take_answer(run, link, type, body, &problem);
         break;
     default:
-        take_phase(run, link, type, body, &problem);
+        if (!run->has_team || conduct_message(&run->conduct, link->end, type, body, &problem) == 0)
+            link_refuse_message(link, &problem);
     }
     if (problem.kind != PROBLEM_NONE)
         give_up(run, phase, &problem);
@@ -393,7 +368,6 @@ static const struct channel_events channel_events = {
 static int open_link(struct run *run, enum end end, struct problem *problem)
 {
     struct link *link = &run->links[end];
-
     int result;
 
     *link = (struct link){.run = run, .end = end, .plan = run->plan, .name = run->result.addresses[end]};
@@ -438,20 +412,15 @@ static int ask(struct run *run, enum end end, struct problem *problem)
 /* Without an uncork server there is no other end to wait for. */
 static int begin_alone(struct run *run, struct problem *problem)
 {
-    const struct plan *plan = run->plan;
-    struct address peer = {.size = 0};
     bool remote = false;
 
-    if (plan_has_peer(plan)) {
-        if (address_parse(&peer, plan->peer, problem) < 0)
+    if (plan_has_peer(run->plan)) {
+        if (address_parse(&run->target, run->plan->peer, problem) < 0)
             return -1;
-        address_format(run->result.addresses[END_SERVER], &peer);
-        remote = !address_is_local(&peer);
+        address_format(run->result.addresses[END_SERVER], &run->target);
+        remote = !address_is_local(&run->target);
     }
-    if (open_team(run, remote, problem) < 0)
-        return -1;
-    run->team.target = peer;
-    if (start_threads(run, remote, problem) < 0)
+    if (start_team(run, remote, problem) < 0)
         return -1;
     conduct_start(&run->conduct);
     return 0;

@@ -35,14 +35,17 @@ int data_listener_open_lobby(struct data_listener *listener, const struct plan *
                              uv_loop_t *loop, const struct lobby_events *events, void *owner,
                              struct problem *problem)
 {
-    struct lobby_guests guests = {.fd = listener->fd,
-                                  .address = listener->address,
-                                  .token = listener->token,
-                                  .expected = plan->connections,
-                                  .is_for_proxy = end == END_SERVER && plan_has_proxy(plan)};
+    bool is_for_proxy = end == END_SERVER && plan_has_proxy(plan);
 
     listener->has_lobby = true;
-    return lobby_open(&listener->lobby, loop, &guests, events, owner, problem);
+    listener->lobby = (struct lobby){.fd = listener->fd,
+                                     .address = listener->address,
+                                     .token = listener->token,
+                                     .expected = plan->connections,
+                                     .hello_size = is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE,
+                                     .events = events,
+                                     .owner = owner};
+    return lobby_open(&listener->lobby, loop, problem);
 }
 
 void data_listener_close(struct data_listener *listener)

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GUESTS_MAX 16384 /* connections without a complete hello at the same time */
+#define PENDING_MAX 16384 /* connections without a complete hello at the same time */
 
-struct guest {
+struct pending {
     uv_poll_t poll; /* first member: cast to uv_handle_t */
     struct lobby *lobby;
-    struct guest *next;
+    struct pending *next;
     int fd; /* -1: the owner has it */
     size_t size;
     uint8_t hello[SINK_HELLO_SIZE]; /* its first `hello_size` bytes are used */
@@ -21,106 +21,106 @@ struct guest {
 
 static void try_closed(struct lobby *lobby)
 {
-    if (!lobby->closing || !lobby->listener_closed || lobby->guests)
+    if (!lobby->closing || !lobby->listener_closed || lobby->pending)
         return;
     free(lobby->here);
     lobby->events->closed(lobby->owner);
 }
 
-static void on_guest_closed(uv_handle_t *handle)
+static void on_pending_closed(uv_handle_t *handle)
 {
-    struct guest *guest = (struct guest *)handle;
-    struct lobby *lobby = guest->lobby;
-    struct guest **at = &lobby->guests;
+    struct pending *pending = (struct pending *)handle;
+    struct lobby *lobby = pending->lobby;
+    struct pending **at = &lobby->pending;
 
-    while (*at != guest)
+    while (*at != pending)
         at = &(*at)->next;
-    *at = guest->next;
-    lobby->guest_count--;
-    if (guest->fd >= 0)
-        close(guest->fd);
-    free(guest);
+    *at = pending->next;
+    lobby->pending_count--;
+    if (pending->fd >= 0)
+        close(pending->fd);
+    free(pending);
     try_closed(lobby);
 }
 
-static void dismiss(struct guest *guest, bool stranger)
+static void dismiss(struct pending *pending, bool stranger)
 {
-    if (uv_is_closing((uv_handle_t *)&guest->poll))
+    if (uv_is_closing((uv_handle_t *)&pending->poll))
         return;
-    guest->lobby->strangers += stranger;
-    uv_close((uv_handle_t *)&guest->poll, on_guest_closed);
+    pending->lobby->strangers += stranger;
+    uv_close((uv_handle_t *)&pending->poll, on_pending_closed);
 }
 
 /* Returns the number of the connection. Returns -1 if the token is wrong, the number is taken,
  * or the answer cannot be sent. */
-static int64_t find_place(const struct guest *guest)
+static int64_t find_place(const struct pending *pending)
 {
-    const struct lobby *lobby = guest->lobby;
+    const struct lobby *lobby = pending->lobby;
     uint8_t answer[SINK_ANSWER_SIZE];
     bool answers = lobby->hello_size == SINK_HELLO_SIZE;
-    int64_t number = answers ? sink_hello_read(guest->hello, lobby->token, lobby->expected, answer)
-                             : hello_read(guest->hello, lobby->token, lobby->expected);
+    int64_t number = answers ? sink_hello_read(pending->hello, lobby->token, lobby->expected, answer)
+                             : hello_read(pending->hello, lobby->token, lobby->expected);
 
     if (number < 0 || lobby->here[number])
         return -1;
-    if (answers && send(guest->fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)
+    if (answers && send(pending->fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)
         return -1;
     return number;
 }
 
-static void admit(struct guest *guest)
+static void admit(struct pending *pending)
 {
-    struct lobby *lobby = guest->lobby;
-    int64_t index = find_place(guest);
-    int fd = guest->fd;
+    struct lobby *lobby = pending->lobby;
+    int64_t index = find_place(pending);
+    int fd = pending->fd;
 
     if (index < 0) {
-        dismiss(guest, true);
+        dismiss(pending, true);
         return;
     }
     lobby->here[index] = true;
-    guest->fd = -1;
-    uv_poll_stop(&guest->poll);
-    dismiss(guest, false);
+    pending->fd = -1;
+    uv_poll_stop(&pending->poll);
+    dismiss(pending, false);
     lobby->events->joined(lobby->owner, (size_t)index, fd);
 }
 
 /* Reads no byte after the hello: the next ones belong to the run. */
-static void on_guest_readable(uv_poll_t *poll, int status, int events)
+static void on_pending_readable(uv_poll_t *poll, int status, int events)
 {
-    struct guest *guest = (struct guest *)poll;
-    size_t hello_size = guest->lobby->hello_size;
+    struct pending *pending = (struct pending *)poll;
+    size_t hello_size = pending->lobby->hello_size;
     ssize_t size;
 
     (void)events;
-    size = status < 0 ? 0 : recv(guest->fd, guest->hello + guest->size, hello_size - guest->size, 0);
+    size = status < 0 ? 0 : recv(pending->fd, pending->hello + pending->size, hello_size - pending->size, 0);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size <= 0) {
-        dismiss(guest, true);
+        dismiss(pending, true);
         return;
     }
-    guest->size += (size_t)size;
-    if (guest->size == hello_size)
-        admit(guest);
+    pending->size += (size_t)size;
+    if (pending->size == hello_size)
+        admit(pending);
 }
 
 static void welcome(struct lobby *lobby, int fd)
 {
-    struct guest *guest = lobby->guest_count < GUESTS_MAX ? calloc(1, sizeof *guest) : NULL;
+    struct pending *pending = lobby->pending_count < PENDING_MAX ? calloc(1, sizeof *pending) : NULL;
 
-    if (!guest || uv_poll_init(lobby->listener.loop, &guest->poll, fd) < 0) {
+    if (!pending || uv_poll_init(lobby->listener.loop, &pending->poll, fd) < 0) {
         lobby->strangers++;
-        free(guest);
+        free(pending);
         close(fd);
         return;
     }
-    guest->lobby = lobby;
-    guest->fd = fd;
-    guest->next = lobby->guests;
-    lobby->guests = guest;
-    lobby->guest_count++;
-    uv_poll_start(&guest->poll, UV_READABLE | UV_DISCONNECT, on_guest_readable);
+    pending->lobby = lobby;
+    pending->fd = fd;
+    pending->next = lobby->pending;
+    lobby->pending = pending;
+    lobby->pending_count++;
+    uv_poll_start(&pending->poll, UV_READABLE | UV_DISCONNECT, on_pending_readable);
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
@@ -133,21 +133,13 @@ static void on_connection(uv_poll_t *poll, int status, int events)
         welcome(lobby, fd);
 }
 
-int lobby_open(struct lobby *lobby, uv_loop_t *loop, const struct lobby_guests *guests,
-               const struct lobby_events *events, void *owner, struct problem *problem)
+int lobby_open(struct lobby *lobby, uv_loop_t *loop, struct problem *problem)
 {
-    *lobby = (struct lobby){.fd = guests->fd,
-                            .address = guests->address,
-                            .hello_size = guests->is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE,
-                            .expected = guests->expected,
-                            .events = events,
-                            .owner = owner};
-    memcpy(lobby->token, guests->token, sizeof lobby->token);
-    uv_poll_init(loop, &lobby->listener, guests->fd);
+    uv_poll_init(loop, &lobby->listener, lobby->fd);
     lobby->listener.data = lobby;
-    lobby->here = calloc(guests->expected, sizeof *lobby->here);
+    lobby->here = calloc(lobby->expected, sizeof *lobby->here);
     if (!lobby->here)
-        return problem_failure(problem, "out of memory for %zu data connections", guests->expected);
+        return problem_failure(problem, "out of memory for %zu data connections", lobby->expected);
     uv_poll_start(&lobby->listener, UV_READABLE, on_connection);
     return 0;
 }
@@ -169,6 +161,6 @@ void lobby_close(struct lobby *lobby)
     uv_close((uv_handle_t *)&lobby->listener, on_listener_closed);
     close(lobby->fd);
     address_unlink(&lobby->address, true);
-    for (struct guest *guest = lobby->guests; guest; guest = guest->next)
-        dismiss(guest, false);
+    for (struct pending *pending = lobby->pending; pending; pending = pending->next)
+        dismiss(pending, false);
 }

@@ -71,18 +71,10 @@ static void close_parts(struct session *session)
     channel_close(&session->channel);
 }
 
-static void refuse(struct session *session, const struct problem *problem)
-{
-    channel_send(&session->channel, CONTROL_REFUSED,
-                 json_pack("{s:s, s:s}", "kind", problem_kind_name(problem->kind), "text", problem->text));
-    close_parts(session);
-}
-
+/* `phase` NULL: before the run. */
 static void fail(struct session *session, const char *phase, const struct problem *problem)
 {
-    channel_send(&session->channel, CONTROL_FAILED,
-                 json_pack("{s:s, s:s, s:s}", "kind", problem_kind_name(problem->kind), "phase", phase,
-                           "text", problem->text));
+    channel_send_problem(&session->channel, phase, problem);
     close_parts(session);
 }
 
@@ -186,43 +178,32 @@ static int check_privacy(const struct session *session, struct problem *problem)
                          session->plan.ends[session->end].security->variant.name);
 }
 
-static int open_lobby(struct session *session, struct problem *problem)
-{
-    session->open_parts++;
-    return data_listener_open_lobby(&session->data, &session->plan, session->end, &session->server->loop,
-                                    &lobby_events, session, problem);
-}
-
-/* A workload that reconnects: its data thread accepts connections itself. */
-static int open_gate(struct session *session)
-{
-    session->has_gate = true;
-    session->team.listener = session->data.fd;
-    memcpy(session->team.token, session->data.token, TOKEN_SIZE);
-    return 0;
-}
-
-/* The end that connects to this one. */
-static enum end taken_from(const struct session *session)
-{
-    return session->end == END_PROXY ? END_CLIENT : plan_neighbour(&session->plan, END_SERVER);
-}
-
 static int open_team(struct session *session, struct problem *problem)
 {
+    const struct plan *plan = &session->plan;
+    enum end from = session->end == END_PROXY ? END_CLIENT : plan_neighbour(plan, END_SERVER);
+    struct team *team = &session->team;
+
     session->has_team = true;
     session->open_parts++;
-    session->conduct = (struct conduct){.team = &session->team};
+    session->conduct = (struct conduct){.team = team};
     conduct_listen(&session->conduct, END_CLIENT, &session->channel);
-    if (team_open(&session->team, &session->server->loop, &session->plan, session->end, session->remote,
-                  &team_events, session, problem) < 0)
+    if (team_open(team, &session->server->loop, plan, session->end, session->remote, &team_events, session,
+                  problem) < 0)
         return -1;
-    memcpy(session->team.keys[taken_from(session)], session->data.key, sizeof session->data.key);
-    return plan_role(&session->plan, session->end)->reconnects ? open_gate(session)
-                                                               : open_lobby(session, problem);
+    memcpy(team->keys[from], session->data.key, sizeof session->data.key);
+    if (plan_role(plan, session->end)->reconnects) { /* its data thread accepts connections itself */
+        session->has_gate = true;
+        team->listener = session->data.fd;
+        memcpy(team->token, session->data.token, TOKEN_SIZE);
+        return 0;
+    }
+    session->open_parts++;
+    return data_listener_open_lobby(&session->data, plan, session->end, &session->server->loop, &lobby_events,
+                                    session, problem);
 }
 
-static void await_guests(struct session *session)
+static void await_connections(struct session *session)
 {
     const struct plan *plan = &session->plan;
 
@@ -230,15 +211,6 @@ static void await_guests(struct session *session)
                    LIMIT_JOIN_MS + plan->connections / LIMIT_JOINS_PER_MS +
                        (plan_captures(plan) ? LIMIT_CAPTURE_MS : 0),
                    0);
-}
-
-/* Probes sockets, rings, TLS layers and placement. This takes the loop and two CPUs for up to 3
- * s: no other client may be measured in that time. */
-static int check_ability(const struct session *session, struct problem *problem)
-{
-    return limits_check(&session->plan, session->end, problem) < 0
-               ? -1
-               : legality_check(&session->plan, session->end, session->remote, problem);
 }
 
 bool session_waits(const struct session *session)
@@ -251,10 +223,13 @@ void session_begin(struct session *session)
     struct problem problem = {0};
 
     session->waits = false;
-    if (check_ability(session, &problem) < 0 ||
+    /* legality_check() probes sockets, rings, TLS layers and placement. This takes the loop and two
+     * CPUs for up to 3 s: no other client may be measured in that time. */
+    if (limits_check(&session->plan, session->end, &problem) < 0 ||
+        legality_check(&session->plan, session->end, session->remote, &problem) < 0 ||
         data_listener_open(&session->data, &session->plan, session->end, &session->channel, &problem) < 0 ||
         (session->end != END_PROXY && open_team(session, &problem) < 0)) {
-        refuse(session, &problem);
+        fail(session, NULL, &problem);
         return;
     }
     channel_send(&session->channel, CONTROL_READY, data_listener_describe(&session->data, &session->plan));
@@ -263,7 +238,7 @@ void session_begin(struct session *session)
     else if (session->has_gate)
         start_team(session);
     else
-        await_guests(session);
+        await_connections(session);
 }
 
 /* ---- a proxy's sink ---- */
@@ -303,7 +278,7 @@ static void take_sink(struct session *session, const json_t *body)
         return;
     }
     session->team.target = sink;
-    await_guests(session);
+    await_connections(session);
 }
 
 /* ---- messages ---- */
@@ -372,7 +347,7 @@ static void take_plan(struct session *session, const json_t *body)
         check_privacy(session, &problem);
 
     if (problem.kind != PROBLEM_NONE) {
-        refuse(session, &problem);
+        fail(session, NULL, &problem);
     } else if (server_claim(session->server, session)) {
         session_begin(session);
     } else {
@@ -381,7 +356,7 @@ static void take_plan(struct session *session, const json_t *body)
     }
 }
 
-static void tell_facts(struct session *session, const json_t *body)
+static void take_ask(struct session *session, const json_t *body)
 {
     struct problem problem = {0};
     json_t *facts;
@@ -389,7 +364,7 @@ static void tell_facts(struct session *session, const json_t *body)
     if (session->has_plan || session->asked)
         problem_failure(&problem, "the client asked for facts twice, or after its plan");
     if (problem.kind != PROBLEM_NONE || check_version(body, &problem) < 0) {
-        refuse(session, &problem);
+        fail(session, NULL, &problem);
         return;
     }
     session->asked = true;
@@ -399,33 +374,36 @@ static void tell_facts(struct session *session, const json_t *body)
     json_decref(facts);
 }
 
+static void take_phase(struct session *session, enum control_type type, const json_t *body)
+{
+    struct problem problem = {0};
+
+    if (!session->has_team || conduct_message(&session->conduct, END_CLIENT, type, body, &problem) == 0)
+        problem_failure(&problem, "a message that does not belong here");
+    if (problem.kind != PROBLEM_NONE)
+        fail(session, "run", &problem);
+}
+
 static void on_message(void *owner, enum control_type type, const json_t *body)
 {
     struct session *session = owner;
-    struct problem problem = {0};
-    int taken;
 
-    if (type == CONTROL_PLAN) {
+    switch (type) {
+    case CONTROL_PLAN:
         take_plan(session, body);
-        return;
-    }
-    if (type == CONTROL_ASK) {
-        tell_facts(session, body);
-        return;
-    }
-    if (type == CONTROL_SINK) {
+        break;
+    case CONTROL_ASK:
+        take_ask(session, body);
+        break;
+    case CONTROL_SINK:
         take_sink(session, body);
-        return;
-    }
-    if (type == CONTROL_FAILED) { /* the client knows the reason */
+        break;
+    case CONTROL_FAILED: /* the client knows the reason */
         close_parts(session);
-        return;
+        break;
+    default:
+        take_phase(session, type, body);
     }
-    taken = session->has_team ? conduct_message(&session->conduct, END_CLIENT, type, body, &problem) : 0;
-    if (taken == 0)
-        problem_failure(&problem, "a message that does not belong here");
-    if (taken <= 0)
-        fail(session, "run", &problem);
 }
 
 static void on_ended(void *owner, const char *why)
@@ -438,33 +416,12 @@ static void on_ended(void *owner, const char *why)
 }
 
 static const struct channel_events channel_events = {
-    .message = on_message, .ended = on_ended, .closed = part_closed};
-
-static void refuse_crowd(struct session *session)
-{
-    struct problem problem = {0};
-
-    problem_failure(&problem, "%d clients are connected to this server already", LIMIT_CONTROL_CONNECTIONS);
-    refuse(session, &problem);
-}
-
-/* A channel without its required TLS is closed before any read. */
-static int open_channel(struct session *session, int fd)
-{
-    struct server *server = session->server;
-    struct channel_tls *tls = NULL;
-    struct problem problem = {0};
-    int result;
-
-    if (server->keys)
-        tls = channel_tls_create(server->keys, true, &problem);
-    result = channel_open(&session->channel, &server->loop, fd, tls, &channel_events, session);
-    return server->keys && !tls ? UV_ENOMEM : result;
-}
+    .message = on_message, .ended = on_ended, .closed = part_closed, .is_server = true};
 
 void session_create(struct server *server, int fd)
 {
     struct session *session = calloc(1, sizeof *session);
+    struct problem problem = {0};
 
     if (!session) {
         close(fd);
@@ -480,10 +437,14 @@ void session_create(struct server *server, int fd)
     uv_timer_start(&session->timer, on_timeout, LIMIT_PLAN_MS, 0);
     if (address_of_peer(&session->peer, fd) < 0)
         session->peer.storage.ss_family = AF_UNIX; /* the client is gone */
-    if (open_channel(session, fd) < 0)
+    if (channel_open(&session->channel, &server->loop, fd, server->keys, &channel_events, session, &problem) <
+        0) {
         close_parts(session);
-    else if (server->session_count > LIMIT_CONTROL_CONNECTIONS)
-        refuse_crowd(session);
+    } else if (server->session_count > LIMIT_CONTROL_CONNECTIONS) {
+        problem_failure(&problem, "%d clients are connected to this server already",
+                        LIMIT_CONTROL_CONNECTIONS);
+        fail(session, NULL, &problem);
+    }
 }
 
 struct session *session_next(const struct session *session)

@@ -262,13 +262,12 @@ static int open_stream(struct channel *channel, uv_loop_t *loop, int fd)
     return result;
 }
 
-int channel_open(struct channel *channel, uv_loop_t *loop, int fd, struct channel_tls *tls,
-                 const struct channel_events *events, void *owner)
+int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct psk_list *keys,
+                 const struct channel_events *events, void *owner, struct problem *problem)
 {
     int result;
 
     memset(channel, 0, sizeof *channel);
-    channel->tls = tls;
     channel->events = events;
     channel->owner = owner;
     result = open_stream(channel, loop, fd);
@@ -277,13 +276,24 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, struct channe
     channel->open_handles = 2;
     uv_update_time(loop);
     channel->heard_ms = uv_now(loop);
+    if (keys && !(channel->tls = channel_tls_create(keys, events->is_server, problem)))
+        return -1; /* without its required TLS the channel reads nothing */
     if (result == 0)
         result = uv_read_start(&channel->stream, on_alloc, on_read);
     if (result == 0)
         result = uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
-    if (result == 0 && tls)
+    if (result < 0)
+        return problem_failure(problem, "control channel: %s", uv_strerror(result));
+    if (channel->tls)
         write_output(channel);
-    return result;
+    return 0;
+}
+
+void channel_send_problem(struct channel *channel, const char *phase, const struct problem *problem)
+{
+    channel_send(channel, phase ? CONTROL_FAILED : CONTROL_REFUSED,
+                 json_pack("{s:s, s:s*, s:s}", "kind", problem_kind_name(problem->kind), "phase", phase,
+                           "text", problem->text));
 }
 
 bool channel_is_private(const struct channel *channel)

@@ -19,6 +19,7 @@ struct channel_events {
     void (*message)(void *owner, enum control_type type, const json_t *body);
     void (*ended)(void *owner, const char *why); /* once; the owner then calls channel_close() */
     void (*closed)(void *owner);                 /* the owner may free the channel */
+    bool is_server;                              /* of TLS */
 };
 
 struct channel {
@@ -42,10 +43,11 @@ struct channel {
     bool ended, closing;
 };
 
-/* Takes over the connected socket `fd` and `tls` (NULL: no TLS), also on failure. Returns 0 or a
- * negative errno value; call channel_close() in both cases. */
-int channel_open(struct channel *channel, uv_loop_t *loop, int fd, struct channel_tls *tls,
-                 const struct channel_events *events, void *owner);
+/* Takes over the connected socket `fd`, also on failure. `keys` (NULL: no TLS) must outlive the
+ * channel: a server accepts all, a client uses the first. Returns 0, or -1 with a failure; call
+ * channel_close() in both cases. */
+int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct psk_list *keys,
+                 const struct channel_events *events, void *owner, struct problem *problem);
 
 /* Whether no third party can read the channel, so that it may carry a key: TLS, a Unix socket,
  * or loopback at both ends. */
@@ -53,6 +55,9 @@ bool channel_is_private(const struct channel *channel);
 
 /* Sends a message; steals `body` (NULL: none). A failure ends the channel. */
 void channel_send(struct channel *channel, enum control_type type, json_t *body);
+
+/* Sends why the sender gives up. `phase` NULL: before the run (CONTROL_REFUSED). */
+void channel_send_problem(struct channel *channel, const char *phase, const struct problem *problem);
 
 /* Sends a long JSON value in pieces of `type` (report or facts): {"left": bytes that follow,
  * "text": piece}. */

@@ -496,7 +496,7 @@ static void on_closed(void *owner)
     ((struct side *)owner)->closed++;
 }
 
-static const struct channel_events events = {on_message, on_ended, on_closed};
+static const struct channel_events events = {on_message, on_ended, on_closed, false};
 
 static json_t *make_long(void)
 {
@@ -511,13 +511,14 @@ TEST(a_long_value_comes_through_a_channel_whole)
 {
     static struct side sides[2];
     CLEANUP_JSON json_t *value = make_long();
+    struct problem problem = {0};
     uv_loop_t loop;
     int fds[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     assert_int_equal(uv_loop_init(&loop), 0);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i]), 0);
+        assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i], &problem), 0);
     channel_send_long(&sides[0].channel, CONTROL_REPORT, value);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_true(sides[1].messages > 10);
@@ -546,7 +547,7 @@ TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
     assert_int_equal(send(fds[1], bytes, size, 0), size);
     close(fds[1]);
     assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side), 0);
+    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side, &problem), 0);
     channel_send(&side.channel, CONTROL_PING, NULL);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(side.messages, 1);
@@ -561,12 +562,13 @@ TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
 TEST(a_channel_ends_once_on_what_is_no_message)
 {
     static struct side side;
+    struct problem problem = {0};
     uv_loop_t loop;
     int fds[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side), 0);
+    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side, &problem), 0);
     assert_int_equal(send(fds[1], "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(side.ended, 1);
