@@ -21,8 +21,8 @@ static json_t *list_strings(const char *const *strings)
 {
     json_t *list = json_array();
 
-    for (int i = 0; strings[i]; i++)
-        json_array_append_new(list, json_string(strings[i]));
+    while (*strings)
+        json_array_append_new(list, json_string(*strings++));
     return list;
 }
 
@@ -59,10 +59,18 @@ static json_t *list_word(const struct word *word)
 
 /* ---- variants ---- */
 
+static int check_with(const struct axis *axis, const struct variant *variant,
+                      const struct transport *transport, struct problem *problem)
+{
+    if (axis == &strategy_axis)
+        return legality_of_strategy((const struct strategy *)variant, transport, problem);
+    if (axis == &reading_axis)
+        return legality_of_reading((const struct reading *)variant, transport, problem);
+    return legality_of_security((const struct security *)variant, transport, problem);
+}
+
 /* {"unix": "why"} for the transports that do not support it here. */
-static json_t *list_unsupported(const struct variant *variant,
-                                int (*check)(const struct variant *, const struct transport *,
-                                             struct problem *))
+static json_t *list_unsupported(const struct axis *axis, const struct variant *variant)
 {
     json_t *unsupported = json_object();
 
@@ -70,28 +78,10 @@ static json_t *list_unsupported(const struct variant *variant,
         const struct transport *transport = (const struct transport *)transport_axis.variants[i];
         struct problem problem = {0};
 
-        if (check(variant, transport, &problem) < 0)
+        if (check_with(axis, variant, transport, &problem) < 0)
             json_object_set_new(unsupported, transport->variant.name, json_string(problem.text));
     }
     return unsupported;
-}
-
-static int check_strategy(const struct variant *variant, const struct transport *transport,
-                          struct problem *problem)
-{
-    return legality_of_strategy((const struct strategy *)variant, transport, problem);
-}
-
-static int check_reading(const struct variant *variant, const struct transport *transport,
-                         struct problem *problem)
-{
-    return legality_of_reading((const struct reading *)variant, transport, problem);
-}
-
-static int check_layer(const struct variant *variant, const struct transport *transport,
-                       struct problem *problem)
-{
-    return legality_of_security((const struct security *)variant, transport, problem);
 }
 
 static json_t *list_axis(const struct axis *axis)
@@ -102,19 +92,15 @@ static json_t *list_axis(const struct axis *axis)
         const struct variant *variant = axis->variants[i];
         json_t *entry = json_pack("{s:s, s:s}", "name", variant->name, "help", variant->help);
 
-        if (axis == &strategy_axis) {
+        if (axis == &strategy_axis)
             json_object_set_new(entry, "parameter",
                                 json_pack("s?", ((const struct strategy *)variant)->parameter));
-            json_object_set_new(entry, "unsupported", list_unsupported(variant, check_strategy));
-        }
-        if (axis == &reading_axis) {
+        if (axis == &reading_axis)
             json_object_set_new(entry, "delivers", json_boolean(((const struct reading *)variant)->delivers));
-            json_object_set_new(entry, "unsupported", list_unsupported(variant, check_reading));
-        }
         if (axis == &target_axis)
             json_object_set_new(entry, "takes", json_pack("s?", ((const struct target *)variant)->takes));
-        if (axis == &security_axis)
-            json_object_set_new(entry, "unsupported", list_unsupported(variant, check_layer));
+        if (axis == &strategy_axis || axis == &reading_axis || axis == &security_axis)
+            json_object_set_new(entry, "unsupported", list_unsupported(axis, variant));
         json_array_append_new(entries, entry);
     }
     return entries;
@@ -150,20 +136,25 @@ static const char *text(const json_t *object, const char *key)
     return value ? value : "-";
 }
 
-static void print_word(FILE *out, const json_t *word)
+static void print_words(FILE *out, const json_t *words, const char *scope)
 {
-    const json_t *choices = json_object_get(word, "choices"), *choice;
-    size_t i;
+    const json_t *word, *choice;
+    size_t i, j;
 
-    fprintf(out, "  %-15s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
-    if (!choices)
-        return;
-    fprintf(out, "  %-15s %-9s  ", "", "");
-    json_array_foreach(choices, i, choice)
+    json_array_foreach(words, i, word)
     {
-        fprintf(out, "%s%s", i ? ", " : "", json_string_value(choice));
+        if (strcmp(text(word, "scope"), scope) != 0)
+            continue;
+        fprintf(out, "  %-15s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
+        json_array_foreach(json_object_get(word, "choices"), j, choice)
+        {
+            if (!j)
+                fprintf(out, "  %-15s %-9s  ", "", "");
+            fprintf(out, "%s%s", j ? ", " : "", json_string_value(choice));
+        }
+        if (json_object_get(word, "choices"))
+            fputc('\n', out);
     }
-    fputc('\n', out);
 }
 
 static void print_variant(FILE *out, const json_t *variant)
@@ -196,17 +187,9 @@ void list_print(FILE *out, const json_t *list)
 
     fprintf(out, "Words, with defaults; client., server. or proxy. before a word narrows it to one end where "
                  "that makes sense:\n");
-    json_array_foreach(json_object_get(list, "words"), i, entry)
-    {
-        if (!strcmp(text(entry, "scope"), "cell"))
-            print_word(out, entry);
-    }
+    print_words(out, json_object_get(list, "words"), "cell");
     fprintf(out, "\nWords of a whole matrix, which only uncork run takes:\n");
-    json_array_foreach(json_object_get(list, "words"), i, entry)
-    {
-        if (!strcmp(text(entry, "scope"), "run"))
-            print_word(out, entry);
-    }
+    print_words(out, json_object_get(list, "words"), "run");
     json_object_foreach(json_object_get(list, "variants"), axis, entries)
     {
         fprintf(out, "\n%s:\n", axis);

@@ -46,9 +46,9 @@ struct options {
     const char *listen;
     const struct variant *plain; /* NULL: serves uncork clients */
     struct sinks sinks;
-    struct psk_list *keys; /* NULL: no key needed */
-    uint64_t idle_ms;      /* 0: no timeout */
-    bool insecure, with_parent, proxy;
+    struct psk_list *keys;            /* NULL: no key needed */
+    uint64_t idle_ms;                 /* 0: no timeout */
+    int insecure, with_parent, proxy; /* bool, set by getopt_long(3) */
 };
 
 static void print_help(void)
@@ -85,17 +85,15 @@ static int parse_idle(struct options *options, const char *text, struct problem 
     return 0;
 }
 
-static int check_keys(const struct options *options, struct problem *problem)
+static int check_options(struct options *options, struct problem *problem)
 {
+    if (!options->listen)
+        return problem_usage(problem,
+                             "where to listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");
     if (options->keys && options->plain)
         return problem_usage(problem, "--plain serves clients that know no key: leave --psk out");
     if (options->keys && options->insecure)
         return problem_usage(problem, "--psk and --insecure contradict each other");
-    return 0;
-}
-
-static int check_proxy(struct options *options, struct problem *problem)
-{
     if (options->proxy && options->plain)
         return problem_usage(problem, "--proxy and --plain contradict each other; start two servers");
     if (options->idle_ms && options->plain)
@@ -111,51 +109,40 @@ static int check_proxy(struct options *options, struct problem *problem)
 /* Returns 0 to continue, 1 if the program is done, -1 with a usage problem. */
 static int parse_options(struct options *options, int count, char **arguments, struct problem *problem)
 {
-    static const struct option names[] = {
+    const struct option names[] = {
         {"listen", required_argument, NULL, 'l'},
         {"plain", required_argument, NULL, 's'},
-        {"proxy", no_argument, NULL, 'x'},
+        {"proxy", no_argument, &options->proxy, true},
         {"allow-sink", required_argument, NULL, 'a'},
         {"psk", required_argument, NULL, 'k'},
-        {"insecure", no_argument, NULL, 'i'},
-        {"with-parent", no_argument, NULL, 'p'},
+        {"insecure", no_argument, &options->insecure, true},
+        {"with-parent", no_argument, &options->with_parent, true},
         {"idle", required_argument, NULL, 'd'},
         {"version", no_argument, NULL, 'v'},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    int option;
+    int option, result = 0;
 
     opterr = 0;
-    while ((option = getopt_long(count, arguments, ":h", names, NULL)) >= 0) {
+    while (result == 0 && (option = getopt_long(count, arguments, ":h", names, NULL)) >= 0) {
         switch (option) {
+        case 0:
+            break;
         case 'l':
             options->listen = optarg;
             break;
         case 's':
-            if (parse_plain(options, optarg, problem) < 0)
-                return -1;
-            break;
-        case 'x':
-            options->proxy = true;
+            result = parse_plain(options, optarg, problem);
             break;
         case 'a':
-            if (sinks_allow(&options->sinks, optarg, problem) < 0)
-                return -1;
+            result = sinks_allow(&options->sinks, optarg, problem);
             break;
         case 'k':
-            if (read_keys(options, optarg, problem) < 0)
-                return -1;
-            break;
-        case 'i':
-            options->insecure = true;
-            break;
-        case 'p':
-            options->with_parent = true;
+            result = read_keys(options, optarg, problem);
             break;
         case 'd':
-            if (parse_idle(options, optarg, problem) < 0)
-                return -1;
+            result = parse_idle(options, optarg, problem);
             break;
         case 'v':
             printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision());
@@ -168,13 +155,12 @@ static int parse_options(struct options *options, int count, char **arguments, s
                                  arguments[optind - 1], option == ':' ? "needs a value" : "is no option");
         }
     }
+    if (result < 0)
+        return -1;
     if (optind < count)
         return problem_usage(problem, "'%s': the server takes no words%s", arguments[optind],
                              options->plain ? "" : "; give them to uncork-client or uncork run");
-    if (!options->listen)
-        return problem_usage(problem,
-                             "where to listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");
-    return check_keys(options, problem) < 0 ? -1 : check_proxy(options, problem);
+    return check_options(options, problem);
 }
 
 static int check_address(const struct options *options, struct address *address, struct problem *problem)
