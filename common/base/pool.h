@@ -19,14 +19,15 @@ struct pool {
     uint32_t count;
     uint32_t *spare; /* numbers of the free buffers; the last comes next */
     uint32_t spare_count;
-    struct kept {      /* by number, for a relay: */
-        uint32_t size; /* bytes in the buffer */
-        uint32_t next; /* number of the buffer that came after it */
+    struct kept {       /* for a relay, by the number of the first buffer of a span: */
+        uint32_t size;  /* bytes in the span; only its last buffer may be partly filled */
+        uint32_t count; /* buffers, one after the other in memory */
+        uint32_t next;  /* number of the buffer with which the next span begins */
     } * kept;
 
-    /* Called for every buffer that is given back, which does not become spare then. NULL: it
-     * becomes spare. */
-    void (*on_give)(void *owner, uint32_t number);
+    /* Called for `count` buffers that are given back, which do not become spare then. NULL: they
+     * become spare. */
+    void (*on_give)(void *owner, uint32_t number, uint32_t count);
     void *owner;
 };
 
@@ -39,8 +40,7 @@ static inline uint8_t *pool_buffer(const struct pool *pool, uint32_t number)
     return pool->memory + number * pool->size;
 }
 
-/* The number of the buffer in which `data` lies. A proxy asks twice for every chunk: a division is
- * not made where a shift does. */
+/* The number of the buffer in which `data` lies. A division is not made where a shift does. */
 static inline uint32_t pool_number(const struct pool *pool, const uint8_t *data)
 {
     size_t offset = (size_t)(data - pool->memory);
@@ -60,15 +60,22 @@ static inline void pool_take(struct pool *pool)
     pool->spare_count--;
 }
 
-/* Gives back the buffer in which `data` lies. */
-static inline void pool_give(struct pool *pool, const uint8_t *data)
+/* How many buffers `size` bytes fill that begin with a buffer. */
+static inline uint32_t pool_count(const struct pool *pool, size_t size)
 {
-    uint32_t number = pool_number(pool, data);
+    return size <= pool->size ? 1 : (uint32_t)((size + pool->size - 1) / pool->size);
+}
+
+/* Gives back the buffers of `size` bytes, of which the first lie in the buffer of `data`. */
+static inline void pool_give(struct pool *pool, const uint8_t *data, size_t size)
+{
+    uint32_t number = pool_number(pool, data), count = pool_count(pool, size);
 
     if (pool->on_give)
-        pool->on_give(pool->owner, number);
+        pool->on_give(pool->owner, number, count);
     else
-        pool->spare[pool->spare_count++] = number;
+        while (count--)
+            pool->spare[pool->spare_count++] = number + count;
 }
 
 #endif

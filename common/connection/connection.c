@@ -38,7 +38,7 @@ static int open_sending(struct connection *connection)
         return -ENOMEM;
     if (strategy->lends && !(connection->loans = calloc(1, sizeof *connection->loans)))
         return -ENOMEM;
-    return queue_open(&connection->queue, plan_queue_fragments(plan, connection->end));
+    return queue_open(&connection->queue, plan_queue_spans(plan, connection->end));
 }
 
 static int open_receiving(struct connection *connection)
@@ -202,7 +202,7 @@ bool connection_is_answered(const struct connection *connection)
 uint64_t connection_room(const struct connection *connection)
 {
     const struct send_queue *queue = &connection->queue;
-    uint64_t window = connection->window, count = connection->outgoing->count, room;
+    uint64_t window = connection->window, count = connection->outgoing->span_count, room;
 
     if (window == 1)
         return queue_has_room(queue, count);
@@ -216,13 +216,17 @@ void connection_append(struct connection *connection, uint64_t messages)
     const struct source *source = &connection->bench->source;
 
     while (messages--) {
-        for (uint32_t i = 0; i < shape->count; i++) {
-            const struct shape_fragment *fragment = &shape->fragments[i];
-            bool joined = messages && fragment->marks & FRAGMENT_ENDS_MESSAGE;
+        for (uint32_t i = 0; i < shape->span_count; i++) {
+            const struct shape_span *span = &shape->spans[i];
+            bool joined = messages && span->marks & FRAGMENT_ENDS_MESSAGE;
+            uint32_t size = span->size * span->count;
 
             queue_append(&connection->queue,
-                         source_take(source, &connection->source_position, fragment->size), fragment->size,
-                         joined ? FRAGMENT_ENDS_MESSAGE : fragment->marks);
+                         (struct span){.data = source_take(source, &connection->source_position, size),
+                                       .size = size,
+                                       .fragment = span->size,
+                                       .stride = source->period ? span->size : 0,
+                                       .marks = joined ? FRAGMENT_ENDS_MESSAGE : span->marks});
         }
     }
 }

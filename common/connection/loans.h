@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that sends lend to the kernel. The kernel returns it in any order; the queue releases it
- * in the order of its fragments.
+ * in the order of its spans.
  */
 #ifndef UNCORK_CONNECTION_LOANS_H
 #define UNCORK_CONNECTION_LOANS_H
@@ -14,7 +14,7 @@
 struct loans {
     uint32_t sends, returned; /* counters, which wrap at 2^32 */
     struct loan {
-        uint64_t end; /* number of the first fragment after those that it lends */
+        uint64_t end; /* number of the first span after those that it lends */
         bool back;
     } list[LOANS_MAX];
 };
@@ -34,7 +34,7 @@ static inline struct loan *loans_of(struct loans *loans, uint32_t number)
     return &loans->list[number % LOANS_MAX];
 }
 
-/* Adds the next send, which lends the fragments before number `end` (0: not known yet). Returns the
+/* Adds the next send, which lends the spans before number `end` (0: not known yet). Returns the
  * number of the send. */
 static inline uint32_t loans_add(struct loans *loans, uint64_t end)
 {

@@ -20,29 +20,27 @@ void queue_close(struct send_queue *queue)
     *queue = (struct send_queue){0};
 }
 
-void queue_release_to(struct send_queue *queue, uint64_t fragment)
+void queue_release_to(struct send_queue *queue, uint64_t span)
 {
     if (queue->on_release)
-        for (uint64_t i = queue->released; i < fragment; i++)
+        for (uint64_t i = queue->released; i < span; i++)
             queue->on_release(queue->owner, &queue->ring[i & queue->mask]);
-    queue->released = fragment;
+    queue->released = span;
 }
 
 struct queue_group queue_gather(const struct send_queue *queue, struct iovec *vectors, int limit)
 {
+    struct queue_cursor cursor = queue_begin(queue);
     struct queue_group group = {0};
-    uint32_t skip = queue->offset;
 
-    for (uint64_t i = queue->accepted; i < queue->appended && group.count < limit && !group.complete; i++) {
-        const struct fragment *fragment = &queue->ring[i & queue->mask];
+    while (cursor.span != queue->appended && group.count < limit && !group.complete) {
+        struct fragment fragment = queue_next(queue, &cursor);
 
-        vectors[group.count].iov_base = (void *)(uintptr_t)(fragment->data + skip);
-        vectors[group.count].iov_len = fragment->size - skip;
-        group.bytes += fragment->size - skip;
-        group.count++;
-        group.marks = fragment->marks;
-        group.complete = fragment->marks & FRAGMENT_ENDS_GROUP;
-        skip = 0;
+        vectors[group.count++] =
+            (struct iovec){.iov_base = (void *)(uintptr_t)fragment.data, .iov_len = fragment.size};
+        group.bytes += fragment.size;
+        group.marks = fragment.marks;
+        group.complete = fragment.marks & FRAGMENT_ENDS_GROUP;
     }
     return group;
 }
@@ -52,10 +50,10 @@ size_t queue_group_bytes(const struct send_queue *queue)
     size_t bytes = 0;
 
     for (uint64_t i = queue->accepted; i < queue->appended; i++) {
-        const struct fragment *fragment = &queue->ring[i & queue->mask];
+        const struct span *span = &queue->ring[i & queue->mask];
 
-        bytes += fragment->size;
-        if (fragment->marks & FRAGMENT_ENDS_GROUP)
+        bytes += span->size;
+        if (span->marks & FRAGMENT_ENDS_GROUP)
             break;
     }
     return bytes ? bytes - queue->offset : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a connection has to send: fragments in order, with marks where groups and messages end.
+ * What a connection has to send: fragments in order, with marks where groups and messages end. The
+ * queue keeps them as spans.
  *
  * A workload (or a proxy) appends whole groups at the tail; a strategy takes from the head. Three facts are
  * kept apart, because they come at different moments and in different order for different strategies:
@@ -14,6 +15,7 @@
 #ifndef UNCORK_CONNECTION_SEND_QUEUE_H
 #define UNCORK_CONNECTION_SEND_QUEUE_H
 
+#include "base/span.h"
 #include "plan/message.h"
 
 #include <stdbool.h>
@@ -28,51 +30,78 @@ struct fragment {
 };
 
 struct send_queue {
-    struct fragment *ring;
+    struct span *ring;
     uint64_t mask; /* capacity - 1 */
 
-    /* Numbers of fragments since the beginning; released, flushed <= accepted <= appended. */
+    /* Numbers of spans since the beginning; released, flushed <= accepted <= appended. */
     uint64_t appended, accepted, flushed, released;
-    uint32_t offset; /* bytes of fragment number `accepted` that are taken already */
+    uint32_t offset; /* bytes of span number `accepted` that are taken already */
 
     uint64_t accepted_bytes, flushed_bytes;
-    uint64_t accepted_messages, flushed_messages; /* whole ones */
+    uint64_t accepted_messages, flushed_messages;   /* whole ones */
+    uint64_t accepted_fragments, flushed_fragments; /* of whole spans */
 
-    /* Called for every released fragment, in order. NULL: no owner wants its memory back. */
-    void (*on_release)(void *owner, const struct fragment *fragment);
+    /* Called for every released span, in order. NULL: no owner wants its memory back. */
+    void (*on_release)(void *owner, const struct span *span);
     void *owner;
 };
 
-/* Room for at least `capacity` fragments. 0 or -ENOMEM. */
+/* Room for at least `capacity` spans. 0 or -ENOMEM. */
 int queue_open(struct send_queue *queue, size_t capacity);
 void queue_close(struct send_queue *queue);
 
-static inline bool queue_has_room(const struct send_queue *queue, uint64_t fragments)
+static inline bool queue_has_room(const struct send_queue *queue, uint64_t spans)
 {
-    return queue->appended - queue->released + fragments <= queue->mask + 1;
+    return queue->appended - queue->released + spans <= queue->mask + 1;
 }
 
-/* Appends one fragment; there must be room. Groups are appended whole before a strategy is asked to push. */
-static inline void queue_append(struct send_queue *queue, const uint8_t *data, uint32_t size, uint32_t marks)
+/* Appends one span; there must be room. Groups are appended whole before a strategy is asked to
+ * push. */
+static inline void queue_append(struct send_queue *queue, struct span span)
 {
-    queue->ring[queue->appended++ & queue->mask] = (struct fragment){data, size, marks};
+    queue->ring[queue->appended++ & queue->mask] = span;
 }
 
-/* The first fragment that is not wholly accepted, of which queue->offset bytes are; NULL when there is none.
- */
-static inline const struct fragment *queue_head(const struct send_queue *queue)
+/* True when everything has been accepted: there is no head. */
+static inline bool queue_is_accepted(const struct send_queue *queue)
 {
-    return queue->accepted == queue->appended ? NULL : &queue->ring[queue->accepted & queue->mask];
+    return queue->accepted == queue->appended;
 }
 
-/* What is left of the fragment that stands `index` places behind the head; there must be one. */
-static inline struct fragment queue_fragment(const struct send_queue *queue, uint64_t index)
-{
-    struct fragment fragment = queue->ring[(queue->accepted + index) & queue->mask];
+/* A place in the queue, from the head on: for strategies that need fragments one by one. */
+struct queue_cursor {
+    uint64_t span;
+    uint32_t index;  /* of the fragment in the span */
+    uint32_t offset; /* bytes of it that are accepted */
+};
 
-    if (index == 0) {
-        fragment.data += queue->offset;
-        fragment.size -= queue->offset;
+static inline struct queue_cursor queue_begin(const struct send_queue *queue)
+{
+    struct queue_cursor cursor = {.span = queue->accepted};
+
+    if (queue->offset) {
+        uint32_t size = queue->ring[queue->accepted & queue->mask].fragment;
+
+        cursor.index = queue->offset / size;
+        cursor.offset = queue->offset % size;
+    }
+    return cursor;
+}
+
+/* What is left of the fragment at the cursor, which there must be; moves the cursor on. */
+static inline struct fragment queue_next(const struct send_queue *queue, struct queue_cursor *cursor)
+{
+    const struct span *span = &queue->ring[cursor->span & queue->mask];
+    uint32_t left = span->size - cursor->index * span->fragment;
+    uint32_t size = left < span->fragment ? left : span->fragment;
+    struct fragment fragment = {span->data + (size_t)cursor->index * span->stride + cursor->offset,
+                                size - cursor->offset, size == left ? span->marks : 0};
+
+    cursor->offset = 0;
+    cursor->index++;
+    if (size == left) {
+        cursor->index = 0;
+        cursor->span++;
     }
     return fragment;
 }
@@ -90,12 +119,12 @@ static inline bool queue_at_group_end(const struct send_queue *queue)
            (queue->ring[(queue->accepted - 1) & queue->mask].marks & FRAGMENT_ENDS_GROUP);
 }
 
-/* Takes `bytes` from the head, over as many fragments as they span. */
+/* Takes `bytes` from the head, over as many spans as that needs. */
 static inline void queue_accept(struct send_queue *queue, size_t bytes)
 {
     queue->accepted_bytes += bytes;
     while (bytes) {
-        const struct fragment *head = &queue->ring[queue->accepted & queue->mask];
+        const struct span *head = &queue->ring[queue->accepted & queue->mask];
         size_t rest = head->size - queue->offset;
 
         if (bytes < rest) {
@@ -105,22 +134,24 @@ static inline void queue_accept(struct send_queue *queue, size_t bytes)
         bytes -= rest;
         queue->offset = 0;
         queue->accepted_messages += (head->marks & FRAGMENT_ENDS_MESSAGE) != 0;
+        queue->accepted_fragments += span_count(head);
         queue->accepted++;
     }
 }
 
-/* Marks all accepted fragments as flushed. */
+/* Marks all accepted spans as flushed. */
 static inline void queue_flush(struct send_queue *queue)
 {
     queue->flushed = queue->accepted;
     queue->flushed_bytes = queue->accepted_bytes;
     queue->flushed_messages = queue->accepted_messages;
+    queue->flushed_fragments = queue->accepted_fragments;
 }
 
-/* The memory of the fragments before number `fragment` may be used again. */
-void queue_release_to(struct send_queue *queue, uint64_t fragment);
+/* The memory of the spans before number `span` may be used again. */
+void queue_release_to(struct send_queue *queue, uint64_t span);
 
-/* The memory of all wholly accepted fragments may be used again: they have been copied. */
+/* The memory of all wholly accepted spans may be used again: they have been copied. */
 static inline void queue_release(struct send_queue *queue)
 {
     if (queue->on_release)

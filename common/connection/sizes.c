@@ -19,14 +19,14 @@ size_t plan_longest_group(const struct plan *plan, enum end end)
     return window == 1 ? shape->longest_group : 2 * shape->longest_group;
 }
 
-uint64_t plan_queue_fragments(const struct plan *plan, enum end end)
+uint64_t plan_queue_spans(const struct plan *plan, enum end end)
 {
     const struct role *role = plan_role(plan, end);
     uint64_t windows = plan_strategy(plan, end)->strategy->lends,
-             fragments = role->relay_buffers ? role->relay_buffers(plan)
-                                             : plan_outgoing(plan, end)->count * plan_window(plan, end);
+             spans = role->relay_buffers ? role->relay_buffers(plan)
+                                         : plan_outgoing(plan, end)->span_count * plan_window(plan, end);
 
-    return windows ? fragments * windows : fragments;
+    return windows ? spans * windows : spans;
 }
 
 /* One buffer, plus those that a relay owns. A ring has a power of two, and needs no extra buffer
@@ -62,7 +62,7 @@ static uint64_t sending_bytes(const struct plan *plan, enum end end)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
     const struct strategy *strategy = choice->strategy;
-    uint64_t bytes = sizeof(struct fragment) * plan_queue_fragments(plan, end);
+    uint64_t bytes = sizeof(struct span) * plan_queue_spans(plan, end);
 
     if (strategy->state_size)
         bytes += strategy->state_size(plan_longest_group(plan, end));
@@ -81,6 +81,6 @@ uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threa
     if (outgoing)
         bytes += plan->connections * (keeps ? 2 : 1) * sending_bytes(plan, end);
     if (outgoing && !keeps)
-        bytes += threads * (plan->ends[end].source_bytes + outgoing->longest_fragment);
+        bytes += threads * (plan->ends[end].source_bytes + outgoing->longest_span);
     return bytes;
 }

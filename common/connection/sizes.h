@@ -8,8 +8,8 @@
 /* Bytes of the longest group that `end` may send, joined by `window`. */
 size_t plan_longest_group(const struct plan *plan, enum end end);
 
-/* Capacity, in fragments, of the send queue of one connection. */
-uint64_t plan_queue_fragments(const struct plan *plan, enum end end);
+/* Capacity, in spans, of the send queue of one connection. */
+uint64_t plan_queue_spans(const struct plan *plan, enum end end);
 
 /* Receive buffers of a thread of `end` with `connections` connections; 0 where the end receives
  * nothing. */

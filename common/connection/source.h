@@ -2,9 +2,9 @@
 /*
  * The memory that is sent, and what a receiver expects to find in it.
  *
- * A source is `period` bytes of memory that the sender walks through, fragment by fragment, around and
- * around; the connections of a thread share it. It continues past the period by the longest fragment, so that
- * no fragment is cut. `source=hot` has a period of one buffer that never moves, `cold:SIZE` one of SIZE.
+ * A source is `period` bytes of memory that the sender walks through, span by span, around and
+ * around; the connections of a thread share it. It continues past the period by the longest span, so that
+ * none is cut. `source=hot` has a period of one buffer that never moves, `cold:SIZE` one of SIZE.
  *
  * With verify=on the period is a multiple of PATTERN_PERIOD and the memory holds the pattern: byte n of the
  * stream is pattern byte n mod PATTERN_PERIOD, which both ends know. The period is prime, so a lost, doubled
@@ -29,7 +29,7 @@ struct source {
 
 /* What it is to hold. */
 struct source_kind {
-    size_t longest; /* bytes of the longest fragment */
+    size_t longest; /* bytes of the longest span */
     size_t cold;    /* bytes to walk through; 0: hot */
     bool patterned;
     bool as_file; /* whose bytes can be sent by sendfile(2) */

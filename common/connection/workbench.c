@@ -33,7 +33,7 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
     bench->connections = connections;
     workbench_restart(bench);
     samples_restart(&bench->samples, clock_now_ns());
-    if (outgoing && open_source(bench, outgoing->longest_fragment) < 0)
+    if (outgoing && open_source(bench, outgoing->longest_span) < 0)
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;

@@ -54,9 +54,8 @@ struct role {
     /* At a depth of 1, after bytes arrived: returns true if they answer all that was sent. NULL:
      * this role gets no answers. */
     bool (*answered)(const struct connection *connection);
-    /* The queue released a fragment; the calls come in order. NULL: the role needs no memory
-     * back. */
-    void (*released)(void *connection, const struct fragment *fragment);
+    /* The queue released a span; the calls come in order. NULL: the role needs no memory back. */
+    void (*released)(void *connection, const struct span *span);
 
     /* The time (CLOCK_MONOTONIC) when fill() has the next thing to send. NEVER: only an arrival can
      * give it something. NULL: NEVER. */

@@ -6,14 +6,15 @@ static int submit(struct connection *connection, const struct send_request *requ
 {
     struct ring_slot *slot = connection->bottom_state;
     struct ring_buffers *outgoing = &slot->outgoing;
+    struct queue_cursor cursor = queue_begin(&connection->queue);
     int result = request->options & SEND_RESTART ? ring_buffers_empty(slot->ring, outgoing) : 0;
 
     if (result < 0)
         return result;
     for (uint32_t i = 0; i < request->provide; i++) {
-        struct fragment piece = queue_fragment(&connection->queue, i);
+        struct fragment fragment = queue_next(&connection->queue, &cursor);
 
-        ring_buffers_add(outgoing, piece.data, piece.size, (uint16_t)i);
+        ring_buffers_add(outgoing, fragment.data, fragment.size, (uint16_t)i);
     }
     if (request->provide)
         ring_buffers_publish(outgoing);

@@ -2,10 +2,12 @@
 #include "plan/message.h"
 
 #include "base/cleanup.h"
+#include "base/span.h"
 #include "base/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,26 +26,46 @@ static int refuse(struct parser *parser, const char *why)
                          parser->text, why, parser->at - parser->text + 1);
 }
 
+static int append_span(struct parser *parser, uint32_t size, uint32_t count)
+{
+    struct shape *shape = parser->shape;
+    struct shape_span *grown = realloc(shape->spans, (shape->span_count + 1) * sizeof *grown);
+
+    if (!grown)
+        return problem_failure(parser->problem, "out of memory for a message of %" PRIu32 " fragments",
+                               shape->count);
+    shape->spans = grown;
+    shape->spans[shape->span_count++] = (struct shape_span){.size = size, .count = count};
+    return 0;
+}
+
+/* The last span takes fragments of its own size for as long as it may grow. */
 static int append_fragments(struct parser *parser, uint64_t count, uint64_t size)
 {
     struct shape *shape = parser->shape;
-    struct shape_fragment *grown;
+    uint32_t most = size < SPAN_BYTES_MAX ? SPAN_BYTES_MAX / (uint32_t)size : 1;
 
     if (count > SHAPE_FRAGMENTS_MAX - shape->count)
         return refuse(parser, "more than 65536 fragments");
     if (size > SHAPE_BYTES_MAX || count * size > SHAPE_BYTES_MAX - shape->bytes)
         return refuse(parser, "more than 1G in all");
-    grown = realloc(shape->fragments, (shape->count + count) * sizeof *grown);
-    if (!grown)
-        return problem_failure(parser->problem, "out of memory for a message of %" PRIu64 " fragments",
-                               count);
-    shape->fragments = grown;
-    for (uint64_t i = 0; i < count; i++)
-        shape->fragments[shape->count++] = (struct shape_fragment){.size = (uint32_t)size};
+    shape->count += (uint32_t)count;
     shape->bytes += count * size;
     parser->group_bytes += count * size;
-    if (size > shape->longest_fragment)
-        shape->longest_fragment = (uint32_t)size;
+    while (count) {
+        struct shape_span *last = shape->span_count ? &shape->spans[shape->span_count - 1] : NULL;
+        bool joins = last && last->size == size && !last->marks && last->count < most;
+        uint32_t room = joins ? most - last->count : most, part = count < room ? (uint32_t)count : room;
+
+        if (joins)
+            last->count += part;
+        else if (append_span(parser, (uint32_t)size, part) < 0)
+            return -1;
+        last = &shape->spans[shape->span_count - 1];
+        if (last->count * last->size > shape->longest_span)
+            shape->longest_span = last->count * last->size;
+        count -= part;
+    }
     return 0;
 }
 
@@ -72,7 +94,7 @@ static void end_group(struct parser *parser, uint32_t marks)
 {
     struct shape *shape = parser->shape;
 
-    shape->fragments[shape->count - 1].marks = marks;
+    shape->spans[shape->span_count - 1].marks = marks;
     shape->groups++;
     if (parser->group_bytes > shape->longest_group)
         shape->longest_group = parser->group_bytes;
@@ -113,7 +135,7 @@ int shape_parse(struct shape *shape, const char *text, struct problem *problem)
 
 void shape_free(struct shape *shape)
 {
-    free(shape->fragments);
+    free(shape->spans);
     *shape = (struct shape){0};
 }
 
@@ -125,18 +147,19 @@ char *shape_format(const struct shape *shape)
 
     if (!out)
         return NULL;
-    for (uint32_t i = 0, run; i < shape->count; i += run) {
-        const struct shape_fragment *first = &shape->fragments[i];
+    for (uint32_t i = 0, next; i < shape->span_count; i = next) {
+        const struct shape_span *spans = shape->spans;
+        uint32_t count = spans[i].count;
         char spelled[UNITS_TEXT_MAX];
 
-        for (run = 1; !first[run - 1].marks && first[run].size == first->size; run++)
-            ;
-        units_format_size(spelled, first->size);
-        if (run > 1)
-            fprintf(out, "%" PRIu32 "x", run);
+        for (next = i + 1; !spans[next - 1].marks && spans[next].size == spans[i].size; next++)
+            count += spans[next].count;
+        units_format_size(spelled, spans[i].size);
+        if (count > 1)
+            fprintf(out, "%" PRIu32 "x", count);
         fputs(spelled, out);
-        if (i + run < shape->count)
-            fputc(first[run - 1].marks ? '/' : '+', out);
+        if (next < shape->span_count)
+            fputc(spans[next - 1].marks ? '/' : '+', out);
     }
     if (fclose(out) != 0)
         return NULL;

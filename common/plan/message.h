@@ -27,19 +27,22 @@ enum {
     FRAGMENT_ENDS_MESSAGE = 2, /* with FRAGMENT_ENDS_GROUP */
 };
 
-struct shape_fragment {
-    uint32_t size; /* bytes, at least 1 */
-    uint32_t marks;
+/* Fragments of one size that follow each other in a group: a span of the send queue. */
+struct shape_span {
+    uint32_t size;  /* bytes of a fragment, at least 1 */
+    uint32_t count; /* fragments */
+    uint32_t marks; /* of the last */
 };
 
-/* The shape of a message. Owns its fragments. */
+/* The shape of a message. Owns its spans. */
 struct shape {
-    struct shape_fragment *fragments;
+    struct shape_span *spans;
+    uint32_t span_count;
     uint32_t count; /* fragments */
     uint32_t groups;
-    uint64_t bytes;            /* of all fragments */
-    uint32_t longest_fragment; /* bytes */
-    uint64_t longest_group;    /* bytes */
+    uint64_t bytes;         /* of all fragments */
+    uint32_t longest_span;  /* bytes */
+    uint64_t longest_group; /* bytes */
 };
 
 /* Parses the whole of `text`. 0, or -1 with a usage problem that shows the position of the

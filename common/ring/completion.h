@@ -29,7 +29,7 @@ struct send_request {
     unsigned options; /* enum send_option */
     uint32_t token;   /* the completion carries it; at most REQUEST_TOKEN_MAX */
     uint32_t chain;   /* of a chain of links, the first: requests that must be submitted together */
-    uint32_t provide; /* pieces at the head of the send queue that join the provided buffers first */
+    uint32_t provide; /* fragments at the head of the send queue that join the provided buffers first */
 };
 
 #define REQUEST_TOKEN_MAX 0xffffffu

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ring/intake.h"
 
+#include "base/span.h"
+
 #include <stdlib.h>
 
 /* `order` has twice as many entries as the kernel has buffers. Completions of several connections
@@ -21,9 +23,10 @@ static void add(struct ring_intake *intake, uint32_t number)
                      (uint16_t)number);
 }
 
-static void on_give(void *owner, uint32_t number)
+static void on_give(void *owner, uint32_t number, uint32_t count)
 {
-    add(owner, number);
+    for (uint32_t i = 0; i < count; i++)
+        add(owner, number + i);
 }
 
 int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool)
@@ -58,10 +61,17 @@ void intake_close(struct ring_intake *intake)
 
 size_t intake_take(struct ring_intake *intake, uint16_t *number, size_t size, const uint8_t **data)
 {
-    uint32_t next = place_of(intake, intake->places[*number] + 1u);
+    const struct pool *pool = intake->pool;
+    uint32_t first = *number, place = intake->places[first], count = 0;
+    size_t taken = 0;
 
-    *data = pool_buffer(intake->pool, *number);
-    *number = intake->order[next];
-    intake->taken++;
-    return size < intake->pool->size ? size : intake->pool->size;
+    *data = pool_buffer(pool, first);
+    do {
+        place = place_of(intake, place + 1);
+        taken += pool->size;
+        count++;
+    } while (taken < size && taken + pool->size <= SPAN_BYTES_MAX && intake->order[place] == first + count);
+    *number = intake->order[place];
+    intake->taken += count;
+    return size < taken ? size : taken;
 }

@@ -40,9 +40,9 @@ static inline bool intake_has_buffers(const struct ring_intake *intake)
     return intake->added != intake->taken;
 }
 
-/* Takes the next piece of the `size` bytes that begin in buffer `number`. Sets `data`, moves
- * `number` to the next buffer, and returns the size of the piece. The kernel does not own the
- * buffer any more. */
+/* Takes the next span of the `size` bytes that begin in buffer `number`: buffers that follow each
+ * other in memory. Sets `data`, moves `number` to the next buffer, and returns the bytes in the
+ * span. The kernel does not own its buffers any more. */
 size_t intake_take(struct ring_intake *intake, uint16_t *number, size_t size, const uint8_t **data);
 
 #endif

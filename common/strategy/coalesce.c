@@ -17,16 +17,16 @@ static size_t state_size(size_t longest_group)
 
 static void copy_group(struct send_queue *queue, struct copy *copy)
 {
-    const struct fragment *head;
-    bool last = false;
+    struct queue_cursor cursor = queue_begin(queue);
+    struct fragment fragment = {0};
 
     copy->size = copy->sent = 0;
-    while (!last && (head = queue_head(queue))) {
-        last = head->marks & FRAGMENT_ENDS_GROUP;
-        memcpy(copy->bytes + copy->size, head->data, head->size);
-        copy->size += head->size;
-        queue_accept(queue, head->size);
+    while (cursor.span != queue->appended && !(fragment.marks & FRAGMENT_ENDS_GROUP)) {
+        fragment = queue_next(queue, &cursor);
+        memcpy(copy->bytes + copy->size, fragment.data, fragment.size);
+        copy->size += fragment.size;
     }
+    queue_accept(queue, copy->size);
     queue_release(queue);
 }
 

@@ -38,7 +38,7 @@ int corked_push(struct connection *connection, bool (*corks)(const struct connec
 {
     struct corked *corked = connection->strategy_state;
 
-    while (queue_head(&connection->queue) || corked->stage != BETWEEN_GROUPS) {
+    while (!queue_is_accepted(&connection->queue) || corked->stage != BETWEEN_GROUPS) {
         int result = 0;
 
         if (corked->stage == BETWEEN_GROUPS && corks(connection))

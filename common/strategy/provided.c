@@ -34,11 +34,13 @@ uint32_t provided_buffers(uint64_t parameter)
 static void measure_group(struct connection *connection, struct provided_request *providing)
 {
     uint32_t most = provided_buffers(connection->strategy_parameter);
+    struct queue_cursor cursor = queue_begin(&connection->queue);
 
     providing->added = providing->marks = 0;
     while (providing->added < most && !(providing->marks & FRAGMENT_ENDS_GROUP)) {
-        struct fragment fragment = queue_fragment(&connection->queue, providing->added++);
+        struct fragment fragment = queue_next(&connection->queue, &cursor);
 
+        providing->added++;
         providing->marks = fragment.marks;
         providing->bytes += fragment.size;
     }
@@ -64,7 +66,8 @@ int provided_submit(struct connection *connection, bool bundle)
         request.flags = MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE);
         request.options |= SEND_BUNDLE | request_describe(connection, providing->bytes, marks);
     } else {
-        struct fragment next = queue_fragment(&connection->queue, 0);
+        struct queue_cursor cursor = queue_begin(&connection->queue);
+        struct fragment next = queue_next(&connection->queue, &cursor);
 
         request.flags = request_flags(connection);
         request.options |= request_describe(connection, next.size, next.marks);

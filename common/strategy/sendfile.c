@@ -15,9 +15,10 @@
 static bool corks(const struct connection *connection)
 {
     const struct transport *transport = connection->plan->transport;
+    struct queue_cursor cursor = queue_begin(&connection->queue);
 
-    for (uint64_t i = 0; i < 2; i++)
-        if (queue_fragment(&connection->queue, i).marks & FRAGMENT_ENDS_GROUP)
+    for (int i = 0; i < 2; i++)
+        if (queue_next(&connection->queue, &cursor).marks & FRAGMENT_ENDS_GROUP)
             return false;
     return transport->counts_segments || !transport->has_other_end; /* null: as TCP */
 }
@@ -32,11 +33,13 @@ static ssize_t send_payload(struct connection *connection, struct fragment rest)
 static int send_group(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
+    struct queue_cursor cursor = queue_begin(queue);
     bool done = false;
 
     while (!done) {
-        struct fragment rest = queue_fragment(queue, 0);
-        bool first = queue->accepted == queue->flushed, last = rest.marks & FRAGMENT_ENDS_GROUP;
+        bool first = queue->accepted == queue->flushed && !cursor.index;
+        struct fragment rest = queue_next(queue, &cursor);
+        bool last = rest.marks & FRAGMENT_ENDS_GROUP;
         ssize_t sent = first && !last ? connection->top->send(connection, rest.data, rest.size, MSG_MORE)
                                       : send_payload(connection, rest);
 
@@ -44,6 +47,8 @@ static int send_group(struct connection *connection)
             return (int)sent;
         queue_accept(queue, (size_t)sent);
         done = last && (size_t)sent == rest.size;
+        if ((size_t)sent < rest.size)
+            cursor = queue_begin(queue);
     }
     return 0;
 }

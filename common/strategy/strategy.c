@@ -17,17 +17,19 @@ const struct axis strategy_axis = {"write strategy", variants, sizeof variants /
 int strategy_send_group(struct connection *connection, int more)
 {
     struct send_queue *queue = &connection->queue;
-    const struct fragment *head;
+    struct queue_cursor cursor = queue_begin(queue);
 
-    while ((head = queue_head(queue))) {
-        uint32_t rest = head->size - queue->offset;
-        bool last = head->marks & FRAGMENT_ENDS_GROUP;
-        ssize_t sent = connection->top->send(connection, head->data + queue->offset, rest, last ? 0 : more);
+    while (!queue_is_accepted(queue)) {
+        struct fragment fragment = queue_next(queue, &cursor);
+        bool last = fragment.marks & FRAGMENT_ENDS_GROUP;
+        ssize_t sent = connection->top->send(connection, fragment.data, fragment.size, last ? 0 : more);
 
         if (sent < 0)
             return (int)sent;
         queue_accept(queue, (size_t)sent);
-        if (last && (size_t)sent == rest)
+        if ((size_t)sent < fragment.size)
+            cursor = queue_begin(queue);
+        else if (last)
             return 0;
     }
     return 0;
@@ -37,7 +39,7 @@ int strategy_send_vector(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
     struct iovec vectors[IOV_MAX];
-    bool done = !queue_head(queue);
+    bool done = queue_is_accepted(queue);
 
     while (!done) {
         struct queue_group group = queue_gather(queue, vectors, IOV_MAX);

@@ -24,20 +24,21 @@ static uint32_t token_of(const struct chain_request *chain, uint32_t index)
 /* Returns the bytes of the first `count` fragments at the head. */
 static size_t bytes_of(const struct send_queue *queue, uint32_t count)
 {
+    struct queue_cursor cursor = queue_begin(queue);
     size_t bytes = 0;
 
-    for (uint32_t i = 0; i < count; i++)
-        bytes += queue_fragment(queue, i).size;
+    while (count--)
+        bytes += queue_next(queue, &cursor).size;
     return bytes;
 }
 
 static uint32_t count_links(const struct send_queue *queue, uint32_t *marks)
 {
+    struct queue_cursor cursor = queue_begin(queue);
     uint32_t count = 0;
 
-    *marks = 0;
-    while (count < LINKS_MAX && !(*marks & FRAGMENT_ENDS_GROUP))
-        *marks = queue_fragment(queue, count++).marks;
+    for (*marks = 0; count < LINKS_MAX && !(*marks & FRAGMENT_ENDS_GROUP); count++)
+        *marks = queue_next(queue, &cursor).marks;
     return count;
 }
 
@@ -45,6 +46,7 @@ static int submit(struct connection *connection)
 {
     struct chain_request *chain = connection->strategy_state;
     const struct send_queue *queue = &connection->queue;
+    struct queue_cursor cursor = queue_begin(queue);
     uint32_t marks;
     unsigned silent;
     int result = 0;
@@ -53,7 +55,7 @@ static int submit(struct connection *connection)
     chain->generation++;
     silent = request_describe(connection, bytes_of(queue, chain->count), marks);
     for (uint32_t i = 0; i < chain->count && result == 0; i++) {
-        struct fragment fragment = queue_fragment(queue, i);
+        struct fragment fragment = queue_next(queue, &cursor);
 
         result = connection->top->submit(
             connection,

@@ -15,7 +15,7 @@ void figures_read_counts(const struct worker *worker, struct figures *figures)
         figures->bytes_sent += connection->queue.flushed_bytes;
         figures->messages_received += connection->arrivals.messages;
         figures->groups += connection->groups;
-        figures->fragments += connection->queue.flushed;
+        figures->fragments += connection->queue.flushed_fragments;
         figures->bytes_received += connection->arrivals.bytes;
         figures->calls = calls_sum(&figures->calls, &connection->calls.counts);
     }

@@ -15,7 +15,7 @@
  * not bounded. */
 struct relay {
     uint64_t taken, appended, given; /* counters of chunks */
-    uint32_t first, last;            /* buffers of chunks that are not appended: struct kept */
+    uint32_t first, last;            /* spans of chunks that are not appended: struct kept */
 };
 
 /* The most chunks of one connection: one window fills while the other is sent. A multishot reading
@@ -37,21 +37,42 @@ static size_t relay_size(const struct plan *plan)
     return sizeof(struct relay);
 }
 
+/* Appends the first `count` chunks of a kept span, and leaves the rest kept. */
+static void append_kept(struct connection *connection, struct relay *relay, uint32_t count, uint32_t marks)
+{
+    const struct pool *pool = &connection->bench->pool;
+    const struct kept kept = pool->kept[relay->first];
+    uint32_t chunk = (uint32_t)pool->size, size = count < kept.count ? count * chunk : kept.size;
+
+    queue_append(&connection->queue, (struct span){.data = pool_buffer(pool, relay->first),
+                                                   .size = size,
+                                                   .fragment = chunk,
+                                                   .stride = chunk,
+                                                   .marks = marks});
+    relay->appended += count;
+    if (count == kept.count) {
+        relay->first = kept.next;
+        return;
+    }
+    if (relay->last == relay->first)
+        relay->last += count;
+    relay->first += count;
+    pool->kept[relay->first] = (struct kept){kept.size - size, kept.count - count, kept.next};
+}
+
 static void send_on(struct connection *connection)
 {
     struct relay *relay = connection->twin->role_state;
-    const struct pool *pool = &connection->bench->pool;
     uint64_t count = relay->taken - relay->appended, room = connection_room(connection);
 
     count = count < room ? count : room;
     connection->groups += count != 0;
-    while (count--) {
-        const struct kept *kept = &pool->kept[relay->first];
+    while (count) {
+        uint32_t kept = connection->bench->pool.kept[relay->first].count;
+        uint32_t part = kept < count ? kept : (uint32_t)count;
 
-        queue_append(&connection->queue, pool_buffer(pool, relay->first), kept->size,
-                     count ? 0 : FRAGMENT_ENDS_GROUP);
-        relay->first = kept->next;
-        relay->appended++;
+        count -= part;
+        append_kept(connection, relay, part, count ? 0 : FRAGMENT_ENDS_GROUP);
     }
 }
 
@@ -78,15 +99,25 @@ static bool relay_has_room(const struct connection *connection)
            relay->taken - relay->given + connection->window <= chunks_kept(connection->plan);
 }
 
-static void keep(struct relay *relay, const struct pool *pool, uint32_t number, uint32_t size)
+/* The last span takes buffers that follow it in memory for as long as it may grow. */
+static void keep(struct relay *relay, const struct pool *pool, const uint8_t *data, uint32_t size)
 {
-    pool->kept[number].size = size;
-    if (relay->taken == relay->appended)
-        relay->first = number;
-    else
-        pool->kept[relay->last].next = number;
-    relay->last = number;
-    relay->taken++;
+    uint32_t number = pool_number(pool, data), count = pool_count(pool, size);
+    struct kept *last = &pool->kept[relay->last];
+
+    if (relay->taken != relay->appended && number == relay->last + last->count &&
+        last->size == last->count * pool->size && last->size + size <= SPAN_BYTES_MAX) {
+        last->size += size;
+        last->count += count;
+    } else {
+        pool->kept[number] = (struct kept){.size = size, .count = count};
+        if (relay->taken == relay->appended)
+            relay->first = number;
+        else
+            last->next = number;
+        relay->last = number;
+    }
+    relay->taken += count;
 }
 
 static int relay_arrived(struct connection *connection, const uint8_t *data, size_t size)
@@ -99,17 +130,17 @@ static int relay_arrived(struct connection *connection, const uint8_t *data, siz
     whole = connection_receive(connection, data, size);
     if (whole < 0)
         return (int)whole;
-    keep(relay, &connection->bench->pool, pool_number(&connection->bench->pool, data), (uint32_t)size);
+    keep(relay, &connection->bench->pool, data, (uint32_t)size);
     return 0;
 }
 
-static void relay_released(void *owner, const struct fragment *fragment)
+static void relay_released(void *owner, const struct span *span)
 {
     struct connection *connection = owner;
     struct relay *relay = connection->twin->role_state;
 
-    pool_give(&connection->bench->pool, fragment->data);
-    relay->given++;
+    pool_give(&connection->bench->pool, span->data, span->size);
+    relay->given += span_count(span);
 }
 
 static bool has_come(const struct connection *connection)

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void compare(const struct shape *a, const struct shape *b)
 {
     if (a->count != b->count || a->groups != b->groups || a->bytes != b->bytes ||
-        memcmp(a->fragments, b->fragments, a->count * sizeof *a->fragments) != 0)
+        a->span_count != b->span_count || memcmp(a->spans, b->spans, a->span_count * sizeof *a->spans) != 0)
         abort();
 }
 

@@ -140,7 +140,7 @@ static int late_push(struct connection *connection)
 
     if (late->under_way)
         return -EINPROGRESS;
-    if (!late->left && !queue_head(&connection->queue))
+    if (!late->left && queue_is_accepted(&connection->queue))
         return 0;
     if (!late->left)
         late_take_group(connection, late);

@@ -100,7 +100,7 @@ TEST(every_request_that_comes_in_one_read_is_answered)
     assert_int_equal(connection.role->arrived(&connection, pattern, 45), 0);
     for (uint64_t replies = 1; replies <= 4; replies++) {
         connection.role->fill(&connection);
-        assert_int_equal(connection.queue.appended, 3 * replies);
+        assert_int_equal(connection.queue.appended, replies);
         queue_accept(&connection.queue, 6);
         queue_flush(&connection.queue);
         queue_release(&connection.queue);
@@ -221,8 +221,8 @@ TEST(a_window_joins_messages_and_keeps_the_groups_within_them)
     OPEN(END_CLIENT, "workload=stream", "message=8/2x16", "window=3");
     assert_int_equal(connection_room(&connection), 3);
     connection_append(&connection, 3);
-    for (uint64_t i = 0; i < 9; i++) {
-        uint32_t expected = i % 3 == 0 ? FRAGMENT_ENDS_GROUP : i % 3 == 1 ? 0 : i == 8 ? whole : joined;
+    for (uint64_t i = 0; i < 6; i++) { /* 8 and 2x16, three times */
+        uint32_t expected = i % 2 == 0 ? FRAGMENT_ENDS_GROUP : i == 5 ? whole : joined;
 
         assert_int_equal(connection.queue.ring[i].marks, expected);
     }
@@ -234,7 +234,7 @@ TEST(a_window_takes_no_more_than_are_due)
     OPEN(END_SERVER, "message=10", "reply=3x2", "window=4");
     assert_int_equal(connection.role->arrived(&connection, pattern, 25), 0);
     connection.role->fill(&connection);
-    assert_int_equal(connection.queue.appended, 6);
+    assert_int_equal(connection.queue.appended, 2);
     queue_accept(&connection.queue, 12);
     queue_flush(&connection.queue);
     assert_int_equal(connection.queue.flushed_messages, 2);

@@ -37,12 +37,12 @@ static struct side sides[END_COUNT];
 
 /* ---- both ends ---- */
 
-static void on_release(void *owner, const struct fragment *fragment)
+static void on_release(void *owner, const struct span *span)
 {
     struct side *side = owner;
     const struct send_queue *queue = &side->connection.queue;
 
-    assert_ptr_equal(fragment, &queue->ring[side->released & queue->mask]); /* in order, each once */
+    assert_ptr_equal(span, &queue->ring[side->released & queue->mask]); /* in order, each once */
     assert_true(side->released < queue->accepted);
     side->released++;
 }

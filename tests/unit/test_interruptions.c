@@ -147,12 +147,12 @@ TEST(a_strategy_whose_call_fails_says_so_at_once)
 static bool ends_group(const struct shape *shape, size_t position)
 {
     position %= shape->bytes;
-    for (uint32_t i = 0; i < shape->count; i++) {
-        if (position < shape->fragments[i].size)
+    for (uint32_t i = 0; i < shape->span_count; i++) {
+        if (position < shape->spans[i].size * shape->spans[i].count)
             return false;
-        position -= shape->fragments[i].size;
+        position -= shape->spans[i].size * shape->spans[i].count;
         if (!position)
-            return shape->fragments[i].marks & FRAGMENT_ENDS_GROUP;
+            return shape->spans[i].marks & FRAGMENT_ENDS_GROUP;
     }
     return true;
 }

@@ -20,7 +20,7 @@ static void refuse(const char *text, const char *why)
     if (shape_parse(&shape, text, &problem) == 0)
         fail_msg("'%s' was taken for a message", text);
     assert_problem(&problem, PROBLEM_USAGE, why);
-    assert_null(shape.fragments);
+    assert_null(shape.spans);
 }
 
 TEST(what_is_no_message_is_refused)
@@ -81,19 +81,22 @@ TEST(a_message_has_limits)
 
 TEST(a_shape_tells_fragments_groups_and_the_longest)
 {
-    static const uint32_t sizes[] = {32, 4096, 4096, 8192, 1, 1, 1};
-    static const uint32_t marks[] = {1, 0, 1, 1, 0, 0, 3};
+    static const uint32_t sizes[] = {32, 4096, 4096, 8192, 1};
+    static const uint32_t counts[] = {1, 1, 1, 1, 3};
+    static const uint32_t marks[] = {1, 0, 1, 1, 3};
     struct shape shape;
 
     parse(&shape, "32/2x4K/8K/3x1");
-    assert_int_equal(shape.count, COUNT_OF(sizes));
+    assert_int_equal(shape.count, 7);
+    assert_int_equal(shape.span_count, COUNT_OF(sizes));
     assert_int_equal(shape.groups, 4);
     assert_int_equal(shape.bytes, 32 + 8192 + 8192 + 3);
-    assert_int_equal(shape.longest_fragment, 8192);
+    assert_int_equal(shape.longest_span, 8192);
     assert_int_equal(shape.longest_group, 8192);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        assert_int_equal(shape.fragments[i].size, sizes[i]);
-        assert_int_equal(shape.fragments[i].marks, marks[i]);
+        assert_int_equal(shape.spans[i].size, sizes[i]);
+        assert_int_equal(shape.spans[i].count, counts[i]);
+        assert_int_equal(shape.spans[i].marks, marks[i]);
     }
     shape_free(&shape);
 }
@@ -131,9 +134,10 @@ static void assert_same_shape(const struct shape *a, const struct shape *b)
     assert_int_equal(a->count, b->count);
     assert_int_equal(a->groups, b->groups);
     assert_int_equal(a->bytes, b->bytes);
-    assert_int_equal(a->longest_fragment, b->longest_fragment);
+    assert_int_equal(a->longest_span, b->longest_span);
     assert_int_equal(a->longest_group, b->longest_group);
-    assert_memory_equal(a->fragments, b->fragments, a->count * sizeof *a->fragments);
+    assert_int_equal(a->span_count, b->span_count);
+    assert_memory_equal(a->spans, b->spans, a->span_count * sizeof *a->spans);
 }
 
 /* A random message as somebody may type it: not in canonical spelling. */

@@ -37,7 +37,7 @@ TEST(a_buffer_is_given_back_by_any_of_its_bytes)
 {
     for (uint32_t i = 0; i < 3; i++)
         pool_take(&pool);
-    pool_give(&pool, pool_buffer(&pool, 1) + 99);
+    pool_give(&pool, pool_buffer(&pool, 1) + 99, 1);
     assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 1));
 }
 
@@ -57,12 +57,13 @@ TEST(a_buffer_has_its_number_whatever_its_size)
     }
 }
 
-static uint32_t told;
+static uint32_t told, told_count;
 
-static void note(void *owner, uint32_t number)
+static void note(void *owner, uint32_t number, uint32_t count)
 {
     assert_ptr_equal(owner, &told);
     told = number;
+    told_count = count;
 }
 
 TEST(who_has_the_buffers_is_told_what_comes_back)
@@ -71,8 +72,12 @@ TEST(who_has_the_buffers_is_told_what_comes_back)
         pool_take(&pool);
     pool.on_give = note;
     pool.owner = &told;
-    pool_give(&pool, pool_buffer(&pool, 2));
+    pool_give(&pool, pool_buffer(&pool, 2), 100);
     assert_int_equal(told, 2);
+    assert_int_equal(told_count, 1);
+    pool_give(&pool, pool_buffer(&pool, 0), 101);
+    assert_int_equal(told, 0);
+    assert_int_equal(told_count, 2);
     assert_null(pool_next(&pool));
 }
 

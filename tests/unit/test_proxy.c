@@ -62,8 +62,7 @@ static void send_all(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
 
-    while (queue_head(queue))
-        queue_accept(queue, queue_head(queue)->size);
+    queue_accept(queue, queue_group_bytes(queue));
     queue_flush(queue);
     queue_release(queue);
 }
@@ -71,22 +70,30 @@ static void send_all(struct connection *connection)
 TEST(what_arrived_on_one_is_sent_by_the_other_in_groups_of_a_window)
 {
     const struct send_queue *queue = &pair[1].queue;
+    struct queue_cursor cursor;
+    struct fragment last = {0};
 
     open_pair("send");
     for (uint8_t i = 0; i < 6; i++)
         assert_int_equal(arrive(&pair[0], i == 5 ? 3 : CHUNK, i), 0);
     pair[1].role->fill(&pair[1]);
-    assert_int_equal(queue->appended, WINDOW);
+    cursor = queue_begin(queue);
     for (unsigned i = 0; i < WINDOW; i++) {
-        assert_int_equal(queue->ring[i].data[0], i);
-        assert_int_equal(queue->ring[i].size, CHUNK);
-        assert_int_equal(queue->ring[i].marks, i == WINDOW - 1 ? FRAGMENT_ENDS_GROUP : 0);
+        struct fragment fragment = queue_next(queue, &cursor);
+
+        assert_int_equal(fragment.data[0], i);
+        assert_int_equal(fragment.size, CHUNK);
+        assert_int_equal(fragment.marks, i == WINDOW - 1 ? FRAGMENT_ENDS_GROUP : 0);
     }
+    assert_int_equal(cursor.span, queue->appended);
     send_all(&pair[1]);
     pair[1].role->fill(&pair[1]);
-    assert_int_equal(queue->appended, 6);
-    assert_int_equal(queue->ring[5 & queue->mask].size, 3);
-    assert_int_equal(queue->ring[5 & queue->mask].marks, FRAGMENT_ENDS_GROUP);
+    cursor = queue_begin(queue);
+    for (unsigned i = WINDOW; i < 6; i++)
+        last = queue_next(queue, &cursor);
+    assert_int_equal(cursor.span, queue->appended);
+    assert_int_equal(last.size, 3);
+    assert_int_equal(last.marks, FRAGMENT_ENDS_GROUP);
     assert_int_equal(pair[1].groups, 2);
     pair[0].role->fill(&pair[0]);
     assert_int_equal(pair[0].queue.appended, 0);
@@ -116,10 +123,10 @@ TEST(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back)
 TEST(a_group_that_is_half_sent_gives_back_what_is_whole)
 {
     open_pair("send");
-    arrive(&pair[0], CHUNK, 0);
+    arrive(&pair[0], 1, 0); /* not full: the next chunk is no part of its span */
     arrive(&pair[0], CHUNK, 1);
     pair[1].role->fill(&pair[1]);
-    queue_accept(&pair[1].queue, CHUNK + 3);
+    queue_accept(&pair[1].queue, 1 + 3);
     queue_release(&pair[1].queue);
     assert_int_equal(bench.pool.spare_count, 2 * WINDOW);
     close_pair();

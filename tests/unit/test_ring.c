@@ -301,7 +301,7 @@ static void receive_all(bool bundle, size_t total)
 {
     struct dice dice = {.state = 11};
     size_t sent = 0, received = 0;
-    const uint8_t *kept[8];
+    struct iovec kept[8];
     size_t kept_count = 0;
     bool receiving = false;
 
@@ -335,13 +335,13 @@ static void receive_all(bool bundle, size_t total)
                     assert_int_equal(data[i], (uint8_t)((received + i) * 131 >> 3));
                 received += part;
                 left -= part;
-                kept[kept_count++] = data;
+                kept[kept_count++] = (struct iovec){(void *)(uintptr_t)data, part};
             }
         }
         while (kept_count && dice_roll(&dice, 3)) { /* in any order */
             size_t which = dice_roll(&dice, kept_count);
 
-            pool_give(&pool, kept[which]);
+            pool_give(&pool, kept[which].iov_base, kept[which].iov_len);
             kept[which] = kept[--kept_count];
         }
         intake_publish(&intake);
@@ -369,13 +369,29 @@ TEST(completions_may_come_in_another_order_than_their_buffers_were_used)
     number = 4;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(intake_take(&intake, &number, 16, &data), 16);
-        pool_give(&pool, data);
+        pool_give(&pool, data, 16);
     }
     number = 0;
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(intake_take(&intake, &number, 16, &data), 16);
         assert_int_equal(pool_number(&pool, data), i);
     }
+}
+
+TEST(buffers_that_follow_each_other_in_memory_are_taken_together)
+{
+    const uint8_t *data;
+    uint16_t number = 0;
+
+    open_intake(16, 8);
+    assert_int_equal(intake_take(&intake, &number, 40, &data), 40);
+    assert_int_equal(pool_number(&pool, data), 0);
+    pool_give(&pool, data, 40); /* 0 to 2 come after 7 again */
+    number = 3;
+    assert_int_equal(intake_take(&intake, &number, 7 * 16, &data), 5 * 16);
+    assert_int_equal(pool_number(&pool, data), 3);
+    assert_int_equal(intake_take(&intake, &number, 2 * 16, &data), 2 * 16);
+    assert_int_equal(pool_number(&pool, data), 0);
 }
 
 TEST(the_end_of_a_peer_is_a_completion_of_nothing)
@@ -447,6 +463,7 @@ int main(void)
         WITH_RING(what_is_received_again_and_again_is_whole_while_buffers_come_back_in_any_order),
         WITH_RING(what_is_received_in_bundles_is_whole_while_buffers_come_back_in_any_order),
         WITH_RING(completions_may_come_in_another_order_than_their_buffers_were_used),
+        WITH_RING(buffers_that_follow_each_other_in_memory_are_taken_together),
         WITH_RING(the_end_of_a_peer_is_a_completion_of_nothing),
         WITH_RING(the_end_of_a_peer_is_told_by_itself_and_received_after_all_that_is_left),
         WITH_RING(a_receive_that_is_cancelled_ends),

@@ -11,7 +11,14 @@ static const uint8_t memory[4096];
 static void append(struct send_queue *queue, size_t offset, uint32_t size, uint32_t marks)
 {
     assert_true(queue_has_room(queue, 1));
-    queue_append(queue, memory + offset, size, marks);
+    queue_append(queue, (struct span){memory + offset, size, size, size, marks});
+}
+
+static struct fragment head_of(const struct send_queue *queue)
+{
+    struct queue_cursor cursor = queue_begin(queue);
+
+    return queue_next(queue, &cursor);
 }
 
 static struct send_queue open_queue(size_t capacity)
@@ -27,7 +34,7 @@ TEST(a_queue_has_room_for_what_was_asked_and_no_more_than_its_ring)
     struct send_queue queue = open_queue(5);
 
     assert_true(queue_is_idle(&queue));
-    assert_null(queue_head(&queue));
+    assert_true(queue_is_accepted(&queue));
     assert_true(queue_has_room(&queue, 8));
     assert_false(queue_has_room(&queue, 9));
     for (int i = 0; i < 8; i++)
@@ -53,9 +60,9 @@ TEST(bytes_are_accepted_across_fragments)
     queue_accept(&queue, 24);
     assert_int_equal(queue.accepted, 2);
     assert_int_equal(queue.offset, 4);
-    assert_ptr_equal(queue_head(&queue)->data, memory + 30);
+    assert_ptr_equal(head_of(&queue).data, memory + 34);
     queue_accept(&queue, 1);
-    assert_null(queue_head(&queue));
+    assert_true(queue_is_accepted(&queue));
     assert_int_equal(queue.accepted_bytes, 35);
     assert_int_equal(queue.accepted_messages, 1);
     queue_accept(&queue, 0);
@@ -148,11 +155,11 @@ struct owner {
     size_t count;
 };
 
-static void on_release(void *context, const struct fragment *fragment)
+static void on_release(void *context, const struct span *span)
 {
     struct owner *owner = context;
 
-    owner->released[owner->count++] = fragment->data;
+    owner->released[owner->count++] = span->data;
 }
 
 TEST(the_owner_is_told_of_every_released_fragment_in_order_and_once)
@@ -259,6 +266,51 @@ TEST(a_group_longer_than_the_vectors_is_gathered_incomplete)
     queue_close(&queue);
 }
 
+TEST(a_span_is_fragments_one_by_one_to_who_needs_them_so)
+{
+    struct send_queue queue = open_queue(4);
+    struct queue_cursor cursor;
+    struct iovec vectors[4];
+    struct queue_group group;
+
+    queue_append(&queue, (struct span){memory, 25, 10, 10, MESSAGE});
+    assert_false(queue_has_room(&queue, 4));
+    cursor = queue_begin(&queue);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct fragment fragment = queue_next(&queue, &cursor);
+
+        assert_ptr_equal(fragment.data, memory + 10 * i);
+        assert_int_equal(fragment.size, i == 2 ? 5 : 10);
+        assert_int_equal(fragment.marks, i == 2 ? MESSAGE : 0);
+    }
+    assert_int_equal(cursor.span, queue.appended);
+    queue_accept(&queue, 13);
+    assert_ptr_equal(head_of(&queue).data, memory + 13);
+    assert_int_equal(head_of(&queue).size, 7);
+    group = queue_gather(&queue, vectors, 4);
+    assert_int_equal(group.count, 2);
+    assert_int_equal(group.bytes, 12);
+    assert_true(group.complete);
+    assert_int_equal(queue_group_bytes(&queue), 12);
+    queue_accept(&queue, 12);
+    assert_int_equal(queue.accepted_fragments, 3);
+    assert_int_equal(queue.accepted_messages, 1);
+    queue_close(&queue);
+}
+
+TEST(the_fragments_of_a_span_without_a_stride_are_one_memory)
+{
+    struct send_queue queue = open_queue(1);
+    struct iovec vectors[4];
+
+    queue_append(&queue, (struct span){memory, 30, 10, 0, MESSAGE});
+    queue_accept(&queue, 12);
+    assert_int_equal(queue_gather(&queue, vectors, 4).count, 2);
+    assert_ptr_equal(vectors[0].iov_base, memory + 2);
+    assert_ptr_equal(vectors[1].iov_base, memory);
+    queue_close(&queue);
+}
+
 /* The position in one long stream, which the pointers of the queue must follow. */
 TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
 {
@@ -274,7 +326,10 @@ TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
         while (queue_has_room(&queue, 1) && appended < sizeof stream - 64 && dice_roll(&dice, 4)) {
             uint32_t size = 1 + (uint32_t)dice_roll(&dice, 50);
 
-            queue_append(&queue, stream + appended, size, dice_roll(&dice, 3) ? 0 : MESSAGE);
+            uint32_t fragment = 1 + (uint32_t)dice_roll(&dice, size);
+
+            queue_append(&queue, (struct span){stream + appended, size, fragment, fragment,
+                                               dice_roll(&dice, 3) ? 0 : MESSAGE});
             appended += size;
         }
         group = queue_gather(&queue, vectors, 8);
@@ -304,6 +359,8 @@ int main(void)
         cmocka_unit_test(gathering_never_crosses_the_end_of_a_group),
         cmocka_unit_test(gathering_begins_behind_the_bytes_that_are_gone),
         cmocka_unit_test(a_group_longer_than_the_vectors_is_gathered_incomplete),
+        cmocka_unit_test(a_span_is_fragments_one_by_one_to_who_needs_them_so),
+        cmocka_unit_test(the_fragments_of_a_span_without_a_stride_are_one_memory),
         cmocka_unit_test(a_queue_that_wraps_around_keeps_every_byte_in_order),
     };
 

@@ -128,11 +128,11 @@ static struct workbench bench;
 static struct connection connection;
 static size_t appended_bytes;
 
-static void poison(void *owner, const struct fragment *fragment)
+static void poison(void *owner, const struct span *span)
 {
     (void)owner;
-    memset((void *)(uintptr_t)fragment->data, POISON, fragment->size);
-    free((void *)(uintptr_t)fragment->data);
+    memset((void *)(uintptr_t)span->data, POISON, span->size);
+    free((void *)(uintptr_t)span->data);
 }
 
 /* Memory of its own for each fragment. */
@@ -145,15 +145,16 @@ static void append_group(uint32_t fragments, size_t longest)
         assert_non_null(data);
         pattern_fill(data, size, appended_bytes);
         appended_bytes += size;
-        queue_append(&connection.queue, data, size,
-                     i + 1 == fragments ? FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE : 0);
+        queue_append(&connection.queue,
+                     (struct span){data, size, size, size,
+                                   i + 1 == fragments ? FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE : 0});
     }
 }
 
 /* Numbers begin at `first`. */
 static void open_late(uint32_t first, uint64_t seed)
 {
-    const char *words[] = {"transport=null", "workload=stream", "message=3000x1", "write=zerocopy"};
+    const char *words[] = {"transport=null", "workload=stream", "message=3000x4K", "write=zerocopy"};
     struct problem problem = {0};
 
     if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
