@@ -376,12 +376,6 @@ static int open_link(struct run *run, enum end end, struct problem *problem)
     return result;
 }
 
-/* These words hold addresses, which the ends know. */
-static bool is_address(const char *key)
-{
-    return !strcmp(key, "server") || !strcmp(key, "via");
-}
-
 static json_t *plan_message(const struct plan *plan, enum end end, const char *host)
 {
     CLEANUP_JSON json_t *words = plan_words(plan);
@@ -390,7 +384,7 @@ static json_t *plan_message(const struct plan *plan, enum end end, const char *h
 
     json_object_foreach(words, key, value)
     {
-        if (!is_address(key))
+        if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
             json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
     }
     return json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[end], "host", host,
@@ -491,35 +485,30 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     return record;
 }
 
-static int ask_for_facts(struct run *run)
-{
-    for (int end = END_CLIENT + 1; end < END_COUNT; end++) {
-        if (!plan_has_end(run->plan, (enum end)end))
-            continue;
-        if (open_link(run, (enum end)end, &run->result.problem) < 0)
-            return -1;
-        channel_send(&run->links[end].channel, CONTROL_ASK, json_pack("{s:s}", "version", UNCORK_VERSION));
-    }
-    return 0;
-}
-
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem)
 {
     struct run run = {.client = client, .plan = plan, .wants_facts = true};
+    struct problem *reason = &run.result.problem;
     enum end neighbour = plan_neighbour(plan, END_CLIENT);
     json_t *facts = NULL;
 
     if (!plan_has_server(plan))
         return json_pack("{s:o}", "client", facts_collect(NULL));
-    if (ask_for_facts(&run) == 0)
+    /* An end may answer while the client starts the next one: that must not look like the last. */
+    for (enum end end = END_CLIENT + 1; end < END_COUNT && reason->kind == PROBLEM_NONE; end++)
+        if (plan_has_end(plan, end))
+            open_link(&run, end, reason);
+    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
+        if (run.links[end].is_open)
+            channel_send(&run.links[end].channel, CONTROL_ASK, json_pack("{s:s}", "version", UNCORK_VERSION));
+    if (reason->kind == PROBLEM_NONE)
         complete(&run);
-    if (run.result.problem.kind == PROBLEM_NONE)
-        facts = json_pack("{s:o}", "client", facts_collect(&run.links[neighbour].address));
+    if (reason->kind == PROBLEM_NONE)
+        facts = json_pack("{s:o, s:O*, s:O*}", "client", facts_collect(&run.links[neighbour].address),
+                          end_names[END_SERVER], run.links[END_SERVER].answer, end_names[END_PROXY],
+                          run.links[END_PROXY].answer);
     else
-        *problem = run.result.problem;
-    for (int end = END_CLIENT + 1; facts && end < END_COUNT; end++)
-        if (run.links[end].answer)
-            json_object_set(facts, end_names[end], run.links[end].answer);
+        *problem = *reason;
     clear(&run);
     return facts;
 }

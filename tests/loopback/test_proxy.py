@@ -178,6 +178,11 @@ def test_a_proxy_and_a_server_of_others_are_used_where_they_are(tmp_path: Path) 
         assert "per message" in client_run(*ONE, *places(proxy, server)).stdout
 
 
+def test_facts_have_both_ends_that_the_client_starts() -> None:
+    facts = client_json("--facts", "workload=proxy")[0]
+    assert facts.keys() == {"client", "server", "proxy"}
+
+
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
 @pytest.mark.parametrize("engine", ["block", "poll"])
 def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str, tmp_path: Path) -> None:
