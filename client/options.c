@@ -117,11 +117,10 @@ static int take_option(struct options *options, int option, struct problem *prob
 
 static int check_together(const struct options *options, struct problem *problem)
 {
-    bool runs =
-        options->action == ACTION_RUN || options->action == ACTION_BATCH || options->action == ACTION_FACTS;
-    bool takes_file = options->action == ACTION_BATCH || options->action == ACTION_CHECK;
-    bool takes_words =
-        options->action == ACTION_RUN || options->action == ACTION_EXPAND || options->action == ACTION_FACTS;
+    enum action action = options->action;
+    bool runs = action == ACTION_RUN || action == ACTION_BATCH || action == ACTION_FACTS;
+    bool takes_file = action == ACTION_BATCH || action == ACTION_CHECK;
+    bool takes_words = action == ACTION_RUN || action == ACTION_EXPAND || action == ACTION_FACTS;
 
     if (options->keys && options->insecure)
         return problem_usage(problem, "--psk and --insecure contradict each other");
@@ -129,7 +128,7 @@ static int check_together(const struct options *options, struct problem *problem
         return problem_usage(problem, "--%s is for a run: leave it out", options->for_runs);
     if (takes_file && options->word_count)
         return problem_usage(problem, "%s takes one file (or - for standard input) and no words",
-                             options->action == ACTION_BATCH ? "--batch" : "--check");
+                             action == ACTION_BATCH ? "--batch" : "--check");
     if (!takes_words && options->word_count)
         return problem_usage(problem, "%.60s: --list takes no words", options->words[0]);
     return 0;
@@ -190,17 +189,13 @@ void options_free(struct options *options)
     options->words = NULL;
 }
 
-static bool names_an_end(const struct plan *plan)
-{
-    for (int end = END_CLIENT + 1; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end) && !plan_is_own(plan, (enum end)end))
-            return true;
-    return false;
-}
-
 int options_check(const struct options *options, const struct plan *plan, struct problem *problem)
 {
-    if ((options->keys || options->insecure) && !names_an_end(plan))
+    bool names_an_end = false;
+
+    for (enum end end = 0; end < END_COUNT; end++)
+        names_an_end |= plan_has_end(plan, end) && !plan_is_own(plan, end);
+    if ((options->keys || options->insecure) && !names_an_end)
         return problem_usage(problem, "%s is for a server that is there already: add server=HOST:PORT",
                              options->keys ? "--psk" : "--insecure");
     if (strcmp(plan->build, BUILD_THIS) != 0)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/netns.h"
 #include "base/secret.h"
 #include "control/channel_tls.h"
 
@@ -45,20 +46,6 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
         uv_read_stop(stream);
 }
 
-/* Runs the loop until `done` returns true or the time is over. */
-static bool run_until(struct own_server *server, bool (*done)(const struct own_server *server),
-                      uint64_t within_ms)
-{
-    uint64_t until = clock_now_ns() + within_ms * NS_PER_MS;
-
-    while (!done(server) && clock_now_ns() < until) {
-        uv_run(server->loop, UV_RUN_NOWAIT);
-        if (!done(server))
-            uv_sleep(1);
-    }
-    return done(server);
-}
-
 static bool has_line(const struct own_server *server)
 {
     return server->ended || memchr(server->line, '\n', server->size);
@@ -72,6 +59,17 @@ static bool has_ended(const struct own_server *server)
 static bool has_closed(const struct own_server *server)
 {
     return server->open_handles == 0;
+}
+
+/* Runs the loop until `done` returns true or the time is over. */
+static bool run_until(struct own_server *server, bool (*done)(const struct own_server *server),
+                      uint64_t within_ms)
+{
+    for (uint64_t until = clock_now_ns() + within_ms * NS_PER_MS; !done(server) && clock_now_ns() < until;) {
+        uv_run(server->loop, UV_RUN_NOWAIT);
+        uv_sleep(!done(server));
+    }
+    return done(server);
 }
 
 /* The server's program is in the directory of the client's. */
@@ -183,17 +181,23 @@ static int spawn_there(struct own_server *server, bool proxy, const struct where
                        struct problem *problem)
 {
     CLEANUP_CLOSE int key = -1;
-    int before, result;
+    int before, result, left;
 
     if (where->netns) {
         if (channel_tls_check("lab=on", problem) < 0 || !(server->keys = psk_draw(problem)) ||
             (key = open_key(server, problem)) < 0)
             return -1;
     }
-    if ((before = where_enter(where, problem)) < 0)
-        return -1;
-    result = spawn(server, proxy, where, key, problem);
-    return where_leave(where, before, problem) < 0 ? -1 : result;
+    before = where->netns ? netns_enter(where->netns) : 0;
+    if (before < 0)
+        return problem_failure(problem, "cannot enter the network namespace %s: %s", where->netns,
+                               strerror(-before));
+    result = spawn(server, proxy, where, key, problem); /* a child process starts in the namespace */
+    left = where->netns ? netns_leave(before) : 0;
+    if (left < 0)
+        return problem_failure(problem, "cannot come back from the network namespace %s: %s", where->netns,
+                               strerror(-left));
+    return result;
 }
 
 int own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct where *where,

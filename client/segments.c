@@ -14,36 +14,26 @@ static const char *const way_names[WAY_COUNT] = {[WAY_SENT] = "sent", [WAY_RECEI
 
 /* ---- where it runs ---- */
 
-static bool holds(const struct place_list *list, int cpu)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (list->cpus[i] == cpu)
-            return true;
-    return false;
-}
-
-/* Whether a data thread of this machine is pinned to this CPU. */
-static bool is_taken(const struct plan *plan, bool remote, int cpu)
-{
-    struct problem ignored = {0};
-    struct place_list list;
-
-    for (int end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end) && (end == END_CLIENT || !remote) &&
-            plan_cpus(plan, (enum end)end, remote, &list, &ignored) == 0 && holds(&list, cpu))
-            return true;
-    return false;
-}
-
-/* The last CPU without a data thread. -1: there is none, and the scheduler may choose. */
+/* The last CPU without a data thread of this machine. -1: there is none, and the scheduler may
+ * choose. */
 static int spare_cpu(const struct plan *plan, bool remote)
 {
+    bool taken[CORES_CPUS_MAX] = {false};
+    struct problem ignored = {0};
+    struct place_list list;
     struct cores cores;
 
     if (cores_read(&cores) < 0)
         return -1;
+    for (enum end end = 0; end < END_COUNT; end++) {
+        if (!plan_has_end(plan, end) || (remote && end != END_CLIENT) ||
+            plan_cpus(plan, end, remote, &list, &ignored) < 0)
+            continue;
+        for (size_t i = 0; i < list.count; i++)
+            taken[list.cpus[i]] = true;
+    }
     for (int i = cores.cpu_count - 1; i >= 0; i--)
-        if (!is_taken(plan, remote, cores.cpus[i]))
+        if (!taken[cores.cpus[i]])
             return cores.cpus[i];
     return -1;
 }
@@ -110,26 +100,10 @@ static int add_all(struct tally *tally, const struct capture *capture, struct pr
 static json_t *report_facts(const struct capture *capture)
 {
     struct capture_facts facts = capture_facts(capture);
-    json_t *report = json_pack("{s:s, s:i, s:I, s:I, s:b}", "device", facts.device, "snap_bytes",
-                               CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts.packets, "dropped",
-                               (json_int_t)facts.dropped, "truncated", facts.truncated);
 
-    if (facts.path)
-        json_object_set_new(report, "file", json_string(facts.path));
-    return report;
-}
-
-static json_t *report_ways(struct tally *tally, json_t *report, struct problem *problem)
-{
-    int result = 0;
-
-    for (int way = 0; way < WAY_COUNT; way++)
-        result |= json_object_set_new(report, way_names[way], tally_to_json(tally, (enum way)way));
-    if (result == 0)
-        return report;
-    problem_failure(problem, "out of memory for the capture");
-    json_decref(report);
-    return NULL;
+    return json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*}", "device", facts.device, "snap_bytes",
+                     CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts.packets, "dropped",
+                     (json_int_t)facts.dropped, "truncated", facts.truncated, "file", facts.path);
 }
 
 /* The directions with a close_notify. With reconnects only the client sends one. */
@@ -140,26 +114,40 @@ static unsigned parted(const struct plan *plan)
     return plan_role(plan, END_CLIENT)->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
 }
 
+static json_t *make_report(const struct capture *capture, struct tally *tally, const struct team *team,
+                           struct problem *problem)
+{
+    json_t *report;
+    int result = 0;
+
+    if (set_beginnings(team, tally, problem) < 0 || add_all(tally, capture, problem) < 0)
+        return NULL;
+    report = report_facts(capture);
+    for (int way = 0; way < WAY_COUNT; way++)
+        result |= json_object_set_new(report, way_names[way], tally_to_json(tally, (enum way)way));
+    if (result < 0)
+        problem_failure(problem, "out of memory for the capture");
+    return report;
+}
+
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)
 {
+    json_t *report = NULL;
     struct endpoint server;
     struct tally *tally;
-    json_t *report = NULL;
 
     if (capture_stop(capture, problem) < 0)
         return NULL;
     endpoint_of(&server, &team->target);
-    tally = tally_create(&server, parted(team->plan));
-    if (!tally)
+    if ((tally = tally_create(&server, parted(team->plan))))
+        report = make_report(capture, tally, team, problem);
+    else
         problem_failure(problem, "out of memory for the capture");
-    else if (set_beginnings(team, tally, problem) == 0 && add_all(tally, capture, problem) == 0)
-        report = report_ways(tally, report_facts(capture), problem);
     tally_free(tally);
-    if (report && capture_write(capture, problem) < 0) {
-        json_decref(report);
-        return NULL;
-    }
-    return report;
+    if (problem->kind == PROBLEM_NONE && capture_write(capture, problem) == 0)
+        return report;
+    json_decref(report);
+    return NULL;
 }
 
 /* ---- for a person ---- */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "where.h"
 
-#include "base/netns.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,26 +34,6 @@ int where_parse(struct where where[END_COUNT], enum end end, const char *text, s
                          options[end], text);
 }
 
-int where_enter(const struct where *where, struct problem *problem)
-{
-    int before = where->netns ? netns_enter(where->netns) : 0;
-
-    if (before < 0)
-        return problem_failure(problem, "cannot enter the network namespace %s: %s", where->netns,
-                               strerror(-before));
-    return before;
-}
-
-int where_leave(const struct where *where, int before, struct problem *problem)
-{
-    int result = where->netns ? netns_leave(before) : 0;
-
-    if (result < 0)
-        return problem_failure(problem, "cannot come back from the network namespace %s: %s", where->netns,
-                               strerror(-result));
-    return 0;
-}
-
 static bool is_own(const char *netns)
 {
     struct stat own, other;
@@ -78,15 +56,12 @@ static int check_place(const struct where *where, const char *option, struct pro
     return 0;
 }
 
-static bool needs_place(const struct plan *plan, enum end end)
-{
-    return options[end] && plan_has_lab(plan) && (end != END_PROXY || plan_has_proxy(plan));
-}
-
 int where_check(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem)
 {
     for (int end = 0; end < END_COUNT; end++) {
-        if (needs_place(plan, (enum end)end)) {
+        bool is_needed = options[end] && plan_has_lab(plan) && (end != END_PROXY || plan_has_proxy(plan));
+
+        if (is_needed) {
             if (check_place(&where[end], options[end], problem) < 0)
                 return -1;
         } else if (where[end].netns) {

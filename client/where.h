@@ -20,13 +20,6 @@ void where_here(struct where where[END_COUNT]);
  * problem. */
 int where_parse(struct where where[END_COUNT], enum end end, const char *text, struct problem *problem);
 
-/* Moves the calling thread into the namespace, so that child processes start there. Returns a
- * value for where_leave(), or -1 with a failure and without a move. */
-int where_enter(const struct where *where, struct problem *problem);
-
-/* Moves the thread back. Returns 0, or -1 with a failure. */
-int where_leave(const struct where *where, int before, struct problem *problem);
-
 /* Rejects a plan that does not fit: lab=on without a lab, a lab without lab=on, no valid lab, or
  * a place for a proxy that the plan lacks. Returns 0, or -1 with a usage problem. */
 int where_check(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem);
