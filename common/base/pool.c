@@ -14,17 +14,19 @@ static unsigned shift_of(size_t size)
     return (size_t)1 << shift == size ? shift : 0;
 }
 
-int pool_open(struct pool *pool, size_t size, uint32_t count)
+int pool_open(struct pool *pool, size_t size, size_t headroom, uint32_t count)
 {
-    *pool = (struct pool){.size = size, .count = count, .shift = shift_of(size)};
-    if (count && size > SIZE_MAX / count)
+    size_t stride = size + headroom;
+
+    *pool = (struct pool){.size = size, .headroom = headroom, .count = count, .shift = shift_of(stride)};
+    if (count && stride > SIZE_MAX / count)
         return -ENOMEM;
-    pool->memory = malloc(size * count);
+    pool->memory = malloc(stride * count);
     pool->spare = calloc(count, sizeof *pool->spare);
     pool->kept = calloc(count, sizeof *pool->kept);
     if (!pool->memory || !pool->spare || !pool->kept)
         return -ENOMEM;
-    memset(pool->memory, 0, size * count); /* makes the pages present */
+    memset(pool->memory, 0, stride * count); /* makes the pages present */
     while (pool->spare_count < count) {
         pool->spare[pool->spare_count] = count - 1 - pool->spare_count; /* the first comes first */
         pool->spare_count++;

@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 struct pool {
-    uint8_t *memory; /* `count` buffers of `size` bytes, one after the other */
-    size_t size;
-    unsigned shift; /* by which size is a power of two above 1; 0 where it is none */
+    uint8_t *memory; /* `count` buffers, each of `size` bytes behind `headroom` */
+    size_t size, headroom;
+    unsigned shift; /* by which their sum is a power of two above 1; 0 where it is none */
     uint32_t count;
     uint32_t *spare; /* numbers of the free buffers; the last comes next */
     uint32_t spare_count;
@@ -32,12 +32,12 @@ struct pool {
 };
 
 /* Makes all pages present. 0 or -ENOMEM; pool_close() it in both cases. */
-int pool_open(struct pool *pool, size_t size, uint32_t count);
+int pool_open(struct pool *pool, size_t size, size_t headroom, uint32_t count);
 void pool_close(struct pool *pool);
 
 static inline uint8_t *pool_buffer(const struct pool *pool, uint32_t number)
 {
-    return pool->memory + number * pool->size;
+    return pool->memory + number * (pool->size + pool->headroom) + pool->headroom;
 }
 
 /* The number of the buffer in which `data` lies. A division is not made where a shift does. */
@@ -45,7 +45,7 @@ static inline uint32_t pool_number(const struct pool *pool, const uint8_t *data)
 {
     size_t offset = (size_t)(data - pool->memory);
 
-    return (uint32_t)(pool->shift ? offset >> pool->shift : offset / pool->size);
+    return (uint32_t)(pool->shift ? offset >> pool->shift : offset / (pool->size + pool->headroom));
 }
 
 /* The spare buffer that comes next, to receive into; NULL when all are taken. It stays spare. */

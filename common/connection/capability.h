@@ -32,6 +32,8 @@
       "memory that is sent with MSG_ZEROCOPY does not come back (TCP only, Linux 4.14)")                     \
     X(CAPABLE_MAP, 18, "pages that arrived cannot be mapped (TCP only, Linux 5.12)")                         \
     X(CAPABLE_QUICKACK, 19, "TCP_QUICKACK neither holds an acknowledgement back nor lets one go")            \
+    X(CAPABLE_RECEIVE_MESSAGE, 21,                                                                           \
+      "a RECVMSG of an io_uring does not go on after its first completion (Linux 6.0)")                      \
     X(CAPABLE_KEEP, 20,                                                                                      \
       "a connection that is accepted does not keep the SO_RCVBUF of its listener; write buffers=after")
 
@@ -39,7 +41,7 @@
 enum capability { CAPABILITIES(CAPABILITY_BIT) };
 #undef CAPABILITY_BIT
 
-#define CAPABILITY_COUNT 21
+#define CAPABILITY_COUNT 22
 
 /* Those that an engine gives, not the connection; some engine of the list gives each. CAPABLE_WAITING:
  * whether its descriptors wait is as it needs them, and no call has to be told. */
@@ -53,7 +55,7 @@ enum capability { CAPABILITIES(CAPABILITY_BIT) };
 
 /* Those of the kernel's rings, on whatever descriptor. */
 #define CAPABILITIES_OF_RINGS                                                                                \
-    ((unsigned)(CAPABLE_RECEIVE_AGAIN | CAPABLE_RECEIVE_BUNDLE | CAPABLE_SEND_BUFFERS |                      \
-                CAPABLE_SEND_BUNDLE | CAPABLE_SEND_ZC))
+    ((unsigned)(CAPABLE_RECEIVE_AGAIN | CAPABLE_RECEIVE_MESSAGE | CAPABLE_RECEIVE_BUNDLE |                   \
+                CAPABLE_SEND_BUFFERS | CAPABLE_SEND_BUNDLE | CAPABLE_SEND_ZC))
 
 #endif

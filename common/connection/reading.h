@@ -43,6 +43,9 @@ struct reading {
      * has more. NULL: never. */
     bool (*has_more)(const struct connection *connection);
 
+    /* Bytes that the kernel fills before the bytes in each receive buffer. */
+    size_t headroom;
+
     /* Number of receive buffers of `size` bytes that a thread needs: a power of two. NULL: one. */
     uint32_t (*buffers)(size_t size);
 };

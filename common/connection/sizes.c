@@ -54,7 +54,8 @@ static uint64_t receive_bytes(const struct plan *plan, enum end end, uint64_t th
 {
     uint64_t each = (plan->connections + threads - 1) / threads;
 
-    return threads * plan_receive_buffers(plan, end, each) * plan->ends[end].chunk_bytes;
+    return threads * plan_receive_buffers(plan, end, each) *
+           (plan->ends[end].chunk_bytes + plan->ends[end].reading->headroom);
 }
 
 /* Memory of a connection that sends: its send queue and its strategy. */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "connection/security.h"
+#include "connection/reading.h"
 #include "connection/sizes.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
@@ -37,7 +38,8 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;
-    return pool_open(&bench->pool, own->chunk_bytes, (uint32_t)plan_receive_buffers(plan, end, numbers));
+    return pool_open(&bench->pool, own->chunk_bytes, own->reading->headroom,
+                     (uint32_t)plan_receive_buffers(plan, end, numbers));
 }
 
 void workbench_close(struct workbench *bench)

@@ -30,11 +30,12 @@ static int discard(struct connection *connection, const uint8_t *data, ssize_t s
     return 0;
 }
 
-static int received(struct watch *watch, const struct completion *completion)
+static int received(struct watch *watch, struct completion *completion)
 {
     struct connection *connection = watch->turn.connection;
     bool finishing = watch->turn.turns->finishing;
 
+    intake_align(watch->slot.intake, completion);
     if (completion->result > 0)
         calls_note_moved(&connection->calls, (uint64_t)completion->result);
     return connection->reading->completed(connection, completion,
@@ -125,7 +126,7 @@ static void sent(struct watch *watch, const struct completion *completion)
 
 /* What follows from it waits until the completions that came together have been taken: a wake-up brings a
  * proxy many chunks, and costs one turn. */
-static void on_data(struct watch *watch, const struct completion *completion)
+static void on_data(struct watch *watch, struct completion *completion)
 {
     int result = received(watch, completion);
 
@@ -206,7 +207,7 @@ static void told(struct watch *watch, const struct ring_event *event)
     }
 }
 
-void ring_dispatch(struct ringer *ringer, const struct ring_event *event)
+void ring_dispatch(struct ringer *ringer, struct ring_event *event)
 {
     struct watch *watch;
 

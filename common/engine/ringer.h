@@ -63,7 +63,7 @@ void ring_ask(struct turn *turn);
 /* ---- ring_events.c ---- */
 
 /* Does what follows from a completion. */
-void ring_dispatch(struct ringer *ringer, const struct ring_event *event);
+void ring_dispatch(struct ringer *ringer, struct ring_event *event);
 
 /* Takes bytes that the connection's layer has and its descriptor does not show. */
 void ring_take(struct turn *turn);

@@ -217,6 +217,11 @@ static bool probe_receive_again(struct pair *pair)
     return ring_receives_again(pair->from.fd, pair->to);
 }
 
+static bool probe_receive_message(struct pair *pair)
+{
+    return ring_receives_messages(pair->from.fd, pair->to);
+}
+
 static bool probe_receive_bundle(struct pair *pair)
 {
     return ring_receives_bundles(pair->from.fd, pair->to);
@@ -252,6 +257,7 @@ static const struct probe {
     {CAPABLE_QUICKACK, probe_quickack},
     {CAPABLE_KEEP, probe_keep},
     {CAPABLE_RECEIVE_AGAIN, probe_receive_again},
+    {CAPABLE_RECEIVE_MESSAGE, probe_receive_message},
     {CAPABLE_RECEIVE_BUNDLE, probe_receive_bundle},
     {CAPABLE_SEND_BUFFERS, probe_send_buffers},
     {CAPABLE_SEND_BUNDLE, probe_send_bundle},

@@ -87,7 +87,7 @@ static void close_trial(struct trial *trial)
 
 static bool begin_receiving(struct trial *trial, unsigned options)
 {
-    return pool_open(&trial->pool, PIECE, PIECES) == 0 &&
+    return pool_open(&trial->pool, PIECE, options & RECEIVE_MESSAGE ? RECEIVE_HEADER : 0, PIECES) == 0 &&
            intake_open(&trial->intake, trial->ring, &trial->pool) == 0 &&
            ring_receive(&trial->to, INTAKE_GROUP, options) == 0 && ring_enter(trial->ring, false, 0) == 0;
 }
@@ -138,6 +138,18 @@ bool ring_receives_again(int from, int to)
     struct trial trial;
     bool holds = open_trial(&trial, from, to) && begin_receiving(&trial, 0) && send_pieces(from, 1) &&
                  receives(&trial, PIECE, true) && send_pieces(from, 1) && receives(&trial, PIECE, true);
+
+    close_trial(&trial);
+    return holds;
+}
+
+bool ring_receives_messages(int from, int to)
+{
+    int size = (int)(RECEIVE_HEADER + PIECE);
+    struct trial trial;
+    bool holds = open_trial(&trial, from, to) && begin_receiving(&trial, RECEIVE_MESSAGE) &&
+                 send_pieces(from, 1) && receives(&trial, size, true) && send_pieces(from, 1) &&
+                 receives(&trial, size, true);
 
     close_trial(&trial);
     return holds;

@@ -18,10 +18,11 @@ int ring_check(const struct ring_setup *setup, struct problem *problem);
 
 /* Each test sends bytes from `from` to `to`, which are connected. False too where no ring can be
  * opened. */
-bool ring_receives_again(int from, int to);   /* multishot: one request, several completions */
-bool ring_receives_bundles(int from, int to); /* one completion, several buffers */
-bool ring_sends_buffers(int from, int to);    /* sends a provided buffer */
-bool ring_sends_bundles(int from, int to);    /* one completion, several buffers */
-bool ring_lends_memory(int from, int to);     /* a second completion returns memory */
+bool ring_receives_again(int from, int to);    /* multishot: one request, several completions */
+bool ring_receives_messages(int from, int to); /* the same by RECVMSG */
+bool ring_receives_bundles(int from, int to);  /* one completion, several buffers */
+bool ring_sends_buffers(int from, int to);     /* sends a provided buffer */
+bool ring_sends_bundles(int from, int to);     /* one completion, several buffers */
+bool ring_lends_memory(int from, int to);      /* a second completion returns memory */
 
 #endif

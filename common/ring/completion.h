@@ -38,8 +38,11 @@ struct send_request {
 /* Options of a receive that goes on by itself (multishot, Linux 6.0). */
 enum receive_option {
     RECEIVE_BUNDLE = 1,  /* a completion may fill several buffers (Linux 6.10) */
-    RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header precedes the bytes in each buffer */
+    RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header precedes the bytes in each buffer. The token of a
+                            completion that has one is RECEIVE_MESSAGE */
 };
+
+#define RECEIVE_HEADER 16u /* bytes: struct io_uring_recvmsg_out */
 
 struct completion {
     int result;      /* bytes, or a negative errno value */

@@ -4,6 +4,7 @@
 #include "base/span.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* `order` has twice as many entries as the kernel has buffers. Completions of several connections
  * need not come in the order in which their buffers were used. A later one may come first and
@@ -15,12 +16,13 @@ static uint32_t place_of(const struct ring_intake *intake, uint32_t index)
 
 static void add(struct ring_intake *intake, uint32_t number)
 {
+    const struct pool *pool = intake->pool;
     uint32_t place = place_of(intake, intake->added++);
 
     intake->order[place] = (uint16_t)number;
     intake->places[number] = (uint16_t)place;
-    ring_buffers_add(&intake->buffers, pool_buffer(intake->pool, number), (uint32_t)intake->pool->size,
-                     (uint16_t)number);
+    ring_buffers_add(&intake->buffers, pool_buffer(pool, number) - pool->headroom,
+                     (uint32_t)(pool->size + pool->headroom), (uint16_t)number);
 }
 
 static void on_give(void *owner, uint32_t number, uint32_t count)
@@ -70,8 +72,26 @@ size_t intake_take(struct ring_intake *intake, uint16_t *number, size_t size, co
         place = place_of(intake, place + 1);
         taken += pool->size;
         count++;
-    } while (taken < size && taken + pool->size <= SPAN_BYTES_MAX && intake->order[place] == first + count);
+    } while (taken < size && !pool->headroom && taken + pool->size <= SPAN_BYTES_MAX &&
+             intake->order[place] == first + count);
     *number = intake->order[place];
     intake->taken += count;
     return size < taken ? size : taken;
+}
+
+void intake_align(struct ring_intake *intake, struct completion *completion)
+{
+    struct pool *pool = intake->pool;
+    uint16_t number = completion->buffer;
+    uint8_t *bytes = pool_buffer(pool, number);
+    const uint8_t *data;
+
+    if (!pool->headroom || completion->result <= 0)
+        return;
+    if (completion->token != RECEIVE_MESSAGE) {
+        memmove(bytes, bytes - pool->headroom, (size_t)completion->result);
+    } else if ((completion->result -= (int)RECEIVE_HEADER) == 0) {
+        intake_take(intake, &number, 0, &data);
+        pool_give(pool, data, 0);
+    }
 }

@@ -40,6 +40,10 @@ static inline bool intake_has_buffers(const struct ring_intake *intake)
     return intake->added != intake->taken;
 }
 
+/* Brings the bytes of a completion to the beginning of its buffer, behind the headroom, and leaves
+ * `result` at their number. The end of a stream brings a header alone: its buffer goes back. */
+void intake_align(struct ring_intake *intake, struct completion *completion);
+
 /* Takes the next span of the `size` bytes that begin in buffer `number`: buffers that follow each
  * other in memory. Sets `data`, moves `number` to the next buffer, and returns the bytes in the
  * span. The kernel does not own its buffers any more. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring/ring.h"
+#include "ring/intake.h"
 
 #include "base/clock.h"
 
@@ -281,6 +281,9 @@ int ring_send(struct ring_slot *slot, const struct send_request *request)
     return 0;
 }
 
+_Static_assert(sizeof(struct io_uring_recvmsg_out) == RECEIVE_HEADER, "what precedes the bytes");
+
+/* A single-shot receive writes no header, so it is a RECV in both cases. */
 int ring_receive(struct ring_slot *slot, uint16_t group, unsigned options)
 {
     static struct msghdr no_address;
@@ -289,15 +292,17 @@ int ring_receive(struct ring_slot *slot, uint16_t group, unsigned options)
 
     if (!entry)
         return result;
-    if (options & RECEIVE_MESSAGE)
-        io_uring_prep_recvmsg(entry, slot->file, &no_address, 0);
+    slot->receives = slot->ending ? 0 : options & RECEIVE_MESSAGE;
+    if (slot->receives)
+        io_uring_prep_recvmsg_multishot(entry, slot->file, &no_address, 0);
+    else if (slot->ending)
+        io_uring_prep_recv(entry, slot->file, NULL, slot->intake->pool->size, 0);
     else
-        io_uring_prep_recv(entry, slot->file, NULL, 0, 0);
-    entry->ioprio |=
-        (uint16_t)((slot->ending ? 0 : IORING_RECV_MULTISHOT) | (options & RECEIVE_BUNDLE ? BUNDLE : 0));
+        io_uring_prep_recv_multishot(entry, slot->file, NULL, 0, 0);
+    entry->ioprio |= options & RECEIVE_BUNDLE ? BUNDLE : 0;
     entry->flags |= IOSQE_BUFFER_SELECT;
     entry->buf_group = group;
-    finish_entry(entry, slot, RING_RECEIVE, 0);
+    finish_entry(entry, slot, RING_RECEIVE, slot->receives);
     return 0;
 }
 
@@ -341,7 +346,7 @@ int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 
     if (!entry)
         return result;
-    io_uring_prep_cancel64(entry, label(slot, kind, 0), 0);
+    io_uring_prep_cancel64(entry, label(slot, kind, kind == RING_RECEIVE ? slot->receives : 0), 0);
     entry->user_data = label(slot, RING_CANCEL, 0);
     return 0;
 }

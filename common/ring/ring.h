@@ -81,7 +81,7 @@ bool ring_next(struct ring *ring, struct ring_event *event);
 
 /* ---- requests ---- */
 
-#define RING_BUFFER_BYTES 16u   /* size of its entry in the ring */
+#define RING_BUFFER_BYTES 16u /* size of its entry in the ring */
 
 /* A buffer ring in memory that is shared with the kernel. The kernel takes buffers from its head
  * (receive: Linux 5.19; send: 6.10). */
@@ -99,6 +99,7 @@ struct ring_slot {
     int file;                     /* descriptor, or index among the registered */
     bool registered;              /* `file` is an index */
     bool ending;                  /* the peer has half-closed: receives are single-shot */
+    uint32_t receives;            /* token of the receive in flight */
     struct ring_intake *intake;   /* receive buffers of the thread */
     struct ring_buffers outgoing; /* send buffers, where the strategy uses them */
 };

@@ -8,7 +8,7 @@ static struct pool pool;
 static int open_three(void **state)
 {
     (void)state;
-    return pool_open(&pool, 100, 3);
+    return pool_open(&pool, 100, 0, 3);
 }
 
 static int close_pool(void **state)
@@ -48,7 +48,7 @@ TEST(a_buffer_has_its_number_whatever_its_size)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct pool other;
 
-        assert_int_equal(pool_open(&other, sizes[i], 5), 0);
+        assert_int_equal(pool_open(&other, sizes[i], i % 2 * 16, 5), 0);
         for (uint32_t number = 0; number < 5; number++) {
             assert_int_equal(pool_number(&other, pool_buffer(&other, number)), number);
             assert_int_equal(pool_number(&other, pool_buffer(&other, number) + sizes[i] - 1), number);

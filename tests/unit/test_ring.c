@@ -86,7 +86,7 @@ static bool completes(struct ring_event *event)
 
 static void open_intake(size_t size, uint32_t count)
 {
-    assert_int_equal(pool_open(&pool, size, count), 0);
+    assert_int_equal(pool_open(&pool, size, 0, count), 0);
     assert_int_equal(intake_open(&intake, ring, &pool), 0);
 }
 
@@ -394,6 +394,55 @@ TEST(buffers_that_follow_each_other_in_memory_are_taken_together)
     assert_int_equal(pool_number(&pool, data), 0);
 }
 
+/* The next completion of a receive, and the bytes that it brought. */
+static int receive_aligned(const uint8_t **data)
+{
+    struct ring_event event = await();
+    uint16_t number = event.completion.buffer;
+
+    intake_align(&intake, &event.completion);
+    if (event.completion.result > 0)
+        intake_take(&intake, &number, (size_t)event.completion.result, data);
+    return event.completion.result;
+}
+
+TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_the_end)
+{
+    const uint8_t *data = NULL;
+    uint32_t free_buffers;
+
+    need(ring_receives_messages, "receive again by RECVMSG (Linux 6.0)");
+    assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
+    assert_int_equal(intake_open(&intake, ring, &pool), 0);
+    assert_int_equal(ring_receive(&to, INTAKE_GROUP, RECEIVE_MESSAGE), 0);
+    assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
+    assert_int_equal(receive_aligned(&data), 8);
+    assert_memory_equal(data, "abcdefgh", 8);
+    pool_give(&pool, data, 8);
+    assert_int_equal(receive_aligned(&data), 2);
+    assert_memory_equal(data, "ij", 2);
+    pool_give(&pool, data, 2);
+    free_buffers = intake.added - intake.taken;
+    shutdown(fds[0], SHUT_WR);
+    assert_int_equal(receive_aligned(&data), 0);
+    assert_int_equal(intake.added - intake.taken, free_buffers);
+}
+
+/* A receive that does not go on has no header. */
+TEST(what_is_left_at_the_end_begins_where_a_message_would)
+{
+    const uint8_t *data = NULL;
+
+    assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
+    assert_int_equal(intake_open(&intake, ring, &pool), 0);
+    to.ending = true;
+    assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
+    assert_int_equal(ring_receive(&to, INTAKE_GROUP, RECEIVE_MESSAGE), 0);
+    assert_int_equal(receive_aligned(&data), 8);
+    assert_ptr_equal(data, pool_buffer(&pool, 0));
+    assert_memory_equal(data, "abcdefgh", 8);
+}
+
 TEST(the_end_of_a_peer_is_a_completion_of_nothing)
 {
     struct ring_event event;
@@ -463,6 +512,8 @@ int main(void)
         WITH_RING(what_is_received_again_and_again_is_whole_while_buffers_come_back_in_any_order),
         WITH_RING(what_is_received_in_bundles_is_whole_while_buffers_come_back_in_any_order),
         WITH_RING(completions_may_come_in_another_order_than_their_buffers_were_used),
+        WITH_RING(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_the_end),
+        WITH_RING(what_is_left_at_the_end_begins_where_a_message_would),
         WITH_RING(buffers_that_follow_each_other_in_memory_are_taken_together),
         WITH_RING(the_end_of_a_peer_is_a_completion_of_nothing),
         WITH_RING(the_end_of_a_peer_is_told_by_itself_and_received_after_all_that_is_left),

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* As uring-multishot, by RECVMSG: the kernel writes a header of 16 bytes before the bytes of each
+ * buffer, as a program pays it that wants addresses or control messages. */
+#include "reading/multishot.h"
+
+static ssize_t begin(struct connection *connection, size_t limit, const uint8_t **data)
+{
+    return multishot_begin(connection, limit, data, RECEIVE_MESSAGE);
+}
+
+const struct reading reading_uring_recvmsg = {
+    .variant = {"uring-recvmsg",
+                "one RECVMSG in an io_uring that goes on, a provided buffer of chunk bytes each time"},
+    .needs = CAPABLE_RING | CAPABLE_RECEIVE_MESSAGE,
+    .delivers = true,
+    .headroom = RECEIVE_HEADER,
+    .read = begin,
+    .completed = multishot_completed,
+    .buffers = multishot_buffers,
+};
