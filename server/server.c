@@ -1,18 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
 
+#include "door.h"
+#include "limits.h"
+#include "session.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 #define QUIET_MS 1000 /* between two lines about rejected clients */
 
+struct server {
+    struct door door;
+    uv_loop_t loop;
+    struct session_setup setup;
+    struct session *sessions; /* newest first */
+    size_t session_count;
+    struct session *busy; /* the running one; others wait */
+    struct {
+        uint64_t count;    /* since the last report of a session */
+        uint64_t unlogged; /* since the last line on standard error */
+        uint64_t quiet_ms; /* loop time before which no other line is printed */
+    } rejected;            /* clients */
+};
+
 static void on_arrived(void *owner, int fd)
 {
     struct server *server = owner;
+    bool is_one_too_many = server->session_count >= LIMIT_CONTROL_CONNECTIONS;
+    struct session *session = session_create(&server->setup, fd, is_one_too_many);
 
-    session_create(server, fd);
-    if (server->session_count)
-        door_occupy(&server->door);
+    if (!session)
+        return;
+    session_link(&server->sessions, session);
+    server->session_count++;
+    door_occupy(&server->door);
 }
 
 static void on_shut(void *owner)
@@ -22,14 +44,17 @@ static void on_shut(void *owner)
 
     for (struct session *session = server->sessions; session; session = next) {
         next = session_next(session);
-        session_end(session, server->sinks ? "the proxy was told to end" : "the server was told to end");
+        session_end(session,
+                    server->setup.sinks ? "the proxy was told to end" : "the server was told to end");
     }
 }
 
 static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
 
-bool server_claim(struct server *server, struct session *session)
+static bool on_planned(void *owner, struct session *session)
 {
+    struct server *server = owner;
+
     if (server->busy)
         return false;
     server->busy = session;
@@ -46,8 +71,10 @@ static struct session *find_waiting(const struct server *server)
     return oldest;
 }
 
-void server_forget(struct server *server, struct session *session)
+static void on_ended(void *owner, struct session *session)
 {
+    struct server *server = owner;
+
     session_unlink(&server->sessions, session);
     if (--server->session_count == 0)
         door_vacate(&server->door);
@@ -58,38 +85,46 @@ void server_forget(struct server *server, struct session *session)
         session_begin(server->busy);
 }
 
-/* A client of a Unix socket has no address: prints the server's. */
-void server_turn_away(struct server *server, const struct address *peer, const char *why)
+/* Prints the reason, at most once a second. A client of a Unix socket has no address: prints the
+ * server's. */
+static void on_rejected(void *owner, const struct address *peer, const char *why)
 {
-    struct turned_away *turned_away = &server->turned_away;
+    struct server *server = owner;
     uint64_t now_ms = uv_now(&server->loop);
     char text[ADDRESS_MAX], others[64] = "";
 
-    turned_away->count++;
-    turned_away->untold++;
-    if (now_ms < turned_away->quiet_ms)
+    server->rejected.count++;
+    server->rejected.unlogged++;
+    if (now_ms < server->rejected.quiet_ms)
         return;
     address_format(text, peer->storage.ss_family == AF_UNIX ? &server->door.address : peer);
-    if (turned_away->untold > 1)
+    if (server->rejected.unlogged > 1)
         snprintf(others, sizeof others, "; it is one of %" PRIu64 " since the last such line",
-                 turned_away->untold);
+                 server->rejected.unlogged);
     fprintf(stderr, "uncork-server: turned away a client at %s (%s)%s\n", text, why, others);
-    turned_away->untold = 0;
-    turned_away->quiet_ms = now_ms + QUIET_MS;
+    server->rejected.unlogged = 0;
+    server->rejected.quiet_ms = now_ms + QUIET_MS;
 }
 
-uint64_t server_take_turned_away(struct server *server)
+static uint64_t take_rejected(void *owner)
 {
-    uint64_t count = server->turned_away.count;
+    struct server *server = owner;
+    uint64_t count = server->rejected.count;
 
-    server->turned_away.count = 0;
+    server->rejected.count = 0;
     return count;
 }
 
+static const struct session_events session_events = {
+    .planned = on_planned, .rejected = on_rejected, .take_rejected = take_rejected, .ended = on_ended};
+
 int server_run(const struct server_setup *setup, struct problem *problem)
 {
-    struct server server = {.sinks = setup->sinks,
-                            .keys = setup->keys,
+    struct server server = {.setup = {.loop = &server.loop,
+                                      .sinks = setup->sinks,
+                                      .keys = setup->keys,
+                                      .events = &session_events,
+                                      .owner = &server},
                             .door = {.loop = &server.loop,
                                      .address = setup->address,
                                      .with_parent = setup->with_parent,

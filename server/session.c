@@ -9,7 +9,6 @@
 #include "data_listener.h"
 #include "limits.h"
 #include "measure/facts.h"
-#include "server.h"
 #include "connection/workload.h"
 #include "team/conduct.h"
 #include "transport/transport.h"
@@ -21,7 +20,7 @@
 #include <unistd.h>
 
 struct session {
-    struct server *server;
+    const struct session_setup *setup;
     struct session *next;
     struct channel channel;
     uv_timer_t timer;    /* timeout for a plan, data connections, or the client's close */
@@ -47,7 +46,7 @@ static void part_closed(void *owner)
     if (session->has_plan)
         plan_free(&session->plan);
     secret_wipe(session->data.key, sizeof session->data.key);
-    server_forget(session->server, session);
+    session->setup->events->ended(session->setup->owner, session);
     free(session);
 }
 
@@ -89,10 +88,10 @@ void session_end(struct session *session, const char *why)
 /* ---- the run ---- */
 
 /* A known client that closes or times out is not a rejected one. */
-static void count_turned_away(const struct session *session, const char *why)
+static void count_rejected(const struct session *session, const char *why)
 {
     if (!session->channel.is_known)
-        server_turn_away(session->server, &session->peer, why);
+        session->setup->events->rejected(session->setup->owner, &session->peer, why);
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -101,7 +100,7 @@ static void on_timeout(uv_timer_t *timer)
     struct problem problem = {0};
 
     if (!session->channel.is_known) {
-        count_turned_away(session, "did not say within 3 s what it wants");
+        count_rejected(session, "did not say within 3 s what it wants");
         close_parts(session);
     } else if (!session->data.is_open) {
         session_end(session, "no plan came on the control connection");
@@ -135,7 +134,7 @@ static void on_passed(void *owner, enum phase passed)
     }
     report = team_report(&session->team);
     strangers = session->has_gate ? team_strangers(&session->team) : session->data.lobby.strangers;
-    turned_away = server_take_turned_away(session->server);
+    turned_away = session->setup->events->take_rejected(session->setup->owner);
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
     json_object_set_new(report, "turned_away", json_integer((json_int_t)turned_away));
     channel_send_long(&session->channel, CONTROL_REPORT, report);
@@ -188,7 +187,7 @@ static int open_team(struct session *session, struct problem *problem)
     session->open_parts++;
     session->conduct = (struct conduct){.team = team};
     conduct_listen(&session->conduct, END_CLIENT, &session->channel);
-    if (team_open(team, &session->server->loop, plan, session->end, session->remote, &team_events, session,
+    if (team_open(team, session->setup->loop, plan, session->end, session->remote, &team_events, session,
                   problem) < 0)
         return -1;
     memcpy(team->keys[from], session->data.key, sizeof session->data.key);
@@ -199,7 +198,7 @@ static int open_team(struct session *session, struct problem *problem)
         return 0;
     }
     session->open_parts++;
-    return data_listener_open_lobby(&session->data, plan, session->end, &session->server->loop, &lobby_events,
+    return data_listener_open_lobby(&session->data, plan, session->end, session->setup->loop, &lobby_events,
                                     session, problem);
 }
 
@@ -268,7 +267,7 @@ static void take_sink(struct session *session, const json_t *body)
 
     if (session->end != END_PROXY || !session->data.is_open || session->has_team)
         problem_failure(&problem, "a message that does not belong here");
-    else if (sinks_check(session->server->sinks, text, &sink, &problem) == 0) {
+    else if (sinks_check(session->setup->sinks, text, &sink, &problem) == 0) {
         session->remote = session->remote && !is_here(json_string_value(json_object_get(body, "host")));
         if (open_team(session, &problem) == 0)
             take_secrets(session, body, &problem);
@@ -316,7 +315,7 @@ static int choose_end(struct session *session, const json_t *body, struct proble
 {
     const char *name = json_string_value(json_object_get(body, "end"));
 
-    session->end = session->server->sinks ? END_PROXY : END_SERVER;
+    session->end = session->setup->sinks ? END_PROXY : END_SERVER;
     if (end_parse(name) == session->end)
         return 0;
     return session->end == END_PROXY
@@ -348,7 +347,7 @@ static void take_plan(struct session *session, const json_t *body)
 
     if (problem.kind != PROBLEM_NONE) {
         fail(session, NULL, &problem);
-    } else if (server_claim(session->server, session)) {
+    } else if (session->setup->events->planned(session->setup->owner, session)) {
         session_begin(session);
     } else {
         session->waits = true;
@@ -411,45 +410,49 @@ static void on_ended(void *owner, const char *why)
     struct session *session = owner;
 
     if (session->channel.has_heard)
-        count_turned_away(session, why);
+        count_rejected(session, why);
     close_parts(session); /* the client is gone: no message */
 }
 
 static const struct channel_events channel_events = {
     .message = on_message, .ended = on_ended, .closed = part_closed, .is_server = true};
 
-void session_create(struct server *server, int fd)
+struct session *session_create(const struct session_setup *setup, int fd, bool is_one_too_many)
 {
     struct session *session = calloc(1, sizeof *session);
     struct problem problem = {0};
 
     if (!session) {
         close(fd);
-        return;
+        return NULL;
     }
-    server->session_count++;
-    session->server = server;
-    session->next = server->sessions;
-    server->sessions = session;
+    session->setup = setup;
     session->open_parts = 2;
-    uv_timer_init(&server->loop, &session->timer);
+    uv_timer_init(setup->loop, &session->timer);
     session->timer.data = session;
     uv_timer_start(&session->timer, on_timeout, LIMIT_PLAN_MS, 0);
     if (address_of_peer(&session->peer, fd) < 0)
         session->peer.storage.ss_family = AF_UNIX; /* the client is gone */
-    if (channel_open(&session->channel, &server->loop, fd, server->keys, &channel_events, session, &problem) <
+    if (channel_open(&session->channel, setup->loop, fd, setup->keys, &channel_events, session, &problem) <
         0) {
         close_parts(session);
-    } else if (server->session_count > LIMIT_CONTROL_CONNECTIONS) {
+    } else if (is_one_too_many) {
         problem_failure(&problem, "%d clients are connected to this server already",
                         LIMIT_CONTROL_CONNECTIONS);
         fail(session, NULL, &problem);
     }
+    return session;
 }
 
 struct session *session_next(const struct session *session)
 {
     return session->next;
+}
+
+void session_link(struct session **list, struct session *session)
+{
+    session->next = *list;
+    *list = session;
 }
 
 void session_unlink(struct session **list, struct session *session)
