@@ -167,16 +167,6 @@ static void on_joined(void *owner, size_t index, int fd)
 
 static const struct lobby_events lobby_events = {.joined = on_joined, .closed = part_closed};
 
-static int check_privacy(const struct session *session, struct problem *problem)
-{
-    if (!plan_encrypts(&session->plan) || channel_is_private(&session->channel))
-        return 0;
-    return problem_usage(problem,
-                         "security=%s: its key may not cross this control channel, which others can "
-                         "read; give --psk FILE to both ends",
-                         session->plan.ends[session->end].security->variant.name);
-}
-
 static int open_team(struct session *session, struct problem *problem)
 {
     const struct plan *plan = &session->plan;
@@ -324,14 +314,19 @@ static int choose_end(struct session *session, const json_t *body, struct proble
                                  "this is a server, not a proxy: start one with uncork-server --proxy");
 }
 
-static int check_end(const struct session *session, struct problem *problem)
+static int check_plan(const struct session *session, struct problem *problem)
 {
     const struct plan *plan = &session->plan;
 
-    if (plan_has_end(plan, session->end))
-        return 0;
-    return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
-                         plan->workload->variant.name, end_names[session->end]);
+    if (!plan_has_end(plan, session->end))
+        return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
+                             plan->workload->variant.name, end_names[session->end]);
+    if (plan_encrypts(plan) && !channel_is_private(&session->channel))
+        return problem_usage(problem,
+                             "security=%s: its key may not cross this control channel, which others can "
+                             "read; give --psk FILE to both ends",
+                             plan->ends[session->end].security->variant.name);
+    return 0;
 }
 
 static void take_plan(struct session *session, const json_t *body)
@@ -342,9 +337,8 @@ static void take_plan(struct session *session, const json_t *body)
     if (session->has_plan)
         problem_failure(&problem, "a session has one plan");
     else if (check_version(body, &problem) == 0 && choose_end(session, body, &problem) == 0 &&
-             parse_plan(session, body, &problem) == 0 && check_end(session, &problem) == 0)
-        check_privacy(session, &problem);
-
+             parse_plan(session, body, &problem) == 0)
+        check_plan(session, &problem);
     if (problem.kind != PROBLEM_NONE) {
         fail(session, NULL, &problem);
     } else if (session->setup->events->planned(session->setup->owner, session)) {

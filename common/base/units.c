@@ -12,10 +12,12 @@ struct unit {
 };
 
 /* Largest first: formatting uses the first unit that divides the value. */
-static const struct unit size_units[] = {{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}};
-static const struct unit duration_units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
-static const struct unit rate_units[] = {{"gbit", 1000000000}, {"mbit", 1000000}, {"kbit", 1000}, {"bit", 1}};
-static const struct unit percent_units[] = {{"%", 10000}};
+static const struct unit size_units[] = {{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}, {0}};
+static const struct unit duration_units[] = {
+    {"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}, {0}};
+static const struct unit rate_units[] = {
+    {"gbit", 1000000000}, {"mbit", 1000000}, {"kbit", 1000}, {"bit", 1}, {0}};
+static const struct unit percent_units[] = {{"%", 10000}, {0}};
 
 int units_take_number(const char **text, uint64_t *value)
 {
@@ -50,10 +52,10 @@ int units_take_size(const char **text, uint64_t *bytes)
 
     if (result < 0)
         return result;
-    for (size_t i = 0; i < sizeof size_units / sizeof *size_units; i++) {
-        if (**text == *size_units[i].name) {
+    for (const struct unit *unit = size_units; unit->name; unit++) {
+        if (**text == *unit->name) {
             ++*text;
-            return scale(bytes, size_units[i].factor);
+            return scale(bytes, unit->factor);
         }
     }
     return 0;
@@ -91,7 +93,7 @@ static int take_decimals(const char **text, uint64_t factor, uint64_t *share)
 }
 
 /* Digits, perhaps with decimals, and one of the units. */
-static int parse_in(const struct unit *units, size_t count, const char *text, uint64_t *value)
+static int parse_in(const struct unit *unit, const char *text, uint64_t *value)
 {
     const char *decimals = NULL;
     int result = units_take_number(&text, value);
@@ -102,14 +104,14 @@ static int parse_in(const struct unit *units, size_t count, const char *text, ui
         decimals = ++text;
         text += strspn(text, "0123456789");
     }
-    for (size_t i = 0; i < count; i++) {
+    for (; unit->name; unit++) {
         uint64_t share = 0;
 
-        if (strcmp(text, units[i].name) != 0)
+        if (strcmp(text, unit->name) != 0)
             continue;
-        if (decimals && (result = take_decimals(&decimals, units[i].factor, &share)) < 0)
+        if (decimals && (result = take_decimals(&decimals, unit->factor, &share)) < 0)
             return result;
-        if ((result = scale(value, units[i].factor)) < 0)
+        if ((result = scale(value, unit->factor)) < 0)
             return result;
         if (*value > UINT64_MAX - share)
             return -ERANGE;
@@ -121,49 +123,43 @@ static int parse_in(const struct unit *units, size_t count, const char *text, ui
 
 int units_parse_duration(const char *text, uint64_t *ns)
 {
-    return parse_in(duration_units, sizeof duration_units / sizeof *duration_units, text, ns);
+    return parse_in(duration_units, text, ns);
 }
 
 int units_parse_rate(const char *text, uint64_t *bits)
 {
-    return parse_in(rate_units, sizeof rate_units / sizeof *rate_units, text, bits);
+    return parse_in(rate_units, text, bits);
 }
 
 int units_parse_percent(const char *text, uint64_t *millionths)
 {
-    return parse_in(percent_units, sizeof percent_units / sizeof *percent_units, text, millionths);
+    return parse_in(percent_units, text, millionths);
 }
 
-static void format(char text[UNITS_TEXT_MAX], uint64_t value, const struct unit *units, size_t count)
+static void format(char text[UNITS_TEXT_MAX], uint64_t value, const struct unit *unit, const char *zero)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (value && value % units[i].factor == 0) {
-            snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 "%s", value / units[i].factor, units[i].name);
-            return;
-        }
-    }
-    snprintf(text, UNITS_TEXT_MAX, "%" PRIu64, value);
+    while (unit->name && value % unit->factor != 0)
+        unit++;
+    if (value)
+        snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 "%s", value / (unit->name ? unit->factor : 1),
+                 unit->name ? unit->name : "");
+    else
+        strcpy(text, zero);
 }
 
 void units_format_size(char text[UNITS_TEXT_MAX], uint64_t bytes)
 {
-    format(text, bytes, size_units, sizeof size_units / sizeof *size_units);
+    format(text, bytes, size_units, "0");
 }
 
 void units_format_duration(char text[UNITS_TEXT_MAX], uint64_t ns)
 {
-    if (ns)
-        format(text, ns, duration_units, sizeof duration_units / sizeof *duration_units);
-    else
-        strcpy(text, "0s");
+    format(text, ns, duration_units, "0s");
 }
 
 void units_format_rate(char text[UNITS_TEXT_MAX], uint64_t bits)
 {
-    if (bits)
-        format(text, bits, rate_units, sizeof rate_units / sizeof *rate_units);
-    else
-        strcpy(text, "0bit");
+    format(text, bits, rate_units, "0bit");
 }
 
 void units_format_percent(char text[UNITS_TEXT_MAX], uint64_t millionths)

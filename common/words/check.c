@@ -9,20 +9,13 @@
 
 #include <string.h>
 
-static bool is_given(const struct plan *plan, const char *key)
-{
-    struct problem ignored = {0};
-
-    return plan->given[word_find(key, &ignored) - word_list] != 0;
-}
-
 static int check_amount(const struct plan *plan, struct problem *problem)
 {
     static const char *const amounts[] = {"duration", "messages", "bytes"};
     const char *first = NULL;
 
     for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++) {
-        if (!is_given(plan, amounts[i]))
+        if (!plan->given[word_find(amounts[i], problem) - word_list])
             continue;
         if (first)
             return problem_usage(problem,
@@ -92,56 +85,41 @@ static int check_peer(const struct plan *plan, struct problem *problem)
     if (plan_relays(plan))
         return problem_usage(problem, "workload=proxy needs a server of uncork as its sink, not peer=%s",
                              plan->peer);
+    if (plan_encrypts(plan))
+        return problem_usage(problem, "security=%s needs a server of uncork: peer=%s does not know the key",
+                             plan->ends[END_CLIENT].security->variant.name, plan->peer);
     return check_work_of_peer(plan, problem);
 }
 
-/* The kernel rejects defer_taskrun without single_issuer. */
-static int check_ring(const struct end_plan *own, struct problem *problem)
+/* Words of one end that takes part. */
+static int check_end(const struct plan *plan, enum end end, struct problem *problem)
 {
-    if (own->single_issuer || !own->defer_taskrun)
-        return 0;
-    return problem_usage(problem, "defer_taskrun=on needs single_issuer=on; write both off");
-}
+    const struct security *client = plan->ends[END_CLIENT].security, *own = plan->ends[end].security;
 
-/* A server in the lab must be one that uncork starts: the namespaces are new. */
-static int check_lab(const struct plan *plan, struct problem *problem)
-{
-    for (int end = 0; plan_has_lab(plan) && end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end) && !plan_is_own(plan, (enum end)end))
-            return problem_usage(problem, "lab=on and %s=%s contradict each other: a lab has a %s of its own",
-                                 end == END_PROXY ? "via" : "server", plan_address(plan, (enum end)end),
-                                 end_names[end]);
-    return 0;
-}
-
-/* Both ends of a connection use TLS, or neither does. */
-static int check_security(const struct plan *plan, struct problem *problem)
-{
-    const struct security *client = plan->ends[END_CLIENT].security;
-
-    for (int end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end) && plan->ends[end].security->encrypts != client->encrypts)
-            return problem_usage(problem,
-                                 "client.security=%s and %s.security=%s contradict each other: all ends are "
-                                 "plain, or none is",
-                                 client->variant.name, end_names[end],
-                                 plan->ends[end].security->variant.name);
-    if (plan_has_peer(plan) && client->encrypts)
-        return problem_usage(problem, "security=%s needs a server of uncork: peer=%s does not know the key",
-                             client->variant.name, plan->peer);
-    return 0;
+    /* A server in the lab must be one that uncork starts: the namespaces are new. */
+    if (plan_has_lab(plan) && !plan_is_own(plan, end))
+        return problem_usage(problem, "lab=on and %s=%s contradict each other: a lab has a %s of its own",
+                             end == END_PROXY ? "via" : "server", plan_address(plan, end), end_names[end]);
+    /* Both ends of a connection use TLS, or neither does. */
+    if (own->encrypts != client->encrypts)
+        return problem_usage(problem,
+                             "client.security=%s and %s.security=%s contradict each other: all ends are "
+                             "plain, or none is",
+                             client->variant.name, end_names[end], own->variant.name);
+    return check_reading(plan, end, problem);
 }
 
 int plan_check(const struct plan *plan, struct problem *problem)
 {
-    if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0 || check_lab(plan, problem) < 0 ||
-        check_security(plan, problem) < 0)
+    if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0)
         return -1;
-    for (int end = 0; end < END_COUNT; end++)
-        if (check_ring(&plan->ends[end], problem) < 0)
+    for (enum end end = 0; end < END_COUNT; end++) {
+        const struct end_plan *own = &plan->ends[end];
+
+        if (own->defer_taskrun && !own->single_issuer) /* the kernel rejects this */
+            return problem_usage(problem, "defer_taskrun=on needs single_issuer=on; write both off");
+        if (plan_has_end(plan, end) && check_end(plan, end, problem) < 0)
             return -1;
-    for (int end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end) && check_reading(plan, (enum end)end, problem) < 0)
-            return -1;
+    }
     return 0;
 }
