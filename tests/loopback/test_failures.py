@@ -229,6 +229,7 @@ def test_a_pause_of_an_open_loop_ends_with_the_server(words: list[str]) -> None:
                               "duration=60s", "place=free", *words)
         time.sleep(0.7)
         server.process.kill()
+        server.process.wait()
         began = time.monotonic()
         _, error = client.communicate(timeout=60)
         assert client.returncode == 1 and error.count("\n") == 1, error
