@@ -204,7 +204,7 @@ static int open_team(struct run *run, bool remote, struct problem *problem)
     run->conduct = (struct conduct){.team = team};
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
-            conduct_listen(&run->conduct, (enum end)end, &run->links[end].channel);
+            run->conduct.channels[end] = &run->links[end].channel;
     if (team_open(team, &run->client->loop, run->plan, END_CLIENT, remote, &team_events, run, problem) < 0)
         return -1;
     team->target = run->target;

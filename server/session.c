@@ -175,8 +175,7 @@ static int open_team(struct session *session, struct problem *problem)
 
     session->has_team = true;
     session->open_parts++;
-    session->conduct = (struct conduct){.team = team};
-    conduct_listen(&session->conduct, END_CLIENT, &session->channel);
+    session->conduct = (struct conduct){.team = team, .channels[END_CLIENT] = &session->channel};
     if (team_open(team, session->setup->loop, plan, session->end, session->remote, &team_events, session,
                   problem) < 0)
         return -1;

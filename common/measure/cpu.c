@@ -35,7 +35,7 @@ static int event_open(enum cpu_event event)
 }
 
 /* Debugging figures of the scheduler (sched(7)), which not every kernel has. */
-static int64_t read_migrations(void)
+void cpu_look(struct cpu_reading *reading)
 {
     FILE *file = fopen("/proc/thread-self/sched", "re");
     char line[128];
@@ -46,7 +46,7 @@ static int64_t read_migrations(void)
         ;
     if (file)
         fclose(file);
-    return migrations;
+    reading->migrations = migrations;
 }
 
 #else
@@ -57,9 +57,9 @@ static int event_open(enum cpu_event event)
     return -1;
 }
 
-static int64_t read_migrations(void)
+void cpu_look(struct cpu_reading *reading)
 {
-    return -1;
+    reading->migrations = -1;
 }
 
 #endif
@@ -224,11 +224,6 @@ void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
     read_account(reading);
     read_events(meter, reading);
-}
-
-void cpu_look(struct cpu_reading *reading)
-{
-    reading->migrations = read_migrations();
 }
 
 struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b)

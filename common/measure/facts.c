@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <uv.h>
@@ -34,27 +35,23 @@ static const char *read_line(const char *path, char line[LINE_MAX_BYTES])
 
 static char host_id[256];
 
-/* A sandbox has no boot id, and the host name of its host or of all similar sandboxes. */
-static void make_id_of_name(void)
-{
-    char name[128] = "";
-    struct timespec birth;
-
-    gethostname(name, sizeof name - 1);
-    if (virtualisation_birth(&birth))
-        snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)birth.tv_sec, birth.tv_nsec);
-    else
-        snprintf(host_id, sizeof host_id, "%s", name);
-}
-
+/* A sandbox has no boot id, and the host name of its host or of all similar sandboxes. All processes
+ * of a sandbox get the same birth time of /proc, those of other sandboxes another. */
 static void make_host_id(void)
 {
-    char line[LINE_MAX_BYTES];
+    char line[LINE_MAX_BYTES], name[128] = "";
 
+    gethostname(name, sizeof name - 1);
+    snprintf(host_id, sizeof host_id, "%s", name);
+#ifdef __linux__
+    struct stat proc;
+
+    if (stat("/proc", &proc) == 0)
+        snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)proc.st_ctim.tv_sec,
+                 proc.st_ctim.tv_nsec);
+#endif
     if (read_line("/proc/sys/kernel/random/boot_id", line))
         snprintf(host_id, sizeof host_id, "%.200s", line);
-    else
-        make_id_of_name();
 }
 
 const char *facts_host_id(void)

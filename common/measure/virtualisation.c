@@ -11,7 +11,6 @@
 
 #ifdef __linux__
 #include <sys/klog.h>
-#include <sys/stat.h>
 
 #define READ_ALL 3 /* syslog(2): the last of the kernel's messages */
 
@@ -39,26 +38,10 @@ static bool is_gvisor(void)
            boots_as_gvisor();
 }
 
-bool virtualisation_birth(struct timespec *birth)
-{
-    struct stat proc;
-
-    if (stat("/proc", &proc) < 0)
-        return false;
-    *birth = proc.st_ctim;
-    return true;
-}
-
 #else
 
 static bool is_gvisor(void)
 {
-    return false;
-}
-
-bool virtualisation_birth(struct timespec *birth)
-{
-    (void)birth;
     return false;
 }
 

@@ -4,19 +4,12 @@
 #ifndef UNCORK_MEASURE_VIRTUALISATION_H
 #define UNCORK_MEASURE_VIRTUALISATION_H
 
-#include <stdbool.h>
-#include <time.h>
-
 #define VIRTUALISATION_VENDOR_BYTES 12
 
 /* "gvisor"; else the name that the processor reports: "none", "kvm", "tcg", "vmware", "hyperv",
  * "xen", "bhyve", or "hypervisor" for an unknown one. NULL where the processor reports nothing (it
  * is not an x86). */
 const char *virtualisation_name(void);
-
-/* The birth time of the system of this process, from its /proc. All processes of a sandbox get the
- * same time, those of other sandboxes another. False where it is not known. */
-bool virtualisation_birth(struct timespec *birth);
 
 /* The name of the hypervisor with this vendor id (12 bytes, no NUL); NULL where it is not known. */
 const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES]);

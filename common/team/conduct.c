@@ -51,11 +51,6 @@ static json_t *body_of_end(enum end end)
     return json_pack("{s:s}", "end", end_names[end]);
 }
 
-void conduct_listen(struct conduct *conduct, enum end end, struct channel *channel)
-{
-    conduct->channels[end] = channel;
-}
-
 void conduct_start(struct conduct *conduct)
 {
     team_release(conduct->team, others(conduct) ? RELEASE_START : RELEASE_GO);

@@ -18,9 +18,6 @@ struct conduct {
     unsigned joined;                          /* ends with all their connections */
 };
 
-/* Sets the open channel to an end; NULL: it is closed. */
-void conduct_listen(struct conduct *conduct, enum end end, struct channel *channel);
-
 /* Call when the threads of all ends run. */
 void conduct_start(struct conduct *conduct);
 

@@ -40,34 +40,15 @@ static json_t *report_calls(const struct worker *worker, const struct call_count
     return calls;
 }
 
-static void put_ring(json_t *thread, const struct call_counts *calls)
-{
-    put_number(thread, "enters", calls->made[CALL_ENTER_SENDING] + calls->made[CALL_ENTER_WAITING]);
-    put_number(thread, "requests", calls->requests);
-    put_number(thread, "completions", calls->completions);
-}
-
-static void put_lent(json_t *thread, const struct call_counts *calls)
-{
-    if (!calls->lent)
-        return;
-    put_number(thread, "lent", calls->lent);
-    put_number(thread, "copied", calls->copied);
-}
-
-static void put_records(json_t *thread, const struct call_counts *calls)
-{
-    put_number(thread, "records_sent", calls->records_sent);
-    put_number(thread, "records_received", calls->records_received);
-    put_number(thread, "tls_bytes_sent", calls->tls_bytes_sent);
-    put_number(thread, "tls_bytes_received", calls->tls_bytes_received);
-}
-
 /* Without reconnects all handshakes are before the interval. */
 static void put_tls(json_t *thread, const struct worker *worker, const struct call_counts *calls)
 {
-    if (worker->connections->security->counts_records)
-        put_records(thread, calls);
+    if (worker->connections->security->counts_records) {
+        put_number(thread, "records_sent", calls->records_sent);
+        put_number(thread, "records_received", calls->records_received);
+        put_number(thread, "tls_bytes_sent", calls->tls_bytes_sent);
+        put_number(thread, "tls_bytes_received", calls->tls_bytes_received);
+    }
     if (!worker->connections->role->reconnects)
         return;
     put_number(thread, "handshakes", calls->handshakes);
@@ -93,9 +74,15 @@ static void put_calls(json_t *thread, const struct worker *worker)
         put_number(thread, "connect_calls", calls_count_path(&calls, CALL_CONNECTS));
     if (is_counted(worker, CALL_WRITES) && is_counted(worker, CALL_READS))
         put_number(thread, "would_block", calls.would_block);
-    if (worker->team->engine->gives & CAPABLE_RING)
-        put_ring(thread, &calls);
-    put_lent(thread, &calls);
+    if (worker->team->engine->gives & CAPABLE_RING) {
+        put_number(thread, "enters", calls.made[CALL_ENTER_SENDING] + calls.made[CALL_ENTER_WAITING]);
+        put_number(thread, "requests", calls.requests);
+        put_number(thread, "completions", calls.completions);
+    }
+    if (calls.lent) {
+        put_number(thread, "lent", calls.lent);
+        put_number(thread, "copied", calls.copied);
+    }
     if (worker->connections->reading && worker->connections->reading->maps) {
         put_number(thread, "mapped_bytes", calls.mapped_bytes);
         put_number(thread, "copied_bytes", calls.copied_bytes);

@@ -96,14 +96,6 @@ static void on_wake(uv_async_t *wake)
     }
 }
 
-static void make_twins(struct connection *pair)
-{
-    pair[0].peer = END_CLIENT;
-    pair[0].twin = &pair[1];
-    pair[1].peer = END_SERVER;
-    pair[1].twin = &pair[0];
-}
-
 /* In memory that no other thread writes to: whole blocks of WORKER_BLOCK. */
 static int make_connections(struct worker *worker, size_t count)
 {
@@ -130,22 +122,15 @@ static int make_worker(struct worker *worker, struct team *team, size_t index)
     if (make_connections(worker, (next - first) * team->per_number) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < worker->count; i++) {
-        worker->connections[i].number = first + i / team->per_number;
-        worker->connections[i].calls.fd = -1;
-    }
-    for (size_t i = 0; team->per_number > 1 && i < worker->count; i += team->per_number)
-        make_twins(&worker->connections[i]);
-    return 0;
-}
+        struct connection *connection = &worker->connections[i];
 
-static int make_workers(struct team *team)
-{
-    team->workers = calloc(team->worker_count, sizeof *team->workers);
-    if (!team->workers)
-        return -ENOMEM;
-    for (size_t i = 0; i < team->worker_count; i++)
-        if (make_worker(&team->workers[i], team, i) < 0)
-            return -ENOMEM;
+        connection->number = first + i / team->per_number;
+        connection->calls.fd = -1;
+        if (team->per_number > 1) { /* pairs */
+            connection->peer = i % 2 ? END_SERVER : END_CLIENT;
+            connection->twin = &worker->connections[i ^ 1];
+        }
+    }
     return 0;
 }
 
@@ -175,8 +160,10 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
     team->open_handles = 2;
     if (plan_cpus(plan, end, remote, &team->cpus, problem) < 0)
         return -1;
-    if (make_workers(team) < 0)
-        return problem_failure(problem, "out of memory for %zu connections", team->connection_count);
+    team->workers = calloc(team->worker_count, sizeof *team->workers);
+    for (size_t i = 0; i < team->worker_count; i++)
+        if (!team->workers || make_worker(&team->workers[i], team, i) < 0)
+            return problem_failure(problem, "out of memory for %zu connections", team->connection_count);
     return 0;
 }
 
@@ -339,12 +326,12 @@ void team_engine_opened(struct worker *worker)
     uv_mutex_unlock(&worker->team->mutex);
 }
 
-/* With the mutex held. */
-static void cancel_locked(struct team *team, const char *phase, const struct problem *problem)
+void team_cancel(struct team *team, const char *phase, const struct problem *problem)
 {
     const struct connection *connection;
     struct team_cursor at = {0};
 
+    uv_mutex_lock(&team->mutex);
     if (!team->cancelled) {
         team->problem = *problem;
         snprintf(team->failed_phase, sizeof team->failed_phase, "%s", phase);
@@ -358,12 +345,6 @@ static void cancel_locked(struct team *team, const char *phase, const struct pro
         atomic_store(&team->workers[i].bench.cancelled, true);
         wake_locked(&team->workers[i]);
     }
-}
-
-void team_cancel(struct team *team, const char *phase, const struct problem *problem)
-{
-    uv_mutex_lock(&team->mutex);
-    cancel_locked(team, phase, problem);
     uv_mutex_unlock(&team->mutex);
 }
 
@@ -393,21 +374,25 @@ static void on_closed(uv_handle_t *handle)
     team->events->closed(team->owner);
 }
 
-static void close_connections(struct team *team)
+void team_close(struct team *team)
 {
+    static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
     struct connection *connection;
     struct team_cursor at = {0};
 
-    while ((connection = team_next_connection(team, &at))) {
+    if (uv_is_closing((uv_handle_t *)&team->wake))
+        return;
+    team_cancel(team, "finish", &closed);
+    for (size_t i = 0; team->workers && i < team->worker_count; i++)
+        if (team->workers[i].own.started)
+            uv_thread_join(&team->workers[i].own.handle);
+    for (size_t i = 0; team->workers && i < team->worker_count; i++) /* no thread runs now */
+        team->engine->close(&team->workers[i].duty);
+    while ((connection = team_next_connection(team, &at))) { /* before the workbench that it uses */
         if (connection->calls.fd >= 0)
             close(connection->calls.fd);
         connection_close(connection);
     }
-}
-
-/* Call after close_connections(): the connections use the workbench. */
-static void close_workers(struct team *team)
-{
     for (size_t i = 0; team->workers && i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
 
@@ -419,22 +404,6 @@ static void close_workers(struct team *team)
     }
     free(team->workers);
     team->workers = NULL;
-}
-
-void team_close(struct team *team)
-{
-    static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
-
-    if (uv_is_closing((uv_handle_t *)&team->wake))
-        return;
-    team_cancel(team, "finish", &closed);
-    for (size_t i = 0; team->workers && i < team->worker_count; i++)
-        if (team->workers[i].own.started)
-            uv_thread_join(&team->workers[i].own.handle);
-    for (size_t i = 0; team->workers && i < team->worker_count; i++) /* no thread runs now */
-        team->engine->close(&team->workers[i].duty);
-    close_connections(team);
-    close_workers(team);
     secret_wipe(team->keys, sizeof team->keys);
     uv_close((uv_handle_t *)&team->wake, on_closed);
     uv_close((uv_handle_t *)&team->watch, on_closed);
