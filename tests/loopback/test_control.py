@@ -158,7 +158,7 @@ def test_wrong_words_are_refused_by_the_same_vocabulary() -> None:
         (["connections=5000", "engine=block"], "4096 threads"),
         (["connections=9", "chunk=1G", "engine=block"], "8G"),
         (["read=uring-multishot", "chunk=1G"], "8G"),
-        (["write=uring-zc", "window=4096", "message=3000x1", "connections=100", "workload=stream",
+        (["write=uring-zc", "window=4096", "message=3000x4K", "connections=100", "workload=stream",
           "direction=receive"], "8G"),
         (["connections=9000", "write=coalesce", "workload=stream", "direction=receive",
           "message=1M"], "8G"),

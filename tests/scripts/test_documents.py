@@ -30,7 +30,7 @@ SUFFIXES = "c|h|py|sh|toml|def|md|cmake|gp|in|j2"
 NAMED = re.compile(rf"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:{SUFFIXES}))`")
 TOPS = ("client", "server", "common", "scripts", "scenarios", "plots", "tests", "docs", "cmake")
 # Names of files that a user, another program or the program makes.
-MADE = {"io_uring/poll.c", "common/strategy/pairs.c", "rpc.toml"}
+MADE = {"io_uring/poll.c", "common/strategy/pairs.c", "common/security/xor.c", "rpc.toml"}
 
 
 def parametrize(pages: list[Path]) -> pytest.MarkDecorator:

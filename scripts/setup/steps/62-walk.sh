@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: docs/adding-a-strategy.md, followed literally in a scratch copy
+# does: docs/adding-a-strategy.md and docs/adding-a-filter.md, followed literally in a scratch copy
 
 suite_test walk tests/walk

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""docs/adding-a-strategy.md, followed literally in a scratch copy of the tree by somebody who knows
-nothing else."""
+"""docs/adding-a-strategy.md and docs/adding-a-filter.md, followed literally in a scratch copy of the
+tree by somebody who knows nothing else."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 PAGE = TOP / "docs/adding-a-strategy.md"
+FILTER = TOP / "docs/adding-a-filter.md"
 
 
-def page_blocks(language: str) -> list[str]:
+def page_blocks(language: str, page: Path = PAGE) -> list[str]:
     """The code blocks of the page, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def tree_files() -> list[str]:
@@ -58,10 +59,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = tree.parent / "cc"  # how fast the programs are is not looked at
     compiler.write_text('#!/bin/sh\nexec cc "$@" -O0\n')
     compiler.chmod(0o755)
-    source, line = page_blocks("c")
-    (tree / "common/strategy/pairs.c").write_text(source)
-    with (tree / "common/strategy/list.def").open("a") as listing:
-        listing.write(line)
+    for page, file in ((PAGE, "common/strategy/pairs.c"), (FILTER, "common/security/xor.c")):
+        source, line = page_blocks("c", page)
+        (tree / file).write_text(source)
+        with (tree / file).with_name("list.def").open("a") as listing:
+            listing.write(line)
     shell(build_commands()[0] + " >/dev/null", tree)
     shell(build_commands()[1] + " >/dev/null", tree)
     return tree
@@ -76,6 +78,13 @@ def test_the_page_shows_one_file_and_one_line() -> None:
     assert "`common/strategy/pairs.c`:" in PAGE.read_text()
     assert line == "VARIANT(pairs)\n"
     assert source.count("const struct strategy strategy_pairs") == 1
+
+
+def test_a_filter_disguises_at_both_ends_what_the_strategies_send(tree: Path) -> None:
+    both, one = page_blocks("sh", FILTER)[0].splitlines()
+    assert "17.00 write calls" in shell(both + " duration=50ms", tree)  # the cork of TCP stays
+    done = subprocess.run(one.split(), cwd=tree, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "wrong content" in done.stderr
 
 
 def test_it_shows_up_in_the_list(tree: Path) -> None:
