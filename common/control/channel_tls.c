@@ -103,32 +103,26 @@ static int show_key(gnutls_session_t session, gnutls_datum_t *identity, gnutls_d
     struct channel_tls *tls = gnutls_session_get_ptr(session);
     const struct psk *psk = &tls->keys->entries[0];
 
-    return copy_datum(identity, psk->identity, psk->identity_size) < 0 ||
-                   copy_datum(key, psk->key, psk->key_size) < 0
-               ? -1
-               : 0;
+    if (copy_datum(identity, psk->identity, psk->identity_size) < 0)
+        return -1;
+    return copy_datum(key, psk->key, psk->key_size);
 }
 
 /* ---- what went wrong ---- */
 
 /* An end without TLS does not understand an alert. So it gets a message of the control channel
  * without encryption. */
-static void refuse_in_clear(struct channel_tls *tls)
-{
-    struct problem ignored = {0};
-    json_t *body =
-        json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
-                  "this server takes only clients with a key: give --psk FILE, with one that it knows");
-
-    control_encode(CONTROL_REFUSED, body, &tls->output.data, &tls->output.size, &ignored);
-    json_decref(body);
-}
-
 static int refuse_plain(struct channel_tls *tls, struct problem *problem)
 {
+    struct problem ignored = {0};
+    json_t *body;
+
     if (!tls->is_server)
         return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
-    refuse_in_clear(tls);
+    body = json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
+                     "this server takes only clients with a key: give --psk FILE, with one that it knows");
+    control_encode(CONTROL_REFUSED, body, &tls->output.data, &tls->output.size, &ignored);
+    json_decref(body);
     return problem_failure(problem, "speaks no TLS, which only ends without a key do");
 }
 
@@ -145,13 +139,6 @@ static int fail_by_alert(const struct channel_tls *tls, struct problem *problem)
     return problem_failure(problem, "broke off TLS: %s", name ? name : "for no known reason");
 }
 
-/* GnuTLS reports a wrong key as a wrong parameter. But a handshake without the right key always
- * fails at the key. */
-static bool is_wrong_key(const struct channel_tls *tls, int result)
-{
-    return tls->is_server && !tls->is_up && *tls->identity && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER;
-}
-
 /* Sends an alert. An alert carries only the kind of the failure. */
 static int fail(struct channel_tls *tls, int result, struct problem *problem)
 {
@@ -161,7 +148,9 @@ static int fail(struct channel_tls *tls, int result, struct problem *problem)
         gnutls_alert_send(tls->session, GNUTLS_AL_FATAL, GNUTLS_A_UNKNOWN_PSK_IDENTITY);
         return problem_failure(problem, "shows the identity '%s', for which there is no key", tls->identity);
     }
-    if (is_wrong_key(tls, result)) {
+    /* GnuTLS reports a wrong key as a wrong parameter. But a handshake without the right key always
+     * fails at the key. */
+    if (tls->is_server && !tls->is_up && *tls->identity && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER) {
         gnutls_alert_send(tls->session, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
         return problem_failure(problem, "has another key for '%s' than we", tls->identity);
     }
@@ -276,9 +265,8 @@ const char *channel_tls_cut_text(const struct channel_tls *tls)
 {
     if (tls->is_server || tls->has_heard)
         return "closed the connection in the middle of the TLS handshake";
-    return "closed the connection when it saw TLS, and so speaks none: start it with --psk FILE, or leave "
-           "--psk "
-           "out here";
+    return "closed the connection when it saw TLS, and so speaks none: start it with --psk FILE, "
+           "or leave --psk out here";
 }
 
 /* ---- the beginning and the end ---- */
@@ -289,23 +277,18 @@ int channel_tls_check(const char *option, struct problem *problem)
     return 0;
 }
 
-static int open_server(struct channel_tls *tls)
-{
-    int result = gnutls_psk_allocate_server_credentials(&tls->server);
-
-    if (result < 0)
-        return result;
-    gnutls_psk_set_server_credentials_function2(tls->server, give_key);
-    return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->server);
-}
-
-static int open_client(struct channel_tls *tls)
+static int set_credentials(struct channel_tls *tls)
 {
     const struct psk *psk = &tls->keys->entries[0];
-    int result = gnutls_psk_allocate_client_credentials(&tls->client);
+    int result = tls->is_server ? gnutls_psk_allocate_server_credentials(&tls->server)
+                                : gnutls_psk_allocate_client_credentials(&tls->client);
 
     if (result < 0)
         return result;
+    if (tls->is_server) {
+        gnutls_psk_set_server_credentials_function2(tls->server, give_key);
+        return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->server);
+    }
     snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)psk->identity_size,
              (const char *)psk->identity);
     gnutls_psk_set_client_credentials_function2(tls->client, show_key);
@@ -324,9 +307,7 @@ static int open_session(struct channel_tls *tls)
     gnutls_transport_set_push_function(tls->session, push);
     gnutls_transport_set_pull_function(tls->session, pull);
     result = gnutls_priority_set_direct(tls->session, PRIORITY, NULL);
-    if (result < 0)
-        return result;
-    return tls->is_server ? open_server(tls) : open_client(tls);
+    return result < 0 ? result : set_credentials(tls);
 }
 
 /* A client sends first. */

@@ -55,25 +55,21 @@ static const char *parse_identity(struct psk *psk, const char *text, size_t size
     return length ? NULL : "there is no identity before the colon";
 }
 
-static const char *parse_key(struct psk *psk, const char *text, size_t size)
-{
-    int length = parse_digits(psk->key, sizeof psk->key, text, size);
-
-    if (length < (int)PSK_KEY_MIN)
-        return "a key has 32 to 128 hexadecimal digits, which are 16 to 64 bytes, and nothing behind them";
-    psk->key_size = (size_t)length;
-    return NULL;
-}
-
 static const char *parse_line(struct psk *psk, const char *line, size_t size)
 {
     const char *colon = memchr(line, ':', size), *wrong;
     size_t before = colon ? (size_t)(colon - line) : size;
+    int length;
 
     if (!colon)
         return "there is no colon; write IDENTITY:KEY, the key in hexadecimal digits";
-    wrong = parse_identity(psk, line, before);
-    return wrong ? wrong : parse_key(psk, colon + 1, size - before - 1);
+    if ((wrong = parse_identity(psk, line, before)))
+        return wrong;
+    length = parse_digits(psk->key, sizeof psk->key, colon + 1, size - before - 1);
+    if (length < (int)PSK_KEY_MIN)
+        return "a key has 32 to 128 hexadecimal digits, which are 16 to 64 bytes, and nothing behind them";
+    psk->key_size = (size_t)length;
+    return NULL;
 }
 
 /* ---- many ---- */
@@ -213,18 +209,12 @@ struct psk_list *psk_draw(struct problem *problem)
     return list;
 }
 
-static bool needs_digits(const struct psk *psk)
-{
-    const char *text = (const char *)psk->identity;
-
-    return *text == '#' || memchr(text, ':', psk->identity_size) || !is_name(text, psk->identity_size);
-}
-
 size_t psk_format(char line[PSK_LINE_MAX], const struct psk *psk)
 {
+    const char *identity = (const char *)psk->identity;
     size_t size = psk->identity_size;
 
-    if (needs_digits(psk)) {
+    if (*identity == '#' || memchr(identity, ':', size) || !is_name(identity, size)) {
         *line = '#';
         hex_format(line + 1, psk->identity, size);
         size = 1 + 2 * size;

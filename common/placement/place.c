@@ -58,12 +58,6 @@ int place_parse(struct place *place, const char *text, struct problem *problem)
                          text);
 }
 
-static void print_list(FILE *out, const struct place_list *list)
-{
-    for (int i = 0; i < list->count; i++)
-        fprintf(out, "%s%u", i ? "." : "", list->cpus[i]);
-}
-
 static bool are_equal(const struct place_list *a, const struct place_list *b)
 {
     return a->count == b->count && !memcmp(a->cpus, b->cpus, a->count * sizeof *a->cpus);
@@ -79,12 +73,9 @@ char *place_format(const struct place *place)
         return strdup(kind_names[place->kind]);
     if (!(out = open_memstream(&text, &size)))
         return NULL;
-    for (int i = 0; i < PLACE_LISTS; i++) {
-        if (i > 1 && are_equal(&place->lists[i], &place->lists[i - 1]))
-            break;
-        fprintf(out, "%s", i ? "/" : "");
-        print_list(out, &place->lists[i]);
-    }
+    for (int i = 0; i < PLACE_LISTS && (i < 2 || !are_equal(&place->lists[i], &place->lists[i - 1])); i++)
+        for (int j = 0; j < place->lists[i].count; j++)
+            fprintf(out, "%s%u", j ? "." : i ? "/" : "", place->lists[i].cpus[j]);
     return fclose(out) == 0 ? strdup(text) : NULL;
 }
 
@@ -109,23 +100,20 @@ static int take_half(const struct cores *cores, int which, bool remote, struct p
         return problem_unsupported(problem, "place=apart needs two cores and this process may use only one");
     if (remote)
         cores_take(cores, 0, cores->count, cpus);
-    else if (which == 0)
-        cores_take(cores, 0, half, cpus);
     else
-        cores_take(cores, half, cores->count, cpus);
+        cores_take(cores, which == 0 ? 0 : half, which == 0 ? half : cores->count, cpus);
     return 0;
 }
 
 static int refuse_pretence(const struct place *place, struct problem *problem)
 {
-    const char *what = place->kind == PLACE_CPUS ? "" : kind_names[place->kind];
+    bool is_listed = place->kind == PLACE_CPUS;
 
     return problem_unsupported(
         problem,
-        "place%s%s: pinning has no effect here, two threads on one CPU ran at the same time; %splace=free "
-        "runs "
-        "anywhere",
-        *what ? "=" : "", what,
+        "place%s%s: pinning has no effect here, two threads on one CPU ran at the same time; "
+        "%splace=free runs anywhere",
+        is_listed ? "" : "=", is_listed ? "" : kind_names[place->kind],
         place->kind == PLACE_TOGETHER ? "pin the whole system from outside (taskset -c 0 ...), or " : "");
 }
 
