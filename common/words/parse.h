@@ -7,7 +7,6 @@
 #define UNCORK_WORDS_PARSE_H
 
 #include "plan/plan.h"
-#include "words/parse.h"
 
 #include <jansson.h>
 

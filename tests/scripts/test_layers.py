@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The folder tree is the architecture: rooms of scripts/suite import what docs/architecture.md
-draws."""
+"""The folder tree is the architecture: rooms of scripts/suite import, and folders of common/
+include, what docs/architecture.md draws."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from conftest import ROOT
 
 SUITE = ROOT / "scripts" / "suite"
+COMMON = ROOT / "common"
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 LAUNCHER = "__main__"  # the file that picks a command
 
@@ -39,13 +40,33 @@ def room_of(module: str) -> str:
     return module.removeprefix("suite.").partition(".")[0]
 
 
-def rooms_drawn() -> dict[str, set[str]]:
-    """The drawing: each room with those that it imports."""
-    found = re.search(r"`scripts/suite` has ten rooms.*?```\n(.*?)```", PAGE, re.DOTALL)
-    assert found, "docs/architecture.md has no drawing of the rooms"
-    lines = [line.partition("─▶") for line in found[1].splitlines()]
+def rooms_drawn(opening: str = "`scripts/suite` has ten rooms") -> dict[str, set[str]]:
+    """The drawing after this text: each room with those that it imports or includes."""
+    found = re.search(rf"{re.escape(opening)}.*?```\n(.*?)```", PAGE, re.DOTALL)
+    assert found, f"docs/architecture.md has no drawing after: {opening}"
+    lines = [line.partition("─▶") for line in re.sub(r",\n +", ", ", found[1]).splitlines()]
     return {room.strip(): set(filter(None, map(str.strip, others.split(","))))
             for room, _, others in lines}
+
+
+def folders_drawn() -> dict[str, set[str]]:
+    """The drawing of common/: each folder with those of which it includes headers."""
+    return rooms_drawn("### The folders of common\n")
+
+
+def headers_of(path: Path) -> set[str]:
+    """The headers and lists of common/ that a file includes."""
+    return set(re.findall(r'^#include "(\w+/\w+\.(?:h|def))"', path.read_text(), re.MULTILINE))
+
+
+def differences(found: dict[str, set[str]], drawn: dict[str, set[str]], verb: str) -> list[str]:
+    """What the drawing lacks, and what it has and no file does."""
+    edges = {(room, other) for room, others in found.items() for other in others}
+    arrows = {(room, other) for room, others in drawn.items() for other in others}
+    return [*(f"{room} {verb} {other}; the drawing lacks it" for room, other in edges - arrows),
+            *(f"{room} ─▶ {other} is drawn; no file {verb} it" for room, other in arrows - edges),
+            *(f"{room} is not drawn" for room in set(found) - set(drawn)),
+            *(f"{room} is drawn; there is no such folder" for room in set(drawn) - set(found))]
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +86,25 @@ def test_rooms_import_exactly_what_is_drawn(modules):
         room = room_of(name)
         if room not in (LAUNCHER, "suite"):
             found.setdefault(room, set()).update(map(room_of, others))
-    assert {room: others - {room} for room, others in found.items()} == rooms_drawn()
+    imported = {room: others - {room} for room, others in found.items()}
+    assert not differences(imported, rooms_drawn(), "imports")
 
 
-def test_arrows_between_rooms_go_one_way():
-    assert list(graphlib.TopologicalSorter(rooms_drawn()).static_order())
+def test_folders_of_common_include_exactly_what_is_drawn():
+    found = {folder.name: {header.partition("/")[0] for path in folder.glob("*.[ch]")
+                           for header in headers_of(path)} - {folder.name}
+             for folder in COMMON.iterdir()}
+    assert not differences(found, folders_drawn(), "includes")
+
+
+def test_no_two_headers_of_common_include_each_other():
+    headers = {str(path.relative_to(COMMON)): headers_of(path) for path in COMMON.glob("*/*.h")}
+    assert list(graphlib.TopologicalSorter(headers).static_order())
+
+
+@pytest.mark.parametrize("drawn", [rooms_drawn, folders_drawn])
+def test_arrows_between_rooms_go_one_way(drawn):
+    assert list(graphlib.TopologicalSorter(drawn()).static_order())
 
 
 def test_nobody_imports_a_command_and_commands_do_not_import_each_other(modules):
