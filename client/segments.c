@@ -107,7 +107,7 @@ static json_t *report_facts(const struct capture *capture)
 }
 
 /* The directions with a close_notify. With reconnects only the client sends one. */
-static unsigned parted(const struct plan *plan)
+static unsigned close_notify_ways(const struct plan *plan)
 {
     if (!plan_encrypts(plan))
         return 0;
@@ -139,7 +139,7 @@ json_t *segments_report(struct capture *capture, const struct team *team, struct
     if (capture_stop(capture, problem) < 0)
         return NULL;
     endpoint_of(&server, &team->target);
-    if ((tally = tally_create(&server, parted(team->plan))))
+    if ((tally = tally_create(&server, close_notify_ways(team->plan))))
         report = make_report(capture, tally, team, problem);
     else
         problem_failure(problem, "out of memory for the capture");

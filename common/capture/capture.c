@@ -106,7 +106,7 @@ static void count_dropped(struct capture *capture)
                         capture->facts.device, pcap_geterr(capture->pcap));
 }
 
-static void live(void *context)
+static void capture_main(void *context)
 {
     struct capture *capture = context;
     bool goes_on = true;
@@ -228,7 +228,7 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
     capture->cpu = cpu;
     capture->facts.path = path;
     if ((!path || whole_file_check(path, problem) == 0) && open_towards(capture, server, problem) == 0) {
-        result = uv_thread_create(&capture->thread, live, capture);
+        result = uv_thread_create(&capture->thread, capture_main, capture);
         capture->runs = result == 0;
         if (capture->runs)
             return capture;

@@ -57,7 +57,7 @@ struct total {
 
 struct tally {
     struct endpoint server;
-    unsigned parted;                   /* bits 1 << way */
+    unsigned close_notify_ways;        /* bits 1 << way */
     bool reconnects, ended, exhausted; /* exhausted: memory was short */
     uint64_t skipped;                  /* reconnects: connections still to come before the interval */
     struct flow *flows[PORTS];         /* by port of the client */
@@ -213,18 +213,18 @@ static void leave_out_close_notify(struct total *total, struct stream *stream)
 /* Ends a connection: the next segment of its port belongs to another one. */
 static void end_flow(struct tally *tally, struct flow *flow)
 {
-    static const struct stream nobody;
+    static const struct stream ended_stream;
 
     for (int way = 0; way < WAY_COUNT; way++) {
         struct stream *stream = &flow->streams[way];
         struct total *total = &tally->totals[way];
 
-        if (tally->parted & 1u << way)
+        if (tally->close_notify_ways & 1u << way)
             leave_out_close_notify(total, stream);
         settle_last(tally, total, stream);
         ranges_free(&stream->seen);
         if (total->first_stream == stream)
-            total->first_stream = &nobody;
+            total->first_stream = &ended_stream;
     }
 }
 
@@ -368,14 +368,14 @@ json_t *tally_to_json(struct tally *tally, enum way way)
 
 /* ---- its life ---- */
 
-struct tally *tally_create(const struct endpoint *server, unsigned parted)
+struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways)
 {
     struct tally *tally = calloc(1, sizeof *tally);
 
     if (!tally)
         return NULL;
     tally->server = *server;
-    tally->parted = parted;
+    tally->close_notify_ways = close_notify_ways;
     return tally;
 }
 

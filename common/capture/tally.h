@@ -22,9 +22,10 @@ struct tally;
 /* The direction, as the client sees it. */
 enum way { WAY_SENT, WAY_RECEIVED, WAY_COUNT };
 
-/* Counts connections to `server`. `parted`: the ways, as bits 1 << way, on which each stream ends
- * with a close_notify, which is nobody's message. NULL when memory is short; tally_free() it. */
-struct tally *tally_create(const struct endpoint *server, unsigned parted);
+/* Counts connections to `server`. `close_notify_ways`: the ways, as bits 1 << way, on which each
+ * stream ends with a close_notify, which is part of no message. NULL when memory is short; tally_free() it.
+ */
+struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways);
 void tally_free(struct tally *tally);
 
 /* Call before the first segment. Counts the connection from this client port, from these byte

@@ -64,11 +64,9 @@ const char *facts_host_id(void)
 
 /* ---- one file, one fact ---- */
 
-struct file_fact {
+static const struct {
     const char *key, *path;
-};
-
-static const struct file_fact file_facts[] = {
+} file_facts[] = {
     {"cmdline", "/proc/cmdline"},
     {"clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
     {"governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},

@@ -288,12 +288,11 @@ static bool leaves_out(const struct team *team, int phase)
 {
     const struct plan *plan = team->plan;
 
+    if (phases[phase].waits_for[team->part] == RELEASE_NEVER)
+        return true;
     if (phase == PHASE_WARM_UP)
         return !plan->warmup_ns;
-    if (phase == PHASE_RECEIVE || phase == PHASE_DRAIN)
-        return !plan->warmup_ns || plan_has_peer(plan) ||
-               phases[phase].waits_for[team->part] == RELEASE_NEVER;
-    return false;
+    return (phase == PHASE_RECEIVE || phase == PHASE_DRAIN) && (!plan->warmup_ns || plan_has_peer(plan));
 }
 
 static int go_through(struct worker *worker, struct problem *problem)
