@@ -203,42 +203,38 @@ static bool is_tls(const uint8_t header[CONTROL_HEADER_SIZE])
     return (header[0] == 22 || header[0] == 21) && header[1] == 3;
 }
 
-/* Reads at most `size` bytes of one message. Passes the message on when it is complete. */
-static int feed_message(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
-                        struct problem *problem)
+static int check_header(const struct codec *codec, struct problem *problem)
 {
-    memcpy(codec->buffer + codec->used, bytes, size);
-    codec->used += size;
-    if (codec->used < CONTROL_HEADER_SIZE)
-        return 0;
     if (is_tls(codec->buffer))
         return problem_failure(problem, "speaks TLS, and here is no key for it: give --psk FILE");
     if (body_length(codec) == 0 || body_length(codec) > CONTROL_BODY_MAX)
         return problem_failure(
             problem, "sent a control message of a length that no message has: this is not uncork's channel");
-    if (missing(codec))
-        return 0;
-    codec->used = 0;
-    return take_message(codec, body_length(codec), take, owner, problem);
+    return 0;
 }
 
 int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
                struct problem *problem)
 {
+    int result = 0;
+
     if (codec->broken)
         return problem_failure(problem, "control messages after one that was wrong");
-    while (size) {
-        size_t part = missing(codec);
-        int result;
+    while (size && result == 0) {
+        size_t part = missing(codec) < size ? missing(codec) : size;
 
-        if (part > size)
-            part = size;
-        if ((result = feed_message(codec, bytes, part, take, owner, problem)) != 0) {
-            codec->broken = result < 0;
-            return result;
-        }
+        memcpy(codec->buffer + codec->used, bytes, part);
+        codec->used += part;
         bytes += part;
         size -= part;
+        if (codec->used < CONTROL_HEADER_SIZE)
+            continue;
+        result = check_header(codec, problem);
+        if (result == 0 && !missing(codec)) {
+            codec->used = 0;
+            result = take_message(codec, body_length(codec), take, owner, problem);
+        }
     }
-    return 0;
+    codec->broken = result < 0;
+    return result;
 }

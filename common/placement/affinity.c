@@ -58,7 +58,7 @@ static enum affinity_trace go(const struct walk *walk)
         if (walk->pin(walk->cpus[step % 2]) < 0)
             return AFFINITY_DOUBTED;
         if (!read_processor(&now))
-            return AFFINITY_UNTOLD;
+            return AFFINITY_UNKNOWN;
         if (step < 2)
             seen[step] = now;
         else if (seen[step % 2] != now)
@@ -185,7 +185,7 @@ static bool find_out(void)
             return true;
         if (trace == AFFINITY_IGNORED || affinity_is_ignored(cores_pin_thread, cores.cpus[0], LOOK_NS))
             return false;
-        if (trace == AFFINITY_UNTOLD)
+        if (trace == AFFINITY_UNKNOWN)
             return true;
     }
     return true;

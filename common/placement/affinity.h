@@ -25,7 +25,7 @@ enum affinity_trace {
     AFFINITY_FOLLOWED, /* two processors in turn: pinning works */
     AFFINITY_IGNORED,  /* not always the same processor for the same CPU: pinning has no effect */
     AFFINITY_DOUBTED,  /* always the same processor, or pinning failed */
-    AFFINITY_UNTOLD,   /* a program cannot read the number of the processor */
+    AFFINITY_UNKNOWN,  /* a program cannot read the number of the processor */
 };
 enum affinity_trace affinity_follow(pin_function *pin, int a, int b);
 

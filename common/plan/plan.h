@@ -26,7 +26,7 @@ enum direction { DIRECTION_SEND, DIRECTION_RECEIVE, DIRECTION_BOTH };
 enum arrival { ARRIVAL_EVEN, ARRIVAL_POISSON };
 enum pace { PACE_SLEEP, PACE_SPIN };
 enum handoff { HANDOFF_INLINE, HANDOFF_THREAD };
-enum control { CONTROL_BY_UNCORK, CONTROL_BY_NOBODY };
+enum control { CONTROL_BY_UNCORK, CONTROL_BY_NONE };
 
 /* The service of a peer that does not run uncork. */
 #define SERVICE(name, does) SERVICE_##name,

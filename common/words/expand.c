@@ -33,42 +33,32 @@ static int append_value(json_t *values, const struct word *word, const char *tex
     return json_array_append_new(values, json_string(canonical));
 }
 
-static int refuse_range(const struct word *word, const char *text, struct problem *problem)
+static bool parse_range(struct range *range, const char *at)
 {
-    return problem_usage(
-        problem,
-        "%s=%.60s is no range; write it like 64..1M (doubles), 64..1M:4 (times 4) or 1..16:+1 (plus 1)",
-        word->key, text);
-}
-
-static int parse_range(struct range *range, const struct word *word, const char *text,
-                       struct problem *problem)
-{
-    const char *at = text;
-
     *range = (struct range){.step = 2};
     if (units_take_size(&at, &range->first) < 0 || strncmp(at, "..", 2) != 0)
-        return refuse_range(word, text, problem);
+        return false;
     at += 2;
     if (units_take_size(&at, &range->last) < 0)
-        return refuse_range(word, text, problem);
+        return false;
     if (*at == ':') {
         range->adds = *++at == '+';
         at += range->adds;
         if (units_take_size(&at, &range->step) < 0)
-            return refuse_range(word, text, problem);
+            return false;
     }
-    if (*at || !range->first || range->first > range->last || range->step < (range->adds ? 1u : 2u))
-        return refuse_range(word, text, problem);
-    return 0;
+    return !*at && range->first && range->first <= range->last && range->step >= (range->adds ? 1u : 2u);
 }
 
 static int append_range(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
     struct range range;
 
-    if (parse_range(&range, word, text, problem) < 0)
-        return -1;
+    if (!parse_range(&range, text))
+        return problem_usage(problem,
+                             "%s=%.60s is no range; write it like 64..1M (doubles), 64..1M:4 (times 4) or "
+                             "1..16:+1 (plus 1)",
+                             word->key, text);
     for (uint64_t value = range.first; value <= range.last;) {
         char spelled[UNITS_TEXT_MAX];
 

@@ -13,6 +13,7 @@
 #include "words/target.h"
 #include "workload/workload.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +88,7 @@ static const char *const direction_names[] = {
 static const char *const arrival_names[] = {[ARRIVAL_EVEN] = "even", [ARRIVAL_POISSON] = "poisson", NULL};
 static const char *const handoff_names[] = {[HANDOFF_INLINE] = "inline", [HANDOFF_THREAD] = "thread", NULL};
 static const char *const pace_names[] = {[PACE_SLEEP] = "sleep", [PACE_SPIN] = "spin", NULL};
-static const char *const control_names[] = {
-    [CONTROL_BY_UNCORK] = "uncork", [CONTROL_BY_NOBODY] = "none", NULL};
+static const char *const control_names[] = {[CONTROL_BY_UNCORK] = "uncork", [CONTROL_BY_NONE] = "none", NULL};
 #define SERVICE(name, does) [SERVICE_##name] = #name,
 static const char *const service_names[] = {
 #include "plan/services.def"
@@ -225,29 +225,18 @@ static enum end take_prefix(const char **key)
     return END_COUNT;
 }
 
-/* Records and the control channel are JSON: words must be UTF-8. */
-static bool is_utf8(const char *text)
-{
-    CLEANUP_JSON json_t *string = json_string(text);
-
-    return string != NULL;
-}
-
 int word_split(struct typed_word *typed, const char *text, struct problem *problem)
 {
-    const char *equals = strchr(text, '=');
-    const char *at = text;
+    CLEANUP_JSON json_t *string = json_string(text);
+    const char *equals = strchr(text, '='), *at = text;
     char key[64];
 
-    if (!is_utf8(text))
+    if (!string) /* records and the control channel are JSON */
         return problem_usage(problem, "'%.60s' is not spelled in UTF-8", text);
-    if (!equals)
-        return problem_usage(problem, "'%.60s' is no word; write key=value", text);
     typed->prefix = take_prefix(&at);
-    if (at > equals || (size_t)(equals - at) >= sizeof key)
+    if (!equals || at > equals || (size_t)(equals - at) >= sizeof key)
         return problem_usage(problem, "'%.60s' is no word; write key=value", text);
-    memcpy(key, at, (size_t)(equals - at));
-    key[equals - at] = '\0';
+    snprintf(key, sizeof key, "%.*s", (int)(equals - at), at);
     if (!(typed->word = word_find(key, problem)))
         return -1;
     if (typed->prefix != END_COUNT && !typed->word->per_end)
