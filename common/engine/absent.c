@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The ring engine of a build without liburing: it is listed, and says what is missing. */
+#include "connection/capability.h"
+#include "engine/engine.h"
+
+static int check(struct problem *problem)
+{
+    return problem_unsupported(problem, "io_uring cannot be used here: this build has no liburing");
+}
+
+static int suits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    (void)plan, (void)end;
+    return check(problem);
+}
+
+/* It marks an engine, and is never called: suits() refuses every plan. */
+static int run(struct duty *duty)
+{
+    (void)duty;
+    return -ENOSYS;
+}
+
+const struct engine engine_ring = {
+    .variant = {"ring", "an io_uring for each thread, any number of connections"},
+    .gives = CAPABLE_RING,
+    .check = check,
+    .suits = suits,
+    .run = run,
+};
