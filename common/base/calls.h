@@ -69,8 +69,8 @@ struct call_table {
     int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
 };
 
-extern const struct call_table calls_of_sockets; /* the system's own */
-extern const struct call_table calls_of_nothing; /* return at once, move everything, touch no memory */
+/* The system's own; and functions that return at once, move everything and touch no memory. */
+extern const struct call_table calls_of_sockets, calls_of_nothing;
 
 /* Counters beside those of the calls: name, what it counts. */
 #define CALL_NOTES(X)                                                                                        \

@@ -179,7 +179,7 @@ int capture_check(struct problem *problem)
         pcap_close(pcap);
     is_checked = true;
     if (found.kind != PROBLEM_UNSUPPORTED)
-        return 0; /* another problem may be of this device alone: capture_start() reports the run's */
+        return 0; /* another problem may concern this device alone */
     *problem = found;
     return -1;
 }

@@ -12,7 +12,7 @@
 #define FIRST_MAX 64            /* packets that are listed in order */
 #define CLOSE_NOTIFY_BYTES 24   /* header, alert, type, tag: of every cipher there is here */
 #define MSS_WITHOUT_OPTION 536  /* RFC 9293 */
-#define WINDOW_TO_BE_HALVED 536 /* Linux, tcp_bound_to_half_wnd(): no segment above half of a larger one */
+#define WINDOW_TO_BE_HALVED 536 /* Linux, tcp_bound_to_half_wnd(): halves a larger window */
 
 /* A packet with payload: how much of it is new, and the largest segment that its sender makes. */
 struct packet {
@@ -59,7 +59,7 @@ struct tally {
     struct endpoint server;
     unsigned close_notify_ways;        /* bits 1 << way */
     bool reconnects, ended, exhausted; /* exhausted: memory was short */
-    uint64_t skipped;                  /* reconnects: connections still to come before the interval */
+    uint64_t skipped;                  /* reconnects: connections yet to come before the interval */
     struct flow *flows[PORTS];         /* by port of the client */
     struct flow *all;
     struct total totals[WAY_COUNT];
@@ -114,8 +114,8 @@ static void count_segments(struct tally *tally, struct total *total, uint32_t by
     total->sizes[at].count += count;
 }
 
-/* A packet above the MSS is not segmented yet: the kernel or the device will do it. It counts as the
- * segments that the kernel counts. */
+/* A packet above the MSS is not segmented yet: the kernel or the device will do it. It counts as
+ * the segments that the kernel counts. */
 static void count_packet(struct tally *tally, struct total *total, const struct stream *stream,
                          const struct packet *packet)
 {
@@ -201,7 +201,7 @@ static void add_packet(struct tally *tally, struct total *total, struct stream *
 
 /* ---- a connection ---- */
 
-/* A close_notify alone in its segment is left out; one that shares a segment with data is counted. */
+/* A close_notify alone in its segment is left out. One that shares a segment is counted. */
 static void leave_out_close_notify(struct total *total, struct stream *stream)
 {
     if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)

@@ -23,8 +23,8 @@ struct tally;
 enum way { WAY_SENT, WAY_RECEIVED, WAY_COUNT };
 
 /* Counts connections to `server`. `close_notify_ways`: the ways, as bits 1 << way, on which each
- * stream ends with a close_notify, which is part of no message. NULL when memory is short; tally_free() it.
- */
+ * stream ends with a close_notify, which is part of no message. NULL when memory is exhausted; free
+ * it by tally_free(). */
 struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways);
 void tally_free(struct tally *tally);
 

@@ -35,8 +35,8 @@ static const char *read_line(const char *path, char line[LINE_MAX_BYTES])
 
 static char host_id[256];
 
-/* A sandbox has no boot id, and the host name of its host or of all similar sandboxes. All processes
- * of a sandbox get the same birth time of /proc, those of other sandboxes another. */
+/* A sandbox has no boot id, and the host name of its host or of all similar sandboxes. All
+ * processes of a sandbox get the same birth time of /proc, those of other sandboxes another. */
 static void make_host_id(void)
 {
     char line[LINE_MAX_BYTES], name[128] = "";

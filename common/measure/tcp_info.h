@@ -34,8 +34,10 @@ enum tcp_figure { TCP_FIGURES(TCP_FIGURE_ENUM) TCP_FIGURE_COUNT };
 struct tcp_reading {
     uint32_t known; /* bit per figure: the system filled it in */
     uint64_t figures[TCP_FIGURE_COUNT];
-    bool knows_streams; /* the system filled in, at the same moment, how much was in each stream from its */
-    uint64_t sent_bytes, received_bytes; /* first byte on; what waits to be sent (Nagle, a full window) is */
+    /* Position in each stream at the same moment, if `knows_streams`. Bytes that wait to be sent
+     * (Nagle, a full window) are included. */
+    bool knows_streams;
+    uint64_t sent_bytes, received_bytes;
 };
 
 /* Reads the figures of a connected socket; none are known where it is not TCP or the system does

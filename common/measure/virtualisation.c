@@ -73,8 +73,8 @@ const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES])
 #define LEAF_STEP 0x100u
 #define LEAVES 16
 
-/* A hypervisor with the interface of another reports its own name in a later leaf: KVM and Xen do so
- * behind Hyper-V's. */
+/* A hypervisor with the interface of another reports its own name in a later leaf: KVM and Xen do
+ * so behind Hyper-V's. */
 static const char *ask_processor(void)
 {
     unsigned a, b, c, d;

@@ -13,8 +13,7 @@ struct conduct {
     struct team *team;
     struct channel *channels[END_COUNT];      /* by end; NULL: no channel, nothing to wait for */
     size_t stops_known[END_COUNT];            /* by driver: connections whose stop is known */
-    unsigned ready[RELEASE_NEVER][END_COUNT]; /* by release and driver: ends (bits 1 << end) that are
-                                               * ready for that release of the driver */
+    unsigned ready[RELEASE_NEVER][END_COUNT]; /* by release and driver: ends, as bits 1 << end */
     unsigned joined;                          /* ends with all their connections */
 };
 
@@ -24,8 +23,8 @@ void conduct_start(struct conduct *conduct);
 /* Call when the team has passed a phase. Sends the message of phases.def, but for the report. */
 void conduct_passed(struct conduct *conduct, enum phase phase);
 
-/* Handles a message from end `from`. Returns 1 if it was handled, 0 if it is not a message of the
- * phases, -1 with a failure if it is not valid here. */
+/* Handles a message from end `from`. Returns 1 if it was handled, and 0 if it is not a message of
+ * the phases. Returns -1 with a failure if it is not valid here. */
 int conduct_message(struct conduct *conduct, enum end from, enum control_type type, const json_t *body,
                     struct problem *problem);
 

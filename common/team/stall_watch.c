@@ -9,7 +9,7 @@
 #define STALLED_MS 5000
 #define SLOWEST_BYTES_PER_MS 100000
 #define HANDSHAKE_WITHIN_MS 4000
-#define HANDSHAKE_EACH_MS 5 /* extra time for each connection of the run, which may be the last one */
+#define HANDSHAKE_EACH_MS 5 /* for each connection of the run: this may be the last one */
 #define PAUSES_MS 30000     /* thirty mean gaps of an open loop: no Poisson gap is that long */
 
 /* Bytes moved so far. */
@@ -38,8 +38,9 @@ static uint64_t unsent(struct team *team)
     return sum;
 }
 
-/* Time without movement that is no stall. Added: the gap of an open loop between two requests,
- * the time to fault in memory, one call with a whole fragment, and the spin time of one batch. */
+/* Time without movement that is no stall. Included are the gap of an open loop between two
+ * requests and the time to fault in memory. So are one call with a whole fragment, and the spin
+ * time of one batch. */
 static uint64_t stall_timeout_ms(const struct team *team)
 {
     const struct plan *plan = team->plan;
@@ -104,8 +105,8 @@ static void on_watch(uv_timer_t *watch)
     uv_timer_stop(watch);
 }
 
-/* Threads first connect (timed elsewhere) and make handshakes. After PHASE_START, bytes
- * have to move. */
+/* Threads first connect (timed elsewhere) and make handshakes. After PHASE_START, bytes have to
+ * move. */
 void stall_watch_start(struct team *team)
 {
     uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);

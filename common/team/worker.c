@@ -134,7 +134,7 @@ static int warm_up(struct worker *worker, struct problem *problem)
         return run_before(worker, 0, UINT64_MAX, true, problem);
     if (run_before(worker, UINT64_MAX, team->plan->warmup_ns, false, problem) < 0)
         return -1;
-    atomic_store(&worker->bench.until_released, team->part == PART_BOTH); /* control clears it later */
+    atomic_store(&worker->bench.until_released, team->part == PART_BOTH); /* control clears it */
     return 0;
 }
 
@@ -283,7 +283,7 @@ static int (*const work[PHASE_REPORT])(struct worker *worker, struct problem *pr
     [PHASE_MARK] = mark,   [PHASE_RUN] = run,         [PHASE_FINISH] = finish,
 };
 
-/* A run may have no warm-up. A foreign peer gets no announcement: its warm-up ends with the time. */
+/* A run may have no warm-up. A foreign peer gets no announcement: its warm-up ends by time. */
 static bool leaves_out(const struct team *team, int phase)
 {
     const struct plan *plan = team->plan;
