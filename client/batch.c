@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 #include "legality/legality.h"
+#include "print.h"
 #include "words/parse.h"
 #include "words/word.h"
-#include "print.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,12 +5,12 @@
 #include "base/version.h"
 #include "base/whole_file.h"
 #include "batch.h"
+#include "legality/probe.h"
 #include "list.h"
 #include "placement/scheduling.h"
-#include "words/expand.h"
 #include "print.h"
 #include "run.h"
-#include "legality/probe.h"
+#include "words/expand.h"
 #include "words/parse.h"
 
 #include <errno.h>

@@ -3,9 +3,9 @@
 #ifndef UNCORK_SERVER_DATA_LISTENER_H
 #define UNCORK_SERVER_DATA_LISTENER_H
 
+#include "connection/security.h"
 #include "control/channel.h"
 #include "lobby.h"
-#include "connection/security.h"
 
 struct data_listener {
     int fd;

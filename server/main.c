@@ -5,10 +5,10 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "control/channel_tls.h"
-#include "plain.h"
-#include "placement/scheduling.h"
-#include "server.h"
 #include "legality/probe.h"
+#include "placement/scheduling.h"
+#include "plain.h"
+#include "server.h"
 
 #include <getopt.h>
 #include <signal.h>

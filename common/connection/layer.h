@@ -22,8 +22,8 @@
 #ifndef UNCORK_CONNECTION_LAYER_H
 #define UNCORK_CONNECTION_LAYER_H
 
-#include "ring/completion.h"
 #include "connection/connection.h"
+#include "ring/completion.h"
 
 struct layer {
     ssize_t (*send)(struct connection *connection, const void *data, size_t size, int flags);

@@ -2,8 +2,8 @@
 #include "connection/workbench.h"
 
 #include "base/clock.h"
-#include "connection/security.h"
 #include "connection/reading.h"
+#include "connection/security.h"
 #include "connection/sizes.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
