@@ -2,7 +2,7 @@
 #include "options.h"
 
 #include "base/units.h"
-#include "control/channel_tls.h"
+#include "control/channel.h"
 #include "words/target.h"
 
 #include <getopt.h>
@@ -34,15 +34,6 @@ static int take_list(struct options *options, const char *form, struct problem *
     if (form && strcmp(form, "json") != 0)
         return problem_usage(problem, "--list=%.40s: write --list or --list=json", form);
     return take_action(options, form ? ACTION_LIST_JSON : ACTION_LIST, NULL, problem);
-}
-
-static int take_keys(struct options *options, const char *path, struct problem *problem)
-{
-    if (options->keys)
-        return problem_usage(problem, "--psk is given twice; one key is shown to all");
-    if (channel_tls_check("--psk", problem) == 0)
-        options->keys = psk_read(path, problem);
-    return options->keys ? 0 : -1;
 }
 
 static int take_pcap(struct options *options, const char *path, struct problem *problem)
@@ -90,7 +81,7 @@ static int take_option(struct options *options, int option, struct problem *prob
     case 'x':
         return where_parse(options->where, END_PROXY, optarg, problem);
     case 'k':
-        return take_keys(options, optarg, problem);
+        return channel_take_keys(&options->keys, optarg, "one key is shown to all", problem);
     case 'i':
         options->insecure = true;
         return 0;

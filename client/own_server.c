@@ -192,7 +192,7 @@ static int spawn_there(struct own_server *server, bool proxy, const struct where
     if (before < 0)
         return problem_failure(problem, "cannot enter the network namespace %s: %s", where->netns,
                                strerror(-before));
-    result = spawn(server, proxy, where, key, problem); /* a child process starts in the namespace */
+    result = spawn(server, proxy, where, key, problem); /* starts in the namespace */
     left = where->netns ? netns_leave(before) : 0;
     if (left < 0)
         return problem_failure(problem, "cannot come back from the network namespace %s: %s", where->netns,

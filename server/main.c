@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "base/version.h"
-#include "control/channel_tls.h"
+#include "control/channel.h"
 #include "legality/probe.h"
 #include "placement/scheduling.h"
 #include "plain.h"
@@ -64,15 +64,6 @@ static int parse_plain(struct options *options, const char *name, struct problem
         return problem_usage(problem, "--plain is given twice; a server has one service");
     options->plain = axis_find(&plain_axis, name, problem);
     return options->plain ? 0 : -1;
-}
-
-static int read_keys(struct options *options, const char *path, struct problem *problem)
-{
-    if (options->keys)
-        return problem_usage(problem, "--psk is given twice; a file may have many identities");
-    if (channel_tls_check("--psk", problem) == 0)
-        options->keys = psk_read(path, problem);
-    return options->keys ? 0 : -1;
 }
 
 static int parse_idle(struct options *options, const char *text, struct problem *problem)
@@ -139,7 +130,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
             result = sinks_allow(&options->sinks, optarg, problem);
             break;
         case 'k':
-            result = read_keys(options, optarg, problem);
+            result = channel_take_keys(&options->keys, optarg, "a file may have many identities", problem);
             break;
         case 'd':
             result = parse_idle(options, optarg, problem);

@@ -24,7 +24,7 @@
 #define LINE_CHARACTERS 72
 #define LINE_BYTES (LINE_CHARACTERS + 2)
 #define PATTERN_BYTES ((size_t)PRINTABLE * LINE_BYTES)
-#define PATTERNS_BYTES (BUFFER_BYTES / PATTERN_BYTES * PATTERN_BYTES) /* whole patterns per buffer */
+#define PATTERNS_BYTES (BUFFER_BYTES / PATTERN_BYTES * PATTERN_BYTES) /* whole patterns */
 
 struct plain {
     uv_loop_t loop;

@@ -180,7 +180,7 @@ static int open_team(struct session *session, struct problem *problem)
                   problem) < 0)
         return -1;
     memcpy(team->keys[from], session->data.key, sizeof session->data.key);
-    if (plan_role(plan, session->end)->reconnects) { /* its data thread accepts connections itself */
+    if (plan_role(plan, session->end)->reconnects) { /* its data thread accepts */
         session->has_gate = true;
         team->listener = session->data.fd;
         memcpy(team->token, session->data.token, TOKEN_SIZE);

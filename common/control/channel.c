@@ -296,6 +296,15 @@ void channel_send_problem(struct channel *channel, const char *phase, const stru
                            "text", problem->text));
 }
 
+int channel_take_keys(struct psk_list **keys, const char *path, const char *once, struct problem *problem)
+{
+    if (*keys)
+        return problem_usage(problem, "--psk is given twice; %s", once);
+    if (channel_tls_check("--psk", problem) == 0)
+        *keys = psk_read(path, problem);
+    return *keys ? 0 : -1;
+}
+
 bool channel_is_private(const struct channel *channel)
 {
     struct address own, peer;

@@ -49,6 +49,10 @@ struct channel {
 int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct psk_list *keys,
                  const struct channel_events *events, void *owner, struct problem *problem);
 
+/* Reads the file of an option --psk into `keys`, which is NULL before. `once` says why the option
+ * may be given once. Returns 0, or -1 with a problem. */
+int channel_take_keys(struct psk_list **keys, const char *path, const char *once, struct problem *problem);
+
 /* Whether no third party can read the channel, so that it may carry a key: TLS, a Unix socket,
  * or loopback at both ends. */
 bool channel_is_private(const struct channel *channel);

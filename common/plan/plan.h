@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan of one run: the value of every word, and what follows from it. plan_parse() (words/parse.h)
- * makes it. Everything below reads it here, without the grammar of words and the structs of variants.
+ * The plan of one run: the value of every word, and what follows from it. plan_parse()
+ * (words/parse.h) makes it. Everything below reads it here, without the grammar of words and the
+ * structs of variants.
  */
 #ifndef UNCORK_PLAN_PLAN_H
 #define UNCORK_PLAN_PLAN_H
@@ -42,7 +43,7 @@ enum nodelay { NODELAY_BY_STRATEGY, NODELAY_ON, NODELAY_OFF };
 
 /* The layer that holds a group back under write=cork. */
 enum cork_layer { CORK_BY_SECURITY, CORK_RECORD, CORK_SEGMENT };
-extern const char *const cork_layer_names[]; /* by value, NULL at the end; the first has an empty spelling */
+extern const char *const cork_layer_names[]; /* by value, NULL at the end; the first is "" */
 
 enum cipher { CIPHER_AES_128_GCM, CIPHER_CHACHA20_POLY1305, CIPHER_AES_256_GCM };
 enum handshake { HANDSHAKE_PSK_ECDHE, HANDSHAKE_PSK, HANDSHAKE_TICKET };
@@ -79,7 +80,7 @@ struct end_plan {
     int quickack;                         /* enum quickack */
     uint64_t busy_poll_ns;                /* 0: the system's default */
     uint64_t notsent_lowat_bytes;         /* 0: the system's default */
-    char congestion[CONGESTION_NAME_MAX]; /* "default": cubic if available; "system": that of the machine */
+    char congestion[CONGESTION_NAME_MAX]; /* "default": cubic if available; "system" */
     struct scheduling scheduling;         /* of its data threads */
     uint64_t source_bytes;                /* size of the memory that is sent in turn; 0: hot */
     int defer_taskrun, single_issuer, registered_ring, fixed_files; /* bool: see ring/ring.h */
@@ -112,10 +113,12 @@ struct plan {
     int verify; /* bool */
     uint64_t spin_ns;
     uint64_t duration_ns, messages, bytes, warmup_ns; /* messages, bytes: 0 where not given */
-    int lab;                                          /* bool: run in network namespaces of its own */
-    uint64_t link_rate_bits, link_delay_ns, link_loss_millionths; /* per link and direction; 0: none */
-    uint64_t link_mtu_bytes;
-    int capture;                  /* bool: capture the packets of the data connections, at the client */
+    int lab;                                          /* bool: in network namespaces of its own */
+
+    /* Of each link of the lab, in each direction; 0: none. */
+    uint64_t link_rate_bits, link_delay_ns, link_loss_millionths, link_mtu_bytes;
+
+    int capture;                  /* bool: of the packets of the data connections, at the client */
     char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
     char build[FOLDER_TEXT_MAX];  /* folder of the programs, or BUILD_THIS */
     char target[TARGET_TEXT_MAX]; /* where the ends run, see words/target.h */

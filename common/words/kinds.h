@@ -19,7 +19,7 @@ extern const struct word_kind kind_sched;      /* struct scheduling */
 extern const struct word_kind kind_source;     /* uint64_t, bytes: "hot" or "cold:SIZE" */
 extern const struct word_kind kind_congestion; /* char[CONGESTION_NAME_MAX] */
 extern const struct word_kind kind_address;    /* char[ADDRESS_TEXT_MAX] */
-extern const struct word_kind kind_sysctl;     /* char[SYSCTL_TEXT_MAX]: "net.NAME:VALUE" or "none" */
+extern const struct word_kind kind_sysctl;     /* char[SYSCTL_TEXT_MAX]: "net.NAME:VALUE", "none" */
 extern const struct word_kind kind_folder;     /* char[FOLDER_TEXT_MAX]: a path or "this" */
 extern const struct word_kind kind_file;       /* char[FOLDER_TEXT_MAX]: a path */
 extern const struct word_kind kind_target;     /* char[TARGET_TEXT_MAX] */

@@ -68,8 +68,8 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
     return 0;
 }
 
-/* The shapes that the role of an end sends and expects. The replies of a foreign peer have the shape
- * of the message. */
+/* The shapes that the role of an end sends and expects. The replies of a foreign peer have the
+ * shape of the message. */
 static void derive_shapes(struct end_plan *own, const struct role *role, bool has_peer)
 {
     if (role->sends)

@@ -32,7 +32,7 @@ struct word_kind {
     const struct number *number; /* kinds size, count, duration, rate, percent */
     bool lists;                  /* values may be a list a,b,c in a matrix */
     bool ranges;                 /* and a range a..b */
-    const char *const *names;    /* valid names, NULL at the end; NULL: none, or word->choices has them */
+    const char *const *names;    /* NULL at the end; NULL: none, or word->choices has them */
 };
 
 struct word {
