@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Legality is one mask: what a connection gives (transport, security, engine) against what its strategy and
- * its reading need. What the kernel gives is settled by probing the effect (legality/probe.c), not a return
- * code.
+ * Legality is one mask: the capabilities that transport, filter and engine give, against those that
+ * strategy and reading need. legality/probe.c finds by effect, not by a return code, what the kernel
+ * gives.
  */
 #ifndef UNCORK_CONNECTION_CAPABILITY_H
 #define UNCORK_CONNECTION_CAPABILITY_H
 
-/* Name, bit, what lacks where it is not given: completes "write=more is not supported: ...". */
+/* Name, bit, and the reason where it is missing: completes "write=more is not supported: ...". */
 #define CAPABILITIES(X)                                                                                      \
     X(CAPABLE_DESCRIPTOR, 0, "there is no raw descriptor to write to")                                       \
     X(CAPABLE_NODELAY, 1, "there is no Nagle algorithm that TCP_NODELAY could switch")                       \
@@ -43,17 +43,17 @@ enum capability { CAPABILITIES(CAPABILITY_BIT) };
 
 #define CAPABILITY_COUNT 22
 
-/* Those that an engine gives, not the connection; some engine of the list gives each. CAPABLE_WAITING:
- * whether its descriptors wait is as it needs them, and no call has to be told. */
+/* Those of engines; each has an engine that gives it. CAPABLE_WAITING: the descriptors block, or do
+ * not, as the engine needs, so no call needs MSG_DONTWAIT. */
 #define CAPABILITIES_OF_ENGINES ((unsigned)(CAPABLE_LOOP | CAPABLE_RING | CAPABLE_WAITING))
 
-/* Those of options of a socket, which no layer above it withholds. */
+/* Those of socket options. No filter withholds them. */
 #define CAPABILITIES_OF_OPTIONS ((unsigned)(CAPABLE_QUICKACK | CAPABLE_KEEP))
 
-/* Those that only a security layer knows of; no transport is asked. */
+/* Those that only a filter has. No transport is probed for them. */
 #define CAPABILITIES_OF_LAYERS ((unsigned)(CAPABLE_HOLD | CAPABLE_WHOLE | CAPABLE_STREAM))
 
-/* Those of the kernel's rings, on whatever descriptor. */
+/* Those of io_uring, on any descriptor. */
 #define CAPABILITIES_OF_RINGS                                                                                \
     ((unsigned)(CAPABLE_RECEIVE_AGAIN | CAPABLE_RECEIVE_MESSAGE | CAPABLE_RECEIVE_BUNDLE |                   \
                 CAPABLE_SEND_BUFFERS | CAPABLE_SEND_BUNDLE | CAPABLE_SEND_ZC))

@@ -78,8 +78,8 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
                        plan->ends[end].security, engine->gives, problem);
 }
 
-/* Nobody else may take bytes out of the descriptor of a libuv stream, and the stream does it as a reading
- * that needs nothing. */
+/* Only a libuv stream itself may read its descriptor. It reads as a reading that needs no
+ * capability. */
 static int check_stream(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
@@ -151,7 +151,7 @@ static int check_handover(const struct plan *plan, enum end end, struct problem 
                                plan->ends[end].security->variant.name);
 }
 
-/* What the process and the system must be able to hold. */
+/* Descriptors of this process, and local ports. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->one_each ? 0 : DESCRIPTORS_OF_LOOP);
@@ -165,8 +165,7 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
         return 0;
     if (descriptors_reserve(descriptors, what, problem) < 0)
         return -1;
-    return end != END_SERVER && plan->transport->counts_segments ? ports_check(plan->connections, problem)
-                                                                 : 0;
+    return end != END_SERVER && plan->counts_segments ? ports_check(plan->connections, problem) : 0;
 }
 
 static bool lists_meet(const struct place_list *a, const struct place_list *b)
@@ -178,8 +177,8 @@ static bool lists_meet(const struct place_list *a, const struct place_list *b)
     return false;
 }
 
-/* Whether threads of the client that burn their CPUs leave none to this end, or to each other. Free threads
- * find another CPU, if there is one; a placement that is impossible is named elsewhere. */
+/* Returns true if threads of the client that spin leave no CPU to this end, or to each other. Free
+ * threads find another CPU, if there is one. plan_cpus() reports an impossible placement. */
 static bool starves(const struct plan *plan, enum end end)
 {
     struct place_list own, others;
@@ -194,7 +193,7 @@ static bool starves(const struct plan *plan, enum end end)
     return own.count ? lists_meet(&own, &others) : cores.cpu_count == 1;
 }
 
-/* A thread of a real-time class that burns its CPU is preempted only by a higher priority. */
+/* Only a higher priority preempts a thread of a real-time class that spins. */
 static int check_pace(const struct plan *plan, bool remote, struct problem *problem)
 {
     const struct scheduling *own = &plan->ends[END_CLIENT].scheduling;
@@ -227,7 +226,7 @@ static int check_scheduling(const struct plan *plan, enum end end, bool remote, 
     return scheduling_is_realtime(own) ? scheduling_check(own, problem) : 0;
 }
 
-/* It is asked for again after a receive of ours: not where a ring or libuv receives. */
+/* engine_receive() sets TCP_QUICKACK again. A ring and libuv receive without it. */
 static int check_rearming(const struct plan *plan, enum end end, const struct engine *engine,
                           struct problem *problem)
 {
@@ -248,8 +247,7 @@ static int check_quickack(const struct plan *plan, enum end end, const struct en
 {
     bool again = plan->ends[end].quickack == QUICKACK_REARM;
 
-    if (!plan->transport->counts_segments || !plan_incoming(plan, end) ||
-        plan->ends[end].quickack == QUICKACK_DEFAULT)
+    if (!plan->counts_segments || !plan_incoming(plan, end) || plan->ends[end].quickack == QUICKACK_DEFAULT)
         return 0;
     if (check_needs("quickack", again ? "rearm" : "once", CAPABLE_QUICKACK, plan->transport,
                     plan->ends[end].security, engine->gives, problem) < 0)
@@ -257,20 +255,19 @@ static int check_quickack(const struct plan *plan, enum end end, const struct en
     return again ? check_rearming(plan, end, engine, problem) : 0;
 }
 
-/* Of an end that accepts: what its listener was given is to stay. */
+/* For an end that accepts: a connection must keep the SO_RCVBUF of its listener. */
 static int check_room(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct end_plan *own = &plan->ends[end];
     char value[UNITS_TEXT_MAX];
 
-    if (!plan->transport->counts_segments || end == END_CLIENT || !own->rcvbuf_bytes ||
-        own->buffers == BUFFERS_AFTER)
+    if (!plan->counts_segments || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
         return 0;
     units_format_size(value, own->rcvbuf_bytes);
     return check_needs("rcvbuf", value, CAPABLE_KEEP, plan->transport, own->security, 0, problem);
 }
 
-/* Options that can have no effect, as far as that shows without a connection. */
+/* Options that cannot have an effect, as far as the plan shows. */
 static int check_options(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct end_plan *own = &plan->ends[end];
@@ -279,7 +276,7 @@ static int check_options(const struct plan *plan, enum end end, struct problem *
 
     if (!plan->transport->has_other_end)
         return 0;
-    if (!plan->transport->counts_segments)
+    if (!plan->counts_segments)
         return buffers && own->buffers == BUFFERS_BEFORE
                    ? problem_unsupported(problem,
                                          "buffers=before does not work with transport=%s: there they are set "
@@ -309,7 +306,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     const struct engine *engine = engine_of(plan, end);
     struct place_list cpus;
 
-    if (plan_role(plan, END_PROXY)->relay_buffers && !plan_has_proxy(plan))
+    if (plan_relays(plan) && !plan_has_proxy(plan))
         return problem_unsupported(problem, "workload=%s does not work with transport=%s: there is no sink",
                                    plan->workload->variant.name, plan->transport->variant.name);
     if (!plan_has_server(plan) && plan_follows(plan, END_CLIENT))
@@ -339,7 +336,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     return plan_cpus(plan, end, remote, &cpus, problem);
 }
 
-/* What there is an engine for: it needs something to wait for. */
+/* Without another end there is nothing to wait for, and so no loop and no ring. */
 static unsigned engines_give(const struct transport *transport)
 {
     return transport->has_other_end ? CAPABILITIES_OF_ENGINES : CAPABLE_WAITING;
@@ -369,7 +366,9 @@ int legality_of_reading(const struct reading *reading, const struct transport *t
 int legality_of_security(const struct security *security, const struct transport *transport,
                          struct problem *problem)
 {
-    struct plan plan = {.transport = transport, .encrypts = security->encrypts};
+    struct plan plan = {.transport = transport,
+                        .counts_segments = transport->counts_segments,
+                        .encrypts = security->encrypts};
 
     for (int end = 0; end < END_COUNT; end++)
         plan.ends[end].security = security;
