@@ -283,15 +283,6 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
 
 /* ---- messages ---- */
 
-static void take_problem(struct run *run, const json_t *body, const char *phase)
-{
-    struct problem problem = {0};
-
-    problem_of_kind(&problem, problem_kind_parse(json_string_value(json_object_get(body, "kind"))), "%s",
-                    json_string_value(json_object_get(body, "text")));
-    give_up(run, phase, &problem);
-}
-
 /* Rejects a report before the run, or facts in a run: these would end the run as a success. */
 static int take_answer(struct run *run, struct link *link, enum control_type type, const json_t *body,
                        struct problem *problem)
@@ -332,10 +323,10 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         take_ready(run, link, body, &problem);
         break;
     case CONTROL_REFUSED:
-        take_problem(run, body, "start");
-        break;
     case CONTROL_FAILED:
-        take_problem(run, body, json_string_value(json_object_get(body, "phase")));
+        phase = type == CONTROL_REFUSED ? "start" : json_string_value(json_object_get(body, "phase"));
+        problem_of_kind(&problem, problem_kind_parse(json_string_value(json_object_get(body, "kind"))), "%s",
+                        json_string_value(json_object_get(body, "text")));
         break;
     case CONTROL_REPORT:
     case CONTROL_FACTS:

@@ -4,20 +4,14 @@
 #include <inttypes.h>
 #include <sys/resource.h>
 
-static int raise_to(struct rlimit limit, uint64_t needed)
-{
-    limit.rlim_cur = (rlim_t)needed;
-    if ((uint64_t)limit.rlim_max < needed)
-        limit.rlim_max = (rlim_t)needed;
-    return setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int descriptors_reserve(uint64_t needed, const char *what, struct problem *problem)
 {
-    struct rlimit limit;
+    struct rlimit limit, raised = {.rlim_cur = (rlim_t)needed};
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (uint64_t)limit.rlim_cur >= needed ||
-        raise_to(limit, needed) == 0)
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (uint64_t)limit.rlim_cur >= needed)
+        return 0;
+    raised.rlim_max = (uint64_t)limit.rlim_max < needed ? (rlim_t)needed : limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
         return 0;
     return problem_unsupported(problem,
                                "%s needs %" PRIu64 " open files, and %" PRIu64

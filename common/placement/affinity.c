@@ -50,28 +50,26 @@ struct walk {
     enum affinity_trace trace;
 };
 
-static enum affinity_trace go(const struct walk *walk)
+static void walk_thread(void *argument)
 {
+    struct walk *walk = argument;
     uint32_t seen[2] = {0}, now;
 
     for (int step = 0; step < STEPS; step++) {
         if (walk->pin(walk->cpus[step % 2]) < 0)
-            return AFFINITY_DOUBTED;
-        if (!read_processor(&now))
-            return AFFINITY_UNKNOWN;
-        if (step < 2)
-            seen[step] = now;
-        else if (seen[step % 2] != now)
-            return AFFINITY_IGNORED;
+            return;
+        if (!read_processor(&now)) {
+            walk->trace = AFFINITY_UNKNOWN;
+            return;
+        }
+        if (step >= 2 && seen[step % 2] != now) {
+            walk->trace = AFFINITY_IGNORED;
+            return;
+        }
+        seen[step % 2] = now;
     }
-    return seen[0] != seen[1] ? AFFINITY_FOLLOWED : AFFINITY_DOUBTED;
-}
-
-static void walk_thread(void *argument)
-{
-    struct walk *walk = argument;
-
-    walk->trace = go(walk);
+    if (seen[0] != seen[1])
+        walk->trace = AFFINITY_FOLLOWED;
 }
 
 enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
