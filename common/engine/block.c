@@ -68,15 +68,10 @@ static int push(struct turn *turn)
     return -EINPROGRESS;
 }
 
-static void go_on(struct turn *turn, int result)
+static void hang_up(struct turn *turn)
 {
-    struct connection *connection = turn->connection;
-
-    if (result == 0 && engine_is_answered(connection)) {
-        dial_hang_up(turn->turns->duty->dial, connection);
-        lifecycle_advance(&connection->state, EVENT_RELEASED);
-    }
-    turn_go_on(turn, result);
+    dial_hang_up(turn->turns->duty->dial, turn->connection);
+    lifecycle_advance(&turn->connection->state, EVENT_RELEASED);
 }
 
 /* ---- each wait is one call ---- */
@@ -219,7 +214,7 @@ static void wait_in_call(struct turns *turns)
     } else if (first->twin) {
         wait_for_pair(first->connection->follows ? first : first->twin);
     } else {
-        go_on(first, wait_for_one(turns, first->connection));
+        turn_go_on(first, wait_for_one(turns, first->connection));
     }
 }
 
@@ -229,7 +224,7 @@ static void take(struct turn *turn)
     int result = engine_receive(turn->connection, turn->connection->role->wants(turn->connection));
 
     turn_relay(turn);
-    go_on(turn, result);
+    turn_go_on(turn, result);
 }
 
 static void stepped(struct turn *turn)
@@ -238,7 +233,7 @@ static void stepped(struct turn *turn)
 }
 
 static const struct turns_events turns_events = {
-    .push = push, .take = take, .stepped = stepped, .wait = wait_in_call};
+    .push = push, .take = take, .hang_up = hang_up, .stepped = stepped, .wait = wait_in_call};
 
 /* ---- its state ---- */
 

@@ -38,7 +38,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
             plan_strategy(plan, end)->strategy->variant.name, plan->workload->variant.name);
     if (engine_sends_itself(plan, end, "poll", problem) < 0)
         return -1;
-    return reception_suits(plan, end, problem);
+    return acceptor_suits(plan, end, problem);
 }
 
 /* ---- what a connection is told of ---- */
@@ -99,20 +99,10 @@ static int push(struct turn *turn)
     return result == -EAGAIN && connection->state == STATE_UNOPENED ? -EBUSY : result;
 }
 
-/* The loop has something for a connection, of which `result` came. */
-static void go_on(struct watch *watch, int result)
-{
-    if ((result == 0 || result == -EAGAIN) && watch->turn.turns->result == 0 &&
-        engine_is_answered(watch->turn.connection))
-        poll_hang_up(watch);
-    turn_go_on(&watch->turn, result);
-}
-
-/* The same of what arrived. */
 static void arrived(struct watch *watch, int result)
 {
     turn_relay(&watch->turn);
-    go_on(watch, result);
+    turn_go_on(&watch->turn, result);
 }
 
 void poll_receive(struct watch *watch)
@@ -172,7 +162,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
     if (events & UV_READABLE || shakes)
         poll_receive(watch);
     else
-        go_on(watch, 0);
+        turn_go_on(&watch->turn, 0);
 }
 
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
@@ -195,7 +185,7 @@ static void on_written(struct stream *stream, int result)
     if (watch->turn.turns->result < 0)
         return;
     watch->turn.connection->awaits = AWAITS_NOTHING;
-    go_on(watch, result < 0 ? engine_broken(watch->turn.connection, "send to", result) : 0);
+    turn_go_on(&watch->turn, result < 0 ? engine_broken(watch->turn.connection, "send to", result) : 0);
 }
 
 static const struct stream_events stream_events = {.arrived = on_arrived, .written = on_written};
@@ -231,8 +221,12 @@ static void wait_in_loop(struct turns *turns)
         turn_loop(poller, UV_RUN_NOWAIT);
 }
 
-static const struct turns_events turns_events = {
-    .push = push, .take = take, .rests = poll_hang_up_if_ended, .stepped = watch_again, .wait = wait_in_loop};
+static const struct turns_events turns_events = {.push = push,
+                                                 .take = take,
+                                                 .hang_up = poll_hang_up,
+                                                 .assigned = poll_assigned,
+                                                 .stepped = watch_again,
+                                                 .wait = wait_in_loop};
 
 /* ---- from another thread ---- */
 
@@ -263,7 +257,6 @@ static int open_watch(struct poller *poller, size_t index)
     struct connection *connection = &poller->turns.duty->connections[index];
 
     turns_join(&poller->turns, index, &watch->turn);
-    watch->next_fd = -1;
     if (connection->role->reconnects)
         return 0;
     return writes_by_stream(connection)
@@ -302,13 +295,13 @@ static int poll_open(struct duty *duty)
     turns_pair(&poller->turns);
     if (stream_is(duty->connections))
         leave_uncounted(duty);
-    return duty->dial && duty->dial->listener >= 0 ? poll_open_reception(poller) : 0;
+    return duty->dial && duty->dial->listener >= 0 ? poll_open_acceptor(poller) : 0;
 }
 
 static void close_watch(struct watch *watch)
 {
-    if (watch->turn.connection && watch->next_fd >= 0)
-        close(watch->next_fd);
+    if (watch->turn.connection && watch->turn.next_fd >= 0)
+        close(watch->turn.next_fd);
     if (!watch->handle.loop || uv_is_closing(&watch->handle))
         return;
     if (stream_is(watch->turn.connection))
@@ -326,14 +319,13 @@ static void poll_close(struct duty *duty)
     poller->turns.result = -ECANCELED; /* nothing is begun any more */
     for (size_t i = 0; poller->watches && i < duty->count; i++)
         close_watch(&poller->watches[i]);
-    poll_close_reception(poller);
+    poll_close_acceptor(poller);
     if (poller->wake.loop)
         uv_close((uv_handle_t *)&poller->wake, NULL);
     uv_run(&poller->loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->loop);
-    reception_close(&poller->reception);
+    acceptor_close(&poller->acceptor);
     turns_close(&poller->turns);
-    free(poller->guests);
     free(poller->watches);
     free(poller);
     duty->state = NULL;

@@ -1,33 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors that come and go under a loop of libuv: a driver's next one, and who comes to a follower. */
+/* Descriptors of connections that reconnect, under a loop of libuv. */
 #include "engine/poller.h"
-
-#include <stdlib.h>
-
-static void open_next(struct watch *watch);
-
-static void on_hung_up(uv_handle_t *handle)
-{
-    struct watch *watch = (struct watch *)handle;
-
-    watch->turn.connection->awaits = AWAITS_NOTHING;
-    watch->handle.loop = NULL;
-    if (watch->turn.turns->result < 0)
-        return;
-    lifecycle_advance(&watch->turn.connection->state, EVENT_RELEASED);
-    if (watch->next_fd >= 0)
-        open_next(watch);
-    else if (!watch->turn.over)
-        turn_step(&watch->turn);
-}
-
-void poll_hang_up(struct watch *watch)
-{
-    watch->turn.connection->awaits = AWAITS_EVENT;
-    watch->events = 0;
-    uv_close(&watch->handle, on_hung_up);
-    dial_hang_up(watch->turn.turns->duty->dial, watch->turn.connection);
-}
 
 static int watch_descriptor(struct watch *watch)
 {
@@ -45,22 +18,18 @@ int poll_connect(struct duty *duty, struct connection *connection)
     return result < 0 ? result : watch_descriptor(&poller->watches[connection - duty->connections]);
 }
 
-void poll_hang_up_if_ended(struct turn *turn)
+/* What the other end sends first has probably come with the hello. */
+void poll_assigned(struct turn *turn)
 {
-    const struct connection *connection = turn->connection;
-    bool ended = connection_has_ended(connection) || watch_of(turn)->next_fd >= 0;
+    struct watch *watch = watch_of(turn);
+    struct connection *connection = turn->connection;
+    int result;
 
-    if (connection->role->reconnects && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
-        poll_hang_up(watch_of(turn));
-}
-
-/* A follower's next descriptor: what is said on it has probably come with the hello. */
-static void open_next(struct watch *watch)
-{
-    struct connection *connection = watch->turn.connection;
-    int result = dial_take(watch->turn.turns->duty->dial, connection, watch->next_fd);
-
-    watch->next_fd = -1;
+    turn_hang_up_if_ended(turn);
+    if (connection->state != STATE_UNOPENED)
+        return;
+    result = dial_take(turn->turns->duty->dial, connection, turn->next_fd);
+    turn->next_fd = -1;
     if (result < 0)
         engine_broken(connection, "take a connection of", result);
     else
@@ -68,65 +37,36 @@ static void open_next(struct watch *watch)
     if (result == 0)
         poll_receive(watch);
     else
-        turn_stop(&watch->turn, result);
+        turn_stop(turn, result);
 }
 
-/* ---- who comes: the connections of a follower that renews them ---- */
-
-/* The slot may still have its last descriptor, which the other end has closed. */
-static void seat(void *owner, size_t number, int fd)
+static void on_closed(uv_handle_t *handle)
 {
-    struct poller *poller = owner;
-    struct watch *watch = &poller->watches[number];
+    struct watch *watch = (struct watch *)handle;
+    struct turn *turn = &watch->turn;
 
-    if (poller->turns.result < 0 || watch->next_fd >= 0) {
-        reception_reject(&poller->reception, fd);
+    turn->connection->awaits = AWAITS_NOTHING;
+    watch->handle.loop = NULL;
+    if (turn->turns->result < 0)
         return;
-    }
-    watch->next_fd = fd;
-    poll_hang_up_if_ended(&watch->turn);
-    if (watch->turn.connection->state == STATE_UNOPENED)
-        open_next(watch);
+    lifecycle_advance(&turn->connection->state, EVENT_RELEASED);
+    if (turn->next_fd >= 0)
+        poll_assigned(turn);
+    else if (!turn->over)
+        turn_step(turn);
 }
 
-static void on_guest(uv_poll_t *guest, int status, int events)
+void poll_hang_up(struct turn *turn)
 {
-    struct poller *poller = guest->data;
+    struct watch *watch = watch_of(turn);
 
-    (void)status, (void)events;
-    poller->events++;
-    reception_heard(&poller->reception, (size_t)(guest - poller->guests)); /* libuv goes on listening */
+    turn->connection->awaits = AWAITS_EVENT;
+    watch->events = 0;
+    uv_close(&watch->handle, on_closed);
+    dial_hang_up(turn->turns->duty->dial, turn->connection);
 }
 
-static int listen_to_guest(void *owner, size_t number, int fd)
-{
-    struct poller *poller = owner;
-    uv_poll_t *guest = &poller->guests[number];
-    int result = uv_poll_init(&poller->loop, guest, fd);
-
-    guest->data = poller;
-    return result < 0 ? result : uv_poll_start(guest, UV_READABLE, on_guest);
-}
-
-static void on_guest_gone(uv_handle_t *handle)
-{
-    uv_poll_t *guest = (uv_poll_t *)handle;
-    struct poller *poller = guest->data;
-
-    guest->loop = NULL;
-    reception_gone(&poller->reception, (size_t)(guest - poller->guests));
-}
-
-static void forget_guest(void *owner, size_t number, bool heard)
-{
-    struct poller *poller = owner;
-
-    (void)heard;
-    uv_close((uv_handle_t *)&poller->guests[number], on_guest_gone);
-}
-
-static const struct reception_events reception_events = {
-    .seated = seat, .listen = listen_to_guest, .forget = forget_guest};
+/* ---- the acceptor ---- */
 
 static void on_listener(uv_poll_t *listener, int status, int events)
 {
@@ -134,31 +74,40 @@ static void on_listener(uv_poll_t *listener, int status, int events)
 
     (void)status, (void)events;
     poller->events++;
-    reception_ready(&poller->reception);
+    acceptor_accept(&poller->acceptor);
 }
 
-int poll_open_reception(struct poller *poller)
+static void on_pending(uv_poll_t *pending, int status, int events)
 {
-    struct duty *duty = poller->turns.duty;
-    int result = reception_open(&poller->reception, duty, true, &reception_events, poller);
+    struct poller *poller = pending->data;
 
-    if (result < 0)
-        return result;
-    poller->guests = calloc(poller->reception.capacity, sizeof *poller->guests);
-    if (!poller->guests)
-        return -ENOMEM;
-    result = uv_poll_init(&poller->loop, &poller->listener, duty->dial->listener);
-    if (result < 0)
-        return result;
-    poller->listener.data = poller;
-    return uv_poll_start(&poller->listener, UV_READABLE, on_listener);
+    (void)status, (void)events;
+    poller->events++;
+    acceptor_run(&poller->acceptor);
 }
 
-void poll_close_reception(struct poller *poller)
+static int watch_acceptor(struct poller *poller, uv_poll_t *poll, int fd, uv_poll_cb on_event)
+{
+    int result = uv_poll_init(&poller->loop, poll, fd);
+
+    poll->data = poller;
+    return result < 0 ? result : uv_poll_start(poll, UV_READABLE, on_event);
+}
+
+int poll_open_acceptor(struct poller *poller)
+{
+    int result = acceptor_open(&poller->acceptor, &poller->turns, true);
+
+    if (result == 0)
+        result = watch_acceptor(poller, &poller->listener, poller->turns.duty->dial->listener, on_listener);
+    return result < 0 ? result
+                      : watch_acceptor(poller, &poller->pending, poller->acceptor.pending_fd, on_pending);
+}
+
+void poll_close_acceptor(struct poller *poller)
 {
     if (poller->listener.loop)
         uv_close((uv_handle_t *)&poller->listener, NULL);
-    for (size_t i = 0; poller->guests && i < poller->reception.capacity; i++)
-        if (poller->guests[i].loop && !uv_is_closing((uv_handle_t *)&poller->guests[i]))
-            uv_close((uv_handle_t *)&poller->guests[i], NULL);
+    if (poller->pending.loop)
+        uv_close((uv_handle_t *)&poller->pending, NULL);
 }

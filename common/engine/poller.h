@@ -6,7 +6,7 @@
 #ifndef UNCORK_ENGINE_POLLER_H
 #define UNCORK_ENGINE_POLLER_H
 
-#include "engine/reception.h"
+#include "engine/acceptor.h"
 #include "engine/stream.h"
 #include "engine/turns.h"
 
@@ -19,17 +19,15 @@ struct watch {
         struct stream stream;
     };
     struct turn turn;
-    int events;  /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
-    int next_fd; /* that came meanwhile; -1 */
+    int events; /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
 };
 
 struct poller {
     struct turns turns; /* first */
     uv_loop_t loop;
     uv_async_t wake;
-    struct reception reception; /* of a follower whose connections come and go */
-    uv_poll_t listener;
-    uv_poll_t *guests; /* by number */
+    struct acceptor acceptor; /* of a follower that reconnects */
+    uv_poll_t listener, pending;
     struct watch *watches;
     size_t events;     /* that this turn of the loop brought */
     bool unregistered; /* the loop must turn: watches changed, or a stream was written to */
@@ -55,14 +53,16 @@ void poll_receive(struct watch *watch);
 /* A driver's next descriptor. 0, or a negative errno value as dial_out(). */
 int poll_connect(struct duty *duty, struct connection *connection);
 
-/* Closes the descriptor; or where it has ended, or the other end has come again on another. libuv lets go of
- * its handle when the loop has turned: only then can the next descriptor be watched. */
-void poll_hang_up(struct watch *watch);
-void poll_hang_up_if_ended(struct turn *turn);
+/* Closes the descriptor. libuv keeps its handle until the loop has run: only then can the next
+ * descriptor be watched. */
+void poll_hang_up(struct turn *turn);
 
-/* Begins to take connections at the listener. 0 or a negative errno value; poll_close_reception() it in both
- * cases, and where it was never opened. */
-int poll_open_reception(struct poller *poller);
-void poll_close_reception(struct poller *poller);
+/* on->assigned() of the turns. */
+void poll_assigned(struct turn *turn);
+
+/* Begins to accept. 0 or a negative errno value; poll_close_acceptor() it in both cases, and where it
+ * was never opened. */
+int poll_open_acceptor(struct poller *poller);
+void poll_close_acceptor(struct poller *poller);
 
 #endif

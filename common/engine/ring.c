@@ -43,7 +43,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
         return problem_unsupported(problem,
                                    "engine=ring cannot carry transport=%s: there is no descriptor to watch",
                                    plan->transport->variant.name);
-    if (engine_sends_itself(plan, end, "ring", problem) < 0 || reception_suits(plan, end, problem) < 0)
+    if (engine_sends_itself(plan, end, "ring", problem) < 0 || acceptor_suits(plan, end, problem) < 0)
         return -1;
     return check_setup(&plan->ends[end], problem);
 }
@@ -127,7 +127,7 @@ void ring_ask(struct turn *turn)
     struct connection *connection = turn->connection;
     int result = 0;
 
-    if (connection->state == STATE_UNOPENED && watch->next_fd >= 0)
+    if (connection->state == STATE_UNOPENED && turn->next_fd >= 0)
         ring_take_next(watch);
     if (connection->state < STATE_GREETING || connection->state == STATE_FAILED)
         return;
@@ -182,7 +182,8 @@ static void wait_in_ring(struct turns *turns)
 
 static const struct turns_events turns_events = {.push = push,
                                                  .take = ring_take,
-                                                 .rests = ring_hang_up_if_ended,
+                                                 .hang_up = ring_hang_up,
+                                                 .assigned = ring_assigned,
                                                  .stepped = ring_ask,
                                                  .wait = wait_in_ring};
 
@@ -216,7 +217,6 @@ static int open_watch(struct ringer *ringer, size_t index)
     const struct strategy *strategy = connection->strategy;
 
     turns_join(&ringer->turns, index, &watch->turn);
-    watch->next_fd = -1;
     watch->slot = (struct ring_slot){.ring = ringer->ring,
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
@@ -264,7 +264,7 @@ static int open_parts(struct ringer *ringer)
     if (result == 0)
         turns_pair(&ringer->turns);
     if (result == 0 && duty->dial && duty->dial->listener >= 0)
-        result = ring_open_reception(ringer);
+        result = ring_open_acceptor(ringer);
     return result == 0 && own->fixed_files && !duty->dial ? register_files(ringer) : result;
 }
 
@@ -291,10 +291,10 @@ static void close_ring(struct duty *duty)
     intake_close(&ringer->intake);
     for (size_t i = 0; ringer->watches && i < duty->count; i++) {
         ring_buffers_close(&ringer->watches[i].slot.outgoing);
-        if (ringer->watches[i].next_fd >= 0)
-            close(ringer->watches[i].next_fd);
+        if (ringer->watches[i].turn.connection && ringer->watches[i].turn.next_fd >= 0)
+            close(ringer->watches[i].turn.next_fd);
     }
-    ring_close_reception(ringer);
+    acceptor_close(&ringer->acceptor);
     turns_close(&ringer->turns);
     free(ringer->watches);
     free(ringer);

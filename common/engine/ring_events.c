@@ -66,23 +66,6 @@ void ring_note_answer(struct watch *watch)
     connection->awaits = AWAITS_NOTHING;
 }
 
-/* A driver has all that it asked for; or the end of a descriptor came when its phase was over. */
-static bool is_done_with(const struct watch *watch)
-{
-    const struct connection *connection = watch->turn.connection;
-
-    return connection_is_open(connection) &&
-           (engine_is_answered(connection) ||
-            (watch->turn.over && connection->role->reconnects && connection_has_ended(connection)));
-}
-
-static void go_on(struct watch *watch, int result)
-{
-    if ((result == 0 || result == -EAGAIN) && is_done_with(watch))
-        ring_hang_up(watch);
-    turn_go_on(&watch->turn, result);
-}
-
 static void arrived(struct watch *watch, int result)
 {
     if (watch->turn.turns->finishing) {
@@ -92,7 +75,7 @@ static void arrived(struct watch *watch, int result)
     if (result == 0)
         ring_note_answer(watch);
     turn_relay(&watch->turn);
-    go_on(watch, result);
+    turn_go_on(&watch->turn, result);
 }
 
 void ring_take(struct turn *turn)
@@ -119,7 +102,7 @@ static void sent(struct watch *watch, const struct completion *completion)
         return;
     if (connection_is_open(connection))
         connection->awaits = AWAITS_NOTHING;
-    go_on(watch, result < 0 ? engine_broken(connection, "send to", result) : 0);
+    turn_go_on(&watch->turn, result < 0 ? engine_broken(connection, "send to", result) : 0);
 }
 
 /* ---- what a completion is of ---- */
@@ -138,8 +121,7 @@ static void on_data(struct watch *watch, struct completion *completion)
     }
     if (result == 0)
         ring_note_answer(watch);
-    if (is_done_with(watch))
-        ring_hang_up(watch);
+    turn_hang_up_if_done(&watch->turn);
     turn_relay(&watch->turn);
     turn_later(&watch->turn);
 }
@@ -162,7 +144,7 @@ static void on_error(struct watch *watch)
     if (watch->turn.turns->finishing)
         return;
     if (watch->reclaimed || reads_by_ring(watch->turn.connection))
-        go_on(watch, 0); /* the receive that goes on will say what it is */
+        turn_go_on(&watch->turn, 0); /* the receive that goes on will say what it is */
     else
         arrived(watch, receive(watch)); /* says it now */
 }
@@ -216,7 +198,7 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event)
         return;
     }
     if (event->number >= ringer->turns.duty->count) {
-        ring_on_guest(ringer, event);
+        ring_on_acceptor(ringer, event);
         return;
     }
     watch = &ringer->watches[event->number];
@@ -231,5 +213,5 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event)
     else if (watch->turn.connection->state != STATE_CLOSING)
         told(watch, event);
     if (watch->turn.connection->state == STATE_CLOSING)
-        ring_let_go(watch);
+        ring_release(watch);
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* On a ring: descriptors that come and go, and who comes. */
+/* Descriptors of connections that reconnect, on a ring. */
 #include "engine/ringer.h"
-
-#include <stdlib.h>
-#include <unistd.h>
 
 /* ---- a driver's ---- */
 
@@ -42,11 +39,11 @@ void ring_connected(struct watch *watch, int result)
 int ring_take_next(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
-    int result = dial_take(watch->turn.turns->duty->dial, connection, watch->next_fd);
+    int result = dial_take(watch->turn.turns->duty->dial, connection, watch->turn.next_fd);
 
-    watch->slot.file = watch->next_fd;
+    watch->slot.file = watch->turn.next_fd;
     watch->slot.ending = false;
-    watch->next_fd = -1;
+    watch->turn.next_fd = -1;
     if (result < 0)
         turn_stop(&watch->turn, engine_broken(connection, "take a connection of", result));
     return result;
@@ -54,30 +51,21 @@ int ring_take_next(struct watch *watch)
 
 /* ---- the end of one ---- */
 
-void ring_hang_up(struct watch *watch)
+void ring_hang_up(struct turn *turn)
 {
-    struct connection *connection = watch->turn.connection;
+    struct watch *watch = watch_of(turn);
+    struct connection *connection = turn->connection;
 
     for (unsigned kind = 0; kind < RING_WAKE; kind++)
         if (ring_is_outstanding(watch, kind))
             ring_cancel(&watch->slot, kind);
-    dial_hang_up(watch->turn.turns->duty->dial, connection);
+    dial_hang_up(turn->turns->duty->dial, connection);
     connection->awaits = watch->outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
     if (!watch->outstanding)
         lifecycle_advance(&connection->state, EVENT_RELEASED);
 }
 
-/* Or the other end has come again, on another descriptor. */
-void ring_hang_up_if_ended(struct turn *turn)
-{
-    const struct connection *connection = turn->connection;
-    bool ended = connection_has_ended(connection) || watch_of(turn)->next_fd >= 0;
-
-    if (connection->role->reconnects && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
-        ring_hang_up(watch_of(turn));
-}
-
-void ring_let_go(struct watch *watch)
+void ring_release(struct watch *watch)
 {
     if (watch->outstanding)
         return;
@@ -89,77 +77,40 @@ void ring_let_go(struct watch *watch)
         ring_ask(&watch->turn);
 }
 
-/* ---- who comes: the connections of a follower that renews them ---- */
+/* ---- the acceptor ---- */
 
-/* The slot may still have its last descriptor, which the other end has closed. */
-static void seat(void *owner, size_t number, int fd)
+/* The other end connects again only when it has received the last answer. */
+void ring_assigned(struct turn *turn)
 {
-    struct ringer *ringer = owner;
-    struct watch *watch = &ringer->watches[number];
-
-    if (ringer->turns.result < 0 || watch->next_fd >= 0) {
-        reception_reject(&ringer->reception, fd);
-        return;
-    }
-    watch->next_fd = fd;
-    ring_note_answer(watch); /* or the other end would not have come again */
-    ring_hang_up_if_ended(&watch->turn);
-    ring_ask(&watch->turn);
+    ring_note_answer(watch_of(turn));
+    turn_hang_up_if_ended(turn);
+    ring_ask(turn);
 }
 
-static int listen_to_guest(void *owner, size_t number, int fd)
+void ring_on_acceptor(struct ringer *ringer, const struct ring_event *event)
 {
-    struct ringer *ringer = owner;
-
-    ringer->guests[number] = (struct ring_slot){
-        .ring = ringer->ring, .number = ringer->listener.number + 1 + (uint32_t)number, .file = fd};
-    return ring_watch(&ringer->guests[number], RING_READABLE);
-}
-
-static void forget_guest(void *owner, size_t number, bool heard)
-{
-    struct ringer *ringer = owner;
-
-    if (!heard)
-        ring_cancel(&ringer->guests[number], RING_READABLE);
-}
-
-static const struct reception_events reception_events = {
-    .seated = seat, .listen = listen_to_guest, .forget = forget_guest};
-
-void ring_on_guest(struct ringer *ringer, const struct ring_event *event)
-{
-    size_t guest = event->number - ringer->listener.number - 1;
+    bool listener = event->number == ringer->listener.number;
 
     if (event->kind != RING_READABLE)
         return;
-    if (event->number == ringer->listener.number) {
-        reception_ready(&ringer->reception);
-        ring_watch(&ringer->listener, RING_READABLE);
-    } else if (reception_heard(&ringer->reception, guest)) {
-        ring_watch(&ringer->guests[guest], RING_READABLE);
-    } else {
-        reception_gone(&ringer->reception, guest);
-    }
+    if (listener)
+        acceptor_accept(&ringer->acceptor);
+    else
+        acceptor_run(&ringer->acceptor);
+    ring_watch(listener ? &ringer->listener : &ringer->pending, RING_READABLE);
 }
 
-int ring_open_reception(struct ringer *ringer)
+int ring_open_acceptor(struct ringer *ringer)
 {
-    struct duty *duty = ringer->turns.duty;
-    int result = reception_open(&ringer->reception, duty, false, &reception_events, ringer);
+    const struct duty *duty = ringer->turns.duty;
+    int result = acceptor_open(&ringer->acceptor, &ringer->turns, false);
 
     if (result < 0)
         return result;
-    ringer->guests = calloc(ringer->reception.capacity, sizeof *ringer->guests);
-    if (!ringer->guests)
-        return -ENOMEM;
     ringer->listener = (struct ring_slot){
         .ring = ringer->ring, .number = (uint32_t)duty->count, .file = duty->dial->listener};
-    return ring_watch(&ringer->listener, RING_READABLE);
-}
-
-void ring_close_reception(struct ringer *ringer)
-{
-    reception_close(&ringer->reception);
-    free(ringer->guests);
+    ringer->pending = (struct ring_slot){
+        .ring = ringer->ring, .number = (uint32_t)duty->count + 1, .file = ringer->acceptor.pending_fd};
+    result = ring_watch(&ringer->listener, RING_READABLE);
+    return result < 0 ? result : ring_watch(&ringer->pending, RING_READABLE);
 }

@@ -7,7 +7,7 @@
 #define UNCORK_ENGINE_RINGER_H
 
 #include "connection/reading.h"
-#include "engine/reception.h"
+#include "engine/acceptor.h"
 #include "engine/turns.h"
 #include "ring/intake.h"
 
@@ -17,7 +17,6 @@ struct watch {
     unsigned outstanding; /* requests of the engine on its descriptor: bits of enum ring_kind */
     bool reclaimed;       /* what was told last has brought lent memory back */
     bool starved;         /* on the list of those that found no buffer to receive into */
-    int next_fd;          /* that came meanwhile; -1 */
     struct watch *next_starved;
 };
 
@@ -26,8 +25,8 @@ struct ringer {
     struct ring *ring;
     struct ring_intake intake;
     struct watch *watches, *starved;
-    struct reception reception; /* of a follower whose connections come and go */
-    struct ring_slot listener, *guests;
+    struct acceptor acceptor; /* of a follower that reconnects */
+    struct ring_slot listener, pending;
 };
 
 static inline struct watch *watch_of(struct turn *turn)
@@ -81,18 +80,18 @@ void ring_connected(struct watch *watch, int result);
 int ring_take_next(struct watch *watch);
 
 /* Closes the descriptor. The requests on it hold the socket open: it ends when they do. */
-void ring_hang_up(struct watch *watch);
-void ring_hang_up_if_ended(struct turn *turn);
+void ring_hang_up(struct turn *turn);
 
-/* One of the requests on a descriptor that is gone is over. */
-void ring_let_go(struct watch *watch);
+/* A request on a closed descriptor is over. */
+void ring_release(struct watch *watch);
 
-/* Begins to take connections at the listener. 0 or a negative errno value; ring_close_reception() it in both
- * cases, and where it was never opened. */
-int ring_open_reception(struct ringer *ringer);
-void ring_close_reception(struct ringer *ringer);
+/* on->assigned() of the turns. */
+void ring_assigned(struct turn *turn);
 
-/* A completion of the listener, or of somebody whose hello is on the way. */
-void ring_on_guest(struct ringer *ringer, const struct ring_event *event);
+/* Begins to accept. 0 or a negative errno value; acceptor_close() it in both cases. */
+int ring_open_acceptor(struct ringer *ringer);
+
+/* A completion of the listener, or of the descriptors that wait for their hello. */
+void ring_on_acceptor(struct ringer *ringer, const struct ring_event *event);
 
 #endif

@@ -24,7 +24,7 @@ void turns_close(struct turns *turns)
 
 void turns_join(struct turns *turns, size_t index, struct turn *turn)
 {
-    *turn = (struct turn){.turns = turns, .connection = &turns->duty->connections[index]};
+    *turn = (struct turn){.turns = turns, .connection = &turns->duty->connections[index], .next_fd = -1};
     turns->list[index] = turn;
 }
 
@@ -79,8 +79,7 @@ static void rest(struct turn *turn)
     struct connection *connection = turn->connection;
     bool lent = connection->queue.released != connection->queue.appended;
 
-    if (turn->turns->on->rests)
-        turn->turns->on->rests(turn);
+    turn_hang_up_if_ended(turn);
     if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
         return;
     if (!lent && role_is_over(connection))
@@ -139,10 +138,31 @@ void turn_step(struct turn *turn)
     tell_stepped(turn);
 }
 
+void turn_hang_up_if_done(struct turn *turn)
+{
+    const struct connection *connection = turn->connection;
+
+    if (connection_is_open(connection) &&
+        (engine_is_answered(connection) ||
+         (turn->over && connection->role->reconnects && connection_has_ended(connection))))
+        turn->turns->on->hang_up(turn);
+}
+
+void turn_hang_up_if_ended(struct turn *turn)
+{
+    const struct connection *connection = turn->connection;
+    bool ended = connection_has_ended(connection) || turn->next_fd >= 0;
+
+    if (connection->role->reconnects && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
+        turn->turns->on->hang_up(turn);
+}
+
 void turn_go_on(struct turn *turn, int result)
 {
     if (result < 0 && result != -EAGAIN)
         turn_stop(turn, result);
+    else if (turn->turns->result == 0)
+        turn_hang_up_if_done(turn);
     if (turn->turns->result == 0 && !turn->connection->awaits && !turn->over)
         push(turn);
     tell_stepped(turn);

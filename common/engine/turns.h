@@ -21,6 +21,7 @@ struct turn {
     bool over;         /* has finished the phase */
     bool busy;         /* on the list of those that have more to send */
     bool scheduled;    /* on the agenda */
+    int next_fd;       /* accepted for it while it has a descriptor; -1: none */
     struct turn *next_busy;
 };
 
@@ -32,8 +33,12 @@ struct turns_events {
     /* Receives the bytes that the security layer or the reading has buffered. */
     void (*take)(struct turn *turn);
 
-    /* The send queue is idle. NULL: nothing to do. */
-    void (*rests)(struct turn *turn);
+    /* Closes the descriptor of a connection that reconnects. NULL: no connection does. */
+    void (*hang_up)(struct turn *turn);
+
+    /* turn->next_fd is there: takes it as soon as the connection has no descriptor. NULL: no
+     * connection is accepted. */
+    void (*assigned)(struct turn *turn);
 
     /* Re-arm: the set of wanted events may have changed. */
     void (*stepped)(struct turn *turn);
@@ -75,6 +80,13 @@ uint64_t turns_next(const struct turns *turns);
 
 /* Sends what is due, without waiting. */
 void turn_step(struct turn *turn);
+
+/* A driver has all replies on its descriptor, or a follower whose phase is over has received the
+ * end of its own: hangs up. */
+void turn_hang_up_if_done(struct turn *turn);
+
+/* The descriptor of a follower has ended, or its driver has connected again: hangs up. */
+void turn_hang_up_if_ended(struct turn *turn);
 
 /* Handles the result of an event: 0, -EAGAIN, or a negative errno value that ends the run. */
 void turn_go_on(struct turn *turn, int result);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/acceptor.h"
+
+#include "connection/workload.h"
+#include "control/hello.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PENDING_SPARE 32 /* that may wait, beyond one for every connection */
+
+/* A descriptor whose hello has not arrived as a whole. */
+struct pending {
+    uv_poll_t poll; /* first */
+    struct acceptor *acceptor;
+    struct pending *next;
+    int fd;
+    size_t size;
+    uint8_t hello[HELLO_SIZE];
+};
+
+int acceptor_suits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    if (!plan_role(plan, end)->reconnects || !plan_follows(plan, end) || plan->ends[end].threads == 1)
+        return 0;
+    return problem_unsupported(problem,
+                               "server.threads=%llu: one thread takes all connections of workload=%s",
+                               (unsigned long long)plan->ends[end].threads, plan->workload->variant.name);
+}
+
+int acceptor_open(struct acceptor *acceptor, struct turns *turns, bool nonblocking)
+{
+    *acceptor = (struct acceptor){.nonblocking = nonblocking};
+    acceptor->last = &acceptor->first;
+    if (uv_loop_init(&acceptor->loop) < 0)
+        return -ENOMEM;
+    acceptor->turns = turns;
+    acceptor->pending_fd = uv_backend_fd(&acceptor->loop);
+    return 0;
+}
+
+static void reject(struct acceptor *acceptor, int fd)
+{
+    acceptor->turns->duty->dial->strangers++;
+    close(fd);
+}
+
+/* What there is of the hello: 1 when it is whole, 0 when more is to come, -1 when nothing will. Reads
+ * not a byte beyond it. */
+static int read_hello(struct acceptor *acceptor, struct pending *pending)
+{
+    ssize_t size;
+
+    acceptor->turns->duty->bench->waits.made[CALL_RECVFROM]++;
+    size = recv(pending->fd, pending->hello + pending->size, HELLO_SIZE - pending->size, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (size <= 0)
+        return -1;
+    pending->size += (size_t)size;
+    return pending->size == HELLO_SIZE;
+}
+
+/* The connection may still have its last descriptor, which the other end has closed. */
+static void assign(struct acceptor *acceptor, const struct pending *pending)
+{
+    struct turns *turns = acceptor->turns;
+    const struct duty *duty = turns->duty;
+    int64_t number = hello_read(pending->hello, duty->dial->token, duty->count);
+
+    if (number < 0 || turns->result < 0 || turns->list[number]->next_fd >= 0) {
+        reject(acceptor, pending->fd);
+        return;
+    }
+    turns->list[number]->next_fd = pending->fd;
+    turns->on->assigned(turns->list[number]);
+}
+
+/* ---- those whose hello is on the way ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+/* Its descriptor does not wait any more, and is the caller's. */
+static void dismiss(struct pending *pending)
+{
+    struct acceptor *acceptor = pending->acceptor;
+    struct pending **at = &acceptor->first;
+
+    while (*at != pending)
+        at = &(*at)->next;
+    *at = pending->next;
+    if (!*at)
+        acceptor->last = at;
+    acceptor->count--;
+    uv_close((uv_handle_t *)&pending->poll, on_closed);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct pending *pending = (struct pending *)poll;
+    int came = read_hello(pending->acceptor, pending);
+
+    (void)status, (void)events;
+    if (came == 0)
+        return;
+    dismiss(pending); /* before an engine watches the descriptor */
+    if (came > 0)
+        assign(pending->acceptor, pending);
+    else
+        reject(pending->acceptor, pending->fd);
+}
+
+void acceptor_run(struct acceptor *acceptor)
+{
+    acceptor->turns->duty->bench->waits.made[CALL_EPOLL_WAIT]++;
+    uv_run(&acceptor->loop, UV_RUN_NOWAIT);
+}
+
+/* Those of the run send their hello soon: the descriptor that has waited longest makes room. */
+static void let_wait(struct acceptor *acceptor, const struct pending *came)
+{
+    struct pending *pending = malloc(sizeof *pending);
+
+    if (acceptor->count >= acceptor->turns->duty->count + PENDING_SPARE) {
+        int fd = acceptor->first->fd;
+
+        dismiss(acceptor->first);
+        reject(acceptor, fd);
+    }
+    if (pending)
+        *pending = *came;
+    if (!pending || uv_poll_init(&acceptor->loop, &pending->poll, pending->fd) < 0) {
+        free(pending);
+        reject(acceptor, came->fd);
+        return;
+    }
+    *acceptor->last = pending;
+    acceptor->last = &pending->next;
+    acceptor->count++;
+    uv_poll_start(&pending->poll, UV_READABLE, on_readable);
+}
+
+/* Accepts as many as can be expected, or until none waits. libuv watches a new descriptor when its
+ * loop runs. */
+void acceptor_accept(struct acceptor *acceptor)
+{
+    struct duty *duty = acceptor->turns->duty;
+    bool waits = false;
+
+    for (size_t i = 0; i < duty->count; i++) {
+        struct pending pending = {.acceptor = acceptor};
+        int came;
+
+        pending.fd = dial_accept(duty->dial, &duty->bench->waits, acceptor->nonblocking);
+        if (pending.fd < 0)
+            break;
+        came = read_hello(acceptor, &pending);
+        if (came > 0)
+            assign(acceptor, &pending);
+        else if (came < 0)
+            reject(acceptor, pending.fd);
+        else
+            let_wait(acceptor, &pending);
+        waits |= came == 0;
+    }
+    if (waits)
+        acceptor_run(acceptor);
+}
+
+void acceptor_close(struct acceptor *acceptor)
+{
+    if (!acceptor->turns)
+        return;
+    while (acceptor->first) {
+        int fd = acceptor->first->fd;
+
+        dismiss(acceptor->first);
+        close(fd);
+    }
+    uv_run(&acceptor->loop, UV_RUN_NOWAIT);
+    uv_loop_close(&acceptor->loop);
+    acceptor->turns = NULL;
+}
