@@ -20,8 +20,12 @@ static void on_parent_gone(void *owner)
         run_give_up_orphaned(client->running);
 }
 
-int client_follow_parent(struct client *client, int fd, struct problem *problem)
+int client_follow_parent(struct client *client, struct problem *problem)
 {
+    int fd = client->options->lifeline;
+
+    if (fd == NO_LIFELINE)
+        return 0;
     if (uv_guess_handle(fd) != UV_NAMED_PIPE)
         return problem_usage(problem, "--with-parent needs a pipe or a socket, which descriptor %d is not",
                              fd);

@@ -26,9 +26,9 @@ struct client {
 void client_open(struct client *client, const struct options *options);
 void client_close(struct client *client);
 
-/* Ends the run when the parent process closes the other end of `fd`. Returns 0, or -1 with a
- * usage problem if `fd` is neither a pipe nor a socket. */
-int client_follow_parent(struct client *client, int fd, struct problem *problem);
+/* With a lifeline: ends the run when the parent process closes the other end of that descriptor.
+ * Returns 0, or -1 with a usage problem if it is neither a pipe nor a socket. */
+int client_follow_parent(struct client *client, struct problem *problem);
 
 /* Ends our own server and proxy after a failed run, so that the next run does not find them
  * dying. Appends to the problem how they ended by themselves. */

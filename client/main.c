@@ -70,11 +70,6 @@ static int write_json(const json_t *record, const char *path, struct problem *pr
 
 /* ---- what the process can do ---- */
 
-static int follow(struct client *client, const struct options *options, struct problem *problem)
-{
-    return options->lifeline == NO_LIFELINE ? 0 : client_follow_parent(client, options->lifeline, problem);
-}
-
 /* Checks the file before the run, so that the record can be written. */
 static int check_output(const struct options *options, struct problem *problem)
 {
@@ -98,7 +93,7 @@ static int do_run(const struct options *options, struct problem *problem)
         check_output(options, problem) == 0) {
         probe_counters();
         client_open(&client, options);
-        if (follow(&client, options, problem) == 0)
+        if (client_follow_parent(&client, problem) == 0)
             record = run_cell(&client, &plan, problem);
         client_close(&client);
     }
@@ -127,7 +122,7 @@ static int do_batch(const struct options *options, struct problem *problem)
         return -1;
     probe_counters();
     client_open(&client, options);
-    result = follow(&client, options, problem);
+    result = client_follow_parent(&client, problem);
     if (result == 0)
         result = batch_run(&batch, &client, problem);
     client_close(&client);

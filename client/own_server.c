@@ -65,9 +65,12 @@ static bool has_closed(const struct own_server *server)
 static bool run_until(struct own_server *server, bool (*done)(const struct own_server *server),
                       uint64_t within_ms)
 {
-    for (uint64_t until = clock_now_ns() + within_ms * NS_PER_MS; !done(server) && clock_now_ns() < until;) {
+    uint64_t until = clock_now_ns() + within_ms * NS_PER_MS;
+
+    uv_run(server->loop, UV_RUN_NOWAIT);
+    while (!done(server) && clock_now_ns() < until) {
+        uv_sleep(1);
         uv_run(server->loop, UV_RUN_NOWAIT);
-        uv_sleep(!done(server));
     }
     return done(server);
 }
