@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Legality is one mask: the capabilities that transport, filter and engine give, against those that
- * strategy and reading need. legality/probe.c finds by effect, not by a return code, what the kernel
- * gives.
+ * strategy and reading need. legality/probe.c tests by effect, not by a return code, what the
+ * kernel gives.
  */
 #ifndef UNCORK_CONNECTION_CAPABILITY_H
 #define UNCORK_CONNECTION_CAPABILITY_H

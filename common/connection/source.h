@@ -3,12 +3,13 @@
  * The memory that is sent, and what a receiver expects to find in it.
  *
  * A source is `period` bytes of memory that the sender walks through, span by span, around and
- * around; the connections of a thread share it. It continues past the period by the longest span, so that
- * none is cut. `source=hot` has a period of one buffer that never moves, `cold:SIZE` one of SIZE.
+ * around. The connections of a thread share it. It continues past the period by the longest span,
+ * so that no span is cut. `source=hot` always sends the same buffer; `cold:SIZE` has a period of
+ * SIZE.
  *
- * With verify=on the period is a multiple of PATTERN_PERIOD and the memory holds the pattern: byte n of the
- * stream is pattern byte n mod PATTERN_PERIOD, which both ends know. The period is prime, so a lost, doubled
- * or reordered stretch of any size that programs use shifts the content.
+ * With verify=on the period is a multiple of PATTERN_PERIOD and the memory holds the pattern. Byte
+ * n of the stream is pattern byte n mod PATTERN_PERIOD, which both ends know. That number is prime.
+ * So lost, doubled or reordered bytes, of any size that programs use, shift the content.
  */
 #ifndef UNCORK_CONNECTION_SOURCE_H
 #define UNCORK_CONNECTION_SOURCE_H
@@ -27,23 +28,23 @@ struct source {
     bool patterned;
 };
 
-/* What it is to hold. */
+/* How the memory is made. */
 struct source_kind {
     size_t longest; /* bytes of the longest span */
     size_t cold;    /* bytes to walk through; 0: hot */
     bool patterned;
-    bool as_file; /* whose bytes can be sent by sendfile(2) */
+    bool as_file; /* sendfile(2) can send its bytes */
 };
 
 /* 0 or a negative errno value; source_close() it in both cases. */
 int source_open(struct source *source, struct source_kind kind);
 void source_close(struct source *source);
 
-/* Where connection `number` of `count` begins: apart from the others, so that none finds in the cache what
- * another has just sent; with a pattern at its beginning. */
+/* Where connection `number` of `count` begins: apart from the others, so that none finds in the
+ * cache what another has just sent. With a pattern: at the beginning of the pattern. */
 size_t source_start(const struct source *source, uint64_t number, uint64_t count);
 
-/* Where the next `size` bytes of a walk at `position` (below the period) stand; moves it on. */
+/* The next `size` bytes of a walk at `position`, which is below the period; advances it. */
 static inline const uint8_t *source_take(const struct source *source, size_t *position, size_t size)
 {
     const uint8_t *data = source->memory.bytes + *position;
@@ -59,8 +60,8 @@ static inline const uint8_t *source_take(const struct source *source, size_t *po
 /* Fills `size` bytes with the pattern as it stands at byte `offset` of a stream. */
 void pattern_fill(uint8_t *data, size_t size, uint64_t offset);
 
-/* Compares `size` bytes with the pattern at byte `offset` of a stream; the number of leading bytes that
- * agree. */
+/* Compares `size` bytes with the pattern at byte `offset` of a stream. Returns the number of
+ * leading bytes that agree. */
 size_t pattern_compare(const uint8_t *data, size_t size, uint64_t offset);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the connections of one data thread share: its memory, its clock, what it measures.
+ * What the connections of one data thread share: memory, clock, measurements.
  *
- * A thread that serves ten thousand connections has one receive buffer and one stretch of memory to
- * send from; a connection has only its state.
+ * A thread with ten thousand connections has one receive buffer and one source. A connection has
+ * only its state.
  */
 #ifndef UNCORK_CONNECTION_WORKBENCH_H
 #define UNCORK_CONNECTION_WORKBENCH_H
@@ -29,13 +29,13 @@ struct workbench {
     uint64_t connections; /* of this thread */
 
     struct source source;
-    struct pool pool; /* receive buffers of `chunk` bytes: one, and those that a proxy keeps; none on an end
+    struct pool pool; /* receive buffers of `chunk` bytes: one, and those that a relay owns; none on an end
                          that only sends */
 
     void *contexts[END_COUNT];     /* of its security layer, by the peer; NULL: plain, or no such peer */
     struct security_agreed agreed; /* by the last handshake */
 
-    uint64_t now_ns;      /* the thread's last look at the clock */
+    uint64_t now_ns;      /* the last reading of the clock */
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */
     uint64_t start_ns;    /* of the phase: where the schedule of an open loop begins */
     bool paced;           /* the phase is an open loop */
@@ -43,16 +43,16 @@ struct workbench {
     uint32_t stride;      /* messages to begin between two comparisons */
 
     struct histogram latency;             /* closed loop: from the send; open loop: from the intended start */
-    struct histogram handover;            /* from giving a request to the sender thread to its having it */
+    struct histogram handover;            /* from a request given to the sender thread until it has it */
     struct histogram handshake;           /* of connections that a driver makes */
     struct histogram service, late_start; /* open loop: from the send; from the intended start to the send */
     uint64_t due;                         /* open loop: intended starts that have come */
     struct samples samples;
     struct call_counts waits; /* system calls that belong to no connection */
-    unsigned uncounted;       /* paths whose calls libuv makes, unseen: bits 1 << enum call_path */
+    unsigned uncounted;       /* paths whose calls libuv makes, uncounted: bits 1 << enum call_path */
 
     struct problem problem;     /* why a connection broke */
-    bool handshake_failed;      /* that was in its handshake */
+    bool handshake_failed;      /* it broke in its handshake */
     atomic_bool until_released; /* the phase also lasts until control clears this */
     atomic_bool cancelled;      /* by another thread: a spin or a sleep must return */
 };
@@ -65,7 +65,7 @@ void workbench_close(struct workbench *bench);
  * `paced`: by the schedule of an open loop. */
 void workbench_begin_phase(struct workbench *bench, uint64_t duration_ns, bool paced);
 
-/* Forgets what was measured. */
+/* Clears the measurements. */
 void workbench_restart(struct workbench *bench);
 
 static inline bool workbench_is_cancelled(const struct workbench *bench)
