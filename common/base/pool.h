@@ -4,7 +4,7 @@
  *
  * An end that does not keep received bytes has one buffer, which is always spare. A relay takes a
  * buffer out and gives it back when its bytes have been sent. A ring provides all buffers to the
- * kernel; on_give() notifies it of each buffer that comes back.
+ * kernel; on_release() notifies it of each buffer that comes back.
  */
 #ifndef UNCORK_BASE_POOL_H
 #define UNCORK_BASE_POOL_H
@@ -27,7 +27,7 @@ struct pool {
 
     /* Called for `count` buffers that are given back, which do not become spare then. NULL: they
      * become spare. */
-    void (*on_give)(void *owner, uint32_t number, uint32_t count);
+    void (*on_release)(void *owner, uint32_t number, uint32_t count);
     void *owner;
 };
 
@@ -67,12 +67,12 @@ static inline uint32_t pool_count(const struct pool *pool, size_t size)
 }
 
 /* Gives back the buffers of `size` bytes, of which the first lie in the buffer of `data`. */
-static inline void pool_give(struct pool *pool, const uint8_t *data, size_t size)
+static inline void pool_release(struct pool *pool, const uint8_t *data, size_t size)
 {
     uint32_t number = pool_number(pool, data), count = pool_count(pool, size);
 
-    if (pool->on_give)
-        pool->on_give(pool->owner, number, count);
+    if (pool->on_release)
+        pool->on_release(pool->owner, number, count);
     else
         while (count--)
             pool->spare[pool->spare_count++] = number + count;

@@ -50,7 +50,7 @@ struct blocking {
 
 static int connect_blocking(struct duty *duty, struct connection *connection)
 {
-    return dial_out(duty->dial, connection, false);
+    return dial_connect(duty->dial, connection, false);
 }
 
 static int push(struct turn *turn)
@@ -64,13 +64,13 @@ static int push(struct turn *turn)
         return result;
     if (!duty->handover)
         return turn->connection->strategy->push(turn->connection);
-    handover_give(duty->handover, HANDOVER_SEND);
+    handover_post(duty->handover, HANDOVER_SEND);
     return -EINPROGRESS;
 }
 
-static void hang_up(struct turn *turn)
+static void close_descriptor(struct turn *turn)
 {
-    dial_hang_up(turn->turns->duty->dial, turn->connection);
+    dial_close(turn->turns->duty->dial, turn->connection);
     lifecycle_advance(&turn->connection->state, EVENT_RELEASED);
 }
 
@@ -86,7 +86,7 @@ static int await_memory(struct connection *connection)
     }
     if (result == 0) { /* an error that is none of memory, or control has shut the descriptor down */
         result = sockets_error(connection->calls.fd);
-        return engine_broken(connection, "send to", result < 0 ? result : -EPIPE);
+        return engine_fail(connection, "send to", result < 0 ? result : -EPIPE);
     }
     connection->awaits = AWAITS_NOTHING;
     return result < 0 ? result : 0;
@@ -105,7 +105,7 @@ static int receive(struct connection *connection)
 }
 
 /* What one call brought, and all that is there by then, up to a window. */
-static int receive_and_look(struct connection *connection)
+static int receive_window(struct connection *connection)
 {
     size_t wanted = connection->role->wants(connection);
     uint64_t before = connection->arrivals.bytes;
@@ -141,14 +141,14 @@ static int wait_until(struct connection *connection, uint64_t due_ns)
 }
 
 /* The sender's failure is the cause of what the data thread then met: it shut the descriptor down. */
-static int tell_cause(struct duty *duty, int result)
+static int fail_by_sender(struct duty *duty, int result)
 {
-    int sent = handover_is_back(duty->handover) ? duty->handover->result : 0;
+    int sent = handover_trywait(duty->handover) ? duty->handover->result : 0;
 
     if (sent == 0)
         return result;
     duty->bench->problem = (struct problem){0};
-    return engine_broken(duty->connections, "send to", sent);
+    return engine_fail(duty->connections, "send to", sent);
 }
 
 /* The request is with the other thread. Its reply may come before that thread knows that all is sent. What
@@ -161,10 +161,10 @@ static int await_reply(struct duty *duty)
     while (result == 0 && connection->role->wants(connection))
         result = receive(connection);
     if (result < 0)
-        return tell_cause(duty, result);
-    result = handover_take_back(duty->handover);
+        return fail_by_sender(duty, result);
+    result = handover_wait(duty->handover);
     if (result < 0)
-        return engine_broken(connection, "send to", result);
+        return engine_fail(connection, "send to", result);
     histogram_record(&duty->bench->handover, handover_delay_ns(duty->handover));
     connection->awaits = AWAITS_NOTHING;
     return 0;
@@ -192,12 +192,12 @@ static void wait_for_pair(struct turn *from)
 
     if (engine_has_lent(to->connection) &&
         (to->connection->awaits || !from->connection->role->wants(from->connection))) {
-        turn_go_on(to, await_memory(to->connection));
+        turn_continue(to, await_memory(to->connection));
     } else {
-        int result = receive_and_look(from->connection);
+        int result = receive_window(from->connection);
 
         turn_relay(from);
-        turn_go_on(from, result);
+        turn_continue(from, result);
     }
 }
 
@@ -208,13 +208,13 @@ static void wait_in_call(struct turns *turns)
     if (turns->finishing) {
         struct turn *open = first->over ? first->twin : first;
 
-        turn_go_on_to_end(open, engine_take_end(open->connection));
+        turn_continue_end(open, engine_receive_end(open->connection));
     } else if (turns->busy) {
         return;
     } else if (first->twin) {
         wait_for_pair(first->connection->follows ? first : first->twin);
     } else {
-        turn_go_on(first, wait_for_one(turns, first->connection));
+        turn_continue(first, wait_for_one(turns, first->connection));
     }
 }
 
@@ -224,16 +224,16 @@ static void take(struct turn *turn)
     int result = engine_receive(turn->connection, turn->connection->role->wants(turn->connection));
 
     turn_relay(turn);
-    turn_go_on(turn, result);
+    turn_continue(turn, result);
 }
 
-static void stepped(struct turn *turn)
+static void rearm(struct turn *turn)
 {
     (void)turn; /* nothing tells of it: it is waited for in calls */
 }
 
 static const struct turns_events turns_events = {
-    .push = push, .take = take, .hang_up = hang_up, .stepped = stepped, .wait = wait_in_call};
+    .push = push, .take = take, .close = close_descriptor, .rearm = rearm, .wait = wait_in_call};
 
 /* ---- its state ---- */
 

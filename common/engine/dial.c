@@ -34,7 +34,7 @@ static int call_connect(struct connection *connection, const struct address *tar
     return -errno;
 }
 
-int dial_broken(const struct dial *dial, struct connection *connection, int result)
+int dial_fail(const struct dial *dial, struct connection *connection, int result)
 {
     struct problem *problem = &connection->bench->problem;
     char text[ADDRESS_MAX];
@@ -73,10 +73,10 @@ int dial_open(struct dial *dial, struct connection *connection, bool nonblocking
 {
     int result = open_socket(dial, connection, nonblocking);
 
-    return result < 0 ? dial_broken(dial, connection, result) : 0;
+    return result < 0 ? dial_fail(dial, connection, result) : 0;
 }
 
-int dial_out(struct dial *dial, struct connection *connection, bool nonblocking)
+int dial_connect(struct dial *dial, struct connection *connection, bool nonblocking)
 {
     int result = dial_open(dial, connection, nonblocking);
 
@@ -85,17 +85,17 @@ int dial_out(struct dial *dial, struct connection *connection, bool nonblocking)
     else
         return result;
     if (result == -EAGAIN) {
-        dial_hang_up(dial, connection);
+        dial_close(dial, connection);
         lifecycle_advance(&connection->state, EVENT_RELEASED);
         return result;
     }
     if (result < 0)
-        return dial_broken(dial, connection, result);
+        return dial_fail(dial, connection, result);
     lifecycle_advance(&connection->state, EVENT_CONNECTED);
     return 0;
 }
 
-int dial_greet(const struct dial *dial, struct connection *connection)
+int dial_send_hello(const struct dial *dial, struct connection *connection)
 {
     uint8_t hello[HELLO_SIZE];
     ssize_t sent;
@@ -119,7 +119,7 @@ int dial_accept(struct dial *dial, struct call_counts *counts, bool nonblocking)
     return sockets_accept(dial->listener, !nonblocking);
 }
 
-int dial_take(struct dial *dial, struct connection *connection, int fd)
+int dial_assign(struct dial *dial, struct connection *connection, int fd)
 {
     int result = dial->adopt(dial->owner, connection, fd);
 
@@ -137,7 +137,7 @@ int dial_take(struct dial *dial, struct connection *connection, int fd)
 /* ---- both ---- */
 
 /* The driver says that it has had all; there is room for it, because everything was answered. */
-void dial_hang_up(struct dial *dial, struct connection *connection)
+void dial_close(struct dial *dial, struct connection *connection)
 {
     if (connection->drives && connection->filter_state && connection_is_open(connection))
         security_close_notify(connection);

@@ -34,25 +34,25 @@ struct dial {
 int dial_open(struct dial *dial, struct connection *connection, bool nonblocking);
 
 /* Reports the error `result` of connect(2) as the problem of the workbench. Returns `result`. */
-int dial_broken(const struct dial *dial, struct connection *connection, int result);
+int dial_fail(const struct dial *dial, struct connection *connection, int result);
 
 /* Gives a connection a new descriptor and calls connect(2). A nonblocking connect may still be in
  * progress; the first call on the descriptor reports its error. 0, or a negative errno value with
  * the problem of the workbench. -EAGAIN, without a problem or a descriptor, if the backlog of a
  * Unix listener is full for a nonblocking socket. */
-int dial_out(struct dial *dial, struct connection *connection, bool nonblocking);
+int dial_connect(struct dial *dial, struct connection *connection, bool nonblocking);
 
 /* Sends the rest of the hello with MSG_MORE, and begins a TLS session if the plan encrypts. 0, or a
  * negative errno value. */
-int dial_greet(const struct dial *dial, struct connection *connection);
+int dial_send_hello(const struct dial *dial, struct connection *connection);
 
 /* Accepts a connection: its descriptor, or -1 if none is in the backlog. */
 int dial_accept(struct dial *dial, struct call_counts *counts, bool nonblocking);
 
 /* Assigns the descriptor, which has sent this connection's hello. 0 or a negative errno value. */
-int dial_take(struct dial *dial, struct connection *connection, int fd);
+int dial_assign(struct dial *dial, struct connection *connection, int fd);
 
 /* Closes the descriptor. */
-void dial_hang_up(struct dial *dial, struct connection *connection);
+void dial_close(struct dial *dial, struct connection *connection);
 
 #endif

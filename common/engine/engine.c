@@ -107,7 +107,7 @@ static const char *peer_of(const struct connection *connection)
     return end_names[connection->peer];
 }
 
-int engine_broken(struct connection *connection, const char *doing, int result)
+int engine_fail(struct connection *connection, const char *doing, int result)
 {
     problem_failure(&connection->bench->problem, "the %s could not %s the %s: %s", end_names[connection->end],
                     doing, peer_of(connection), strerror(-result));
@@ -131,7 +131,7 @@ int engine_handshake(struct connection *connection)
         return result;
     if (result < 0) {
         bench->handshake_failed = true;
-        return engine_broken(connection, "complete the TLS handshake with", result);
+        return engine_fail(connection, "complete the TLS handshake with", result);
     }
     histogram_record(&bench->handshake, clock_now_ns() - since_ns);
     atomic_store_explicit(&connection->handshake_ns, 0, memory_order_relaxed);
@@ -147,7 +147,7 @@ int engine_establish(struct duty *duty, struct connection *connection,
     if (connection->state == STATE_UNOPENED)
         result = connect(duty, connection);
     if (result == 0 && connection->state == STATE_GREETING)
-        result = dial_greet(duty->dial, connection);
+        result = dial_send_hello(duty->dial, connection);
     if (result == 0 && connection->state == STATE_HANDSHAKING)
         result = engine_handshake(connection);
     return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
@@ -157,11 +157,11 @@ int engine_reclaim(struct connection *connection)
 {
     int result = engine_has_lent(connection) ? connection->top->reclaim(connection) : 0;
 
-    return result < 0 ? engine_broken(connection, "have its memory back from what it sends to", result)
+    return result < 0 ? engine_fail(connection, "have its memory back from what it sends to", result)
                       : result;
 }
 
-int engine_peer_ended(struct connection *connection)
+int engine_on_end(struct connection *connection)
 {
     bool follows = connection->follows;
 
@@ -177,23 +177,23 @@ int engine_peer_ended(struct connection *connection)
     return -EPIPE;
 }
 
-int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t size)
+int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t size)
 {
     if (size == -EAGAIN)
         return -EAGAIN;
     if (size < 0)
-        return engine_broken(connection, "receive from", (int)size);
+        return engine_fail(connection, "receive from", (int)size);
     if (size == 0)
-        return engine_peer_ended(connection);
+        return engine_on_end(connection);
     return connection->role->arrived(connection, data, (size_t)size);
 }
 
-int engine_end_arrived(struct connection *connection, const uint8_t *data, ssize_t size)
+int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize_t size)
 {
     int result;
 
     if (connection->follows || size < 0) {
-        result = engine_arrived(connection, data, size);
+        result = engine_on_data(connection, data, size);
         return result < 0 ? result : connection_has_ended(connection);
     }
     if (size == 0) {
@@ -218,13 +218,13 @@ static int take(struct connection *connection, size_t wanted,
                                : connection->top->receive(connection, &byte, 1, 0);
     if (connection->rearms_quickack && size > 0)
         options_set_quickack(&connection->calls, true);
-    engine_keep(connection, size);
+    engine_take_buffer(connection, size);
     return arrived(connection, data, size);
 }
 
 int engine_receive(struct connection *connection, size_t wanted)
 {
-    return take(connection, wanted, engine_arrived);
+    return take(connection, wanted, engine_on_data);
 }
 
 /* Less than a whole chunk was all that there was: epoll(7). Asking once more would be a call for nothing. */
@@ -263,19 +263,19 @@ int engine_receive_ready(struct connection *connection)
         return engine_receive_chunks(connection, connection->window);
     result = engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
     while (result == 0 && (taken = connection->arrivals.bytes - before) &&
-           (engine_has_unseen(connection) || may_have_more(connection, taken)))
+           (engine_has_pending(connection) || may_have_more(connection, taken)))
         result = engine_receive(connection, connection->role->wants(connection));
     return result == -EAGAIN && taken ? 0 : result;
 }
 
-int engine_take_end(struct connection *connection)
+int engine_receive_end(struct connection *connection)
 {
     bool (*pending)(const struct connection *) = connection->top->pending;
     size_t wanted = connection->follows ? connection->bench->pool.size : 1;
     int result;
 
     do
-        result = connection_has_ended(connection) ? 1 : take(connection, wanted, engine_end_arrived);
+        result = connection_has_ended(connection) ? 1 : take(connection, wanted, engine_on_end_data);
     while (result == 0 && pending && connection->filter_state && pending(connection));
     return result;
 }

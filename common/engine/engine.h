@@ -83,7 +83,7 @@ int engine_sends_itself(const struct plan *plan, enum end end, const char *name,
 
 /* Reports the error `result` of a strategy ("send to") or a reading ("receive from"). Sets the
  * problem of the workbench, unless it is set, and returns `result`. */
-int engine_broken(struct connection *connection, const char *doing, int result);
+int engine_fail(struct connection *connection, const char *doing, int result);
 
 /* Continues the handshake of a connection in STATE_HANDSHAKING, and sets `awaits`. 0 when it is
  * done; -EAGAIN and -EINPROGRESS as the layer returns them; or an error as run(). */
@@ -96,7 +96,7 @@ int engine_establish(struct duty *duty, struct connection *connection,
 
 /* Whether the layer or the reading has buffered bytes that the role would take. The descriptor is
  * not readable for them. */
-static inline bool engine_has_unseen(const struct connection *connection)
+static inline bool engine_has_pending(const struct connection *connection)
 {
     const struct reading *reading = connection->reading;
     bool (*pending)(const struct connection *) = connection->top->pending;
@@ -109,23 +109,23 @@ static inline bool engine_has_unseen(const struct connection *connection)
 
 /* Handles the result of a receive. Passes `size` bytes to the workload; `size` 0: the peer has
  * half-closed; below 0: a negative errno value. Returns 0, -EAGAIN, or an error as run(). */
-int engine_arrived(struct connection *connection, const uint8_t *data, ssize_t size);
+int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t size);
 
 /* Receives at most `wanted` bytes (one byte on an end that only sends). An unfinished handshake
- * comes first. Returns as engine_arrived(). */
+ * comes first. Returns as engine_on_data(). */
 int engine_receive(struct connection *connection, size_t wanted);
 
 /* The descriptor is readable: receives what the role wants, the end of the stream, or unexpected
- * bytes. Returns as engine_arrived(). */
+ * bytes. Returns as engine_on_data(). */
 int engine_receive_ready(struct connection *connection);
 
 /* For a relay: receives what is available, up to `chunks` times what the role wants. Returns as
- * engine_arrived(). */
+ * engine_on_data(). */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 
 /* `size` bytes arrived in the next buffer of the pool; a relay owns it until release. Called before
- * engine_arrived(). */
-static inline void engine_keep(struct connection *connection, ssize_t size)
+ * engine_on_data(). */
+static inline void engine_take_buffer(struct connection *connection, ssize_t size)
 {
     if (size > 0 && connection->role->relay_buffers)
         pool_take(&connection->bench->pool);
@@ -160,13 +160,13 @@ int engine_reclaim(struct connection *connection);
 
 /* The peer has half-closed. 0, or -EPIPE with a problem if the peer must not do so: only a driver
  * ends the work, and only between two messages. */
-int engine_peer_ended(struct connection *connection);
+int engine_on_end(struct connection *connection);
 
-/* As engine_arrived(), after the half-close of a connection that drives: 1 when the peer has
+/* As engine_on_data(), after the half-close of a connection that drives: 1 when the peer has
  * half-closed too, 0 when there may be more. Unexpected bytes are an error. */
-int engine_end_arrived(struct connection *connection, const uint8_t *data, ssize_t size);
+int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize_t size);
 
-/* Receives what is available after that half-close. Returns as engine_end_arrived(). */
-int engine_take_end(struct connection *connection);
+/* Receives what is available after that half-close. Returns as engine_on_end_data(). */
+int engine_receive_end(struct connection *connection);
 
 #endif

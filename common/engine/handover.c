@@ -26,7 +26,7 @@ void handover_close(struct handover *handover)
     handover->is_open = false;
 }
 
-void handover_give(struct handover *handover, enum handover_order order)
+void handover_post(struct handover *handover, enum handover_order order)
 {
     handover->order = order;
     handover->out = true;
@@ -34,7 +34,7 @@ void handover_give(struct handover *handover, enum handover_order order)
     uv_sem_post(&handover->given);
 }
 
-int handover_take_back(struct handover *handover)
+int handover_wait(struct handover *handover)
 {
     if (handover->out)
         uv_sem_wait(&handover->done);
@@ -42,7 +42,7 @@ int handover_take_back(struct handover *handover)
     return handover->result;
 }
 
-bool handover_is_back(struct handover *handover)
+bool handover_trywait(struct handover *handover)
 {
     if (handover->out && uv_sem_trywait(&handover->done) == 0)
         handover->out = false;

@@ -47,13 +47,13 @@ void handover_close(struct handover *handover);
 
 /* ---- the data thread ---- */
 
-void handover_give(struct handover *handover, enum handover_order order);
+void handover_post(struct handover *handover, enum handover_order order);
 
 /* Waits until what was given is done; at once where nothing was. Its result. */
-int handover_take_back(struct handover *handover);
+int handover_wait(struct handover *handover);
 
 /* Whether it is done, without waiting; then it is taken back. */
-bool handover_is_back(struct handover *handover);
+bool handover_trywait(struct handover *handover);
 
 /* From giving to the moment at which the sender had it, of what was taken back last. */
 static inline uint64_t handover_delay_ns(const struct handover *handover)

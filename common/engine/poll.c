@@ -69,13 +69,13 @@ static bool is_to_be_returned(const struct connection *connection)
 
 /* One that is out of the phase still takes what comes, if there is anything that it would take: the other end
  * may have to send it before it can go on with another. */
-static void watch_again(struct turn *turn)
+static void rearm(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
     bool listens = !turn->over && !connection->role->relay_buffers; /* who keeps may have no room for more */
-    bool shakes = connection->state == STATE_HANDSHAKING;
+    bool handshaking = connection->state == STATE_HANDSHAKING;
     bool reads =
-        !connection_has_ended(connection) && (listens || shakes || connection->role->wants(connection));
+        !connection_has_ended(connection) && (listens || handshaking || connection->role->wants(connection));
 
     if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
         watch_for(watch_of(turn), (reads ? UV_READABLE : 0) |
@@ -102,7 +102,7 @@ static int push(struct turn *turn)
 static void arrived(struct watch *watch, int result)
 {
     turn_relay(&watch->turn);
-    turn_go_on(&watch->turn, result);
+    turn_continue(&watch->turn, result);
 }
 
 void poll_receive(struct watch *watch)
@@ -121,7 +121,7 @@ static void on_event_of_end(struct watch *watch, int events)
     if (turn_is_half_closing(&watch->turn) && events & UV_WRITABLE)
         turn_half_close(&watch->turn);
     if (events & UV_READABLE)
-        turn_go_on_to_end(&watch->turn, engine_take_end(watch->turn.connection));
+        turn_continue_end(&watch->turn, engine_receive_end(watch->turn.connection));
 }
 
 /* Lent memory has come back, or there is an error on the socket: then the calls will say which. Returns what
@@ -144,7 +144,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = (struct watch *)poll;
     struct turns *turns = watch->turn.turns;
-    bool shakes = watch->turn.connection->state == STATE_HANDSHAKING;
+    bool handshaking = watch->turn.connection->state == STATE_HANDSHAKING;
 
     poller_of(watch)->events++;
     if (status < 0) /* libuv has stopped watching */
@@ -157,12 +157,12 @@ static void on_event(uv_poll_t *poll, int status, int events)
         on_event_of_end(watch, events);
         return;
     }
-    if (events & UV_WRITABLE && !shakes)
+    if (events & UV_WRITABLE && !handshaking)
         watch->turn.connection->awaits = AWAITS_NOTHING;
-    if (events & UV_READABLE || shakes)
+    if (events & UV_READABLE || handshaking)
         poll_receive(watch);
     else
-        turn_go_on(&watch->turn, 0);
+        turn_continue(&watch->turn, 0);
 }
 
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
@@ -173,9 +173,9 @@ static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
     if (watch->turn.turns->result < 0)
         return;
     if (watch->turn.turns->finishing)
-        turn_go_on_to_end(&watch->turn, engine_end_arrived(connection, data, size));
+        turn_continue_end(&watch->turn, engine_on_end_data(connection, data, size));
     else
-        arrived(watch, engine_arrived(connection, data, size));
+        arrived(watch, engine_on_data(connection, data, size));
 }
 
 static void on_written(struct stream *stream, int result)
@@ -185,7 +185,7 @@ static void on_written(struct stream *stream, int result)
     if (watch->turn.turns->result < 0)
         return;
     watch->turn.connection->awaits = AWAITS_NOTHING;
-    turn_go_on(&watch->turn, result < 0 ? engine_broken(watch->turn.connection, "send to", result) : 0);
+    turn_continue(&watch->turn, result < 0 ? engine_fail(watch->turn.connection, "send to", result) : 0);
 }
 
 static const struct stream_events stream_events = {.arrived = on_arrived, .written = on_written};
@@ -223,9 +223,9 @@ static void wait_in_loop(struct turns *turns)
 
 static const struct turns_events turns_events = {.push = push,
                                                  .take = take,
-                                                 .hang_up = poll_hang_up,
+                                                 .close = poll_close_descriptor,
                                                  .assigned = poll_assigned,
-                                                 .stepped = watch_again,
+                                                 .rearm = rearm,
                                                  .wait = wait_in_loop};
 
 /* ---- from another thread ---- */

@@ -7,13 +7,13 @@ static int watch_descriptor(struct watch *watch)
     struct connection *connection = watch->turn.connection;
     int result = uv_poll_init(&poller_of(watch)->loop, &watch->poll, connection->calls.fd);
 
-    return result < 0 ? engine_broken(connection, "watch its connection to", result) : 0;
+    return result < 0 ? engine_fail(connection, "watch its connection to", result) : 0;
 }
 
 int poll_connect(struct duty *duty, struct connection *connection)
 {
     struct poller *poller = duty->state;
-    int result = dial_out(duty->dial, connection, true);
+    int result = dial_connect(duty->dial, connection, true);
 
     return result < 0 ? result : watch_descriptor(&poller->watches[connection - duty->connections]);
 }
@@ -25,13 +25,13 @@ void poll_assigned(struct turn *turn)
     struct connection *connection = turn->connection;
     int result;
 
-    turn_hang_up_if_ended(turn);
+    turn_close_if_ended(turn);
     if (connection->state != STATE_UNOPENED)
         return;
-    result = dial_take(turn->turns->duty->dial, connection, turn->next_fd);
+    result = dial_assign(turn->turns->duty->dial, connection, turn->next_fd);
     turn->next_fd = -1;
     if (result < 0)
-        engine_broken(connection, "take a connection of", result);
+        engine_fail(connection, "take a connection of", result);
     else
         result = watch_descriptor(watch);
     if (result == 0)
@@ -56,14 +56,14 @@ static void on_closed(uv_handle_t *handle)
         turn_step(turn);
 }
 
-void poll_hang_up(struct turn *turn)
+void poll_close_descriptor(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
 
     turn->connection->awaits = AWAITS_EVENT;
     watch->events = 0;
     uv_close(&watch->handle, on_closed);
-    dial_hang_up(turn->turns->duty->dial, turn->connection);
+    dial_close(turn->turns->duty->dial, turn->connection);
 }
 
 /* ---- the acceptor ---- */

@@ -50,12 +50,12 @@ void poll_receive(struct watch *watch);
 
 /* ---- poll_reconnect.c ---- */
 
-/* A driver's next descriptor. 0, or a negative errno value as dial_out(). */
+/* A driver's next descriptor. 0, or a negative errno value as dial_connect(). */
 int poll_connect(struct duty *duty, struct connection *connection);
 
 /* Closes the descriptor. libuv keeps its handle until the loop has run: only then can the next
  * descriptor be watched. */
-void poll_hang_up(struct turn *turn);
+void poll_close_descriptor(struct turn *turn);
 
 /* on->assigned() of the turns. */
 void poll_assigned(struct turn *turn);

@@ -57,7 +57,7 @@ static int push(struct turn *turn)
     int result = 0;
 
     if (!connection_is_open(connection))
-        result = engine_establish(turn->turns->duty, connection, ring_dial);
+        result = engine_establish(turn->turns->duty, connection, ring_begin_connect);
     return result == 0 ? connection->strategy->push(connection) : result;
 }
 
@@ -121,14 +121,14 @@ static bool is_to_receive(const struct turn *turn)
 }
 
 /* A request for what arrives by the descriptor is told of its errors, too. */
-void ring_ask(struct turn *turn)
+void ring_rearm(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
     struct connection *connection = turn->connection;
     int result = 0;
 
     if (connection->state == STATE_UNOPENED && turn->next_fd >= 0)
-        ring_take_next(watch);
+        ring_assign(watch);
     if (connection->state < STATE_GREETING || connection->state == STATE_FAILED)
         return;
     if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)) && is_to_receive(turn))
@@ -138,7 +138,7 @@ void ring_ask(struct turn *turn)
     if (result == 0 && engine_has_lent(connection) && !ring_is_outstanding(watch, RING_READABLE))
         result = request(watch, RING_ERROR);
     if (result < 0 && turn->turns->result == 0)
-        turn_stop(turn, engine_broken(connection, "watch its connection to", result));
+        turn_stop(turn, engine_fail(connection, "watch its connection to", result));
 }
 
 /* ---- the loop ---- */
@@ -155,7 +155,7 @@ static void feed(struct ringer *ringer)
         struct watch *next = watch->next_starved;
 
         watch->starved = false;
-        ring_ask(&watch->turn);
+        ring_rearm(&watch->turn);
         watch = next;
     }
 }
@@ -175,16 +175,16 @@ static void wait_in_ring(struct turns *turns)
     else
         result = ring_enter(ringer->ring, true, due_ns);
     if (result < 0)
-        turns->result = engine_broken(turns->duty->connections, "wait in its ring for", result);
+        turns->result = engine_fail(turns->duty->connections, "wait in its ring for", result);
     while (turns->result == 0 && ring_next(ringer->ring, &event))
         ring_dispatch(ringer, &event);
 }
 
 static const struct turns_events turns_events = {.push = push,
                                                  .take = ring_take,
-                                                 .hang_up = ring_hang_up,
+                                                 .close = ring_close_descriptor,
                                                  .assigned = ring_assigned,
-                                                 .stepped = ring_ask,
+                                                 .rearm = ring_rearm,
                                                  .wait = wait_in_ring};
 
 /* ---- from another thread ---- */

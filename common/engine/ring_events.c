@@ -12,14 +12,14 @@ static int receive(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
 
-    return watch->turn.turns->finishing ? engine_take_end(connection) : engine_receive_ready(connection);
+    return watch->turn.turns->finishing ? engine_receive_end(connection) : engine_receive_ready(connection);
 }
 
 /* A descriptor that shows no more than that lent memory has come back is not read from. */
 static int readable(struct watch *watch, const struct completion *completion)
 {
     if (completion->result < 0)
-        return engine_broken(watch->turn.connection, "watch its connection to", completion->result);
+        return engine_fail(watch->turn.connection, "watch its connection to", completion->result);
     return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : receive(watch);
 }
 
@@ -40,8 +40,8 @@ static int received(struct watch *watch, struct completion *completion)
         calls_note_moved(&connection->calls, (uint64_t)completion->result);
     return connection->reading->completed(connection, completion,
                                           connection->state == STATE_CLOSING ? discard
-                                          : finishing                        ? engine_end_arrived
-                                                                             : engine_arrived);
+                                          : finishing                        ? engine_on_end_data
+                                                                             : engine_on_data);
 }
 
 /* The receive that goes on is over, and begun again takes one by one what is left, and the end. */
@@ -51,10 +51,10 @@ static void half_closed(struct watch *watch)
 
     watch->slot.ending = true;
     if (result < 0)
-        turn_stop(&watch->turn, engine_broken(watch->turn.connection, "watch its connection to", result));
+        turn_stop(&watch->turn, engine_fail(watch->turn.connection, "watch its connection to", result));
 }
 
-void ring_note_answer(struct watch *watch)
+void ring_on_answer(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
     const struct role *role = connection->role;
@@ -69,13 +69,13 @@ void ring_note_answer(struct watch *watch)
 static void arrived(struct watch *watch, int result)
 {
     if (watch->turn.turns->finishing) {
-        turn_go_on_to_end(&watch->turn, result);
+        turn_continue_end(&watch->turn, result);
         return;
     }
     if (result == 0)
-        ring_note_answer(watch);
+        ring_on_answer(watch);
     turn_relay(&watch->turn);
-    turn_go_on(&watch->turn, result);
+    turn_continue(&watch->turn, result);
 }
 
 void ring_take(struct turn *turn)
@@ -102,7 +102,7 @@ static void sent(struct watch *watch, const struct completion *completion)
         return;
     if (connection_is_open(connection))
         connection->awaits = AWAITS_NOTHING;
-    turn_go_on(&watch->turn, result < 0 ? engine_broken(connection, "send to", result) : 0);
+    turn_continue(&watch->turn, result < 0 ? engine_fail(connection, "send to", result) : 0);
 }
 
 /* ---- what a completion is of ---- */
@@ -120,10 +120,10 @@ static void on_data(struct watch *watch, struct completion *completion)
         return;
     }
     if (result == 0)
-        ring_note_answer(watch);
-    turn_hang_up_if_done(&watch->turn);
+        ring_on_answer(watch);
+    turn_close_if_done(&watch->turn);
     turn_relay(&watch->turn);
-    turn_later(&watch->turn);
+    turn_enqueue(&watch->turn);
 }
 
 /* What a request that watches the descriptor tells of errors as well. */
@@ -144,7 +144,7 @@ static void on_error(struct watch *watch)
     if (watch->turn.turns->finishing)
         return;
     if (watch->reclaimed || reads_by_ring(watch->turn.connection))
-        turn_go_on(&watch->turn, 0); /* the receive that goes on will say what it is */
+        turn_continue(&watch->turn, 0); /* the receive that goes on will say what it is */
     else
         arrived(watch, receive(watch)); /* says it now */
 }
@@ -157,12 +157,12 @@ static void on_writable(struct watch *watch)
         ring_take(&watch->turn);
     } else if (!watch->turn.turns->finishing) {
         watch->turn.connection->awaits = AWAITS_NOTHING;
-        turn_go_on(&watch->turn, 0);
+        turn_continue(&watch->turn, 0);
     }
 }
 
 /* One of the requests of the engine on a descriptor has come to something. */
-static void told(struct watch *watch, const struct ring_event *event)
+static void on_poll_event(struct watch *watch, const struct ring_event *event)
 {
     const struct completion *completion = &event->completion;
 
@@ -211,7 +211,7 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event)
     if (event->kind == RING_RECEIVE)
         on_data(watch, &event->completion);
     else if (watch->turn.connection->state != STATE_CLOSING)
-        told(watch, event);
+        on_poll_event(watch, event);
     if (watch->turn.connection->state == STATE_CLOSING)
         ring_release(watch);
 }

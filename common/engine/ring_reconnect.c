@@ -4,7 +4,7 @@
 
 /* ---- a driver's ---- */
 
-int ring_dial(struct duty *duty, struct connection *connection)
+int ring_begin_connect(struct duty *duty, struct connection *connection)
 {
     struct ringer *ringer = duty->state;
     struct watch *watch = &ringer->watches[connection - duty->connections];
@@ -28,30 +28,30 @@ void ring_connected(struct watch *watch, int result)
 
     connection->awaits = AWAITS_NOTHING;
     if (result < 0)
-        result = dial_broken(watch->turn.turns->duty->dial, connection, result);
+        result = dial_fail(watch->turn.turns->duty->dial, connection, result);
     else
         lifecycle_advance(&connection->state, EVENT_CONNECTED);
-    turn_go_on(&watch->turn, result);
+    turn_continue(&watch->turn, result);
 }
 
 /* ---- a follower's ---- */
 
-int ring_take_next(struct watch *watch)
+int ring_assign(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
-    int result = dial_take(watch->turn.turns->duty->dial, connection, watch->turn.next_fd);
+    int result = dial_assign(watch->turn.turns->duty->dial, connection, watch->turn.next_fd);
 
     watch->slot.file = watch->turn.next_fd;
     watch->slot.ending = false;
     watch->turn.next_fd = -1;
     if (result < 0)
-        turn_stop(&watch->turn, engine_broken(connection, "take a connection of", result));
+        turn_stop(&watch->turn, engine_fail(connection, "take a connection of", result));
     return result;
 }
 
 /* ---- the end of one ---- */
 
-void ring_hang_up(struct turn *turn)
+void ring_close_descriptor(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
     struct connection *connection = turn->connection;
@@ -59,7 +59,7 @@ void ring_hang_up(struct turn *turn)
     for (unsigned kind = 0; kind < RING_WAKE; kind++)
         if (ring_is_outstanding(watch, kind))
             ring_cancel(&watch->slot, kind);
-    dial_hang_up(turn->turns->duty->dial, connection);
+    dial_close(turn->turns->duty->dial, connection);
     connection->awaits = watch->outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
     if (!watch->outstanding)
         lifecycle_advance(&connection->state, EVENT_RELEASED);
@@ -74,7 +74,7 @@ void ring_release(struct watch *watch)
     if (!watch->turn.over)
         turn_step(&watch->turn);
     else
-        ring_ask(&watch->turn);
+        ring_rearm(&watch->turn);
 }
 
 /* ---- the acceptor ---- */
@@ -82,9 +82,9 @@ void ring_release(struct watch *watch)
 /* The other end connects again only when it has received the last answer. */
 void ring_assigned(struct turn *turn)
 {
-    ring_note_answer(watch_of(turn));
-    turn_hang_up_if_ended(turn);
-    ring_ask(turn);
+    ring_on_answer(watch_of(turn));
+    turn_close_if_ended(turn);
+    ring_rearm(turn);
 }
 
 void ring_on_acceptor(struct ringer *ringer, const struct ring_event *event)

@@ -57,7 +57,7 @@ extern const struct layer layer_ring;
 /* ---- ring.c ---- */
 
 /* Requests the events that the connection waits for, as far as they are not requested. */
-void ring_ask(struct turn *turn);
+void ring_rearm(struct turn *turn);
 
 /* ---- ring_events.c ---- */
 
@@ -68,19 +68,19 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event);
 void ring_take(struct turn *turn);
 
 /* What has arrived may prove that everything that was sent has been taken. */
-void ring_note_answer(struct watch *watch);
+void ring_on_answer(struct watch *watch);
 
 /* ---- ring_reconnect.c ---- */
 
 /* Begins to connect a driver's next descriptor: -EINPROGRESS, or another negative errno value. */
-int ring_dial(struct duty *duty, struct connection *connection);
+int ring_begin_connect(struct duty *duty, struct connection *connection);
 void ring_connected(struct watch *watch, int result);
 
 /* Gives a follower its next descriptor. 0, or a negative errno value, which ends the phase. */
-int ring_take_next(struct watch *watch);
+int ring_assign(struct watch *watch);
 
 /* Closes the descriptor. The requests on it hold the socket open: it ends when they do. */
-void ring_hang_up(struct turn *turn);
+void ring_close_descriptor(struct turn *turn);
 
 /* A request on a closed descriptor is over. */
 void ring_release(struct watch *watch);

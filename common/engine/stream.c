@@ -27,7 +27,7 @@ static void on_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *buffer)
         return;
     if (size > 0)
         calls_note_moved(&stream->connection->calls, (uint64_t)size);
-    engine_keep(stream->connection, size);
+    engine_take_buffer(stream->connection, size);
     stream->events->arrived(stream, (const uint8_t *)buffer->base, size == UV_EOF ? 0 : size);
 }
 

@@ -30,7 +30,7 @@ struct stream {
 
 /* Called in uv_run(). */
 struct stream_events {
-    /* As engine_arrived() has it. */
+    /* As engine_on_data() has it. */
     void (*arrived)(struct stream *stream, const uint8_t *data, ssize_t size);
 
     /* The request has completed; `result` is what strategy->completed() returned. */

@@ -42,13 +42,13 @@ void turn_stop(struct turn *turn, int result)
     turn->turns->result = result;
 }
 
-static void leave(struct turn *turn)
+static void finish_phase(struct turn *turn)
 {
     turn->over = true;
     turn->turns->open--;
 }
 
-void turn_later(struct turn *turn)
+void turn_enqueue(struct turn *turn)
 {
     struct turns *turns = turn->turns;
 
@@ -74,16 +74,16 @@ static void await_due(struct turn *turn)
 
 /* Where memory is lent, its coming back is waited for: nothing can be appended while there is no room, and
  * the phase is not over before all of it is here. */
-static void rest(struct turn *turn)
+static void on_idle(struct turn *turn)
 {
     struct connection *connection = turn->connection;
     bool lent = connection->queue.released != connection->queue.appended;
 
-    turn_hang_up_if_ended(turn);
+    turn_close_if_ended(turn);
     if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
         return;
     if (!lent && role_is_over(connection))
-        leave(turn);
+        finish_phase(turn);
     else
         await_due(turn);
 }
@@ -98,7 +98,7 @@ static void push(struct turn *turn)
         if (queue_is_idle(&connection->queue) && engine_may_fill(connection))
             connection->role->fill(connection);
         if (queue_is_idle(&connection->queue)) {
-            rest(turn);
+            on_idle(turn);
             return;
         }
         result = turn->turns->on->push(turn);
@@ -109,67 +109,67 @@ static void push(struct turn *turn)
             return;
         }
         if (result < 0) {
-            turn_stop(turn, engine_broken(connection, "send to", result));
+            turn_stop(turn, engine_fail(connection, "send to", result));
             return;
         }
     }
-    turn_later(turn);
+    turn_enqueue(turn);
 }
 
-static void tell(struct turn *turn)
+static void rearm(struct turn *turn)
 {
-    turn->turns->on->stepped(turn);
-    if (engine_has_unseen(turn->connection))
-        turn_later(turn);
+    turn->turns->on->rearm(turn);
+    if (engine_has_pending(turn->connection))
+        turn_enqueue(turn);
 }
 
 /* What was sent on makes room for more at the twin. */
-static void tell_stepped(struct turn *turn)
+static void rearm_pair(struct turn *turn)
 {
-    tell(turn);
+    rearm(turn);
     if (turn->twin)
-        tell(turn->twin);
+        rearm(turn->twin);
 }
 
 void turn_step(struct turn *turn)
 {
     if (!turn->connection->awaits)
         push(turn);
-    tell_stepped(turn);
+    rearm_pair(turn);
 }
 
-void turn_hang_up_if_done(struct turn *turn)
+void turn_close_if_done(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
 
     if (connection_is_open(connection) &&
         (engine_is_answered(connection) ||
          (turn->over && connection->role->reconnects && connection_has_ended(connection))))
-        turn->turns->on->hang_up(turn);
+        turn->turns->on->close(turn);
 }
 
-void turn_hang_up_if_ended(struct turn *turn)
+void turn_close_if_ended(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
     bool ended = connection_has_ended(connection) || turn->next_fd >= 0;
 
     if (connection->role->reconnects && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
-        turn->turns->on->hang_up(turn);
+        turn->turns->on->close(turn);
 }
 
-void turn_go_on(struct turn *turn, int result)
+void turn_continue(struct turn *turn, int result)
 {
     if (result < 0 && result != -EAGAIN)
         turn_stop(turn, result);
     else if (turn->turns->result == 0)
-        turn_hang_up_if_done(turn);
+        turn_close_if_done(turn);
     if (turn->turns->result == 0 && !turn->connection->awaits && !turn->over)
         push(turn);
-    tell_stepped(turn);
+    rearm_pair(turn);
 }
 
 /* One that drives waits for the other end's half-close, which says that all was taken. */
-void turn_go_on_to_end(struct turn *turn, int result)
+void turn_continue_end(struct turn *turn, int result)
 {
     const struct connection *connection = turn->connection;
 
@@ -177,8 +177,8 @@ void turn_go_on_to_end(struct turn *turn, int result)
         turn_stop(turn, result);
     if (!turn->over && connection_has_half_closed(connection) &&
         (!connection->drives || connection_has_ended(connection)))
-        leave(turn);
-    turn->turns->on->stepped(turn);
+        finish_phase(turn);
+    turn->turns->on->rearm(turn);
 }
 
 void turn_relay(struct turn *turn)
@@ -186,16 +186,16 @@ void turn_relay(struct turn *turn)
     struct turn *twin = turn->twin;
 
     if (twin && !twin->over && !twin->connection->awaits)
-        turn_later(twin);
+        turn_enqueue(twin);
 }
 
 /* Nothing will tell of what the layer has: it is taken in the connection's turn. */
 static void take_turn(struct turn *turn)
 {
-    if (engine_has_unseen(turn->connection))
+    if (engine_has_pending(turn->connection))
         turn->turns->on->take(turn);
     else
-        turn_go_on(turn, 0);
+        turn_continue(turn, 0);
 }
 
 /* ---- all of them ---- */
@@ -281,8 +281,8 @@ void turn_half_close(struct turn *turn)
 
     connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_NOTHING;
     if (result < 0 && result != -EAGAIN)
-        result = engine_broken(connection, "half-close towards", result);
-    turn_go_on_to_end(turn, result);
+        result = engine_fail(connection, "half-close towards", result);
+    turn_continue_end(turn, result);
 }
 
 /* Those that drive, or those that only follow. */

@@ -34,14 +34,14 @@ struct turns_events {
     void (*take)(struct turn *turn);
 
     /* Closes the descriptor of a connection that reconnects. NULL: no connection does. */
-    void (*hang_up)(struct turn *turn);
+    void (*close)(struct turn *turn);
 
     /* turn->next_fd is there: takes it as soon as the connection has no descriptor. NULL: no
      * connection is accepted. */
     void (*assigned)(struct turn *turn);
 
     /* Re-arm: the set of wanted events may have changed. */
-    void (*stepped)(struct turn *turn);
+    void (*rearm)(struct turn *turn);
 
     /* Waits for the next event, until turns_next() at most. Does not wait if a connection
      * is busy. */
@@ -83,19 +83,19 @@ void turn_step(struct turn *turn);
 
 /* A driver has all replies on its descriptor, or a follower whose phase is over has received the
  * end of its own: hangs up. */
-void turn_hang_up_if_done(struct turn *turn);
+void turn_close_if_done(struct turn *turn);
 
 /* The descriptor of a follower has ended, or its driver has connected again: hangs up. */
-void turn_hang_up_if_ended(struct turn *turn);
+void turn_close_if_ended(struct turn *turn);
 
 /* Handles the result of an event: 0, -EAGAIN, or a negative errno value that ends the run. */
-void turn_go_on(struct turn *turn, int result);
+void turn_continue(struct turn *turn, int result);
 
 /* Schedules the connection after the present batch of events. */
-void turn_later(struct turn *turn);
+void turn_enqueue(struct turn *turn);
 
-/* As turn_go_on(), after the half-close: `result` is 1 when the peer has half-closed. */
-void turn_go_on_to_end(struct turn *turn, int result);
+/* As turn_continue(), after the half-close: `result` is 1 when the peer has half-closed. */
+void turn_continue_end(struct turn *turn, int result);
 
 /* Half-closes. If the socket is full, call it again when it is writable, while
  * turn_is_half_closing(). */

@@ -25,7 +25,7 @@ static void add(struct ring_intake *intake, uint32_t number)
                      (uint32_t)(pool->size + pool->headroom), (uint16_t)number);
 }
 
-static void on_give(void *owner, uint32_t number, uint32_t count)
+static void on_release(void *owner, uint32_t number, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         add(owner, number + i);
@@ -48,7 +48,7 @@ int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool
         pool_take(pool);
     }
     ring_buffers_publish(&intake->buffers);
-    pool->on_give = on_give;
+    pool->on_release = on_release;
     pool->owner = intake;
     return 0;
 }
@@ -92,6 +92,6 @@ void intake_align(struct ring_intake *intake, struct completion *completion)
         memmove(bytes, bytes - pool->headroom, (size_t)completion->result);
     } else if ((completion->result -= (int)RECEIVE_HEADER) == 0) {
         intake_take(intake, &number, 0, &data);
-        pool_give(pool, data, 0);
+        pool_release(pool, data, 0);
     }
 }

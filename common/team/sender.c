@@ -34,7 +34,7 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
     if (result < 0)
         return problem_failure(problem, "cannot start a sender thread: %s; ulimit -u may be too low",
                                uv_strerror(result));
-    if (handover_take_back(&sender->handover) < 0) {
+    if (handover_wait(&sender->handover) < 0) {
         *problem = sender->problem;
         return -1;
     }
@@ -43,15 +43,15 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
 
 void sender_carry_out(struct sender *sender, enum handover_order order)
 {
-    handover_give(&sender->handover, order);
-    handover_take_back(&sender->handover);
+    handover_post(&sender->handover, order);
+    handover_wait(&sender->handover);
 }
 
 void sender_end(struct sender *sender)
 {
     if (sender->own.started) {
-        handover_take_back(&sender->handover);
-        handover_give(&sender->handover, HANDOVER_END);
+        handover_wait(&sender->handover);
+        handover_post(&sender->handover, HANDOVER_END);
         uv_thread_join(&sender->own.handle);
         sender->own.started = false;
     }

@@ -139,7 +139,7 @@ static void relay_released(void *owner, const struct span *span)
     struct connection *connection = owner;
     struct relay *relay = connection->twin->role_state;
 
-    pool_give(&connection->bench->pool, span->data, span->size);
+    pool_release(&connection->bench->pool, span->data, span->size);
     relay->given += span_count(span);
 }
 

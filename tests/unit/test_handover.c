@@ -188,7 +188,7 @@ TEST(the_delay_lasts_until_the_sender_has_it_and_is_part_of_the_latency)
     assert_int_equal(engine_block.run(&bed->duty), 0);
     assert_true(bed->bench.handover.maximum + (handover.given_ns - before) >= LATE_NS);
     assert_true(bed->bench.handover.maximum <= bed->bench.latency.maximum);
-    handover_give(&handover, HANDOVER_END);
+    handover_post(&handover, HANDOVER_END);
     assert_int_equal(pthread_join(late, NULL), 0);
     handover_close(&handover);
     bed_close(bed);
@@ -215,7 +215,7 @@ TEST(a_sender_ends_whatever_it_was_given)
     while (send(bed->connection.calls.fd, full, sizeof full, MSG_DONTWAIT) > 0)
         ; /* the peer answers, nobody takes the answers, and it comes to wait as well */
     connection_append(&bed->connection, 1);
-    handover_give(&bed->sender.handover, HANDOVER_SEND);
+    handover_post(&bed->sender.handover, HANDOVER_SEND);
     bed_close(bed);
 }
 

@@ -37,7 +37,7 @@ TEST(a_buffer_is_given_back_by_any_of_its_bytes)
 {
     for (uint32_t i = 0; i < 3; i++)
         pool_take(&pool);
-    pool_give(&pool, pool_buffer(&pool, 1) + 99, 1);
+    pool_release(&pool, pool_buffer(&pool, 1) + 99, 1);
     assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 1));
 }
 
@@ -70,12 +70,12 @@ TEST(who_has_the_buffers_is_told_what_comes_back)
 {
     for (uint32_t i = 0; i < 3; i++)
         pool_take(&pool);
-    pool.on_give = note;
+    pool.on_release = note;
     pool.owner = &told;
-    pool_give(&pool, pool_buffer(&pool, 2), 100);
+    pool_release(&pool, pool_buffer(&pool, 2), 100);
     assert_int_equal(told, 2);
     assert_int_equal(told_count, 1);
-    pool_give(&pool, pool_buffer(&pool, 0), 101);
+    pool_release(&pool, pool_buffer(&pool, 0), 101);
     assert_int_equal(told, 0);
     assert_int_equal(told_count, 2);
     assert_null(pool_next(&pool));

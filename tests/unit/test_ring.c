@@ -341,7 +341,7 @@ static void receive_all(bool bundle, size_t total)
         while (kept_count && dice_roll(&dice, 3)) { /* in any order */
             size_t which = dice_roll(&dice, kept_count);
 
-            pool_give(&pool, kept[which].iov_base, kept[which].iov_len);
+            pool_release(&pool, kept[which].iov_base, kept[which].iov_len);
             kept[which] = kept[--kept_count];
         }
         intake_publish(&intake);
@@ -369,7 +369,7 @@ TEST(completions_may_come_in_another_order_than_their_buffers_were_used)
     number = 4;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(intake_take(&intake, &number, 16, &data), 16);
-        pool_give(&pool, data, 16);
+        pool_release(&pool, data, 16);
     }
     number = 0;
     for (uint32_t i = 0; i < 4; i++) {
@@ -386,7 +386,7 @@ TEST(buffers_that_follow_each_other_in_memory_are_taken_together)
     open_intake(16, 8);
     assert_int_equal(intake_take(&intake, &number, 40, &data), 40);
     assert_int_equal(pool_number(&pool, data), 0);
-    pool_give(&pool, data, 40); /* 0 to 2 come after 7 again */
+    pool_release(&pool, data, 40); /* 0 to 2 come after 7 again */
     number = 3;
     assert_int_equal(intake_take(&intake, &number, 7 * 16, &data), 5 * 16);
     assert_int_equal(pool_number(&pool, data), 3);
@@ -418,10 +418,10 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
     assert_int_equal(receive_aligned(&data), 8);
     assert_memory_equal(data, "abcdefgh", 8);
-    pool_give(&pool, data, 8);
+    pool_release(&pool, data, 8);
     assert_int_equal(receive_aligned(&data), 2);
     assert_memory_equal(data, "ij", 2);
-    pool_give(&pool, data, 2);
+    pool_release(&pool, data, 2);
     free_buffers = intake.added - intake.taken;
     shutdown(fds[0], SHUT_WR);
     assert_int_equal(receive_aligned(&data), 0);
