@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "client.h"
 
-#include "run.h"
-
 #include <stdio.h>
 
 void client_open(struct client *client, const struct options *options)
@@ -16,8 +14,8 @@ static void on_parent_gone(void *owner)
     struct client *client = owner;
 
     client->orphaned = true;
-    if (client->running)
-        run_give_up_orphaned(client->running);
+    if (client->on_orphaned)
+        client->on_orphaned(client->owner);
 }
 
 int client_follow_parent(struct client *client, struct problem *problem)

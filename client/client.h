@@ -10,16 +10,15 @@
 
 #include <uv.h>
 
-struct run;
-
 /* State that outlives a run: the loop, and our own server and proxy. */
 struct client {
     uv_loop_t loop;
     struct own_server own[END_COUNT]; /* by end; own[END_CLIENT] is never started */
     const struct options *options;
-    struct lifeline parent; /* after client_follow_parent() */
-    bool orphaned;          /* the parent has ended */
-    struct run *running;    /* the run to end in that case */
+    struct lifeline parent;           /* after client_follow_parent() */
+    bool orphaned;                    /* the parent has ended */
+    void (*on_orphaned)(void *owner); /* called then; NULL: no run is in progress */
+    void *owner;
 };
 
 /* The options must outlive the client. */

@@ -411,8 +411,9 @@ static int begin_alone(struct run *run, struct problem *problem)
     return 0;
 }
 
-void run_give_up_orphaned(struct run *run)
+static void on_orphaned(void *owner)
 {
+    struct run *run = owner;
     struct problem problem = {0};
 
     problem_failure(&problem, "the process that asked for this run has ended");
@@ -421,12 +422,13 @@ void run_give_up_orphaned(struct run *run)
 
 static void complete(struct run *run)
 {
-    run->client->running = run;
+    run->client->on_orphaned = on_orphaned;
+    run->client->owner = run;
     if (run->client->orphaned)
-        run_give_up_orphaned(run);
+        on_orphaned(run);
     while (!run->over)
         uv_run(&run->client->loop, UV_RUN_ONCE);
-    run->client->running = NULL;
+    run->client->on_orphaned = NULL;
 }
 
 static void clear(struct run *run)

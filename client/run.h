@@ -16,7 +16,4 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
  * reference, NULL with a problem. */
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem);
 
-/* Ends the run with a failure: the process that asked for it has ended. */
-void run_give_up_orphaned(struct run *run);
-
 #endif

@@ -102,6 +102,15 @@ def test_no_two_headers_of_common_include_each_other():
     assert list(graphlib.TopologicalSorter(headers).static_order())
 
 
+@pytest.mark.parametrize("program", ["client", "server"])
+def test_no_two_files_of_a_program_include_each_other(program):
+    files: dict[str, set[str]] = {}
+    for path in (ROOT / program).glob("*.[ch]"):
+        others = re.findall(r'^#include "(\w+)\.h"', path.read_text(), re.MULTILINE)
+        files.setdefault(path.stem, set()).update({*others} - {path.stem})
+    assert list(graphlib.TopologicalSorter(files).static_order())
+
+
 @pytest.mark.parametrize("drawn", [rooms_drawn, folders_drawn])
 def test_arrows_between_rooms_go_one_way(drawn):
     assert list(graphlib.TopologicalSorter(drawn()).static_order())
