@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "link.h"
 
+#include "base/cleanup.h"
+#include "base/version.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
+#include "words/parse.h"
 
 #include <errno.h>
 #include <string.h>
@@ -48,6 +51,23 @@ int link_open(struct link *link, struct client *client, const struct channel_eve
     return channel_open(&link->channel, &client->loop, fd, link->keys, events, link, problem);
 }
 
+void link_send_plan(struct link *link, const char *host)
+{
+    CLEANUP_JSON json_t *words = plan_words(link->plan);
+    json_t *list = json_array(), *value;
+    const char *key;
+
+    json_object_foreach(words, key, value)
+    {
+        if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
+            json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
+    }
+    link->is_asked = true;
+    channel_send(&link->channel, CONTROL_PLAN,
+                 json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[link->end],
+                           "host", host, "words", list));
+}
+
 /* An end chooses the port or the path of its data connections, but not the machine. */
 int link_find_data(const struct link *link, struct address *data, const json_t *ready,
                    struct problem *problem)
@@ -56,7 +76,7 @@ int link_find_data(const struct link *link, struct address *data, const json_t *
     const char *name = transport->variant.name, *end = end_names[link->end];
 
     switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
-                                   json_string_value(json_object_get(ready, "path")))) {
+                                   control_text(ready, "path"))) {
     case 0:
         return 0;
     case -EPERM:

@@ -25,6 +25,9 @@ struct link {
 int link_open(struct link *link, struct client *client, const struct channel_events *events,
               struct problem *problem);
 
+/* Sends CONTROL_PLAN. `host`: the host id of the end that connects to this one. */
+void link_send_plan(struct link *link, const char *host);
+
 /* Gets the address of the data connections from the body of CONTROL_READY. Returns 0, or -1 with
  * a failure. */
 int link_find_data(const struct link *link, struct address *data, const json_t *ready,

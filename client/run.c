@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "run.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/secret.h"
@@ -12,7 +11,6 @@
 #include "record.h"
 #include "segments.h"
 #include "team/conduct.h"
-#include "words/parse.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,9 +64,12 @@ static void part_closed(void *owner)
 
 static void link_closed(void *owner)
 {
-    struct link *link = owner;
+    part_closed(((struct link *)owner)->run);
+}
 
-    part_closed(link->run);
+static void on_patience_closed(uv_handle_t *patience)
+{
+    part_closed(patience->data);
 }
 
 /* Stops the timer too: it may be due in the same iteration of the loop. */
@@ -112,11 +113,6 @@ static void start_patience(struct run *run, uv_timer_cb on_end, uint64_t ms)
     uv_timer_init(&run->client->loop, &run->patience);
     run->patience.data = run;
     uv_timer_start(&run->patience, on_end, ms, 0);
-}
-
-static void on_patience_closed(uv_handle_t *patience)
-{
-    part_closed(patience->data);
 }
 
 static int make_reports(struct run *run, struct problem *problem)
@@ -234,12 +230,11 @@ static int ask(struct run *run, enum end end, struct problem *problem);
 static int learn_target(struct run *run, const struct link *link, const struct address *data,
                         const json_t *ready, struct problem *problem)
 {
-    if (hex_parse(run->token, TOKEN_SIZE, json_string_value(json_object_get(ready, "token"))) < 0 ||
-        (plan_encrypts(run->plan) &&
-         hex_parse(run->key, SECURITY_KEY_SIZE, json_string_value(json_object_get(ready, "key"))) < 0))
+    if (hex_parse(run->token, TOKEN_SIZE, control_text(ready, "token")) < 0 ||
+        (plan_encrypts(run->plan) && hex_parse(run->key, SECURITY_KEY_SIZE, control_text(ready, "key")) < 0))
         return problem_failure(problem, "the %s's ready message makes no sense", end_names[link->end]);
     run->target = *data;
-    snprintf(run->host, sizeof run->host, "%s", json_string_value(json_object_get(ready, "host")));
+    snprintf(run->host, sizeof run->host, "%s", control_text(ready, "host"));
     return 0;
 }
 
@@ -324,9 +319,9 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         break;
     case CONTROL_REFUSED:
     case CONTROL_FAILED:
-        phase = type == CONTROL_REFUSED ? "start" : json_string_value(json_object_get(body, "phase"));
-        problem_of_kind(&problem, problem_kind_parse(json_string_value(json_object_get(body, "kind"))), "%s",
-                        json_string_value(json_object_get(body, "text")));
+        phase = type == CONTROL_REFUSED ? "start" : control_text(body, "phase");
+        problem_of_kind(&problem, problem_kind_parse(control_text(body, "kind")), "%s",
+                        control_text(body, "text"));
         break;
     case CONTROL_REPORT:
     case CONTROL_FACTS:
@@ -367,21 +362,6 @@ static int open_link(struct run *run, enum end end, struct problem *problem)
     return result;
 }
 
-static json_t *plan_message(const struct plan *plan, enum end end, const char *host)
-{
-    CLEANUP_JSON json_t *words = plan_words(plan);
-    json_t *list = json_array(), *value;
-    const char *key;
-
-    json_object_foreach(words, key, value)
-    {
-        if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
-            json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
-    }
-    return json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[end], "host", host,
-                     "words", list);
-}
-
 /* The host id that the server gets is that of its neighbour: the proxy, or this client. */
 static int ask(struct run *run, enum end end, struct problem *problem)
 {
@@ -389,8 +369,7 @@ static int ask(struct run *run, enum end end, struct problem *problem)
 
     if (open_link(run, end, problem) < 0)
         return -1;
-    run->links[end].is_asked = true;
-    channel_send(&run->links[end].channel, CONTROL_PLAN, plan_message(run->plan, end, host));
+    link_send_plan(&run->links[end], host);
     return 0;
 }
 

@@ -240,24 +240,24 @@ static void take_secrets(struct session *session, const json_t *body, struct pro
 {
     struct team *team = &session->team;
 
-    if (hex_parse(team->token, TOKEN_SIZE, json_string_value(json_object_get(body, "token"))) < 0)
+    if (hex_parse(team->token, TOKEN_SIZE, control_text(body, "token")) < 0)
         problem_failure(problem, "the token of the server is none");
-    if (plan_encrypts(&session->plan) && hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE,
-                                                   json_string_value(json_object_get(body, "key"))) < 0)
+    if (plan_encrypts(&session->plan) &&
+        hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE, control_text(body, "key")) < 0)
         problem_failure(problem, "the key of the server is none");
 }
 
 /* The proxy sends nothing to the sink before the source has connected too. */
 static void take_sink(struct session *session, const json_t *body)
 {
-    const char *text = json_string_value(json_object_get(body, "address"));
+    const char *text = control_text(body, "address");
     struct problem problem = {0};
     struct address sink;
 
     if (session->end != END_PROXY || !session->data.is_open || session->has_team)
         problem_failure(&problem, "a message that does not belong here");
     else if (sinks_check(session->setup->sinks, text, &sink, &problem) == 0) {
-        session->remote = session->remote && !is_here(json_string_value(json_object_get(body, "host")));
+        session->remote = session->remote && !is_here(control_text(body, "host"));
         if (open_team(session, &problem) == 0)
             take_secrets(session, body, &problem);
     }
@@ -273,7 +273,7 @@ static void take_sink(struct session *session, const json_t *body)
 
 static int check_version(const json_t *body, struct problem *problem)
 {
-    const char *version = json_string_value(json_object_get(body, "version"));
+    const char *version = control_text(body, "version");
 
     if (!strcmp(version, UNCORK_VERSION))
         return 0;
@@ -296,13 +296,13 @@ static int parse_plan(struct session *session, const json_t *body, struct proble
     result = plan_parse(&session->plan, texts, count, problem);
     free(texts);
     session->has_plan = result == 0;
-    session->remote = !is_here(json_string_value(json_object_get(body, "host")));
+    session->remote = !is_here(control_text(body, "host"));
     return result;
 }
 
 static int choose_end(struct session *session, const json_t *body, struct problem *problem)
 {
-    const char *name = json_string_value(json_object_get(body, "end"));
+    const char *name = control_text(body, "end");
 
     session->end = session->setup->sinks ? END_PROXY : END_SERVER;
     if (end_parse(name) == session->end)

@@ -41,6 +41,12 @@ enum control_type {
 int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
                    struct problem *problem);
 
+/* The text of a field of a body, which the decoder has checked. */
+static inline const char *control_text(const json_t *body, const char *key)
+{
+    return json_string_value(json_object_get(body, key));
+}
+
 /* Makes a value from another end safe for a terminal and a record. In all strings "?" replaces
  * any byte that is neither printable ASCII nor a tab. Returns 0, or -1 with a failure for a key
  * that is not printable. */
