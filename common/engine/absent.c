@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring engine of a build without liburing: it is listed, and says what is missing. */
+/* The ring engine of a build without liburing: listed, but unsupported. */
 #include "connection/capability.h"
 #include "engine/engine.h"
 
@@ -14,7 +14,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     return check(problem);
 }
 
-/* It marks an engine, and is never called: suits() refuses every plan. */
+/* Marks this as an engine. Never called: suits() refuses every plan. */
 static int run(struct duty *duty)
 {
     (void)duty;

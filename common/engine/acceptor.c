@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PENDING_SPARE 32 /* that may wait, beyond one for every connection */
+#define PENDING_SPARE 32 /* pending descriptors beyond one for each connection */
 
-/* A descriptor whose hello has not arrived as a whole. */
+/* A descriptor whose hello is incomplete. */
 struct pending {
     uv_poll_t poll; /* first */
     struct acceptor *acceptor;
@@ -45,8 +45,8 @@ static void reject(struct acceptor *acceptor, int fd)
     close(fd);
 }
 
-/* What there is of the hello: 1 when it is whole, 0 when more is to come, -1 when nothing will. Reads
- * not a byte beyond it. */
+/* Reads the hello and no byte beyond it: 1 if it is complete, 0 if bytes are missing, -1 after an
+ * error or the end of the stream. */
 static int read_hello(struct acceptor *acceptor, struct pending *pending)
 {
     ssize_t size;
@@ -61,7 +61,7 @@ static int read_hello(struct acceptor *acceptor, struct pending *pending)
     return pending->size == HELLO_SIZE;
 }
 
-/* The connection may still have its last descriptor, which the other end has closed. */
+/* The connection may still have its previous descriptor, which the other end has closed. */
 static void assign(struct acceptor *acceptor, const struct pending *pending)
 {
     struct turns *turns = acceptor->turns;
@@ -76,15 +76,15 @@ static void assign(struct acceptor *acceptor, const struct pending *pending)
     turns->on->assigned(turns->list[number]);
 }
 
-/* ---- those whose hello is on the way ---- */
+/* ---- descriptors with an incomplete hello ---- */
 
 static void on_closed(uv_handle_t *handle)
 {
     free(handle);
 }
 
-/* Its descriptor does not wait any more, and is the caller's. */
-static void dismiss(struct pending *pending)
+/* The caller owns the descriptor then. */
+static void remove_pending(struct pending *pending)
 {
     struct acceptor *acceptor = pending->acceptor;
     struct pending **at = &acceptor->first;
@@ -101,13 +101,13 @@ static void dismiss(struct pending *pending)
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct pending *pending = (struct pending *)poll;
-    int came = read_hello(pending->acceptor, pending);
+    int result = read_hello(pending->acceptor, pending);
 
     (void)status, (void)events;
-    if (came == 0)
+    if (result == 0)
         return;
-    dismiss(pending); /* before an engine watches the descriptor */
-    if (came > 0)
+    remove_pending(pending); /* before an engine watches the descriptor */
+    if (result > 0)
         assign(pending->acceptor, pending);
     else
         reject(pending->acceptor, pending->fd);
@@ -119,22 +119,23 @@ void acceptor_run(struct acceptor *acceptor)
     uv_run(&acceptor->loop, UV_RUN_NOWAIT);
 }
 
-/* Those of the run send their hello soon: the descriptor that has waited longest makes room. */
-static void let_wait(struct acceptor *acceptor, const struct pending *came)
+/* If the list is full, rejects the oldest descriptor: connections of the run send their hello
+ * soon. */
+static void add_pending(struct acceptor *acceptor, const struct pending *accepted)
 {
     struct pending *pending = malloc(sizeof *pending);
 
     if (acceptor->count >= acceptor->turns->duty->count + PENDING_SPARE) {
         int fd = acceptor->first->fd;
 
-        dismiss(acceptor->first);
+        remove_pending(acceptor->first);
         reject(acceptor, fd);
     }
     if (pending)
-        *pending = *came;
+        *pending = *accepted;
     if (!pending || uv_poll_init(&acceptor->loop, &pending->poll, pending->fd) < 0) {
         free(pending);
-        reject(acceptor, came->fd);
+        reject(acceptor, accepted->fd);
         return;
     }
     *acceptor->last = pending;
@@ -143,30 +144,30 @@ static void let_wait(struct acceptor *acceptor, const struct pending *came)
     uv_poll_start(&pending->poll, UV_READABLE, on_readable);
 }
 
-/* Accepts as many as can be expected, or until none waits. libuv watches a new descriptor when its
- * loop runs. */
+/* Accepts one for each connection at most, until the backlog is empty. libuv watches a new
+ * descriptor when its loop runs. */
 void acceptor_accept(struct acceptor *acceptor)
 {
     struct duty *duty = acceptor->turns->duty;
-    bool waits = false;
+    bool added = false;
 
     for (size_t i = 0; i < duty->count; i++) {
         struct pending pending = {.acceptor = acceptor};
-        int came;
+        int result;
 
         pending.fd = dial_accept(duty->dial, &duty->bench->waits, acceptor->nonblocking);
         if (pending.fd < 0)
             break;
-        came = read_hello(acceptor, &pending);
-        if (came > 0)
+        result = read_hello(acceptor, &pending);
+        if (result > 0)
             assign(acceptor, &pending);
-        else if (came < 0)
+        else if (result < 0)
             reject(acceptor, pending.fd);
         else
-            let_wait(acceptor, &pending);
-        waits |= came == 0;
+            add_pending(acceptor, &pending);
+        added |= result == 0;
     }
-    if (waits)
+    if (added)
         acceptor_run(acceptor);
 }
 
@@ -177,7 +178,7 @@ void acceptor_close(struct acceptor *acceptor)
     while (acceptor->first) {
         int fd = acceptor->first->fd;
 
-        dismiss(acceptor->first);
+        remove_pending(acceptor->first);
         close(fd);
     }
     uv_run(&acceptor->loop, UV_RUN_NOWAIT);

@@ -16,7 +16,7 @@ void agenda_close(struct agenda *agenda)
     *agenda = (struct agenda){0};
 }
 
-void agenda_put(struct agenda *agenda, uint64_t due_ns, void *who)
+void agenda_put(struct agenda *agenda, uint64_t due_ns, void *item)
 {
     size_t at = agenda->count++;
 
@@ -24,10 +24,10 @@ void agenda_put(struct agenda *agenda, uint64_t due_ns, void *who)
         agenda->entries[at] = agenda->entries[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    agenda->entries[at] = (struct entry){due_ns, who};
+    agenda->entries[at] = (struct entry){due_ns, item};
 }
 
-/* Moves the hole at the top down to where the last entry fits. */
+/* Removes the first entry: sifts the last one down from the top. */
 static void refill(struct agenda *agenda)
 {
     struct entry last = agenda->entries[--agenda->count];
@@ -46,11 +46,11 @@ static void refill(struct agenda *agenda)
 
 void *agenda_take(struct agenda *agenda, uint64_t now_ns)
 {
-    void *who;
+    void *item;
 
     if (agenda_is_empty(agenda) || agenda_next(agenda) > now_ns)
         return NULL;
-    who = agenda->entries[0].who;
+    item = agenda->entries[0].item;
     refill(agenda);
-    return who;
+    return item;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is due when: a binary heap, the earliest first. Nothing here allocates after agenda_open(). */
+/* Timers: a binary heap, the earliest first. Only agenda_open() allocates. */
 #ifndef UNCORK_ENGINE_AGENDA_H
 #define UNCORK_ENGINE_AGENDA_H
 
@@ -10,7 +10,7 @@
 struct agenda {
     struct entry {
         uint64_t due_ns;
-        void *who;
+        void *item;
     } * entries;
     size_t count;
 };
@@ -19,8 +19,8 @@ struct agenda {
 int agenda_open(struct agenda *agenda, size_t capacity);
 void agenda_close(struct agenda *agenda);
 
-/* There must be room. */
-void agenda_put(struct agenda *agenda, uint64_t due_ns, void *who);
+/* The agenda must not be full. */
+void agenda_put(struct agenda *agenda, uint64_t due_ns, void *item);
 
 /* Takes the earliest entry if it is due at `now_ns`, NULL if none is. */
 void *agenda_take(struct agenda *agenda, uint64_t now_ns);
@@ -35,7 +35,7 @@ static inline bool agenda_is_empty(const struct agenda *agenda)
     return !agenda->count;
 }
 
-/* When the earliest is due; there must be one. */
+/* When the earliest entry is due. The agenda must not be empty. */
 static inline uint64_t agenda_next(const struct agenda *agenda)
 {
     return agenda->entries[0].due_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Not an engine but the choice of one, see engine_of(): it runs nothing. */
+/* Not an engine: engine_of() selects one. */
 #include "engine/engine.h"
 
 const struct engine engine_auto = {

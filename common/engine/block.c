@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread for each connection, in blocking calls: for half-duplex plans, in which an end never has to send
- * and receive at the same moment.
+ * A thread for each connection, in blocking calls: for half-duplex plans, in which an end never has
+ * to send and receive at the same time.
  */
 #include "engine/turns.h"
 
@@ -43,7 +43,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 
 struct blocking {
     struct turns turns;  /* first */
-    struct turn list[2]; /* of one connection, or of a proxy's two */
+    struct turn list[2]; /* one connection, or the two of a proxy */
 };
 
 /* ---- sending ---- */
@@ -74,7 +74,7 @@ static void close_descriptor(struct turn *turn)
     lifecycle_advance(&turn->connection->state, EVENT_RELEASED);
 }
 
-/* ---- each wait is one call ---- */
+/* ---- waiting: one call each ---- */
 
 static int await_memory(struct connection *connection)
 {
@@ -84,7 +84,7 @@ static int await_memory(struct connection *connection)
         pause_for(connection->bench, connection->calls.fd, 0);
         result = engine_reclaim(connection);
     }
-    if (result == 0) { /* an error that is none of memory, or control has shut the descriptor down */
+    if (result == 0) { /* another error of the socket, or control has shut the descriptor down */
         result = sockets_error(connection->calls.fd);
         return engine_fail(connection, "send to", result < 0 ? result : -EPIPE);
     }
@@ -92,7 +92,7 @@ static int await_memory(struct connection *connection)
     return result < 0 ? result : 0;
 }
 
-/* Where the call of a reading never waits, it is waited for here. */
+/* If the reading never blocks, waits in ppoll(2). */
 static int receive(struct connection *connection)
 {
     int result = engine_receive(connection, connection->role->wants(connection));
@@ -104,7 +104,7 @@ static int receive(struct connection *connection)
     return result < 0 ? result : 0;
 }
 
-/* What one call brought, and all that is there by then, up to a window. */
+/* Receives in one blocking call, then without blocking up to a window. */
 static int receive_window(struct connection *connection)
 {
     size_t wanted = connection->role->wants(connection);
@@ -119,7 +119,6 @@ static int receive_window(struct connection *connection)
     return result == -EAGAIN ? 0 : result;
 }
 
-/* Nothing is due and nothing outstanding. */
 static int wait_until(struct connection *connection, uint64_t due_ns)
 {
     struct workbench *bench = connection->bench;
@@ -137,10 +136,11 @@ static int wait_until(struct connection *connection, uint64_t due_ns)
     result = engine_reclaim(connection);
     if (result != 0)
         return result < 0 ? result : 0;
-    return engine_receive(connection, 1); /* the end, or what was not due */
+    return engine_receive(connection, 1); /* the end of the stream, or unexpected bytes */
 }
 
-/* The sender's failure is the cause of what the data thread then met: it shut the descriptor down. */
+/* If the sender thread failed, reports its error: it has shut the descriptor down, so the error of
+ * the data thread is a consequence. */
 static int fail_by_sender(struct duty *duty, int result)
 {
     int sent = handover_trywait(duty->handover) ? duty->handover->result : 0;
@@ -151,8 +151,9 @@ static int fail_by_sender(struct duty *duty, int result)
     return engine_fail(duty->connections, "send to", sent);
 }
 
-/* The request is with the other thread. Its reply may come before that thread knows that all is sent. What
- * fails is not waited for: who ends the run shuts the descriptor down. */
+/* The sender thread has the request. The reply may arrive before the send call of that thread
+ * returns. After an error, does not wait for the sender: the end of the run shuts the descriptor
+ * down. */
 static int await_reply(struct duty *duty)
 {
     struct connection *connection = duty->connections;
@@ -177,7 +178,7 @@ static int wait_for_one(struct turns *turns, struct connection *connection)
     if (turns->duty->handover && connection->awaits)
         return await_reply(turns->duty);
     if (lent && (connection->awaits || !connection_room(connection)))
-        return await_memory(connection); /* or a reply that is owed could not be appended */
+        return await_memory(connection); /* without room a reply could not be appended */
     if (connection->role->wants(connection))
         return receive(connection);
     if (lent && (!engine_may_fill(connection) || turns_next(turns) == NEVER))
@@ -185,7 +186,7 @@ static int wait_for_one(struct turns *turns, struct connection *connection)
     return wait_until(connection, turns_next(turns));
 }
 
-/* One of a pair receives, and the other sends that on. */
+/* One connection of the pair receives; its twin relays. */
 static void wait_for_pair(struct turn *from)
 {
     struct turn *to = from->twin;
@@ -218,7 +219,6 @@ static void wait_in_call(struct turns *turns)
     }
 }
 
-/* What a layer of TLS has and the descriptor does not show. */
 static void take(struct turn *turn)
 {
     int result = engine_receive(turn->connection, turn->connection->role->wants(turn->connection));
@@ -229,13 +229,13 @@ static void take(struct turn *turn)
 
 static void rearm(struct turn *turn)
 {
-    (void)turn; /* nothing tells of it: it is waited for in calls */
+    (void)turn; /* no events to re-arm: the engine waits in calls */
 }
 
 static const struct turns_events turns_events = {
     .push = push, .take = take, .close = close_descriptor, .rearm = rearm, .wait = wait_in_call};
 
-/* ---- its state ---- */
+/* ---- open and close ---- */
 
 static int block_open(struct duty *duty)
 {

@@ -134,9 +134,9 @@ int dial_assign(struct dial *dial, struct connection *connection, int fd)
     return result < 0 ? result : security_begin(connection);
 }
 
-/* ---- both ---- */
+/* ---- both ends ---- */
 
-/* The driver says that it has had all; there is room for it, because everything was answered. */
+/* The driver sends close_notify first. The socket buffer has room: all requests were answered. */
 void dial_close(struct dial *dial, struct connection *connection)
 {
     if (connection->drives && connection->filter_state && connection_is_open(connection))

@@ -16,27 +16,28 @@
 
 struct dial {
     const struct plan *plan;
-    const struct address *target; /* the driver's */
+    const struct address *target; /* that the driver connects to */
     const uint8_t *token;
-    int listener;       /* the follower's, does not block; -1 */
-    uint64_t strangers; /* connections that did not show the token */
-    bool proved;        /* the first descriptor that was taken is of the plan's transport */
+    int listener;       /* of the follower, nonblocking; -1: none */
+    uint64_t strangers; /* accepted descriptors without the token */
+    bool proved;        /* the transport of the first accepted descriptor was checked */
 
-    /* Another thread may end the run, and must know the descriptors. adopt() takes over a new one;
-     * if the run was ended, it closes it and returns -ECANCELED. drop() closes one. */
+    /* The owner keeps the descriptors: another thread may end the run and shut them down. adopt()
+     * adds a new descriptor; if the run has ended, closes it and returns -ECANCELED. drop() closes
+     * the descriptor. */
     int (*adopt)(void *owner, struct connection *connection, int fd);
     void (*drop)(void *owner, struct connection *connection);
     void *owner;
 };
 
-/* Gives a connection a new descriptor, which its engine connects. 0, or a negative errno value with
- * the problem of the workbench. */
+/* Opens a socket for the connection; the engine connects it. 0, or a negative errno value with the
+ * problem of the workbench. */
 int dial_open(struct dial *dial, struct connection *connection, bool nonblocking);
 
 /* Reports the error `result` of connect(2) as the problem of the workbench. Returns `result`. */
 int dial_fail(const struct dial *dial, struct connection *connection, int result);
 
-/* Gives a connection a new descriptor and calls connect(2). A nonblocking connect may still be in
+/* Opens a socket for the connection and calls connect(2). A nonblocking connect may still be in
  * progress; the first call on the descriptor reports its error. 0, or a negative errno value with
  * the problem of the workbench. -EAGAIN, without a problem or a descriptor, if the backlog of a
  * Unix listener is full for a nonblocking socket. */
@@ -46,13 +47,12 @@ int dial_connect(struct dial *dial, struct connection *connection, bool nonblock
  * negative errno value. */
 int dial_send_hello(const struct dial *dial, struct connection *connection);
 
-/* Accepts a connection: its descriptor, or -1 if none is in the backlog. */
+/* accept(2): a descriptor, or -1 if the backlog is empty. */
 int dial_accept(struct dial *dial, struct call_counts *counts, bool nonblocking);
 
-/* Assigns the descriptor, which has sent this connection's hello. 0 or a negative errno value. */
+/* Assigns a descriptor to the connection that its hello names. 0 or a negative errno value. */
 int dial_assign(struct dial *dial, struct connection *connection, int fd);
 
-/* Closes the descriptor. */
 void dial_close(struct dial *dial, struct connection *connection);
 
 #endif

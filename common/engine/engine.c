@@ -21,7 +21,7 @@ static const struct variant *const variants[] = {
 
 const struct axis engine_axis = {"engine", variants, sizeof variants / sizeof *variants};
 
-/* ---- which one ---- */
+/* ---- selecting an engine ---- */
 
 static unsigned needs_of(const struct plan *plan, enum end end)
 {
@@ -46,19 +46,20 @@ static bool can_run(const struct engine *engine, const struct plan *plan, enum e
     return engine->suits(plan, end, &ignored) == 0;
 }
 
-/* A thread for each connection only where as many threads were asked for, or no other engine can. */
+/* Selects an engine with a thread for each connection only if the plan has as many threads, or if
+ * no other engine can run the plan. */
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
-    const struct engine *asked = plan->ends[end].engine, *able = NULL, *willing = asked, *last = asked;
+    const struct engine *named = plan->ends[end].engine, *able = NULL, *candidate = named, *last = named;
 
-    for (size_t i = 0; !asked->run && i < engine_axis.count; i++) {
+    for (size_t i = 0; !named->run && i < engine_axis.count; i++) {
         const struct engine *engine = (const struct engine *)engine_axis.variants[i];
 
         last = engine;
         if (!gives_enough(engine, plan, end))
             continue;
-        if (!willing->run || !plan_hands_over(plan, end)) /* or the first says what hinders it */
-            willing = engine;
+        if (!candidate->run || !plan_hands_over(plan, end)) /* handoff: the first reports the problem */
+            candidate = engine;
         if (!can_run(engine, plan, end))
             continue;
         if (!engine->one_each || plan->ends[end].threads >= plan->connections)
@@ -67,7 +68,7 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
     }
     if (able)
         return able;
-    return willing->run ? willing : last; /* where none can: it says why not */
+    return candidate->run ? candidate : last; /* none can run the plan: its suits() reports why */
 }
 
 int engine_check(unsigned needs, struct problem *problem)
@@ -165,7 +166,7 @@ int engine_on_end(struct connection *connection)
 {
     bool follows = connection->follows;
 
-    if (connection_has_ended(connection)) /* found again by who looked for an error */
+    if (connection_has_ended(connection)) /* an error check finds the end once more */
         return 0;
     if (follows && !connection->arrivals.partial) {
         lifecycle_advance(&connection->state, EVENT_PEER_HALF_CLOSED);
@@ -227,7 +228,8 @@ int engine_receive(struct connection *connection, size_t wanted)
     return take(connection, wanted, engine_on_data);
 }
 
-/* Less than a whole chunk was all that there was: epoll(7). Asking once more would be a call for nothing. */
+/* A short read has emptied the socket buffer: epoll(7). Stops then, which saves a call with
+ * EAGAIN. */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks)
 {
     size_t wanted;
@@ -243,8 +245,8 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     return result;
 }
 
-/* A read of a plain descriptor brings all that is there, up to a chunk; one of a record layer a record. Where
- * more may be under way it goes on up to a chunk as well. */
+/* A plain descriptor returns all that has arrived, up to a chunk. A record layer returns one
+ * record: if more may be in flight, the engine reads up to a chunk as well. */
 static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
     const struct plan *plan = connection->plan;
@@ -261,7 +263,7 @@ int engine_receive_ready(struct connection *connection)
 
     if (connection->role->relay_buffers)
         return engine_receive_chunks(connection, connection->window);
-    result = engine_receive(connection, wanted ? wanted : 1); /* the end, or what was not due */
+    result = engine_receive(connection, wanted ? wanted : 1); /* the end, or unexpected bytes */
     while (result == 0 && (taken = connection->arrivals.bytes - before) &&
            (engine_has_pending(connection) || may_have_more(connection, taken)))
         result = engine_receive(connection, connection->role->wants(connection));

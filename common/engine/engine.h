@@ -18,29 +18,29 @@
 #include "engine/dial.h"
 #include "engine/handover.h"
 
-/* The connections of one thread, as its engine gets them. */
+/* What the engine of one thread runs. */
 struct duty {
     struct connection *connections;
     size_t count;
     struct workbench *bench;
-    struct dial *dial; /* for workloads that renew their descriptors; NULL: the connections have theirs */
-    struct handover *handover; /* to the thread that sends in place of this one; NULL: it sends itself */
-    void *state;               /* the engine's own */
+    struct dial *dial;         /* of workloads that reconnect; NULL: the connections are open */
+    struct handover *handover; /* to the sender thread; NULL: this thread sends */
+    void *state;               /* of the engine */
 };
 
 struct engine {
     struct variant variant;
     unsigned gives;   /* capabilities */
-    bool one_each;    /* needs a thread for every connection */
-    bool nonblocking; /* wants descriptors that do not block */
+    bool one_each;    /* needs a thread for each connection */
+    bool nonblocking; /* needs nonblocking descriptors */
 
-    /* Whether this system can run it at all. 0, or -1 with an unsupported problem. NULL: always. */
+    /* Whether this system can run it. 0, or -1 with an unsupported problem. NULL: always. */
     int (*check)(struct problem *problem);
 
     /* Whether it can carry this plan at this end. 0, or -1 with an unsupported problem. */
     int (*suits)(const struct plan *plan, enum end end, struct problem *problem);
 
-    /* Before the first phase, in the thread: makes its state. 0 or a negative errno value. */
+    /* Called in the thread before the first phase. 0 or a negative errno value. */
     int (*open)(struct duty *duty);
 
     /* Called when the thread has ended or never ran; no other thread uses the connections then. The
@@ -131,7 +131,8 @@ static inline void engine_take_buffer(struct connection *connection, ssize_t siz
         pool_take(&connection->bench->pool);
 }
 
-/* Whether the kernel still has memory that it returns by the error queue of the descriptor. */
+/* Whether the kernel still uses lent memory; it returns memory by the error queue of the
+ * descriptor. */
 static inline bool engine_has_lent(const struct connection *connection)
 {
     return connection->strategy && connection->strategy->zerocopy &&

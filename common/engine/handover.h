@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handing over what is to be sent: the data thread makes a request, a second thread sends it.
+ * Handing over requests: the data thread makes a request, a second thread sends it.
  *
- *   data thread    make ▷ give ── receive the reply ───────────────── take back ▷ note the delay
+ *   data thread    make ▷ post ── receive the reply ──────────── wait ▷ record the delay
  *
- *   sender thread  asleep ──▶ wakes, looks at the clock ▷ push ▷ done ▷ asleep
+ *   sender thread  sleep ──▶ wake, read the clock ▷ push ▷ done ▷ sleep
  *
  * Storage and database programs with a sender thread do the same. The thread sleeps in a semaphore
- * (a futex) and does not spin. The measured delay begins when the data thread reads the
- * clock, just before it posts the semaphore. It ends when the woken sender reads the clock.
+ * (a futex) and does not spin. The measured delay begins when the data thread reads the clock, just
+ * before it posts the semaphore. It ends when the woken sender reads the clock.
  *
- * Nothing is locked, because at each moment one thread has what both use. From give to done the send queue,
- * the state of the strategy and the counts of the path of writes are the sender's; before and after, the data
- * thread's. What belongs to receiving, the role, the workbench and the histograms are never the sender's. The
- * semaphores order all that one wrote before what the other reads.
+ * No lock is needed: at each moment one thread owns the shared state. From post to done the sender
+ * owns the send queue, the state of the strategy and the counts of the write path; before and
+ * after, the data thread owns them. The data thread always owns the receive state, the role, the
+ * workbench and the histograms. The semaphores order the writes of one thread before the reads of
+ * the other.
  */
 #ifndef UNCORK_ENGINE_HANDOVER_H
 #define UNCORK_ENGINE_HANDOVER_H
@@ -23,19 +24,19 @@
 #include <uv.h>
 
 enum handover_order {
-    HANDOVER_SEND,       /* push what the queue has */
-    HANDOVER_BEGIN_TIME, /* the measured interval begins: read what the thread has used */
-    HANDOVER_END_TIME,   /* it has ended: read that again */
-    HANDOVER_END,        /* come to the end */
+    HANDOVER_SEND,       /* push the queue */
+    HANDOVER_BEGIN_TIME, /* the measured interval begins: read the usage of the thread */
+    HANDOVER_END_TIME,   /* it has ended: read the usage again */
+    HANDOVER_END,        /* exit */
 };
 
 struct handover {
     struct connection *connection;
     uv_sem_t given, done;
     bool is_open;
-    bool out; /* the data thread's: something was given and not taken back */
+    bool out; /* of the data thread: an order was posted and not waited for */
 
-    /* Of whoever has it. */
+    /* From post to done the sender owns these, then the data thread. */
     enum handover_order order;
     uint64_t given_ns, taken_ns;
     int result; /* of the push: 0 or a negative errno value */
@@ -49,13 +50,13 @@ void handover_close(struct handover *handover);
 
 void handover_post(struct handover *handover, enum handover_order order);
 
-/* Waits until what was given is done; at once where nothing was. Its result. */
+/* Waits until the order is done, if one was posted. Its result. */
 int handover_wait(struct handover *handover);
 
-/* Whether it is done, without waiting; then it is taken back. */
+/* Whether the order is done, without waiting. If so, handover_wait() returns at once. */
 bool handover_trywait(struct handover *handover);
 
-/* From giving to the moment at which the sender had it, of what was taken back last. */
+/* From post to the wake-up of the sender, of the last order. */
 static inline uint64_t handover_delay_ns(const struct handover *handover)
 {
     return handover->taken_ns - handover->given_ns;
@@ -63,9 +64,9 @@ static inline uint64_t handover_delay_ns(const struct handover *handover)
 
 /* ---- the sender thread ---- */
 
-/* Sends as often as that is the order; returns what else is ordered, which handover_done() follows.
- * A push that fails shuts the descriptor down, so that the data thread does not wait for
- * a reply. */
+/* Executes each HANDOVER_SEND. Returns any other order; the caller executes it and calls
+ * handover_done(). If a push fails, shuts the descriptor down: the data thread stops waiting for a
+ * reply. */
 enum handover_order handover_serve(struct handover *handover);
 void handover_done(struct handover *handover);
 

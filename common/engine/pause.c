@@ -9,7 +9,8 @@
 #include <sys/prctl.h>
 #endif
 
-/* Milliseconds, rounded down, where there is no ppoll(2): the rest is spun away. */
+/* macOS has no ppoll(2): poll(2) waits whole milliseconds, rounded down, and the caller spins for
+ * the rest. */
 static int poll_for(struct pollfd *watched, uint64_t ns)
 {
 #ifdef __APPLE__
@@ -21,7 +22,7 @@ static int poll_for(struct pollfd *watched, uint64_t ns)
 #endif
 }
 
-#define LOOK_NS (200 * NS_PER_MS) /* for who cancels */
+#define CANCEL_CHECK_NS (200 * NS_PER_MS)
 #define LONG_NS (3600 * NS_PER_S)
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -32,7 +33,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns)
 {
     struct pollfd readable = {.fd = fd, .events = POLLIN};
-    uint64_t longest_ns = fd < 0 ? LOOK_NS : UINT64_MAX;
+    uint64_t longest_ns = fd < 0 ? CANCEL_CHECK_NS : UINT64_MAX;
 
     do {
         bench->now_ns = clock_now_ns();

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for the next start of an open loop, to the nanosecond where the system has such timers. */
+/* Waiting for the next start of an open loop, to the nanosecond if the system has such timers. */
 #ifndef UNCORK_ENGINE_PAUSE_H
 #define UNCORK_ENGINE_PAUSE_H
 
 #include "connection/workbench.h"
 
-/* Sleeps until `due_ns`, or until `fd` is readable or shows an error: true then. Counted as a call; leaves
- * the clock read. Without a descriptor (-1) that could wake it, it looks every now and then whether it was
- * cancelled, and comes back. */
+/* Sleeps until `due_ns`: false. True if `fd` is readable or has an error before. Counts its calls
+ * and sets `now_ns` of the workbench. Without a descriptor (-1) it checks every 200 ms whether the
+ * workbench was cancelled, and returns then. */
 bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns);
 
-/* Sleeps until `fd` shows one of these `events` of poll(2), or an error or the end of its connection, which
- * are shown unasked. Counted as a call. */
+/* Sleeps until `fd` has one of these `events` of poll(2), or POLLERR or POLLHUP, which poll(2)
+ * always reports. Counts its calls. */
 void pause_for(struct workbench *bench, int fd, short events);
 
-/* Burns until `due_ns` or until it is cancelled, without a system call. */
+/* Busy-waits until `due_ns` or until the workbench is cancelled, without a system call. */
 void pause_spin(struct workbench *bench, uint64_t due_ns);
 
-/* Lets the calling thread's sleeps end when they are due and not up to 50 us later, to be merged with others:
- * prctl(2), PR_SET_TIMERSLACK. */
+/* Sets the timer slack of the calling thread to 1 ns: prctl(2), PR_SET_TIMERSLACK. By default the
+ * kernel may end a sleep up to 50 us late, to merge it with others. */
 void pause_precisely(void);
 
 #endif

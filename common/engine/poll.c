@@ -2,12 +2,12 @@
 /*
  * A libuv loop for each thread, any number of connections.
  *
- * It writes first and asks to be told of room only after the descriptor was full; what it watches for then
- * stays until the queue is empty. So a loop that answers what it reads makes no epoll_ctl(2), and a stream
- * that fills its socket again and again makes none either.
+ * It writes first and watches for UV_WRITABLE only after EAGAIN; the watch then stays until the
+ * queue is empty. So a loop that answers what it reads makes no epoll_ctl(2). A stream that fills
+ * its socket again and again makes none either.
  *
- * What it waits for is the descriptor (uv_poll_t), or a stream on it where the strategy writes through one;
- * the two are told apart in watch_for() and in what libuv calls.
+ * It watches the descriptor (uv_poll_t), or a libuv stream on it if the strategy writes through
+ * one. watch_for() and the callbacks of libuv make the difference.
  */
 #include "engine/engine.h"
 
@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#define EVENTS_PER_CALL 1024 /* that libuv takes at once; it asks again when there were as many */
+#define EVENTS_PER_CALL 1024 /* of libuv; after as many it calls epoll_wait(2) again */
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
@@ -41,7 +41,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     return acceptor_suits(plan, end, problem);
 }
 
-/* ---- what a connection is told of ---- */
+/* ---- watched events ---- */
 
 static void on_event(uv_poll_t *poll, int status, int events);
 
@@ -52,40 +52,41 @@ static void watch_for(struct watch *watch, int events)
     watch->events = events;
     poller_of(watch)->unregistered = true;
     if (stream_is(watch->turn.connection))
-        stream_read(&watch->stream, events & UV_READABLE); /* it knows itself when it can write */
+        stream_read(&watch->stream, events & UV_READABLE); /* libuv watches for UV_WRITABLE itself */
     else if (events)
         uv_poll_start(&watch->poll, events, on_event);
     else
         uv_poll_stop(&watch->poll);
 }
 
-/* POLLERR comes unasked where anything is watched for. But libuv 1.44 takes it for the end of a descriptor
- * and stops watching, unless it comes alone and urgent data is watched for, which nobody sends. So that is,
- * and only a POLLERR that comes with something else costs two epoll_ctl(2). */
-static bool is_to_be_returned(const struct connection *connection)
+/* epoll(7) always reports EPOLLERR. libuv 1.44 takes it for a dead descriptor and stops watching,
+ * unless EPOLLERR comes alone and UV_PRIORITIZED is watched. No peer sends urgent data, so the
+ * engine watches for it. Only an EPOLLERR together with other events then costs two
+ * epoll_ctl(2). */
+static bool uses_error_queue(const struct connection *connection)
 {
     return connection->strategy && connection->strategy->zerocopy;
 }
 
-/* One that is out of the phase still takes what comes, if there is anything that it would take: the other end
- * may have to send it before it can go on with another. */
+/* A connection that has finished the phase still receives what its role wants: the other end may
+ * have to send it before it continues with another connection. */
 static void rearm(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
-    bool listens = !turn->over && !connection->role->relay_buffers; /* who keeps may have no room for more */
-    bool handshaking = connection->state == STATE_HANDSHAKING;
-    bool reads =
-        !connection_has_ended(connection) && (listens || handshaking || connection->role->wants(connection));
+    bool always = !turn->over && !connection->role->relay_buffers; /* a relay may have no room */
+    bool reads = !connection_has_ended(connection) &&
+                 (always || connection->state == STATE_HANDSHAKING || connection->role->wants(connection));
 
     if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
         watch_for(watch_of(turn), (reads ? UV_READABLE : 0) |
                                       (connection->awaits == AWAITS_ROOM ? UV_WRITABLE : 0) |
-                                      (is_to_be_returned(connection) ? UV_PRIORITIZED : 0));
+                                      (uses_error_queue(connection) ? UV_PRIORITIZED : 0));
 }
 
 /* ---- one connection ---- */
 
-/* Without a descriptor there is nothing to be told by: tried again in the next turn. */
+/* Returns -EBUSY without a descriptor, because no event would follow: try again in the next
+ * turn. */
 static int push(struct turn *turn)
 {
     struct connection *connection = turn->connection;
@@ -115,7 +116,6 @@ static void take(struct turn *turn)
     poll_receive(watch_of(turn));
 }
 
-/* Of the half-close. */
 static void on_event_of_end(struct watch *watch, int events)
 {
     if (turn_is_half_closing(&watch->turn) && events & UV_WRITABLE)
@@ -124,9 +124,9 @@ static void on_event_of_end(struct watch *watch, int events)
         turn_continue_end(&watch->turn, engine_receive_end(watch->turn.connection));
 }
 
-/* Lent memory has come back, or there is an error on the socket: then the calls will say which. Returns what
- * there may be beside it; where the error came `alone`, nothing. */
-static int look_at_error(struct watch *watch, bool alone)
+/* Lent memory has come back, or the socket has an error, which the next call returns. Returns the
+ * events to handle besides: none if memory came back and the error came `alone`. */
+static int handle_error(struct watch *watch, bool alone)
 {
     struct turn *turn = &watch->turn;
     int result = engine_reclaim(turn->connection);
@@ -150,7 +150,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
     if (status < 0) /* libuv has stopped watching */
         watch->events = 0;
     if (status < 0 || events & UV_PRIORITIZED)
-        events = look_at_error(watch, status == 0);
+        events = handle_error(watch, status == 0);
     if (turns->result < 0)
         return;
     if (turns->finishing) {
@@ -200,7 +200,7 @@ static void turn_loop(struct poller *poller, uv_run_mode mode)
     poller->turns.duty->bench->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
 }
 
-/* True when the loop has something to do before the next start is due. */
+/* True if the loop must run before the next start is due. */
 static bool sleep_until(struct poller *poller, uint64_t due_ns)
 {
     struct workbench *bench = poller->turns.duty->bench;
@@ -244,7 +244,7 @@ static void on_wake(uv_async_t *wake)
     turns_wake(&poller->turns);
 }
 
-/* ---- its state ---- */
+/* ---- open and close ---- */
 
 static bool writes_by_stream(const struct connection *connection)
 {
@@ -264,8 +264,9 @@ static int open_watch(struct poller *poller, size_t index)
                : uv_poll_init(&poller->loop, &watch->poll, connection->calls.fd);
 }
 
-/* libuv writes and reads, and where more streams may be ready than it takes at once it waits unseen too. */
-static void leave_uncounted(const struct duty *duty)
+/* libuv makes the writes and the reads. If more streams may be ready than it takes at once, it also
+ * calls epoll_wait(2) uncounted times. */
+static void mark_uncounted(const struct duty *duty)
 {
     duty->bench->uncounted = 1u << CALL_WRITES | 1u << CALL_READS;
     if (duty->count >= EVENTS_PER_CALL)
@@ -294,7 +295,7 @@ static int poll_open(struct duty *duty)
     }
     turns_pair(&poller->turns);
     if (stream_is(duty->connections))
-        leave_uncounted(duty);
+        mark_uncounted(duty);
     return duty->dial && duty->dial->listener >= 0 ? poll_open_acceptor(poller) : 0;
 }
 
@@ -316,7 +317,7 @@ static void poll_close(struct duty *duty)
 
     if (!poller)
         return;
-    poller->turns.result = -ECANCELED; /* nothing is begun any more */
+    poller->turns.result = -ECANCELED; /* the callbacks begin nothing new */
     for (size_t i = 0; poller->watches && i < duty->count; i++)
         close_watch(&poller->watches[i]);
     poll_close_acceptor(poller);

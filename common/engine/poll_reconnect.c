@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors of connections that reconnect, under a loop of libuv. */
+/* The poll engine: connections that reconnect. */
 #include "engine/poller.h"
 
 static int watch_descriptor(struct watch *watch)
@@ -18,7 +18,7 @@ int poll_connect(struct duty *duty, struct connection *connection)
     return result < 0 ? result : watch_descriptor(&poller->watches[connection - duty->connections]);
 }
 
-/* What the other end sends first has probably come with the hello. */
+/* Receives at once: the first message has probably arrived with the hello. */
 void poll_assigned(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);

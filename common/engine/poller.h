@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the poll engine has of each connection, for its two files: poll.c waits and says what came, and
- * poll_reconnect.c has the descriptors that come and go.
+ * The state of the poll engine, for its two files: poll.c waits and handles events,
+ * poll_reconnect.c opens and closes the descriptors of connections that reconnect.
  */
 #ifndef UNCORK_ENGINE_POLLER_H
 #define UNCORK_ENGINE_POLLER_H
@@ -13,7 +13,7 @@
 #include <uv.h>
 
 struct watch {
-    union { /* first: what libuv hands back is the watch */
+    union { /* first: libuv passes it to the callbacks */
         uv_handle_t handle;
         uv_poll_t poll;
         struct stream stream;
@@ -29,8 +29,8 @@ struct poller {
     struct acceptor acceptor; /* of a follower that reconnects */
     uv_poll_t listener, pending;
     struct watch *watches;
-    size_t events;     /* that this turn of the loop brought */
-    bool unregistered; /* the loop must turn: watches changed, or a stream was written to */
+    size_t events;     /* in this iteration of the loop */
+    bool unregistered; /* the loop must run: watches changed, or a stream was written to */
 };
 
 static inline struct watch *watch_of(struct turn *turn)
@@ -45,12 +45,12 @@ static inline struct poller *poller_of(const struct watch *watch)
 
 /* ---- poll.c ---- */
 
-/* Takes what the descriptor shows, and goes on with the connection. */
+/* The descriptor is readable: receives, and continues the connection. */
 void poll_receive(struct watch *watch);
 
 /* ---- poll_reconnect.c ---- */
 
-/* A driver's next descriptor. 0, or a negative errno value as dial_connect(). */
+/* Connects and watches the next descriptor of a driver. Returns as dial_connect(). */
 int poll_connect(struct duty *duty, struct connection *connection);
 
 /* Closes the descriptor. libuv keeps its handle until the loop has run: only then can the next
@@ -60,8 +60,8 @@ void poll_close_descriptor(struct turn *turn);
 /* on->assigned() of the turns. */
 void poll_assigned(struct turn *turn);
 
-/* Begins to accept. 0 or a negative errno value; poll_close_acceptor() it in both cases, and where it
- * was never opened. */
+/* Begins to accept. 0 or a negative errno value. poll_close_acceptor() works in both cases, and
+ * without a call of this. */
 int poll_open_acceptor(struct poller *poller);
 void poll_close_acceptor(struct poller *poller);
 

@@ -2,9 +2,9 @@
 /*
  * An io_uring for each thread, any number of connections.
  *
- * All that the connections want is queued, and one io_uring_enter(2) submits it and waits for the next
- * completion. A strategy or a reading of the ring makes its requests itself; of any other the descriptor is
- * watched by the ring and the calls are made here, told not to wait.
+ * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
+ * completion. A strategy or a reading of the ring makes its requests itself. For any other the ring
+ * polls the descriptor, and the engine makes nonblocking calls.
  */
 #include "engine/ringer.h"
 
@@ -50,7 +50,6 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 
 /* ---- one connection ---- */
 
-/* Of a strategy that makes its calls itself, when it is full, or of one that makes requests. */
 static int push(struct turn *turn)
 {
     struct connection *connection = turn->connection;
@@ -61,7 +60,8 @@ static int push(struct turn *turn)
     return result == 0 ? connection->strategy->push(connection) : result;
 }
 
-/* Requests one of a kind that is not outstanding on the descriptor. 0, or a negative errno value. */
+/* Makes the request unless one of this kind is outstanding on the descriptor. 0, or a negative
+ * errno value. */
 static int request(struct watch *watch, enum ring_kind kind)
 {
     int result = ring_is_outstanding(watch, kind) ? 0 : ring_watch(&watch->slot, kind);
@@ -82,7 +82,7 @@ static void await_buffers(struct watch *watch)
     ringer->starved = watch;
 }
 
-/* Where a receive that goes on may miss the end, that is asked for by itself. */
+/* If a multishot receive may miss the end of the stream, a request of its own reports it. */
 static int begin_receiving(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
@@ -106,21 +106,21 @@ static int begin_receiving(struct watch *watch)
     return 0;
 }
 
-/* As the poll engine: one that is out of the phase is watched for what it would take, and who keeps what
- * arrives for as long as there is room. A reading of the ring goes on as long as there are buffers. */
-static bool is_to_receive(const struct turn *turn)
+/* As in the poll engine, a connection that has finished the phase receives what its role wants, and
+ * a relay receives while it has room. A reading of the ring receives while there are buffers. */
+static bool should_receive(const struct turn *turn)
 {
     const struct connection *connection = turn->connection;
     const struct role *role = connection->role;
-    bool listens = reads_by_ring(connection) || (!turn->over && !role->relay_buffers);
+    bool always = reads_by_ring(connection) || (!turn->over && !role->relay_buffers);
 
     if (reads_by_ring(connection) && role->has_room && !role->has_room(connection))
         return false;
     return !connection_has_ended(connection) &&
-           (listens || connection->state == STATE_HANDSHAKING || role->wants(connection));
+           (always || connection->state == STATE_HANDSHAKING || role->wants(connection));
 }
 
-/* A request for what arrives by the descriptor is told of its errors, too. */
+/* RING_READABLE completes on errors too. */
 void ring_rearm(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
@@ -131,7 +131,7 @@ void ring_rearm(struct turn *turn)
         ring_assign(watch);
     if (connection->state < STATE_GREETING || connection->state == STATE_FAILED)
         return;
-    if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)) && is_to_receive(turn))
+    if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)) && should_receive(turn))
         result = begin_receiving(watch);
     if (result == 0 && connection->awaits == AWAITS_ROOM)
         result = request(watch, RING_WRITABLE);
@@ -143,8 +143,8 @@ void ring_rearm(struct turn *turn)
 
 /* ---- the loop ---- */
 
-/* Buffers have come back, of whichever connection. */
-static void feed(struct ringer *ringer)
+/* If buffers have come back, connections that found none request to receive again. */
+static void resume_starved(struct ringer *ringer)
 {
     struct watch *watch = ringer->starved;
 
@@ -164,13 +164,13 @@ static void wait_in_ring(struct turns *turns)
 {
     struct ringer *ringer = (struct ringer *)turns;
     uint64_t due_ns = turns->finishing ? NEVER : turns_next(turns);
-    bool looks = due_ns != NEVER && turns->duty->bench->plan->pace == PACE_SPIN;
+    bool spins = due_ns != NEVER && turns->duty->bench->plan->pace == PACE_SPIN;
     struct ring_event event;
     int result;
 
-    feed(ringer);
+    resume_starved(ringer);
     intake_publish(&ringer->intake);
-    if (looks || (turns->busy && !turns->finishing))
+    if (spins || (turns->busy && !turns->finishing))
         result = ring_poll(ringer->ring);
     else
         result = ring_enter(ringer->ring, true, due_ns);
@@ -196,11 +196,11 @@ static void wake_ring(struct duty *duty)
     ring_wake(ringer->ring);
 }
 
-/* ---- its state ---- */
+/* ---- open and close ---- */
 
 #define COMPLETIONS_LEAST 4096u
 
-/* A completion for each buffer that arrives, and some for each connection. */
+/* One completion for each buffer, and four for each connection. */
 static uint32_t completions_of(const struct duty *duty)
 {
     uint64_t count = 4 * duty->count + duty->bench->pool.count, completions = COMPLETIONS_LEAST;
@@ -222,14 +222,14 @@ static int open_watch(struct ringer *ringer, size_t index)
                                      .file = connection->calls.fd,
                                      .intake = &ringer->intake};
     layer_stack(connection, &layer_ring, &watch->slot);
-    connection->calls.flags = MSG_DONTWAIT; /* the ring waits, which it does not on what never blocks */
+    connection->calls.flags = MSG_DONTWAIT; /* on an O_NONBLOCK descriptor the ring would not wait */
     if (!strategy || !strategy->buffers)
         return 0;
     return ring_buffers_open(ringer->ring, &watch->slot.outgoing, (uint16_t)(index + 1),
                              strategy->buffers(connection->strategy_parameter));
 }
 
-/* From here on all requests name the descriptors by their index. */
+/* All later requests name the descriptors by index (IOSQE_FIXED_FILE). */
 static int register_files(struct ringer *ringer)
 {
     size_t count = ringer->turns.duty->count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* On a ring: what follows from a completion. */
+/* The ring engine: handling completions. */
 #include "engine/ringer.h"
 
 #include "connection/loans.h"
@@ -15,7 +15,7 @@ static int receive(struct watch *watch)
     return watch->turn.turns->finishing ? engine_receive_end(connection) : engine_receive_ready(connection);
 }
 
-/* A descriptor that shows no more than that lent memory has come back is not read from. */
+/* If only POLLERR is set, and lent memory has come back, there is nothing to read. */
 static int readable(struct watch *watch, const struct completion *completion)
 {
     if (completion->result < 0)
@@ -23,7 +23,7 @@ static int readable(struct watch *watch, const struct completion *completion)
     return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : receive(watch);
 }
 
-/* What comes of a descriptor that is gone. */
+/* Bytes of a descriptor that is being closed. */
 static int discard(struct connection *connection, const uint8_t *data, ssize_t size)
 {
     (void)connection, (void)data, (void)size;
@@ -44,7 +44,8 @@ static int received(struct watch *watch, struct completion *completion)
                                                                              : engine_on_data);
 }
 
-/* The receive that goes on is over, and begun again takes one by one what is left, and the end. */
+/* Cancels the multishot receive. The engine then receives the rest one by one, and the end of the
+ * stream. */
 static void half_closed(struct watch *watch)
 {
     int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->slot, RING_RECEIVE) : 0;
@@ -105,10 +106,10 @@ static void sent(struct watch *watch, const struct completion *completion)
     turn_continue(&watch->turn, result < 0 ? engine_fail(connection, "send to", result) : 0);
 }
 
-/* ---- what a completion is of ---- */
+/* ---- by kind of request ---- */
 
-/* What follows from it waits until the completions that came together have been taken: a wake-up brings a
- * proxy many chunks, and costs one turn. */
+/* The connection goes on after all completions of this wake-up: a proxy gets many chunks in one
+ * wake-up and relays them in one turn. */
 static void on_data(struct watch *watch, struct completion *completion)
 {
     int result = received(watch, completion);
@@ -126,8 +127,8 @@ static void on_data(struct watch *watch, struct completion *completion)
     turn_enqueue(&watch->turn);
 }
 
-/* What a request that watches the descriptor tells of errors as well. */
-static void look_at_error(struct watch *watch, const struct completion *completion)
+/* A poll request completes on errors too: reclaims lent memory. */
+static void handle_error(struct watch *watch, const struct completion *completion)
 {
     struct connection *connection = watch->turn.connection;
     int result = completion->result > 0 && completion->result & POLLERR ? engine_reclaim(connection) : 0;
@@ -144,9 +145,9 @@ static void on_error(struct watch *watch)
     if (watch->turn.turns->finishing)
         return;
     if (watch->reclaimed || reads_by_ring(watch->turn.connection))
-        turn_continue(&watch->turn, 0); /* the receive that goes on will say what it is */
+        turn_continue(&watch->turn, 0); /* the multishot receive completes with the error, if there is one */
     else
-        arrived(watch, receive(watch)); /* says it now */
+        arrived(watch, receive(watch)); /* returns the error */
 }
 
 static void on_writable(struct watch *watch)
@@ -161,13 +162,12 @@ static void on_writable(struct watch *watch)
     }
 }
 
-/* One of the requests of the engine on a descriptor has come to something. */
 static void on_poll_event(struct watch *watch, const struct ring_event *event)
 {
     const struct completion *completion = &event->completion;
 
     if (event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR)
-        look_at_error(watch, completion);
+        handle_error(watch, completion);
     switch (event->kind) {
     case RING_READABLE:
         arrived(watch, readable(watch, completion));

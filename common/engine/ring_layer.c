@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The transport of the ring engine: requests of a slot, and calls that do not wait. */
+/* The transport of the ring engine: requests of a slot, and nonblocking calls. */
 #include "engine/ringer.h"
 
 static int submit(struct connection *connection, const struct send_request *request)

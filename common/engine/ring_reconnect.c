@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors of connections that reconnect, on a ring. */
+/* The ring engine: connections that reconnect. */
 #include "engine/ringer.h"
 
-/* ---- a driver's ---- */
+/* ---- the driver ---- */
 
 int ring_begin_connect(struct duty *duty, struct connection *connection)
 {
@@ -34,7 +34,7 @@ void ring_connected(struct watch *watch, int result)
     turn_continue(&watch->turn, result);
 }
 
-/* ---- a follower's ---- */
+/* ---- the follower ---- */
 
 int ring_assign(struct watch *watch)
 {
@@ -49,7 +49,7 @@ int ring_assign(struct watch *watch)
     return result;
 }
 
-/* ---- the end of one ---- */
+/* ---- close ---- */
 
 void ring_close_descriptor(struct turn *turn)
 {
@@ -79,7 +79,7 @@ void ring_release(struct watch *watch)
 
 /* ---- the acceptor ---- */
 
-/* The other end connects again only when it has received the last answer. */
+/* The other end connects again only after it has received the last reply. */
 void ring_assigned(struct turn *turn)
 {
     ring_on_answer(watch_of(turn));

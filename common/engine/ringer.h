@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the ring engine has of each connection, for its three files: ring.c requests events and waits for
- * them, ring_events.c does what follows from them, ring_reconnect.c has the descriptors that come and go.
+ * The state of the ring engine, for its three files: ring.c makes requests and waits, ring_events.c
+ * handles completions, ring_reconnect.c opens and closes the descriptors of connections that
+ * reconnect.
  */
 #ifndef UNCORK_ENGINE_RINGER_H
 #define UNCORK_ENGINE_RINGER_H
@@ -15,8 +16,8 @@ struct watch {
     struct turn turn; /* first */
     struct ring_slot slot;
     unsigned outstanding; /* requests of the engine on its descriptor: bits of enum ring_kind */
-    bool reclaimed;       /* what was told last has brought lent memory back */
-    bool starved;         /* on the list of those that found no buffer to receive into */
+    bool reclaimed;       /* the last completion of a poll request brought lent memory back */
+    bool starved;         /* on the list of connections that found no buffer to receive into */
     struct watch *next_starved;
 };
 
@@ -51,38 +52,41 @@ static inline bool ring_is_outstanding(const struct watch *watch, enum ring_kind
 
 /* ---- ring_layer.c ---- */
 
-/* The transport of these connections; its state is their slot. */
+/* The transport of connections on a ring. Its state is their slot. */
 extern const struct layer layer_ring;
 
 /* ---- ring.c ---- */
 
-/* Requests the events that the connection waits for, as far as they are not requested. */
+/* Re-arm: makes the requests that the connection needs and that are not outstanding. */
 void ring_rearm(struct turn *turn);
 
 /* ---- ring_events.c ---- */
 
-/* Does what follows from a completion. */
+/* Handles a completion. */
 void ring_dispatch(struct ringer *ringer, struct ring_event *event);
 
-/* Takes bytes that the connection's layer has and its descriptor does not show. */
+/* on->take() of the turns. */
 void ring_take(struct turn *turn);
 
-/* What has arrived may prove that everything that was sent has been taken. */
+/* If the bytes that arrived prove that the other end has received everything, reports that to the
+ * strategy. */
 void ring_on_answer(struct watch *watch);
 
 /* ---- ring_reconnect.c ---- */
 
-/* Begins to connect a driver's next descriptor: -EINPROGRESS, or another negative errno value. */
+/* Begins to connect the next descriptor of a driver: -EINPROGRESS, or another negative errno
+ * value. */
 int ring_begin_connect(struct duty *duty, struct connection *connection);
 void ring_connected(struct watch *watch, int result);
 
-/* Gives a follower its next descriptor. 0, or a negative errno value, which ends the phase. */
+/* Assigns `next_fd` to a follower. 0, or a negative errno value, which ends the phase. */
 int ring_assign(struct watch *watch);
 
-/* Closes the descriptor. The requests on it hold the socket open: it ends when they do. */
+/* Cancels all requests and closes the descriptor. The kernel keeps the socket open until they have
+ * completed. */
 void ring_close_descriptor(struct turn *turn);
 
-/* A request on a closed descriptor is over. */
+/* A request on a closed descriptor has completed: after the last one the connection goes on. */
 void ring_release(struct watch *watch);
 
 /* on->assigned() of the turns. */
@@ -91,7 +95,7 @@ void ring_assigned(struct turn *turn);
 /* Begins to accept. 0 or a negative errno value; acceptor_close() it in both cases. */
 int ring_open_acceptor(struct ringer *ringer);
 
-/* A completion of the listener, or of the descriptors that wait for their hello. */
+/* A completion of the listener, or of the descriptors with an incomplete hello. */
 void ring_on_acceptor(struct ringer *ringer, const struct ring_event *event);
 
 #endif

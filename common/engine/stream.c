@@ -23,7 +23,7 @@ static void on_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *buffer)
 {
     struct stream *stream = handle->data;
 
-    if (size == 0) /* would have blocked */
+    if (size == 0) /* EAGAIN: uv_read_cb */
         return;
     if (size > 0)
         calls_note_moved(&stream->connection->calls, (uint64_t)size);
@@ -41,7 +41,7 @@ void stream_read(struct stream *stream, bool on)
 
 /* ---- writing ---- */
 
-/* A buffer of libuv may be cast to a vector and back: uv_buf_t. */
+/* uv_buf_t has the layout of struct iovec: libuv, uv_buf_t. */
 static const uv_buf_t *buffers_of(const struct iovec *vectors)
 {
     return (const uv_buf_t *)(const void *)vectors;
@@ -71,7 +71,7 @@ static void on_written(uv_write_t *request, int status)
     stream->events->written(stream, connection->strategy->completed(connection, &completion));
 }
 
-/* uv_write(), one at a time. */
+/* One uv_write() at a time. */
 static int submit(struct connection *connection, const struct send_request *request)
 {
     struct stream *stream = connection->bottom_state;
@@ -92,7 +92,7 @@ static const struct layer layer_stream = {
     .half_close = socket_half_close,
 };
 
-/* ---- its life ---- */
+/* ---- open and close ---- */
 
 static int open_pipe(struct stream *stream, uv_loop_t *loop, int fd)
 {

@@ -24,28 +24,28 @@ struct stream {
     struct connection *connection;
     const struct stream_events *events;
     uv_write_t request;
-    size_t lent;  /* bytes of the request under way */
-    uint8_t byte; /* where an end that only sends takes in what it does not expect */
+    size_t lent;  /* bytes of the outstanding request */
+    uint8_t byte; /* receive buffer of an end that only sends: for unexpected bytes */
 };
 
 /* Called in uv_run(). */
 struct stream_events {
-    /* As engine_on_data() has it. */
+    /* Bytes or an end, as for engine_on_data(). */
     void (*arrived)(struct stream *stream, const uint8_t *data, ssize_t size);
 
     /* The request has completed; `result` is what strategy->completed() returned. */
     void (*written)(struct stream *stream, int result);
 };
 
-/* Takes the connection's descriptor over. 0 or a negative errno value; where `uv.handle.loop` is
- * set, stream_close() it in both cases. */
+/* The stream owns the connection's descriptor then. 0 or a negative errno value. If
+ * `uv.handle.loop` is set, call stream_close() in both cases. */
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
                 const struct stream_events *events);
 
-/* Closes the descriptor too, when the loop turns. */
+/* Closes the descriptor too, in the next iteration of the loop. */
 void stream_close(struct stream *stream);
 
-/* Lets bytes arrive, or no more. */
+/* Starts or stops reading. */
 void stream_read(struct stream *stream, bool on);
 
 /* Whether a stream is the transport of this connection. */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define PUSHES_PER_TURN 64 /* before the others have their turn */
+#define PUSHES_PER_TURN 64 /* then other connections have their turn */
 
 int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events)
 {
@@ -72,8 +72,8 @@ static void await_due(struct turn *turn)
 
 /* ---- one connection ---- */
 
-/* Where memory is lent, its coming back is waited for: nothing can be appended while there is no room, and
- * the phase is not over before all of it is here. */
+/* The queue is idle. If memory is lent, waits for its return: without room nothing can be appended,
+ * and the phase is over only when all of it is back. */
 static void on_idle(struct turn *turn)
 {
     struct connection *connection = turn->connection;
@@ -123,7 +123,7 @@ static void rearm(struct turn *turn)
         turn_enqueue(turn);
 }
 
-/* What was sent on makes room for more at the twin. */
+/* The bytes that were relayed make room for more at the twin. */
 static void rearm_pair(struct turn *turn)
 {
     rearm(turn);
@@ -168,7 +168,8 @@ void turn_continue(struct turn *turn, int result)
     rearm_pair(turn);
 }
 
-/* One that drives waits for the other end's half-close, which says that all was taken. */
+/* A connection that drives waits for the half-close of the other end, which confirms that all was
+ * received. */
 void turn_continue_end(struct turn *turn, int result)
 {
     const struct connection *connection = turn->connection;
@@ -189,7 +190,7 @@ void turn_relay(struct turn *turn)
         turn_enqueue(twin);
 }
 
-/* Nothing will tell of what the layer has: it is taken in the connection's turn. */
+/* No event announces bytes that the layer has buffered: the connection takes them in its turn. */
 static void take_turn(struct turn *turn)
 {
     if (engine_has_pending(turn->connection))
@@ -198,7 +199,7 @@ static void take_turn(struct turn *turn)
         turn_continue(turn, 0);
 }
 
-/* ---- all of them ---- */
+/* ---- all connections ---- */
 
 static void run_busy(struct turns *turns)
 {
@@ -285,7 +286,7 @@ void turn_half_close(struct turn *turn)
     turn_continue_end(turn, result);
 }
 
-/* Those that drive, or those that only follow. */
+/* For connections that drive, or for those that only follow. */
 static int finish_those(struct turns *turns, bool drive)
 {
     for (size_t i = 0; i < turns->duty->count && turns->result == 0; i++)

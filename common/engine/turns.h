@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduler of one thread's connections: which has more to send, is due, or has left the phase.
+ * The scheduler of one thread's connections: which has more to send, is due, or has finished the
+ * phase.
  *
  * It does not depend on the call in which an engine waits. The engine reports the result of an
  * event; the scheduler decides what the connection does next.
@@ -13,15 +14,14 @@
 
 struct turns;
 
-/* One connection's. */
 struct turn {
     struct turns *turns;
     struct connection *connection;
-    struct turn *twin; /* of a proxy: relays what arrives here; NULL elsewhere */
+    struct turn *twin; /* of a proxy: relays the bytes that arrive here; else NULL */
     bool over;         /* has finished the phase */
-    bool busy;         /* on the list of those that have more to send */
+    bool busy;         /* on the busy list */
     bool scheduled;    /* on the agenda */
-    int next_fd;       /* accepted for it while it has a descriptor; -1: none */
+    int next_fd;       /* accepted while it still has a descriptor; -1: none */
     struct turn *next_busy;
 };
 
@@ -36,8 +36,8 @@ struct turns_events {
     /* Closes the descriptor of a connection that reconnects. NULL: no connection does. */
     void (*close)(struct turn *turn);
 
-    /* turn->next_fd is there: takes it as soon as the connection has no descriptor. NULL: no
-     * connection is accepted. */
+    /* turn->next_fd is set: uses it as soon as the connection has no descriptor. NULL: the engine
+     * accepts no connections. */
     void (*assigned)(struct turn *turn);
 
     /* Re-arm: the set of wanted events may have changed. */
@@ -53,13 +53,13 @@ struct turns {
     const struct turns_events *on;
     struct turn **list;             /* by number of the connection in the thread */
     size_t open;                    /* connections that have not finished the phase */
-    struct turn *busy, **last_busy; /* have used up their turn */
+    struct turn *busy, **last_busy; /* have more to do in the next turn */
     struct agenda agenda;           /* of an open loop */
     bool finishing;                 /* has half-closed; waits for the peer's half-close */
     int result;                     /* of the phase */
 };
 
-/* 0 or -ENOMEM; turns_close() it in both cases. */
+/* 0 or -ENOMEM; call turns_close() in both cases. */
 int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events);
 void turns_close(struct turns *turns);
 
