@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "script.h"
+#include "unit.h"
 
 #include "connection/strategy.h"
 #include "words/parse.h"
-#include "unit.h"
 
 static struct script script;
 
@@ -24,9 +24,14 @@ static ssize_t answer(size_t size)
 
 static void remember(enum call_kind kind, int flags, int value, size_t asked)
 {
-    assert_true(script.count < SCRIPT_CALLS_MAX);
-    script.calls[script.count++] =
-        (struct scripted_call){kind, flags & ~MSG_NOSIGNAL, value, asked, script.sent};
+    struct scripted_call *call = &script.calls[script.count++];
+
+    assert_true(script.count <= SCRIPT_CALLS_MAX);
+    call->kind = kind; /* each member by itself: tests compare the padding too, which is zero */
+    call->flags = flags & ~MSG_NOSIGNAL;
+    call->value = value;
+    call->asked = asked;
+    call->position = script.sent;
 }
 
 static void take(const void *data, size_t size)

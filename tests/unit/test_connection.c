@@ -81,7 +81,10 @@ TEST(bytes_that_nobody_looks_at_only_count)
 TEST(a_checksum_touches_every_byte)
 {
     uint8_t sums[3][DIGEST_SIZE];
+    struct problem absent = {0};
 
+    if (digest_check(&absent) < 0)
+        skip();
     for (size_t i = 0; i < COUNT_OF(sums); i++) {
         OPEN(END_SERVER, "workload=stream", "message=10", "touch=checksum");
         pattern[3999] ^= i == 1;
