@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two looks at the clock are to lie 50 to 500 us apart, and at most 64 messages. */
+/* Aims at 50 to 500 us, and at most 64 messages, between two readings of the clock. */
 #define STRIDE_MAX 64u
 #define STRIDE_SHORT_NS (50 * NS_PER_US)
 #define STRIDE_LONG_NS (500 * NS_PER_US)
@@ -51,7 +51,7 @@ static int open_receiving(struct connection *connection)
     return reading->open ? reading->open(connection) : 0;
 }
 
-/* A proxy plays towards each of its peers what the other of them plays. */
+/* A proxy follows a peer that drives, and drives a peer that follows. */
 static void take_part(struct connection *connection)
 {
     const struct plan *plan = connection->plan;
@@ -145,8 +145,7 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
 {
     const struct arrivals *arrivals = &connection->arrivals;
 
-    if (connection->plan->verify &&
-        !connection->role->relay_buffers) { /* a proxy's are verified where they end */
+    if (connection->plan->verify && !connection->role->relay_buffers) { /* the sink of a proxy verifies */
         size_t agree = pattern_compare(data, size, arrivals->bytes);
 
         if (agree != size) {

@@ -22,12 +22,12 @@
 
 #include <stdatomic.h>
 
-/* What arrived. The counters are cumulative since the connection began. */
+/* Received bytes and messages. The counters are cumulative since the connection began. */
 struct arrivals {
     uint64_t bytes, messages;
     uint64_t partial;     /* bytes of the incomplete message */
     uint64_t first_ns;    /* arrival of the first bytes since connection_restart_arrivals(); 0: none */
-    uint64_t first_bytes; /* their number: they arrived before the interval that they begin */
+    uint64_t first_bytes; /* their number: they arrived before the interval began */
     uint64_t last_ns;     /* completion of the last message */
 };
 
@@ -82,28 +82,28 @@ struct connection {
 
 /* Makes `connection` ready to run on `fd` (-1: the one it has, or none) as connection `number` of
  * the run. It must be zeroed, except its descriptor and number, and at a proxy its peer and twin.
- * 0 or a negative errno value; connection_close() it in both cases. The caller owns the
+ * 0 or a negative errno value; call connection_close() in both cases. The caller owns the
  * descriptor. */
 int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd);
 void connection_close(struct connection *connection);
 
-/* The next bytes that arrive are the first ones: their time and number are stored again. */
+/* Clears the time and number of the first bytes: the next bytes that arrive set them again. */
 void connection_restart_arrivals(struct connection *connection);
 
 /* Counts `size` bytes that arrived, and verifies and touches them as the plan says. `data` is NULL
- * where the reading delivers none. Reads the clock if a message is complete. Returns the number of
+ * if the reading delivers none. Reads the clock if a message is complete. Returns the number of
  * messages that became complete, or -EBADMSG with the problem of the workbench. */
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size);
 
-/* The memory of the sends with these numbers has come back: all from `first` to `last`, of which
- * `last` is less where the 32-bit number has wrapped. `copied`: the kernel copied it after all. */
+/* The kernel has returned the memory of the sends `first` to `last`. The 32-bit numbers wrap, so
+ * `last` may be less than `first`. `copied`: the kernel copied the memory after all. */
 void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied);
 
 /* The connection has its next descriptor, and no memory of the last is lent: the kernel numbers the
  * zero-copy sends of each socket from 0 on. */
 void connection_restart_loans(struct connection *connection);
 
-/* The messages that may be appended at once: `window`, or fewer where the queue has less room. */
+/* The messages that may be appended at once: `window`, or fewer if the queue has less room. */
 uint64_t connection_room(const struct connection *connection);
 
 /* Appends messages of the outgoing shape from the source, at most connection_room(). They are due
@@ -145,7 +145,7 @@ static inline bool connection_at_stop(const struct connection *connection)
     return stop && connection->arrivals.bytes + 1 == stop;
 }
 
-/* Returns true while the phase of a driver goes on, by the last reading of the clock. */
+/* Returns true while the phase of a driver lasts, by the last reading of the clock. */
 static inline bool connection_goes_on(const struct connection *connection)
 {
     return connection->messages_left && connection->bench->now_ns < connection->bench->deadline_ns;

@@ -40,16 +40,16 @@ int socket_hold(struct connection *connection, bool on)
 int socket_reclaim(struct connection *connection)
 {
     struct returned returned;
-    int came = 0, result;
+    int found = 0, result;
 
     while (loans_outstanding(connection->loans) &&
            (result = calls_take_returned(&connection->calls, &returned)) != -EAGAIN) {
         if (result < 0)
             return result;
         connection_returned(connection, returned.first, returned.last, returned.copied);
-        came = 1;
+        found = 1;
     }
-    return came;
+    return found;
 }
 
 int socket_half_close(struct connection *connection)

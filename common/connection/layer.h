@@ -4,7 +4,7 @@
  *
  *     strategy, reading
  *        │  connection->top
- *     filter: a TLS library, or the kernel's TLS; none where the connection is plain
+ *     filter: a TLS library, or the kernel's TLS; none if the connection is plain
  *        │  connection->bottom
  *     transport: a socket, a stream of libuv, or a ring
  *        │
@@ -38,24 +38,24 @@ struct layer {
 
     ssize_t (*receive)(struct connection *connection, void *data, size_t size, int flags);
 
-    /* Begins a receive that goes on by itself: reading->completed() follows. `options`: enum
-     * receive_option. 0. */
+    /* Begins a multishot receive: reading->completed() follows. `options`: enum receive_option.
+     * 0. */
     int (*submit_receive)(struct connection *connection, unsigned options);
 
-    /* Takes the next stretch of the bytes that a completion of submit_receive() brought: whole
-     * buffers of the pool, one after the other in memory, of which the last may be partly filled.
-     * Returns its size and shortens `completion` by it; 0 when it brought no more. */
+    /* Takes the next span of the bytes of a completion of submit_receive(): whole buffers of the
+     * pool, one after the other in memory; the last may be partly filled. Returns the size of the
+     * span and shortens `completion` by it; 0: the completion has no more bytes. */
     size_t (*take)(struct connection *connection, struct completion *completion, const uint8_t **data);
 
     /* Returns true if the layer holds bytes that receive() has not delivered. The descriptor is not
      * readable for them. NULL: never. */
     bool (*pending)(const struct connection *connection);
 
-    /* On: holds back what is sent from now on. Off: sends all of it; 0 when it has left. */
+    /* On: holds back later sends. Off: sends all that is held back; 0 when all is sent. */
     int (*hold)(struct connection *connection, bool on);
 
-    /* Sends what the layer holds back without hold(). 0: it holds nothing back any more. NULL: it
-     * never does. */
+    /* Sends the bytes that the layer holds back without hold(). 0: it holds back none any more.
+     * NULL: it never does. */
     int (*flush)(struct connection *connection);
 
     /* Takes all notifications that lent memory has come back: connection_returned() follows for
@@ -66,8 +66,7 @@ struct layer {
     int (*half_close)(struct connection *connection);
 };
 
-/* A socket, by the counted calls. The other transports use the same functions where theirs do not
- * differ. */
+/* A socket, by the counted calls. The other transports share functions that do not differ. */
 extern const struct layer layer_socket;
 ssize_t socket_send(struct connection *connection, const void *data, size_t size, int flags);
 ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-/* One more than the next state, so that 0 says that there is none. */
+/* The next state plus 1; 0: no transition. */
 #define STATE(name, text)
 #define EVENT(name, text)
 #define NEXT(state, event, next) [STATE_##state][EVENT_##event] = STATE_##next + 1,

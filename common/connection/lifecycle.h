@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The states of a connection and what leads from one to the next: the table is lifecycle.def. */
+/* The states of a connection and their transitions: the table is lifecycle.def. */
 #ifndef UNCORK_CONNECTION_LIFECYCLE_H
 #define UNCORK_CONNECTION_LIFECYCLE_H
 
@@ -25,10 +25,11 @@ enum event {
 #undef EVENT
 #undef NEXT
 
-/* The state that follows `event` in `state`; STATE_COUNT where the event cannot happen there. */
+/* The state that follows `event` in `state`; STATE_COUNT if the event cannot happen there. */
 enum state lifecycle_next(enum state state, enum event event);
 
-/* The same. An event that cannot happen ends a debug build, and leads to STATE_FAILED in another. */
+/* The same. An event that cannot happen ends a debug build, and leads to STATE_FAILED in
+ * another. */
 void lifecycle_advance(enum state *state, enum event event);
 
 #endif

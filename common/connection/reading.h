@@ -23,7 +23,7 @@ struct reading {
     /*
      * Takes at most `limit` bytes. Returns
      *
-     * - their number; `data` points at them (NULL where it does not deliver), valid until the next
+     * - their number; `data` points at them (NULL if it does not deliver), valid until the next
      *   call;
      * - 0: the peer has half-closed;
      * - -EAGAIN: there are none. On a blocking descriptor, only a reading whose call never blocks
@@ -33,7 +33,7 @@ struct reading {
      */
     ssize_t (*read)(struct connection *connection, size_t limit, const uint8_t **data);
 
-    /* For readings whose bytes come later (a ring). Delivers the bytes of one completion to
+    /* For readings with completions (a ring). Delivers the bytes of one completion to
      * `arrived`, piece by piece, and returns its result. 0 bytes: the peer has half-closed.
      * `arrived` also takes a negative errno value. NULL: read() delivers all. */
     int (*completed)(struct connection *connection, const struct completion *completion,

@@ -34,8 +34,8 @@ struct security {
 
     const char *(*library)(void); /* name and version, for the record */
 
-    /* Where it encrypts: what the connections of one thread with one peer share, credentials and
-     * the last ticket. 0 or a negative errno value; on failure `context` is NULL. */
+    /* If it encrypts: credentials and the last ticket, which the connections of one thread with one
+     * peer share. 0 or a negative errno value; on failure `context` is NULL. */
     int (*context_open)(void **context, const struct security_terms *terms);
     void (*context_close)(void *context);
 
@@ -51,8 +51,8 @@ struct security {
     void (*close)(struct connection *connection);
 
     /* Sends close_notify: nothing more follows. 0, -EAGAIN: call again when the descriptor is
-     * writable, or another negative errno value. NULL: the end of the stream says it. `lingers`:
-     * accepted bytes may leave later, and shutdown(2) would lose them. */
+     * writable, or another negative errno value. NULL: the end of the stream is enough. `lingers`:
+     * accepted bytes may be sent later, and shutdown(2) would lose them. */
     int (*close_notify)(struct connection *connection);
     bool lingers;
 };
@@ -73,7 +73,7 @@ void security_end(struct connection *connection);
  * again when the descriptor is writable, or another negative errno value. */
 int security_close_notify(struct connection *connection);
 
-/* Ends the outgoing direction: security_close_notify(), then shutdown(2) where that loses nothing.
+/* Ends the outgoing direction: security_close_notify(), then shutdown(2) if that loses nothing.
  * None of these calls is counted, like the call that finds the end of the stream. Returns as
  * security_close_notify(). */
 int security_half_close(struct connection *connection);

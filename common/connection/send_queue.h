@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a connection has to send: fragments in order, with marks where groups and messages end. The
- * queue keeps them as spans.
+ * The bytes that a connection must send: fragments in order, with marks where groups and messages
+ * end. The queue keeps them as spans.
  *
- * A workload (or a proxy) appends whole groups at the tail; a strategy takes from the head. Three facts are
- * kept apart, because they come at different moments and in different order for different strategies:
+ * A workload (or a proxy) appends whole groups at the tail; a strategy takes from the head. A span
+ * has three states. Their times and their order depend on the strategy:
  *
  *   accepted   taken from the queue: by the kernel, a copy, a record layer or a ring
- *   flushed    nothing holds it back any more (no cork, no record layer, no ring): only now is a message sent
- *   released   its memory may be used again: at once after a copying send(2), later where pages are lent
+ *   flushed    no cork, record layer or ring holds it back: only now is a message sent
+ *   released   its memory may be used again: after send(2), or when lent pages are back
  *
- * One thread owns a queue. Nothing here allocates after queue_open().
+ * One thread owns a queue. Only queue_open() allocates.
  */
 #ifndef UNCORK_CONNECTION_SEND_QUEUE_H
 #define UNCORK_CONNECTION_SEND_QUEUE_H
@@ -35,13 +35,13 @@ struct send_queue {
 
     /* Numbers of spans since the beginning; released, flushed <= accepted <= appended. */
     uint64_t appended, accepted, flushed, released;
-    uint32_t offset; /* bytes of span number `accepted` that are taken already */
+    uint32_t offset; /* accepted bytes of span number `accepted` */
 
     uint64_t accepted_bytes, flushed_bytes;
     uint64_t accepted_messages, flushed_messages;   /* whole ones */
     uint64_t accepted_fragments, flushed_fragments; /* of whole spans */
 
-    /* Called for every released span, in order. NULL: no owner wants its memory back. */
+    /* Called for each released span, in order. NULL: no owner needs its memory back. */
     void (*on_release)(void *owner, const struct span *span);
     void *owner;
 };
@@ -88,7 +88,7 @@ static inline struct queue_cursor queue_begin(const struct send_queue *queue)
     return cursor;
 }
 
-/* What is left of the fragment at the cursor, which there must be; moves the cursor on. */
+/* Returns the rest of the fragment at the cursor, which must exist. Advances the cursor. */
 static inline struct fragment queue_next(const struct send_queue *queue, struct queue_cursor *cursor)
 {
     const struct span *span = &queue->ring[cursor->span & queue->mask];
@@ -112,7 +112,7 @@ static inline bool queue_is_idle(const struct send_queue *queue)
     return queue->flushed == queue->appended;
 }
 
-/* True when a whole group has been accepted and not been flushed: the next may not begin. */
+/* True when a whole group has been accepted and not flushed: the next must not begin. */
 static inline bool queue_at_group_end(const struct send_queue *queue)
 {
     return queue->accepted != queue->flushed && !queue->offset &&
@@ -160,18 +160,19 @@ static inline void queue_release(struct send_queue *queue)
         queue->released = queue->accepted;
 }
 
-/* What is left of the group at the head. */
+/* The rest of the group at the head. */
 struct queue_group {
     int count;      /* vectors filled */
     size_t bytes;   /* in these vectors */
-    uint32_t marks; /* of the fragment with which they end */
-    bool complete;  /* that is the end of the group */
+    uint32_t marks; /* of the last fragment in them */
+    bool complete;  /* they end with the group */
 };
 
-/* Fills at most `limit` vectors with the rest of the group at the head; never goes across its end. */
+/* Fills at most `limit` vectors with the rest of the group at the head, and never crosses its
+ * end. */
 struct queue_group queue_gather(const struct send_queue *queue, struct iovec *vectors, int limit);
 
-/* Bytes that are left of the group at the head, 0 when the queue has none. */
+/* Bytes of the rest of the group at the head; 0: the queue is empty. */
 size_t queue_group_bytes(const struct send_queue *queue);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that is sent, and what a receiver expects to find in it.
+ * The memory that is sent, and the content that a receiver expects.
  *
- * A source is `period` bytes of memory that the sender walks through, span by span, around and
- * around. The connections of a thread share it. It continues past the period by the longest span,
- * so that no span is cut. `source=hot` always sends the same buffer; `cold:SIZE` has a period of
- * SIZE.
+ * A source is `period` bytes of memory. The sender walks through it cyclically, span by span. The
+ * connections of a thread share it. It continues past the period by the longest span, so that no
+ * span is cut. `source=hot` always sends the same buffer; `cold:SIZE` has a period of SIZE.
  *
  * With verify=on the period is a multiple of PATTERN_PERIOD and the memory holds the pattern. Byte
  * n of the stream is pattern byte n mod PATTERN_PERIOD, which both ends know. That number is prime.
@@ -36,12 +35,12 @@ struct source_kind {
     bool as_file; /* sendfile(2) can send its bytes */
 };
 
-/* 0 or a negative errno value; source_close() it in both cases. */
+/* 0 or a negative errno value; call source_close() in both cases. */
 int source_open(struct source *source, struct source_kind kind);
 void source_close(struct source *source);
 
-/* Where connection `number` of `count` begins: apart from the others, so that none finds in the
- * cache what another has just sent. With a pattern: at the beginning of the pattern. */
+/* Where connection `number` of `count` begins. The starts are far apart: no connection sends bytes
+ * that another has just brought into the cache. With a pattern: at the beginning of the pattern. */
 size_t source_start(const struct source *source, uint64_t number, uint64_t count);
 
 /* The next `size` bytes of a walk at `position`, which is below the period; advances it. */
@@ -57,7 +56,7 @@ static inline const uint8_t *source_take(const struct source *source, size_t *po
     return data;
 }
 
-/* Fills `size` bytes with the pattern as it stands at byte `offset` of a stream. */
+/* Fills `size` bytes with the pattern from byte `offset` of a stream on. */
 void pattern_fill(uint8_t *data, size_t size, uint64_t offset);
 
 /* Compares `size` bytes with the pattern at byte `offset` of a stream. Returns the number of

@@ -18,9 +18,9 @@ struct strategy {
     const char *parameter;  /* what SIZE means, completes "write=cork:SIZE "; NULL: none */
     uint64_t parameter_max; /* largest SIZE, a number; 0: bytes, at most a message */
     unsigned needs;         /* capabilities */
-    unsigned joins;         /* capabilities by which it joins fragments, where there are segments */
+    unsigned joins;         /* capabilities by which it joins fragments, if there are segments */
     bool nodelay;           /* sets TCP_NODELAY */
-    bool corks;             /* holds a group back in the layer of its choice, which it needs, too */
+    bool corks;             /* needs the layer in which it holds a group back: see strategy_choice */
     bool from_file;         /* sends from memory that is a file */
     bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the descriptor,
                                which then shows POLLERR */
@@ -29,8 +29,8 @@ struct strategy {
     size_t (*state_size)(size_t longest_group);
 
     /*
-     * Moves what it can from the queue towards the wire and flushes at every group end. The engine
-     * calls it again until it returns 0, also when the queue is empty but something is held back.
+     * Sends as much of the queue as it can and flushes at each group end. The engine calls it again
+     * until it returns 0, also when the queue is empty but bytes are held back.
      * Returns
      *
      * - 0: the queue is idle, everything is flushed;
@@ -45,16 +45,16 @@ struct strategy {
      * none. */
     int (*completed)(struct connection *connection, const struct completion *completion);
 
-    /* The other end has answered everything that was sent (see connection_is_answered()). So a
-     * request that posts no completion is done. NULL: it has no such requests. */
+    /* The other end has answered all messages (see connection_is_answered()). So a request that
+     * posts no completion is done. NULL: it has no such requests. */
     void (*answered)(struct connection *connection);
 
     /* Number of buffers that it provides to the ring of each connection, with this parameter: a
      * power of two. NULL: none. */
     uint32_t (*buffers)(uint64_t parameter);
 
-    /* Windows whose memory may be lent at once; the connection has `loans` then. 0: it does not
-     * need accepted bytes any more. */
+    /* Windows whose memory may be lent at once; the connection has `loans` then. 0: it lends no
+     * memory. */
     uint32_t lends;
 };
 

@@ -26,8 +26,7 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
     const struct end_plan *own = &plan->ends[end];
     const struct role *role = plan_role(plan, end);
     const struct shape *outgoing = role->relay_buffers ? NULL : plan_outgoing(plan, end);
-    uint64_t numbers =
-        role->relay_buffers ? connections / 2 : connections; /* of the plan's: a proxy has pairs */
+    uint64_t numbers = role->relay_buffers ? connections / 2 : connections; /* a proxy has pairs */
 
     bench->plan = plan;
     bench->end = end;

@@ -18,9 +18,9 @@
 
 #include <stdatomic.h>
 
-/* What came of a handshake, in the words of the plan. */
+/* The negotiated parameters of a handshake, in the words of the plan. */
 struct security_agreed {
-    const char *version, *cipher, *key_exchange; /* "1.3", "aes-128-gcm", "psk-ecdhe"; NULL: there was none */
+    const char *version, *cipher, *key_exchange; /* "1.3", "aes-128-gcm", "psk-ecdhe"; NULL: none */
 };
 
 struct workbench {
@@ -29,8 +29,8 @@ struct workbench {
     uint64_t connections; /* of this thread */
 
     struct source source;
-    struct pool pool; /* receive buffers of `chunk` bytes: one, and those that a relay owns; none on an end
-                         that only sends */
+    struct pool pool; /* receive buffers of `chunk` bytes: one, and the buffers of a relay; none on
+                         an end that only sends */
 
     void *contexts[END_COUNT];     /* of its security layer, by the peer; NULL: plain, or no such peer */
     struct security_agreed agreed; /* by the last handshake */
@@ -42,11 +42,11 @@ struct workbench {
     uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
     uint32_t stride;      /* messages to begin between two comparisons */
 
-    struct histogram latency;             /* closed loop: from the send; open loop: from the intended start */
-    struct histogram handover;            /* from a request given to the sender thread until it has it */
+    struct histogram latency;             /* closed loop: from send; open loop: from intended start */
+    struct histogram handover;            /* from posting a request to the wake-up of the sender */
     struct histogram handshake;           /* of connections that a driver makes */
-    struct histogram service, late_start; /* open loop: from the send; from the intended start to the send */
-    uint64_t due;                         /* open loop: intended starts that have come */
+    struct histogram service, late_start; /* open loop: from send; from intended start to send */
+    uint64_t due;                         /* open loop: intended starts that have passed */
     struct samples samples;
     struct call_counts waits; /* system calls that belong to no connection */
     unsigned uncounted;       /* paths whose calls libuv makes, uncounted: bits 1 << enum call_path */
@@ -57,7 +57,7 @@ struct workbench {
     atomic_bool cancelled;      /* by another thread: a spin or a sleep must return */
 };
 
-/* 0 or -ENOMEM; workbench_close() it in both cases. */
+/* 0 or -ENOMEM; call workbench_close() in both cases. */
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections);
 void workbench_close(struct workbench *bench);
 

@@ -5,8 +5,8 @@
  * makes no system call.
  *
  * - The *driver* sends `message` and decides when work begins and ends.
- * - The *follower* receives it, and answers where there are replies. In `direction=both` each end
- *   does both.
+ * - The *follower* receives it, and sends the replies, if there are any. In `direction=both` each
+ *   end does both.
  * - The *proxy* stands between the two and forwards what it receives. It follows the driver.
  * - The *taker* receives from a foreign peer that sends without end, and decides when to stop.
  */
@@ -40,15 +40,14 @@ struct role {
     /* Appends what is due to the queue: at most one window, as far as there is room. */
     void (*fill)(struct connection *connection);
 
-    /* The number of bytes that it would take now. */
+    /* The number of bytes that it accepts now. */
     size_t (*wants)(const struct connection *connection);
 
-    /* Returns true if there is room enough to start a reading that goes on by itself (multishot).
-     * NULL: always. */
+    /* Returns true if there is room to start a multishot reading. NULL: always. */
     bool (*has_room)(const struct connection *connection);
 
-    /* Takes the bytes that arrived (`data` is NULL where the reading does not deliver). 0, or
-     * -EBADMSG with the problem of the workbench. */
+    /* Handles bytes that arrived (`data` is NULL if the reading does not deliver). 0, or -EBADMSG
+     * with the problem of the workbench. */
     int (*arrived)(struct connection *connection, const uint8_t *data, size_t size);
 
     /* At a depth of 1, after bytes arrived: returns true if they answer all that was sent. NULL:
@@ -57,8 +56,8 @@ struct role {
     /* The queue released a span; the calls come in order. NULL: the role needs no memory back. */
     void (*released)(void *connection, const struct span *span);
 
-    /* The time (CLOCK_MONOTONIC) when fill() has the next thing to send. NEVER: only an arrival can
-     * give it something. NULL: NEVER. */
+    /* The time (CLOCK_MONOTONIC) when fill() has the next message. NEVER: only after bytes arrive.
+     * NULL: NEVER. */
     uint64_t (*next)(const struct connection *connection);
 
     /* Returns true if the phase is over for it; the queue is idle. NULL: the phase is over when it

@@ -108,7 +108,7 @@ static void sent(struct watch *watch, const struct completion *completion)
 
 /* ---- by kind of request ---- */
 
-/* The connection goes on after all completions of this wake-up: a proxy gets many chunks in one
+/* The connection continues after all completions of this wake-up: a proxy gets many chunks in one
  * wake-up and relays them in one turn. */
 static void on_data(struct watch *watch, struct completion *completion)
 {

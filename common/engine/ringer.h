@@ -86,7 +86,7 @@ int ring_assign(struct watch *watch);
  * completed. */
 void ring_close_descriptor(struct turn *turn);
 
-/* A request on a closed descriptor has completed: after the last one the connection goes on. */
+/* A request on a closed descriptor has completed: after the last one the connection continues. */
 void ring_release(struct watch *watch);
 
 /* on->assigned() of the turns. */
