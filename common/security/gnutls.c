@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the connections of one thread with one peer share. */
+/* The connections of one thread with one peer share it. */
 struct context {
     struct security_terms terms;
     gnutls_priority_t priorities;
     gnutls_psk_client_credentials_t client;
     gnutls_psk_server_credentials_t server;
-    gnutls_datum_t ticket_key; /* the server's */
-    gnutls_datum_t ticket;     /* the client's last */
+    gnutls_datum_t ticket_key; /* of a server */
+    gnutls_datum_t ticket;     /* of a client: the last one */
 };
 
 struct session {
@@ -39,7 +39,7 @@ struct tls_wire *gnutls_layer_wire(const struct connection *connection)
     return &session->wire;
 }
 
-/* ---- the parameters that were negotiated ---- */
+/* ---- negotiated parameters ---- */
 
 static const struct {
     const char *priority;
@@ -155,7 +155,7 @@ int gnutls_layer_open_context(void **opaque, const struct security_terms *terms)
 
 /* ---- session ---- */
 
-static ssize_t told(struct session *session, ssize_t result)
+static ssize_t set_errno(struct session *session, ssize_t result)
 {
     if (result < 0)
         gnutls_transport_set_errno(session->gnutls, (int)-result);
@@ -166,14 +166,14 @@ static ssize_t push(gnutls_transport_ptr_t opaque, const giovec_t *vectors, int 
 {
     struct session *session = opaque;
 
-    return told(session, tls_write(&session->wire, vectors, count));
+    return set_errno(session, tls_write(&session->wire, vectors, count));
 }
 
 static ssize_t pull(gnutls_transport_ptr_t opaque, void *data, size_t size)
 {
     struct session *session = opaque;
 
-    return told(session, tls_read(&session->wire, data, size));
+    return set_errno(session, tls_read(&session->wire, data, size));
 }
 
 static int set_up(struct session *session)
@@ -197,8 +197,9 @@ static int set_up(struct session *session)
     return 0;
 }
 
-/* No key changes during a run, as in OpenSSL: all records carry messages. The kernel cannot follow
- * a key change, so it can be the other end. By default GnuTLS changes keys after 2^24 records. */
+/* Disables the KeyUpdate that GnuTLS sends after 2^24 records by default. So all records carry
+ * messages, as with OpenSSL. And the other end may use the kernel, which cannot follow a
+ * KeyUpdate. */
 int gnutls_layer_open(struct connection *connection)
 {
     struct context *context = connection->bench->contexts[connection->peer];
@@ -219,7 +220,7 @@ int gnutls_layer_open(struct connection *connection)
     return set_up(session);
 }
 
-/* Keeps the last ticket. It arrives some time after the handshake. */
+/* Keeps the last ticket, which arrives some time after the handshake. */
 static void keep_ticket(struct session *session)
 {
     struct context *context = session->context;
@@ -250,8 +251,8 @@ static int broken(const struct connection *connection, const char *doing, int re
     return tls_broken(&session->wire, doing, why);
 }
 
-/* GnuTLS reports a wrong key as a wrong parameter. Our own ends make no other error, so it is the
- * key. An alert tells the other end the reason; that end may not read it any more. */
+/* GnuTLS reports a wrong key as an illegal parameter. uncork makes no other such error, so the key
+ * differs. Sends an alert with the reason; the other end may not read it any more. */
 static int fail_handshake(struct connection *connection, int result)
 {
     const struct session *session = connection->filter_state;
@@ -267,7 +268,7 @@ static int fail_handshake(struct connection *connection, int result)
     return broken(connection, "complete the TLS handshake with", result);
 }
 
-int gnutls_layer_shake(struct connection *connection)
+int gnutls_layer_handshake(struct connection *connection)
 {
     struct session *session = connection->filter_state;
     int result;
@@ -299,22 +300,22 @@ static ssize_t send_record(struct connection *connection, const void *data, size
     return sent == GNUTLS_E_AGAIN ? -EAGAIN : broken(connection, "send to", (int)sent);
 }
 
-/* GNUTLS_E_AGAIN also follows a record that is no data, such as a ticket. More may follow. */
+/* GNUTLS_E_AGAIN also follows a record without data, such as a ticket: then reads on. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     struct session *session = connection->filter_state;
-    ssize_t came;
+    ssize_t received;
 
     (void)flags;
     tls_seek(&session->wire);
     do
-        came = gnutls_record_recv(session->gnutls, data, size);
-    while (came == GNUTLS_E_INTERRUPTED || (came == GNUTLS_E_AGAIN && !session->wire.blocked));
-    if (came == 0)
+        received = gnutls_record_recv(session->gnutls, data, size);
+    while (received == GNUTLS_E_INTERRUPTED || (received == GNUTLS_E_AGAIN && !session->wire.blocked));
+    if (received == 0)
         tls_found_end(&session->wire);
-    if (came >= 0)
-        return came;
-    return came == GNUTLS_E_AGAIN ? -EAGAIN : broken(connection, "receive from", (int)came);
+    if (received >= 0)
+        return received;
+    return received == GNUTLS_E_AGAIN ? -EAGAIN : broken(connection, "receive from", (int)received);
 }
 
 static bool pending(const struct connection *connection)
@@ -368,7 +369,7 @@ const struct security security_gnutls = {
     .context_open = gnutls_layer_open_context,
     .context_close = gnutls_layer_close_context,
     .open = gnutls_layer_open,
-    .handshake = gnutls_layer_shake,
+    .handshake = gnutls_layer_handshake,
     .close = gnutls_layer_close,
     .layer = {.send = send_record, .receive = receive, .pending = pending, .hold = hold},
     .close_notify = send_close_notify,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What security=ktls takes from security=gnutls: its context, handshake and session. Functions as
- * in security.h. */
+/* The parts of security=gnutls that security=ktls uses: context, handshake and session. Functions
+ * as in security.h. */
 #ifndef UNCORK_SECURITY_GNUTLS_H
 #define UNCORK_SECURITY_GNUTLS_H
 
@@ -12,7 +12,7 @@ const char *gnutls_layer_library(void);
 int gnutls_layer_open_context(void **context, const struct security_terms *terms);
 void gnutls_layer_close_context(void *context);
 int gnutls_layer_open(struct connection *connection);
-int gnutls_layer_shake(struct connection *connection);
+int gnutls_layer_handshake(struct connection *connection);
 void gnutls_layer_close(struct connection *connection);
 
 /* The connection must have been opened. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TLS by the kernel: GnuTLS does the handshake and gives its keys to the socket. The kernel
- * encrypts and decrypts what the descriptor sends and receives.
+ * TLS by the kernel: GnuTLS does the handshake, then the socket gets the keys. The kernel encrypts
+ * and decrypts the bytes of the descriptor.
  *
- * If the next record is no data, recv(2) fails with EIO. The record stays first until a recvmsg(2)
- * takes it that asks for the record type (Linux, Documentation/networking/tls.rst).
+ * If the next record has no data, recv(2) fails with EIO. The record stays first until a recvmsg(2)
+ * with a control buffer takes it and its type (Linux, Documentation/networking/tls.rst).
  */
 #include "base/secret.h"
 #include "connection/capability.h"
@@ -25,7 +25,7 @@ enum { RECORD_ALERT = 21, RECORD_HANDSHAKE = 22 };
 enum { HANDSHAKE_NEW_SESSION_TICKET = 4, HANDSHAKE_KEY_UPDATE = 24 };
 enum { ALERT_WARNING = 1, ALERT_CLOSE_NOTIFY = 0 };
 
-/* ---- the keys of a direction, in the kernel's form ---- */
+/* ---- keys of a direction, in the kernel's format ---- */
 
 union keys {
     struct tls_crypto_info info; /* the first member of all */
@@ -33,8 +33,7 @@ union keys {
     struct tls12_crypto_info_chacha20_poly1305 chacha20_poly1305;
 };
 
-/* The offsets and sizes of the fields. The kernel's salt and IV, one after the other, are the nonce
- * of the library. */
+/* Offsets and sizes of the fields. The nonce of the library is the kernel's salt, then its IV. */
 struct layout {
     gnutls_cipher_algorithm_t algorithm;
     uint16_t type;
@@ -87,7 +86,7 @@ static int set_option(int fd, int level, int name, const void *value, socklen_t 
     return setsockopt(fd, level, name, value, size) < 0 ? -errno : 0;
 }
 
-static int give_keys(struct connection *connection, int direction)
+static int install_key(struct connection *connection, int direction)
 {
     gnutls_session_t session = gnutls_layer_session(connection);
     const struct layout *layout = layout_of(session);
@@ -102,34 +101,34 @@ static int give_keys(struct connection *connection, int direction)
     return result;
 }
 
-static int hand_over(struct connection *connection)
+static int install_keys(struct connection *connection)
 {
     int result;
 
     connection->calls.counts.made[CALL_OPTION]++;
     result = set_option(connection->calls.fd, IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls");
     if (result == 0)
-        result = give_keys(connection, TLS_TX);
-    return result < 0 ? result : give_keys(connection, TLS_RX);
+        result = install_key(connection, TLS_TX);
+    return result < 0 ? result : install_key(connection, TLS_RX);
 }
 
 /* GnuTLS reads record by record. So it has read nothing that follows the handshake. */
-static int shake(struct connection *connection)
+static int handshake(struct connection *connection)
 {
-    int result = gnutls_layer_shake(connection);
+    int result = gnutls_layer_handshake(connection);
 
     if (result < 0)
         return result;
-    result = hand_over(connection);
+    result = install_keys(connection);
     if (result < 0)
         problem_failure(&connection->bench->problem, "the kernel does not take the keys of the %s: %s",
                         end_names[connection->end], strerror(-result));
     return result < 0 ? -EPROTO : 0;
 }
 
-/* ---- records that are no data ---- */
+/* ---- records without data ---- */
 
-struct other {
+struct record {
     uint8_t type, data[TLS_RECORD_MAX];
     size_t size;
 };
@@ -140,10 +139,10 @@ union record_type {
 };
 
 /* Not counted, like the call that finds the end of a stream. */
-static int take_other(const struct connection *connection, struct other *other)
+static int receive_record(const struct connection *connection, struct record *record)
 {
     union record_type control = {0};
-    struct iovec vector = {other->data, sizeof other->data};
+    struct iovec vector = {record->data, sizeof record->data};
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     ssize_t size = recvmsg(connection->calls.fd, &message, MSG_DONTWAIT);
@@ -153,8 +152,8 @@ static int take_other(const struct connection *connection, struct other *other)
         return -errno;
     if (!header || header->cmsg_level != SOL_TLS || header->cmsg_type != TLS_GET_RECORD_TYPE)
         return -EIO;
-    other->type = *CMSG_DATA(header);
-    other->size = (size_t)size;
+    record->type = *CMSG_DATA(header);
+    record->size = (size_t)size;
     return 0;
 }
 
@@ -165,19 +164,18 @@ static int unexpected(struct connection *connection, const char *what, const cha
     return -EPROTO;
 }
 
-static int judge_alert(struct connection *connection, const struct other *other)
+static int on_alert(struct connection *connection, const struct record *record)
 {
-    const char *name = other->size == 2 ? gnutls_alert_get_name(other->data[1]) : NULL;
+    const char *name = record->size == 2 ? gnutls_alert_get_name(record->data[1]) : NULL;
 
-    if (other->size == 2 && other->data[1] == ALERT_CLOSE_NOTIFY) {
-        gnutls_layer_wire(connection)->parted = true;
+    if (record->size == 2 && record->data[1] == ALERT_CLOSE_NOTIFY) {
+        gnutls_layer_wire(connection)->got_close_notify = true;
         return 0;
     }
     return unexpected(connection, "an alert: ", name ? name : "of no known kind");
 }
 
-/* GnuTLS takes handshake messages from outside only if its own messages go outside, too. It has
- * none any more. */
+/* gnutls_handshake_write() requires a read function for messages of GnuTLS. It sends none here. */
 static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level_t level,
                         gnutls_handshake_description_t type, const void *data, size_t size)
 {
@@ -185,43 +183,45 @@ static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level
     return -1;
 }
 
-static int take_ticket(const struct connection *connection, const struct other *other)
+static int take_ticket(const struct connection *connection, const struct record *record)
 {
     gnutls_session_t session = gnutls_layer_session(connection);
 
     gnutls_handshake_set_read_function(session, send_nothing);
-    return gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, other->data, other->size);
+    return gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, record->data, record->size);
 }
 
-/* The ticket goes to the library, which keeps it when the session is closed. */
-static int judge_handshake(struct connection *connection, const struct other *other)
+/* Gives a ticket to the library, which keeps it when the session is closed. */
+static int on_handshake_message(struct connection *connection, const struct record *record)
 {
-    if (other->size && other->data[0] == HANDSHAKE_NEW_SESSION_TICKET && take_ticket(connection, other) == 0)
+    if (record->size && record->data[0] == HANDSHAKE_NEW_SESSION_TICKET &&
+        take_ticket(connection, record) == 0)
         return 1;
     return unexpected(connection, "a message of a handshake",
-                      other->size && other->data[0] == HANDSHAKE_KEY_UPDATE ? ", an update of its keys" : "");
+                      record->size && record->data[0] == HANDSHAKE_KEY_UPDATE ? ", an update of its keys"
+                                                                              : "");
 }
 
-/* Takes the record that is first. 0: the other end sends no more; 1: data may follow; or a negative
- * errno value. */
-static int look(struct connection *connection)
+/* Takes the first record. 0: the other end sends no more; 1: data may follow; or a negative errno
+ * value. */
+static int take_first_record(struct connection *connection)
 {
-    struct other other;
-    int result = take_other(connection, &other);
+    struct record record;
+    int result = receive_record(connection, &record);
 
     if (result < 0)
         return result;
-    if (other.type == RECORD_ALERT)
-        return judge_alert(connection, &other);
-    if (other.type == RECORD_HANDSHAKE)
-        return judge_handshake(connection, &other);
+    if (record.type == RECORD_ALERT)
+        return on_alert(connection, &record);
+    if (record.type == RECORD_HANDSHAKE)
+        return on_handshake_message(connection, &record);
     return unexpected(connection, "a record of an unknown type", "");
 }
 
 /* ---- data ---- */
 
-/* The errors of a receive that have a special meaning in the kernel's TLS; NULL for all others. */
-static const char *why(ssize_t result)
+/* Describes the errors of a receive that are specific to the kernel's TLS; NULL for all others. */
+static const char *receive_error(ssize_t result)
 {
     switch (-result) {
     case EBADMSG:
@@ -237,21 +237,23 @@ static const char *why(ssize_t result)
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     struct tls_wire *wire = gnutls_layer_wire(connection);
-    ssize_t came = -EIO;
+    ssize_t received = -EIO;
     int found = 1;
 
     tls_seek(wire);
-    while (came == -EIO && found > 0 && !wire->parted)
-        if ((came = below_receive(connection, data, size, flags)) == -EIO)
-            found = look(connection);
-    if (wire->parted) {
+    while (received == -EIO && found > 0 && !wire->got_close_notify)
+        if ((received = below_receive(connection, data, size, flags)) == -EIO)
+            found = take_first_record(connection);
+    if (wire->got_close_notify) {
         tls_found_end(wire);
         return 0;
     }
-    if (came == -EIO)
+    if (received == -EIO)
         return found;
-    wire->ended = came == 0;
-    return came == 0 || why(came) ? tls_broken(wire, "receive from", why(came)) : came;
+    wire->ended = received == 0;
+    return received == 0 || receive_error(received)
+               ? tls_broken(wire, "receive from", receive_error(received))
+               : received;
 }
 
 static int send_close_notify(struct connection *connection)
@@ -270,19 +272,19 @@ static int send_close_notify(struct connection *connection)
     return sent < 0 ? (int)sent : 0;
 }
 
-/* ---- what this kernel supports ---- */
+/* ---- support of this kernel ---- */
 
 #define PROBE_TEXT "uncork"
 #define PROBE_RECORD_SIZE (TLS_HEADER_SIZE + sizeof PROBE_TEXT + 1 + TLS_CIPHER_AES_GCM_128_TAG_SIZE)
 #define PROBE_WITHIN_MS 1000
 
-/* Sends by keys on `fds[0]`. A record, which is longer, must arrive on `fds[1]`, not plain text: a
- * system may accept every option and encrypt nothing. Returns the reason, or NULL. */
+/* Sends with keys on `fds[0]`. A longer record must arrive on `fds[1]`, not plain text: a system
+ * may accept every option and encrypt nothing. Returns the reason of a failure, or NULL. */
 static const char *probe(const int fds[2])
 {
     union keys keys = {.info = {TLS_1_3_VERSION, TLS_CIPHER_AES_GCM_128}}; /* all zeroes */
     struct pollfd ready = {.fd = fds[1], .events = POLLIN};
-    char came[2 * PROBE_RECORD_SIZE];
+    char arrived[2 * PROBE_RECORD_SIZE];
 
     if (set_option(fds[0], IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls") < 0)
         return "this kernel has no TLS (CONFIG_TLS; as a module it is loaded by modprobe tls)";
@@ -291,8 +293,8 @@ static const char *probe(const int fds[2])
     if (send(fds[0], PROBE_TEXT, sizeof PROBE_TEXT, MSG_NOSIGNAL) != sizeof PROBE_TEXT ||
         poll(&ready, 1, PROBE_WITHIN_MS) != 1)
         return "what was sent with the keys of the kernel did not arrive";
-    if (recv(fds[1], came, sizeof came, 0) != PROBE_RECORD_SIZE ||
-        memmem(came, PROBE_RECORD_SIZE, PROBE_TEXT, sizeof PROBE_TEXT))
+    if (recv(fds[1], arrived, sizeof arrived, 0) != PROBE_RECORD_SIZE ||
+        memmem(arrived, PROBE_RECORD_SIZE, PROBE_TEXT, sizeof PROBE_TEXT))
         return "the kernel takes the keys and encrypts nothing";
     return NULL;
 }
@@ -332,7 +334,7 @@ const struct security security_ktls = {
     .context_open = gnutls_layer_open_context,
     .context_close = gnutls_layer_close_context,
     .open = gnutls_layer_open,
-    .handshake = shake,
+    .handshake = handshake,
     .close = gnutls_layer_close,
     .layer = {.send = below_send,
               .sendv = below_sendv,

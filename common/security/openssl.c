@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS by OpenSSL: each SSL_write() makes a record; for a cork there is a buffering BIO above it. */
+/* TLS by OpenSSL: each SSL_write() makes a record; a buffering BIO above it is the cork. */
 #include "base/secret.h"
 #include "connection/capability.h"
 #include "security/tls.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the connections of one thread with one peer share. */
+/* The connections of one thread with one peer share it. */
 struct context {
     struct security_terms terms;
     SSL_CTX *openssl;
     BIO_METHOD *calls;
-    SSL_SESSION *ticket; /* the client's last */
+    SSL_SESSION *ticket; /* of a client: the last one */
 };
 
 struct session {
@@ -33,7 +33,7 @@ static struct session *session_of(const SSL *openssl)
     return SSL_get_app_data(openssl);
 }
 
-/* ---- the parameters that were negotiated ---- */
+/* ---- negotiated parameters ---- */
 
 static const struct {
     const char *suite;
@@ -94,14 +94,14 @@ static SSL_SESSION *make_key_session(SSL *openssl)
 static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **identity, size_t *size,
                    SSL_SESSION **made)
 {
-    (void)digest; /* there is one cipher, so its digest is that of the key */
+    (void)digest; /* only one cipher is enabled, so the digest always fits */
     *made = make_key_session(openssl);
     *identity = (const unsigned char *)TLS_IDENTITY;
     *size = strlen(TLS_IDENTITY);
     return *made != NULL;
 }
 
-/* OpenSSL calls it for every identity that is offered, tickets too. */
+/* OpenSSL calls it for each offered identity, also for tickets. */
 static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SSL_SESSION **made)
 {
     *made = NULL;
@@ -123,7 +123,7 @@ static int keep_ticket(SSL *openssl, SSL_SESSION *ticket)
 
 /* ---- I/O by the counted calls ---- */
 
-static int tell(BIO *bio, ssize_t result, int retry)
+static int bio_result(BIO *bio, ssize_t result, int retry)
 {
     BIO_clear_retry_flags(bio);
     if (result == -EAGAIN)
@@ -136,14 +136,14 @@ static int write_calls(BIO *bio, const char *data, int size)
     struct session *session = BIO_get_data(bio);
     struct iovec vector = {.iov_base = (char *)(uintptr_t)data, .iov_len = (size_t)size};
 
-    return tell(bio, tls_write(&session->wire, &vector, 1), BIO_FLAGS_WRITE);
+    return bio_result(bio, tls_write(&session->wire, &vector, 1), BIO_FLAGS_WRITE);
 }
 
 static int read_calls(BIO *bio, char *data, int size)
 {
     struct session *session = BIO_get_data(bio);
 
-    return tell(bio, tls_read(&session->wire, data, (size_t)size), BIO_FLAGS_READ);
+    return bio_result(bio, tls_read(&session->wire, data, (size_t)size), BIO_FLAGS_READ);
 }
 
 static long control(BIO *bio, int what, long number, void *pointer)
@@ -159,8 +159,8 @@ static long control(BIO *bio, int what, long number, void *pointer)
 /* ---- context ---- */
 
 /* If both ends share a group, OpenSSL always prefers a key exchange. For the key alone, client and
- * server have no group in common; the client sends its key share in vain. SSL_OP_PREFER_NO_DHE_KEX
- * exists since OpenSSL 3.3 and affects only the server. */
+ * server have no group in common; the server ignores the key share of the client.
+ * SSL_OP_PREFER_NO_DHE_KEX exists since OpenSSL 3.3 and affects only the server. */
 static int choose_exchange(const struct context *context)
 {
     const struct security_terms *terms = &context->terms;
@@ -240,8 +240,8 @@ static int open_context(void **opaque, const struct security_terms *terms)
 
 /* ---- session ---- */
 
-/* A copy: OpenSSL marks a session as used up. Another connection may begin before the next ticket
- * arrives. */
+/* Uses a copy, because OpenSSL marks a session as used. Another connection may begin before the
+ * next ticket arrives. */
 static int use_ticket(const struct session *session)
 {
     SSL_SESSION *copy = SSL_SESSION_dup(session->context->ticket);
@@ -307,7 +307,7 @@ static int broken(const struct session *session, const char *doing)
     return result;
 }
 
-static int shake(struct connection *connection)
+static int handshake(struct connection *connection)
 {
     struct session *session = connection->filter_state;
     int result = SSL_do_handshake(session->openssl);
@@ -358,14 +358,14 @@ static ssize_t send_record(struct connection *connection, const void *data, size
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     struct session *session = connection->filter_state;
-    int came;
+    int received;
 
     (void)flags;
     tls_seek(&session->wire);
-    came = SSL_read(session->openssl, data, (int)(size < PIECE_MAX ? size : PIECE_MAX));
-    if (came > 0)
-        return came;
-    switch (SSL_get_error(session->openssl, came)) {
+    received = SSL_read(session->openssl, data, (int)(size < PIECE_MAX ? size : PIECE_MAX));
+    if (received > 0)
+        return received;
+    switch (SSL_get_error(session->openssl, received)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE: /* the answer to a KeyUpdate leaves with the next send */
         return -EAGAIN;
@@ -384,7 +384,7 @@ static bool pending(const struct connection *connection)
     return SSL_pending(session->openssl) > 0;
 }
 
-/* As large as a record: the default of 4096 would split a header and a page. */
+/* The buffer holds a record: the default of 4096 bytes would split a header and a page. */
 static int make_buffer(struct session *session)
 {
     BIO *records = BIO_new(BIO_f_ssl()), *buffer = BIO_new(BIO_f_buffer());
@@ -399,7 +399,7 @@ static int make_buffer(struct session *session)
     return 0;
 }
 
-static int let_go(struct session *session)
+static int flush_held(struct session *session)
 {
     if (BIO_flush(session->buffer) > 0) {
         session->holds = false;
@@ -414,7 +414,7 @@ static int hold(struct connection *connection, bool on)
     int result = 0;
 
     if (!on)
-        return let_go(session);
+        return flush_held(session);
     if (!session->buffer)
         result = make_buffer(session);
     session->holds = result == 0;
@@ -450,7 +450,7 @@ const struct security security_openssl = {
     .context_open = open_context,
     .context_close = close_context,
     .open = open_session,
-    .handshake = shake,
+    .handshake = handshake,
     .close = close_session,
     .layer = {.send = send_record, .receive = receive, .pending = pending, .hold = hold},
     .close_notify = send_close_notify,

@@ -48,17 +48,17 @@ ssize_t tls_write(struct tls_wire *wire, const struct iovec *vectors, int count)
 ssize_t tls_read(struct tls_wire *wire, void *data, size_t size)
 {
     struct calls *calls = &wire->connection->calls;
-    ssize_t came = below_receive(wire->connection, data, size, 0);
+    ssize_t received = below_receive(wire->connection, data, size, 0);
 
-    wire->blocked = came == -EAGAIN;
-    if (came < 0 && !wire->blocked)
-        wire->error = (int)-came;
-    wire->ended |= came == 0;
-    if (came > 0) {
-        calls->counts.records_received += tls_scan(&wire->in, data, (size_t)came);
-        calls->counts.tls_bytes_received += (uint64_t)came;
+    wire->blocked = received == -EAGAIN;
+    if (received < 0 && !wire->blocked)
+        wire->error = (int)-received;
+    wire->ended |= received == 0;
+    if (received > 0) {
+        calls->counts.records_received += tls_scan(&wire->in, data, (size_t)received);
+        calls->counts.tls_bytes_received += (uint64_t)received;
     }
-    return came;
+    return received;
 }
 
 void tls_seek(struct tls_wire *wire)

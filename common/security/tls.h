@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the TLS layers share: the path from their libraries to the counted calls, and their errors.
+ * The TLS layers share the path from their libraries to the counted calls, and their errors.
  *
- * Records are counted by their headers (RFC 8446, 5.1: type, version, length) in the byte stream,
- * whichever library made them.
+ * Records of any library are counted by their headers in the byte stream (RFC 8446, 5.1: type,
+ * version, length).
  */
 #ifndef UNCORK_SECURITY_TLS_H
 #define UNCORK_SECURITY_TLS_H
@@ -21,7 +21,7 @@ struct tls_scan {
     uint32_t left;  /* bytes left of the record */
 };
 
-/* What a layer keeps for a connection besides the session of its library. */
+/* State of a layer for a connection, besides the session of its library. */
 struct tls_wire {
     struct connection *connection;
     struct tls_scan in, out;
@@ -29,10 +29,10 @@ struct tls_wire {
     int error;                      /* errno of the call that broke the connection; 0: none did */
     bool blocked;                   /* the last call returned -EAGAIN */
     bool ended;                     /* the descriptor is at the end of the stream */
-    bool parted;                    /* close_notify was received; set where no library sees it */
+    bool got_close_notify;          /* set by ktls, whose library does not see it */
 };
 
-/* The write and read functions of a library. As calls_sendmsg() and calls_recv(), and they count
+/* The write and read functions of a library: as calls_sendmsg() and calls_recv(), but they count
  * records. */
 ssize_t tls_write(struct tls_wire *wire, const struct iovec *vectors, int count);
 ssize_t tls_read(struct tls_wire *wire, void *data, size_t size);
