@@ -10,7 +10,7 @@
 const struct ring_setup ring_setup_recommended = {
     .defer_taskrun = true, .single_issuer = true, .registered_ring = true};
 
-/* ---- is there an io_uring? ---- */
+/* ---- availability ---- */
 
 #define SETUPS 8 /* three switches */
 
@@ -36,26 +36,26 @@ static int try_setup(const struct ring_setup *setup)
 int ring_check(const struct ring_setup *setup, struct problem *problem)
 {
     static struct {
-        bool asked;
+        bool tried;
         int result;
     } known[SETUPS];
     unsigned number = setup_number(setup);
     char why[160];
 
-    if (!known[number].asked)
+    if (!known[number].tried)
         known[number].result = try_setup(setup);
-    known[number].asked = true;
+    known[number].tried = true;
     if (known[number].result == 0)
         return 0;
     ring_explain(known[number].result, why, sizeof why);
     return problem_unsupported(problem, "io_uring cannot be used here: %s", why);
 }
 
-/* ---- what does it support? ---- */
+/* ---- tests by effect ---- */
 
 #define PIECE 4u  /* bytes of a buffer */
 #define PIECES 4u /* buffers */
-#define COMES_WITHIN_NS (150 * NS_PER_MS)
+#define COMPLETES_WITHIN_NS (150 * NS_PER_MS)
 
 struct trial {
     struct ring *ring;
@@ -109,7 +109,7 @@ static bool begin_sending(struct trial *trial, unsigned options)
 /* Waits for the next completion. */
 static bool await(struct trial *trial, struct ring_event *event)
 {
-    uint64_t until_ns = clock_now_ns() + COMES_WITHIN_NS;
+    uint64_t until_ns = clock_now_ns() + COMPLETES_WITHIN_NS;
 
     while (!ring_next(trial->ring, event))
         if (clock_now_ns() >= until_ns || ring_enter(trial->ring, true, until_ns) < 0)
@@ -173,7 +173,7 @@ static bool sends(struct trial *trial, int result)
 }
 
 /* Returns true if exactly the bytes of the first `pieces` buffers arrived. */
-static bool came(int to, size_t pieces)
+static bool arrived(int to, size_t pieces)
 {
     uint8_t bytes[PIECES * PIECE + 1];
 
@@ -185,7 +185,7 @@ bool ring_sends_buffers(int from, int to)
 {
     struct trial trial;
     bool holds =
-        open_trial(&trial, from, to) && begin_sending(&trial, 0) && sends(&trial, PIECE) && came(to, 1);
+        open_trial(&trial, from, to) && begin_sending(&trial, 0) && sends(&trial, PIECE) && arrived(to, 1);
 
     close_trial(&trial);
     return holds;
@@ -195,7 +195,7 @@ bool ring_sends_bundles(int from, int to)
 {
     struct trial trial;
     bool holds = open_trial(&trial, from, to) && begin_sending(&trial, SEND_BUNDLE) &&
-                 sends(&trial, PIECES * PIECE) && came(to, PIECES);
+                 sends(&trial, PIECES * PIECE) && arrived(to, PIECES);
 
     close_trial(&trial);
     return holds;
@@ -210,7 +210,7 @@ bool ring_lends_memory(int from, int to)
     struct ring_event event;
     struct trial trial;
     bool holds = open_trial(&trial, from, to) && ring_send(&trial.from, &request) == 0 &&
-                 sends(&trial, 2 * PIECE) && came(to, 2) && await(&trial, &event) &&
+                 sends(&trial, 2 * PIECE) && arrived(to, 2) && await(&trial, &event) &&
                  event.completion.gives_back;
 
     close_trial(&trial);

@@ -2,7 +2,7 @@
 /*
  * Checks that this system allows an io_uring, and tests what it does with sockets.
  *
- * For the control thread only. The answer of ring_check() is cached for the life of the process.
+ * For the control thread only. The result of ring_check() is cached for the life of the process.
  */
 #ifndef UNCORK_RING_CHECK_H
 #define UNCORK_RING_CHECK_H
@@ -16,7 +16,7 @@ extern const struct ring_setup ring_setup_recommended;
 /* 0, or -1 with an unsupported problem that gives the reason. */
 int ring_check(const struct ring_setup *setup, struct problem *problem);
 
-/* Each test sends bytes from `from` to `to`, which are connected. False too where no ring can be
+/* Each test sends bytes from `from` to `to`, which are connected. False too if no ring can be
  * opened. */
 bool ring_receives_again(int from, int to);    /* multishot: one request, several completions */
 bool ring_receives_messages(int from, int to); /* the same by RECVMSG */

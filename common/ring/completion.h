@@ -21,21 +21,21 @@ enum send_option {
 };
 
 struct send_request {
-    const struct msghdr *message; /* what is sent: it and its vectors must stay valid until the
-                                     completion. NULL: `data` */
+    const struct msghdr *message; /* it and its vectors must stay valid until the completion. NULL:
+                                     sends `data` */
     const void *data;             /* `size` bytes, valid as long */
     size_t size;
     int flags;        /* of send(2) */
     unsigned options; /* enum send_option */
     uint32_t token;   /* the completion carries it; at most REQUEST_TOKEN_MAX */
-    uint32_t chain;   /* of a chain of links, the first: requests that must be submitted together */
-    uint32_t provide; /* fragments at the head of the send queue that join the provided buffers first */
+    uint32_t chain;   /* in the first of a chain: its length; they must be submitted together */
+    uint32_t provide; /* fragments at the head of the queue: add them to the provided buffers first */
 };
 
 #define REQUEST_TOKEN_MAX 0xffffffu
 #define RING_BUFFERS_MAX 32768u /* provided buffers in one ring of them */
 
-/* Options of a receive that goes on by itself (multishot, Linux 6.0). */
+/* Options of a multishot receive (Linux 6.0). */
 enum receive_option {
     RECEIVE_BUNDLE = 1,  /* a completion may fill several buffers (Linux 6.10) */
     RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header precedes the bytes in each buffer. The token of a
@@ -46,11 +46,11 @@ enum receive_option {
 
 struct completion {
     int result;      /* bytes, or a negative errno value */
-    uint32_t token;  /* that the request was given */
-    bool more;       /* the request is not over: others follow (IORING_CQE_F_MORE) */
-    bool gives_back; /* the memory that was lent has come back, and nothing else (IORING_CQE_F_NOTIF) */
-    bool copied; /* of one that gives back: the kernel copied that memory (IORING_NOTIF_USAGE_ZC_COPIED) */
-    uint16_t buffer; /* number of the provided buffer that it used, or of the first */
+    uint32_t token;  /* of the request */
+    bool more;       /* more completions of the request follow (IORING_CQE_F_MORE) */
+    bool gives_back; /* only a notification: lent memory has come back (IORING_CQE_F_NOTIF) */
+    bool copied;     /* if gives_back: it was copied (IORING_NOTIF_USAGE_ZC_COPIED) */
+    uint16_t buffer; /* number of the first provided buffer that it used */
 };
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* `order` has twice as many entries as the kernel has buffers. Completions of several connections
- * need not come in the order in which their buffers were used. A later one may come first and
- * return its buffers while an older one is still unread. */
+ * may come in another order than their buffers were used. So a later one may return its buffers
+ * while an older one is still unread. */
 static uint32_t place_of(const struct ring_intake *intake, uint32_t index)
 {
     return index & (2 * intake->pool->count - 1);

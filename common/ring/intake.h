@@ -18,12 +18,12 @@ struct ring_intake {
     struct pool *pool;
     uint16_t *order;       /* buffer numbers, in the order in which they were added */
     uint16_t *places;      /* the index of each buffer in `order` */
-    uint32_t added, taken; /* counters; the difference is what the kernel has */
+    uint32_t added, taken; /* counters; the kernel has the difference */
 };
 
 /* Adds all buffers of the pool to the ring. A buffer that is returned to the pool later is added
  * again by the next intake_publish(). The pool must have a power of two of them, at most
- * RING_BUFFERS_MAX. 0 or a negative errno value; in both cases call intake_close(). */
+ * RING_BUFFERS_MAX. 0 or a negative errno value; call intake_close() in both cases. */
 int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool);
 void intake_close(struct ring_intake *intake);
 
@@ -40,13 +40,14 @@ static inline bool intake_has_buffers(const struct ring_intake *intake)
     return intake->added != intake->taken;
 }
 
-/* Brings the bytes of a completion to the beginning of its buffer, behind the headroom, and leaves
- * `result` at their number. The end of a stream brings a header alone: its buffer goes back. */
+/* Moves the bytes of a completion to the beginning of its buffer, behind the headroom, and sets
+ * `result` to their number. If there is a header alone, at the end of a stream, returns the
+ * buffer. */
 void intake_align(struct ring_intake *intake, struct completion *completion);
 
 /* Takes the next span of the `size` bytes that begin in buffer `number`: buffers that follow each
- * other in memory. Sets `data`, moves `number` to the next buffer, and returns the bytes in the
- * span. The kernel does not own its buffers any more. */
+ * other in memory. Sets `data`, sets `number` to the next buffer, and returns the bytes in the
+ * span. The kernel no longer owns these buffers. */
 size_t intake_take(struct ring_intake *intake, uint16_t *number, size_t size, const uint8_t **data);
 
 #endif

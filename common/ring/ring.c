@@ -22,7 +22,7 @@ struct ring {
     struct io_uring uring;
     struct call_counts *counts;
     uint32_t sends;         /* sends queued since the last enter(2) */
-    struct ring_slot alarm; /* an eventfd(2), by which other threads wake this one */
+    struct ring_slot alarm; /* an eventfd(2): other threads wake this one */
 };
 
 /* ---- open and close ---- */
@@ -121,8 +121,7 @@ static int settle(int result)
     return result < 0 && result != -EINTR && result != -ETIME ? result : 0;
 }
 
-/* liburing makes one enter(2) if it has something to submit, or must wait for more completions than
- * there are. */
+/* liburing calls enter(2) once if it has requests to submit, or must wait for completions. */
 static void count_enter(struct ring *ring)
 {
     ring->counts->made[ring->sends ? CALL_ENTER_SENDING : CALL_ENTER_WAITING]++;
@@ -179,8 +178,8 @@ static void read_label(struct ring_event *event, uint64_t data)
     event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
 }
 
-/* Another thread has woken this one: re-arm for the next time. */
-static void hear_alarm(struct ring *ring)
+/* Another thread has woken this one: re-arms the alarm. */
+static void on_alarm(struct ring *ring)
 {
     uint64_t times;
     ssize_t ignored = read(ring->alarm.file, &times, sizeof times);
@@ -215,7 +214,7 @@ bool ring_next(struct ring *ring, struct ring_event *event)
         io_uring_cqe_seen(&ring->uring, cqe);
         ring->counts->completions++;
         if (event->kind == RING_WAKE)
-            hear_alarm(ring);
+            on_alarm(ring);
         return true;
     }
     return false;
@@ -223,8 +222,8 @@ bool ring_next(struct ring *ring, struct ring_event *event)
 
 /* ---- requests ---- */
 
-/* Returns the next free entry. Submits if the queue has less than `room` of them. NULL with a
- * negative errno value in `result`. */
+/* Returns the next free entry, or NULL with a negative errno value in `result`. Submits first if
+ * fewer than `room` entries are free. */
 static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, uint32_t room, int *result)
 {
     *result = io_uring_sq_space_left(&ring->uring) < room ? submit(ring) : 0;
@@ -281,7 +280,7 @@ int ring_send(struct ring_slot *slot, const struct send_request *request)
     return 0;
 }
 
-_Static_assert(sizeof(struct io_uring_recvmsg_out) == RECEIVE_HEADER, "what precedes the bytes");
+_Static_assert(sizeof(struct io_uring_recvmsg_out) == RECEIVE_HEADER, "size of the header");
 
 /* A single-shot receive writes no header, so it is a RECV in both cases. */
 int ring_receive(struct ring_slot *slot, uint16_t group, unsigned options)
@@ -353,7 +352,7 @@ int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 
 /* ---- provided buffers ---- */
 
-_Static_assert(sizeof(struct io_uring_buf) == RING_BUFFER_BYTES, "what a ring of buffers takes");
+_Static_assert(sizeof(struct io_uring_buf) == RING_BUFFER_BYTES, "size of an entry");
 
 static int register_buffers(struct ring *ring, const struct ring_buffers *buffers)
 {

@@ -2,10 +2,9 @@
 /*
  * An io_uring of one data thread: requests, completions, rings of provided buffers.
  *
- * Only ring.c uses liburing. Where there is no io_uring, absent.c replaces it and ring_open()
- * returns an error. So engine, strategies and readings always compile. A request is only queued;
- * the next ring_enter() submits it with all others. Nothing here allocates memory between open and
- * close.
+ * Only ring.c uses liburing. A build without io_uring has absent.c instead, and strategies and
+ * readings still compile. A request is only queued; the next ring_enter() submits it with all
+ * others. Only the open functions allocate memory.
  */
 #ifndef UNCORK_RING_RING_H
 #define UNCORK_RING_RING_H
@@ -27,7 +26,7 @@ struct ring_setup {
     bool defer_taskrun;   /* IORING_SETUP_DEFER_TASKRUN, Linux 6.1: enter(2) posts completions */
     bool single_issuer;   /* IORING_SETUP_SINGLE_ISSUER, Linux 6.0; defer_taskrun needs it */
     bool registered_ring; /* io_uring_register_ring_fd(3), Linux 5.18: saves a lookup in enter(2) */
-    uint32_t completions; /* size of the completion queue; the kernel keeps further ones aside */
+    uint32_t completions; /* size of the completion queue; the kernel keeps the overflow */
 };
 
 /* Opens a ring in the thread that will use it. `counts` counts every enter, request and completion.
@@ -49,7 +48,7 @@ int ring_register_files(struct ring *ring, const int *fds, uint32_t count);
 /* Any thread may call it: the ring gets a RING_WAKE completion. */
 void ring_wake(struct ring *ring);
 
-/* Submits what was queued. If `wait`, waits for at least one completion, until `due_ns`
+/* Submits the queued requests. If `wait`, waits for at least one completion, until `due_ns`
  * (CLOCK_MONOTONIC, UINT64_MAX: no limit). Makes one io_uring_enter(2), or none if there is nothing
  * to submit and nothing to wait for. 0, also after a signal or a timeout, or a negative errno
  * value. */
@@ -110,8 +109,8 @@ struct ring_slot {
 
 /* All requests: 0, or a negative errno value of the enter(2) that made room. */
 
-/* A send; MSG_NOSIGNAL is added to its flags. A chain of at most RING_REQUESTS is submitted
- * together. `provide` and SEND_RESTART are the caller's. */
+/* A send; adds MSG_NOSIGNAL to its flags. A chain of at most RING_REQUESTS is submitted together.
+ * The caller handles `provide` and SEND_RESTART. */
 int ring_send(struct ring_slot *slot, const struct send_request *request);
 
 /* Multishot receive (Linux 6.0) into buffers of the group, with enum receive_option. The request
