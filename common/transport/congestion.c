@@ -24,24 +24,24 @@ bool congestion_read(int fd, char name[CONGESTION_NAME_MAX])
     return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0;
 }
 
-static bool ask(int fd, const char *name)
+static bool set_name(int fd, const char *name)
 {
     return setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0;
 }
 
-/* Read back, because some systems accept any name. */
+/* Reads the name back, because some systems accept any. */
 static bool choose(int fd, const char *name)
 {
     char now[CONGESTION_NAME_MAX];
 
-    return ask(fd, name) && congestion_read(fd, now) && !strcmp(now, name);
+    return set_name(fd, name) && congestion_read(fd, now) && !strcmp(now, name);
 }
 
 int congestion_set_again(int fd, const char *word)
 {
     if (!strcmp(word, "system"))
         return 0;
-    ask(fd, !strcmp(word, "default") ? "cubic" : word);
+    set_name(fd, !strcmp(word, "default") ? "cubic" : word);
     return 1;
 }
 
@@ -90,7 +90,7 @@ int congestion_set(int fd, const char *word, struct problem *problem)
     if (!strcmp(word, "system"))
         return 0;
     if (!strcmp(word, "default")) {
-        choose(fd, "cubic"); /* without cubic: the system's own, which the record names */
+        choose(fd, "cubic"); /* without cubic: the system's default, which the record names */
         return 0;
     }
     if (choose(fd, word))

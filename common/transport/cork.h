@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cork of a TCP socket; system differences live in cork.c. */
+/* The cork of a TCP socket. Only cork.c depends on the system. */
 #ifndef UNCORK_TRANSPORT_CORK_H
 #define UNCORK_TRANSPORT_CORK_H
 

@@ -2,9 +2,9 @@
 /*
  * Multipath TCP (RFC 8684, Linux 5.6): sockets of another protocol with the same calls.
  *
- * Where the other end, or something between, does not speak it, a connection falls back to TCP and
- * nobody is told. What is counted (TCP_INFO) is of the first subflow; there are others only where
- * the path manager of the system is given addresses for them: ip-mptcp(8).
+ * If the other end, or a middlebox, does not speak it, a connection silently falls back to TCP.
+ * TCP_INFO counts the first subflow only. There are others only if the path manager of the system
+ * has addresses for them: ip-mptcp(8).
  */
 #include "net/sockets.h"
 #include "transport/tcp.h"

@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static bool told = true;
+static bool reliable = true;
 
-static bool ask(int fd, int *bytes)
+static bool read_maxseg(int fd, int *bytes)
 {
     socklen_t size = sizeof *bytes;
 
@@ -22,11 +22,11 @@ void mss_probe(const int fds[2])
 
     if (fresh < 0)
         return;
-    told = !ask(fresh, &before) || !ask(fds[0], &after) || after != before;
+    reliable = !read_maxseg(fresh, &before) || !read_maxseg(fds[0], &after) || after != before;
     close(fresh);
 }
 
 bool mss_read(int fd, int *bytes)
 {
-    return told && ask(fd, bytes);
+    return reliable && read_maxseg(fd, bytes);
 }

@@ -9,7 +9,7 @@
  * mss_read() returns false from then on. Call it once, before threads read. */
 void mss_probe(const int fds[2]);
 
-/* False where the system does not report it, or always reports the same. */
+/* False if the system does not report it, or always reports the same value. */
 bool mss_read(int fd, int *bytes);
 
 #endif

@@ -26,7 +26,7 @@
 #define TCP_NOTSENT_LOWAT MISSING
 #endif
 
-/* Linux doubles the given size, "to allow space for bookkeeping overhead", and clamps it silently:
+/* Linux silently clamps the size, then doubles it "to allow space for bookkeeping overhead":
  * socket(7). Other systems reject a size that is too large. */
 #ifdef __linux__
 #define GIVEN(effective) ((effective) / 2)
@@ -68,11 +68,11 @@ static uint64_t quickack_of(const struct end_plan *own)
 static const struct socket_option {
     const char *word, *spelled;
     int level, name;
-    enum moment moment;                            /* of a buffer it is the plan's */
-    uint64_t (*value)(const struct end_plan *own); /* 0: not asked for */
-    bool of_tcp, is_buffer; /* of a buffer another size may be read back, of others only what was asked */
+    enum moment moment;                            /* of a buffer: see moment_of() */
+    uint64_t (*value)(const struct end_plan *own); /* 0: not set */
+    bool of_tcp, is_buffer; /* only a buffer may read back another value than was set */
     const char *limit;      /* the sysctl that clamps a buffer, NULL: none */
-    const char *key;        /* in the record, NULL: there for every socket */
+    const char *key;        /* in the record; NULL: the record has it for every socket */
 } socket_options[] = {
     {"sndbuf", "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, BEFORE_CONNECT, sndbuf_of, .is_buffer = true,
      .limit = SNDBUF_LIMIT},
@@ -88,7 +88,7 @@ static const struct socket_option {
 
 #define OPTION_COUNT (sizeof socket_options / sizeof *socket_options)
 
-/* accept(2) gives a Unix socket default buffers: its buffers are always set after accept(2). */
+/* A Unix socket from accept(2) has default buffers, so they are always set after accept(2). */
 static enum moment moment_of(const struct socket_option *option, const struct plan *plan, enum end end)
 {
     bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
@@ -96,8 +96,7 @@ static enum moment moment_of(const struct socket_option *option, const struct pl
     return option->is_buffer && after ? AFTER_CONNECT : option->moment;
 }
 
-/* The wanted value of this option; 0: not set. */
-static int asked(const struct socket_option *option, const struct plan *plan, enum end end)
+static int wanted_value(const struct socket_option *option, const struct plan *plan, enum end end)
 {
     return option->of_tcp && !plan->transport->counts_segments ? 0 : (int)option->value(&plan->ends[end]);
 }
@@ -155,7 +154,7 @@ int options_set(const struct plan *plan, enum end end, int fd, enum moment momen
 {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct socket_option *option = &socket_options[i];
-        int value = asked(option, plan, end);
+        int value = wanted_value(option, plan, end);
 
         if (!value || moment_of(option, plan, end) != moment)
             continue;
@@ -165,15 +164,15 @@ int options_set(const struct plan *plan, enum end end, int fd, enum moment momen
     return 0;
 }
 
-static bool asks_before(const struct socket_option *option, const struct plan *plan, enum end end)
+static bool wants_before(const struct socket_option *option, const struct plan *plan, enum end end)
 {
-    return asked(option, plan, end) && moment_of(option, plan, end) == BEFORE_CONNECT;
+    return wanted_value(option, plan, end) && moment_of(option, plan, end) == BEFORE_CONNECT;
 }
 
 bool options_ask_before(const struct plan *plan, enum end end)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++)
-        if (asks_before(&socket_options[i], plan, end))
+        if (wants_before(&socket_options[i], plan, end))
             return true;
     return false;
 }
@@ -185,7 +184,7 @@ int options_inherited(const struct plan *plan, enum end end, int listener, int a
         const struct socket_option *option = &socket_options[i];
         int given = 0, has = 0;
 
-        if (!asks_before(option, plan, end) || !read_option(option, listener, &given) ||
+        if (!wants_before(option, plan, end) || !read_option(option, listener, &given) ||
             !read_option(option, accepted, &has) || has == given)
             continue;
         return problem_unsupported(
@@ -207,7 +206,7 @@ int options_set_again(const struct plan *plan, enum end end, struct calls *calls
 
     for (size_t i = 0; i < OPTION_COUNT && result == 0; i++) {
         const struct socket_option *option = &socket_options[i];
-        int value = asked(option, plan, end);
+        int value = wanted_value(option, plan, end);
 
         if (value && moment_of(option, plan, end) == moment)
             result = call_again(calls, option, value);
@@ -222,8 +221,7 @@ int options_set_quickack(struct calls *calls, bool on)
 
 /* ---- the record ---- */
 
-/* Whether this sysctl is the limit. True where its file cannot be read, as in a network
- * namespace. */
+/* Whether this sysctl is the limit. True if its file cannot be read, as in a network namespace. */
 static bool limits_to(const char *sysctl, int value)
 {
     char path[64];
@@ -260,7 +258,7 @@ void options_report(const struct plan *plan, enum end end, int fd, json_t *optio
 
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct socket_option *option = &socket_options[i];
-        int value = asked(option, plan, end), now = 0;
+        int value = wanted_value(option, plan, end), now = 0;
 
         if (!value || !read_option(option, fd, &now))
             continue;

@@ -2,8 +2,8 @@
 /*
  * Options of a data socket that words set: buffers, TCP_QUICKACK, SO_BUSY_POLL, TCP_NOTSENT_LOWAT.
  *
- * One table maps words to options: when each is set and how it is read back. System differences
- * live in options.c.
+ * One table maps words to options: when each is set and how it is read back. Only options.c depends
+ * on the system.
  */
 #ifndef UNCORK_TRANSPORT_OPTIONS_H
 #define UNCORK_TRANSPORT_OPTIONS_H
@@ -28,24 +28,22 @@ bool options_ask_before(const struct plan *plan, enum end end);
 int options_inherited(const struct plan *plan, enum end end, int listener, int accepted,
                       struct problem *problem);
 
-/* Checks options whose effect shows only on a connection. A connection that has received data knows
- * the device queue it came by. SO_INCOMING_NAPI_ID is 0 where there is none, as on loopback: then
- * the kernel does not poll (include/net/busy_poll.h, Linux 4.12). 0, or -1 with an unsupported
- * problem. */
+/* Checks options whose effect shows only on a connection. After received data,
+ * SO_INCOMING_NAPI_ID names the device queue. If it is 0, as on loopback, the kernel does not poll
+ * (include/net/busy_poll.h, Linux 4.12). 0, or -1 with an unsupported problem. */
 int options_prove(const struct plan *plan, enum end end, int fd, struct problem *problem);
 
 /* options_set() for another socket of a run after options_prove(): reads nothing back, counts its
  * calls. 0 or a negative errno value. */
 int options_set_again(const struct plan *plan, enum end end, struct calls *calls, enum moment moment);
 
-/* Sets or clears TCP_QUICKACK, by one counted call. quickack=rearm repeats it, because the kernel
- * clears it. 0 or a negative errno value. */
+/* Sets or clears TCP_QUICKACK, by one counted call. The kernel clears it, so quickack=rearm repeats
+ * the call. 0 or a negative errno value. */
 int options_set_quickack(struct calls *calls, bool on);
 
 /* Adds the options in force to `options`: "notsent_lowat_bytes", "busy_poll_us", "quickack". Also
- * adds "clamped": {"sndbuf": {"asked_bytes", "given_bytes", "sysctl"}} where a buffer has another
- * size than the word. "sysctl" names the limit; it is absent where the limit is not a known
- * sysctl. */
+ * adds "clamped": {"sndbuf": {"asked_bytes", "given_bytes", "sysctl"}} if a buffer has another size
+ * than the word. "sysctl" names the limit; absent if the limit is no known sysctl. */
 void options_report(const struct plan *plan, enum end end, int fd, json_t *options);
 
 #endif

@@ -84,7 +84,7 @@ int transport_prove(const struct plan *plan, enum end end, int fd, struct proble
     return options_prove(plan, end, fd, problem);
 }
 
-static bool gives_to_listener(const struct plan *plan, enum end end)
+static bool sets_listener(const struct plan *plan, enum end end)
 {
     return end != END_CLIENT && plan->transport->counts_segments &&
            (options_ask_before(plan, end) || congestion_insists(plan->ends[end].congestion));
@@ -117,13 +117,13 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
     if (fd < 0)
         return -1;
     result = transport_prepare(transport, plan, end, fd, problem);
-    if (result == 0 && gives_to_listener(plan, end))
+    if (result == 0 && sets_listener(plan, end))
         result = check_inheritance(plan, end, fd, problem);
     close(fd);
     return result;
 }
 
-static int choose_nodelay(const struct plan *plan, enum end end, struct calls *calls)
+static int set_nodelay_again(const struct plan *plan, enum end end, struct calls *calls)
 {
     int on = wants_nodelay(plan, end);
 
@@ -142,7 +142,7 @@ int transport_choose_again(const struct transport *transport, const struct plan 
     return result;
 }
 
-static int choose_zerocopy(const struct plan *plan, enum end end, struct calls *calls)
+static int set_zerocopy_again(const struct plan *plan, enum end end, struct calls *calls)
 {
     if (!plan->ends[end].sets_zerocopy)
         return 0;
@@ -153,10 +153,10 @@ static int choose_zerocopy(const struct plan *plan, enum end end, struct calls *
 int transport_prepare_again(const struct transport *transport, const struct plan *plan, enum end end,
                             struct calls *calls)
 {
-    int result = choose_zerocopy(plan, end, calls);
+    int result = set_zerocopy_again(plan, end, calls);
 
     if (result == 0 && transport->counts_segments)
-        result = choose_nodelay(plan, end, calls);
+        result = set_nodelay_again(plan, end, calls);
     return result < 0 ? result : options_set_again(plan, end, calls, AFTER_CONNECT);
 }
 

@@ -15,14 +15,13 @@ struct transport {
     const struct call_table *calls;
     bool has_other_end;   /* false: null */
     bool counts_segments; /* TCP: TCP_INFO, TCP_NODELAY, TCP_CONGESTION */
-    int protocol;         /* of its sockets; 0: what SOCK_STREAM is in the family of the address */
-    int family;           /* in which is tried what its sockets can be given */
+    int protocol;         /* of its sockets; 0: the default of SOCK_STREAM */
+    int family;           /* of the sockets on which transport_check() tries the options */
 
     /* TCP counters may be gone after both ends have closed. */
     bool forgets;
 
-    /* Checks that this system has it. 0, or -1 with an unsupported problem. NULL: every system has
-     * it. */
+    /* Checks that this system has it. 0, or -1 with an unsupported problem. NULL: each has it. */
     int (*check)(struct problem *problem);
 
     /* Checks that a connection uses this transport. 0, or -1 with an unsupported problem. NULL: no
@@ -41,16 +40,16 @@ struct transport {
      * control channel. */
     int (*data_address)(struct address *data, const struct address *control);
 
-    /* The address to which a client connects for data, given the one by which it reached control,
-     * and the port or the path that the server named. 0, -EINVAL for what this transport does not
-     * have, or -EPERM for a path of a server that is not local. */
+    /* The address to which a client connects for data: from the address of its control channel, and
+     * the port or the path that the server named. 0; -EINVAL if this transport has no such port or
+     * path; or -EPERM for a path of a server that is not local. */
     int (*data_target)(struct address *data, const struct address *control, json_int_t port,
                        const char *path);
 };
 
 extern const struct axis transport_axis;
 
-/* Makes a socket for `address` with the options of `end` that must stand before connect or listen
+/* Makes a socket for `address` with the options of `end` that must be set before connect or listen
  * (buffers, congestion control). Returns the descriptor, or -1 with a failure or an unsupported
  * problem. */
 int transport_socket(const struct transport *transport, const struct plan *plan, enum end end,
