@@ -13,8 +13,7 @@ ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8
 int multishot_completed(struct connection *connection, const struct completion *completion,
                         int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size));
 
-/* A number of buffers that takes a few megabytes, but enough that the kernel does not run out of
- * them. */
+/* 16 to 1024 buffers, as many as fit in 4 MiB: the kernel must not run out of them. */
 uint32_t multishot_buffers(size_t size);
 
 #endif

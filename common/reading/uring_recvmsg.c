@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* As uring-multishot, by RECVMSG: the kernel writes a header of 16 bytes before the bytes of each
- * buffer, as a program pays it that wants addresses or control messages. */
+ * buffer. A program that wants addresses or control messages has the same cost. */
 #include "reading/multishot.h"
 
 static ssize_t begin(struct connection *connection, size_t limit, const uint8_t **data)

@@ -16,7 +16,7 @@ struct pages {
     const uint8_t *rest; /* copied, not yet delivered */
     size_t rest_size;
     size_t skip; /* bytes that recv() must take */
-    int error;   /* an error that came with bytes; the next read() returns it */
+    int error;   /* an error after bytes; the next read() returns it */
     uint8_t copy[];
 };
 
@@ -64,7 +64,7 @@ static ssize_t receive(struct connection *connection, size_t limit, const uint8_
     return size;
 }
 
-/* Maps whole pages, at most `limit` bytes. Returns as read(), but 0 where bytes must be received
+/* Maps whole pages, at most `limit` bytes. Returns as read(), but 0 if recv(2) must take bytes
  * first. */
 static ssize_t map(struct connection *connection, size_t limit, const uint8_t **data)
 {
@@ -95,7 +95,7 @@ static int take_error(struct pages *pages)
     return error;
 }
 
-/* The kernel never maps less than a page, so this does not ask for it. */
+/* A read of less than a page calls recv(2): the kernel maps whole pages only. */
 static ssize_t read_pages(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;

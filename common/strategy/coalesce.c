@@ -6,7 +6,7 @@
 /* The copy of one group; `sent` of its `size` bytes were accepted. */
 struct copy {
     size_t size, sent;
-    bool direct; /* the group at the head is too long to copy and is sent from its fragments */
+    bool direct; /* the group at the head is too long to copy: sends from its fragments */
     uint8_t bytes[];
 };
 

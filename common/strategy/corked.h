@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the strategies share that send each group under a cork. */
+/* Functions of the strategies that send each group under a cork. */
 #ifndef UNCORK_STRATEGY_CORKED_H
 #define UNCORK_STRATEGY_CORKED_H
 

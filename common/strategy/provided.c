@@ -10,7 +10,7 @@ struct provided_request {
     size_t bytes;           /* in the provided buffers */
     uint32_t added;         /* pieces of the group at the head, when the buffers were filled */
     uint32_t marks;         /* of the last of these */
-    bool restart;           /* the buffers must be emptied first */
+    bool restart;           /* empty the ring of buffers first */
 };
 
 size_t provided_state_size(size_t longest_group)
@@ -30,7 +30,7 @@ uint32_t provided_buffers(uint64_t parameter)
     return buffers;
 }
 
-/* As many pieces of the group at the head as there are buffers. */
+/* Counts the pieces of the group at the head, at most as many as there are buffers. */
 static void measure_group(struct connection *connection, struct provided_request *providing)
 {
     uint32_t most = provided_buffers(connection->strategy_parameter);
@@ -85,9 +85,9 @@ void provided_answered(struct connection *connection)
 }
 
 /*
- * The rest of a request that was cut short is added again to a ring that must be empty. Linux 6.18
- * stops a bundle that has waited for room 128 times (APOLL_MAX_RETRY). By then it has taken all
- * buffers of the bundle out of the ring, also those that it has not begun.
+ * After a short send, the next request empties the ring and adds the rest again. Linux 6.18 stops
+ * a bundle that has waited for room 128 times (APOLL_MAX_RETRY). By then it has taken all buffers
+ * of the bundle out of the ring, also those that it has not begun.
  */
 int provided_completed(struct connection *connection, const struct completion *completion)
 {
@@ -97,7 +97,7 @@ int provided_completed(struct connection *connection, const struct completion *c
     if (result < 0)
         return result;
     providing->bytes -= (size_t)sent;
-    if (!providing->request.under_way && providing->request.bytes) {
+    if (!providing->request.in_flight && providing->request.bytes) {
         providing->bytes = 0;
         providing->restart = true;
     }

@@ -14,7 +14,7 @@ int request_push(struct connection *connection, int (*submit)(struct connection 
     while (!queue_is_idle(queue)) {
         int result;
 
-        if (request->under_way)
+        if (request->in_flight)
             return -EINPROGRESS;
         result = queue_at_group_end(queue) ? strategy_flush(connection) : submit(connection);
         if (result < 0)
@@ -35,7 +35,7 @@ unsigned request_describe(struct connection *connection, size_t bytes, uint32_t 
     bool whole = request_flags(connection);
 
     *request = (struct request){
-        .under_way = true, .bytes = bytes, .silent = whole && last && connection_is_answered(connection)};
+        .in_flight = true, .bytes = bytes, .silent = whole && last && connection_is_answered(connection)};
     return request->silent ? SEND_SILENT : 0;
 }
 
@@ -49,7 +49,7 @@ int request_completed(struct connection *connection, const struct completion *co
     struct request *request = connection->strategy_state;
     int sent = request_sent(completion);
 
-    request->under_way = completion->more;
+    request->in_flight = completion->more;
     if (sent < 0)
         return sent;
     request->bytes -= (size_t)sent;
@@ -67,9 +67,9 @@ void request_answered(struct connection *connection)
 {
     struct request *request = connection->strategy_state;
 
-    if (!request->under_way || !request->silent)
+    if (!request->in_flight || !request->silent)
         return;
-    request->under_way = false;
+    request->in_flight = false;
     queue_accept(&connection->queue, request->bytes);
     queue_release(&connection->queue);
     queue_flush(&connection->queue);

@@ -13,8 +13,8 @@
 
 /* First member of the state of such a strategy. */
 struct request {
-    bool under_way;
-    bool silent;  /* success posts no completion: the answer of the other end proves it */
+    bool in_flight;
+    bool silent;  /* success posts no completion: the reply of the other end proves it */
     size_t bytes; /* still to be sent */
 };
 
@@ -22,12 +22,12 @@ struct request {
  * request, describes it by request_describe(), and returns 0 or a negative errno value. */
 int request_push(struct connection *connection, int (*submit)(struct connection *connection));
 
-/* Flags of a send that should not be cut short: MSG_WAITALL, or 0 where the descriptor refuses it.
- * Without the flag, the next request sends the rest of a send that was cut short. */
+/* Flags against short sends: MSG_WAITALL, or 0 if the descriptor refuses it. Without the flag, the
+ * next request sends the rest of a short send. */
 int request_flags(const struct connection *connection);
 
 /* Describes a request of `bytes`, up to the end of a fragment with these marks. Returns SEND_SILENT
- * where the request needs no completion, else 0. A request that may be cut short needs one. */
+ * if the request needs no completion, else 0. A request without MSG_WAITALL needs one. */
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks);
 
 /* Returns the bytes that were sent, or a negative errno value. 0: the kernel cancelled the request

@@ -78,12 +78,12 @@ int strategy_push_groups(struct connection *connection, int (*send_group)(struct
     return 0;
 }
 
-static int send_group_plainly(struct connection *connection)
+static int send_group_unjoined(struct connection *connection)
 {
     return strategy_send_group(connection, 0);
 }
 
 int strategy_push_each(struct connection *connection)
 {
-    return strategy_push_groups(connection, send_group_plainly);
+    return strategy_push_groups(connection, send_group_unjoined);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of write strategies, and what several of them share. */
+/* The list of write strategies, and functions that several of them share. */
 #ifndef UNCORK_STRATEGY_STRATEGY_H
 #define UNCORK_STRATEGY_STRATEGY_H
 
@@ -7,25 +7,23 @@
 
 extern const struct axis strategy_axis;
 
-/* Sends the fragments of the group at the head by one send() each, with `more` as
- * flags on all but the last. 0 when the end of the group was accepted or the queue is empty, else
- * as push(). */
+/* Sends the fragments of the group at the head by one send() each, with `more` as flags on all but
+ * the last. 0 when the end of the group was accepted or the queue is empty, else as push(). */
 int strategy_send_group(struct connection *connection, int more);
 
-/* Sends the group at the head by one sendmsg(). A group of more than IOV_MAX
- * fragments takes several, joined by MSG_MORE. Returns as strategy_send_group(). */
+/* Sends the group at the head by one sendmsg(). A group of more than IOV_MAX fragments takes
+ * several, joined by MSG_MORE. Returns as strategy_send_group(). */
 int strategy_send_vector(struct connection *connection);
 
-/* When the end of a group was accepted and the strategy holds nothing back:
- * flushes the security layer, then the queue. 0, or as push(). */
+/* The end of a group was accepted and the strategy holds nothing back: flushes the security layer,
+ * then the queue. 0, or as push(). */
 int strategy_flush(struct connection *connection);
 
 /* push() of the strategies that hold nothing back. Sends each group by `send_group`, then flushes
  * it. `send_group` returns 0 when the end of the group at the head was accepted. */
 int strategy_push_groups(struct connection *connection, int (*send_group)(struct connection *connection));
 
-/* push() of the strategies that send each fragment by itself and differ only in their socket
- * options. */
+/* push() of the strategies that send each fragment alone and differ only in socket options. */
 int strategy_push_each(struct connection *connection);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Linked requests run one after the other. A link holds only if its request is complete;
- * MSG_WAITALL makes the kernel continue until it is. Without the flag, the next send overtakes the
- * rest of a send that was cut short. Only the last request of a chain, and a request that fails,
- * post a completion.
+ * MSG_WAITALL makes the kernel continue until it is. Without the flag, the next send would overtake
+ * the rest of a short send. Only the last request of a chain, and a request that fails, post a
+ * completion.
  */
 #include "strategy/request.h"
 
@@ -74,17 +74,17 @@ static int push(struct connection *connection)
     return request_push(connection, submit);
 }
 
-/* The completion of the last link, or of one that was cut short or failed: the kernel did not begin
- * the rest of the chain. */
+/* The completion of the last link, or of a short or failed one: the kernel did not begin the rest
+ * of the chain. */
 static int completed(struct connection *connection, const struct completion *completion)
 {
     struct chain_request *chain = connection->strategy_state;
     uint32_t index = completion->token & (LINKS_MAX - 1);
     int sent = request_sent(completion);
 
-    if (!chain->request.under_way || completion->token != token_of(chain, index))
+    if (!chain->request.in_flight || completion->token != token_of(chain, index))
         return 0;
-    chain->request.under_way = false;
+    chain->request.in_flight = false;
     if (sent < 0)
         return sent;
     queue_accept(&connection->queue, bytes_of(&connection->queue, index) + (size_t)sent);

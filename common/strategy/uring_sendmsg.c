@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the descriptor takes MSG_WAITALL, the kernel continues until the whole group is sent. */
+/* If the descriptor takes MSG_WAITALL, the kernel continues until the whole group is sent. */
 #include "connection/sizes.h"
 #include "strategy/request.h"
 

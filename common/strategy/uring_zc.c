@@ -29,7 +29,7 @@ static int submit(struct connection *connection)
     if (loans_full(connection->loans))
         return -EINPROGRESS; /* memory must return first */
     group = queue_gather(&connection->queue, lending->vectors, limit);
-    lending->request = (struct request){.under_way = true, .bytes = group.bytes};
+    lending->request = (struct request){.in_flight = true, .bytes = group.bytes};
     lending->message = (struct msghdr){.msg_iov = lending->vectors, .msg_iovlen = (size_t)group.count};
     number = loans_add(connection->loans, 0);
     return connection->top->submit(
@@ -50,12 +50,12 @@ static int completed(struct connection *connection, const struct completion *com
     struct loan *loan = loans_of(connection->loans, completion->token);
     int sent = request_sent(completion);
 
-    lending->request.under_way = false;
+    lending->request.in_flight = false;
     if (sent < 0)
         return sent;
     queue_accept(&connection->queue, (size_t)sent);
     loan->end = connection->queue.accepted;
-    loan->back = !completion->more; /* failed: lends nothing */
+    loan->back = !completion->more; /* no notification follows */
     loans_release(connection->loans, &connection->queue);
     return 0;
 }

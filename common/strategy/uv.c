@@ -5,7 +5,7 @@
 #include <limits.h>
 
 struct writing {
-    bool under_way;
+    bool in_flight;
 };
 
 static size_t state_size(size_t longest_group)
@@ -14,7 +14,7 @@ static size_t state_size(size_t longest_group)
     return sizeof(struct writing);
 }
 
-/* Lends libuv what the descriptor did not take: accepted now, released when it is written. libuv
+/* Submits the rest of the group to libuv: accepted now, released when libuv has written it. libuv
  * copies the vectors. */
 static int write_rest(struct connection *connection, struct writing *writing, struct iovec *vectors)
 {
@@ -25,7 +25,7 @@ static int write_rest(struct connection *connection, struct writing *writing, st
     if (result < 0)
         return result;
     queue_accept(&connection->queue, rest.bytes);
-    writing->under_way = true;
+    writing->in_flight = true;
     return -EINPROGRESS;
 }
 
@@ -50,7 +50,7 @@ static int push(struct connection *connection)
     while (!queue_is_idle(&connection->queue)) {
         int result = -EINPROGRESS;
 
-        if (!writing->under_way)
+        if (!writing->in_flight)
             result = queue_at_group_end(&connection->queue) ? strategy_flush(connection)
                                                             : write_group(connection, writing);
         if (result < 0)
@@ -63,7 +63,7 @@ static int completed(struct connection *connection, const struct completion *com
 {
     struct writing *writing = connection->strategy_state;
 
-    writing->under_way = false;
+    writing->in_flight = false;
     if (completion->result == 0)
         queue_release(&connection->queue);
     return completion->result;

@@ -4,12 +4,12 @@
  * closes.
  *
  * A connection of the plan is a slot: its descriptors follow one another. The end of a descriptor
- * is not the end of the work. So the server's role ends when it has all that the client reports as
- * sent.
+ * is not the end of the work. So the server's role ends when it has received all bytes that the
+ * client reports as sent.
  */
 #include "workload/exchange.h"
 
-static bool took_all(const struct connection *connection)
+static bool received_all(const struct connection *connection)
 {
     return connection_at_stop(connection);
 }
@@ -17,6 +17,6 @@ static bool took_all(const struct connection *connection)
 const struct workload workload_connect = {
     .variant = {"connect", "the client connects, sends message, takes reply and closes, again and again"},
     .roles = {[ROLE_DRIVER] = {ASKING, .reconnects = true},
-              [ROLE_FOLLOWER] = {ANSWERING, .reconnects = true, .over = took_all}},
+              [ROLE_FOLLOWER] = {ANSWERING, .reconnects = true, .over = received_all}},
     .role = exchange_role,
 };

@@ -11,7 +11,7 @@ struct asking {
     uint64_t mask;
     struct asked {
         uint64_t intended_ns, sent_ns;
-    } under_way[]; /* ring of mask + 1 entries, at least depth */
+    } in_flight[]; /* ring of mask + 1 entries, at least depth */
 };
 
 static uint64_t asking_slots(const struct plan *plan)
@@ -37,8 +37,7 @@ void asking_begin(struct connection *connection)
         schedule_begin(&asking->schedule, connection->plan, connection->number);
 }
 
-/* Closed loop: a request is due when the one before it was answered, at the last reading of the
- * clock. */
+/* Closed loop: a request is due when the previous one was answered: at the last clock reading. */
 static void note_closed(struct workbench *bench, struct asked *asked)
 {
     asked->intended_ns = asked->sent_ns = bench->now_ns;
@@ -74,7 +73,7 @@ void asking_fill(struct connection *connection)
     uint64_t room = connection_room(connection), count = 0;
 
     while (count < room && is_due(connection, asking) && connection_may_begin(connection, false)) {
-        struct asked *asked = &asking->under_way[asking->begun++ & asking->mask];
+        struct asked *asked = &asking->in_flight[asking->begun++ & asking->mask];
 
         if (bench->paced)
             note_paced(bench, asked, asking);
@@ -96,7 +95,7 @@ size_t asking_wants(const struct connection *connection)
 static void note_replies(struct workbench *bench, struct asking *asking, uint64_t count)
 {
     while (count--) {
-        const struct asked *asked = &asking->under_way[asking->answered++ & asking->mask];
+        const struct asked *asked = &asking->in_flight[asking->answered++ & asking->mask];
 
         histogram_record(&bench->latency, bench->now_ns - asked->intended_ns);
         if (bench->paced)
@@ -123,7 +122,7 @@ int asking_arrived(struct connection *connection, const uint8_t *data, size_t si
     return 0;
 }
 
-/* A peer that echoes answers before it has the whole message, so only the whole reply is proof. */
+/* Only the whole reply is proof: an echoing peer begins its reply before it has the message. */
 bool asking_answered(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
@@ -155,7 +154,7 @@ uint64_t asking_missed(const struct connection *connection)
 
 /* The server: a reply for every whole request. */
 struct answering {
-    uint64_t owed; /* replies that are not in the queue yet */
+    uint64_t owed; /* replies that are not in the queue */
 };
 
 size_t answering_size(const struct plan *plan)
@@ -203,7 +202,7 @@ int answering_arrived(struct connection *connection, const uint8_t *data, size_t
     return 0;
 }
 
-/* A client that sends the next request, or ends, has the whole reply. */
+/* A client sends the next request, or half-closes, only when it has the whole reply. */
 bool answering_answered(const struct connection *connection)
 {
     (void)connection;

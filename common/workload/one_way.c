@@ -59,8 +59,7 @@ int one_way_arrived(struct connection *connection, const uint8_t *data, size_t s
     return 0;
 }
 
-/* The incoming direction ends by itself, by the stop or when the peer half-closes. Then there is
- * nothing left to wait for. */
+/* The incoming direction ends at the stop, or when the peer half-closes. */
 bool one_way_sent_all(const struct connection *connection)
 {
     const struct workbench *bench = connection->bench;

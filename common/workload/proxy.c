@@ -5,7 +5,7 @@
  *
  * For each connection of the plan, a proxy has two twins: one to the client, one to the server.
  * Bytes that arrive on one stay in their receive buffers; its twin sends them from there. Each
- * chunk is a fragment. A group is all that waits when the twin may send, up to `window` chunks.
+ * chunk is a fragment. When the twin may send, all kept chunks, at most `window`, are one group.
  */
 #include "connection/reading.h"
 #include "workload/one_way.h"
@@ -20,7 +20,7 @@ struct relay {
 
 /* The most chunks of one connection: one window fills while the other is sent. A multishot reading
  * has one window, which fills again when all of it has been sent. The reason: a ring runs one
- * request after the other. Of two windows, it would send each when it is half full. */
+ * request after the other, so it would send each of two windows when it is half full. */
 static uint64_t chunks_kept(const struct plan *plan)
 {
     return (plan->ends[END_PROXY].reading->buffers ? 1 : 2) * plan_window(plan, END_PROXY);
@@ -60,7 +60,7 @@ static void append_kept(struct connection *connection, struct relay *relay, uint
     pool->kept[relay->first] = (struct kept){kept.size - size, kept.count - count, kept.next};
 }
 
-static void send_on(struct connection *connection)
+static void relay_fill(struct connection *connection)
 {
     struct relay *relay = connection->twin->role_state;
     uint64_t count = relay->taken - relay->appended, room = connection_room(connection);
@@ -76,7 +76,7 @@ static void send_on(struct connection *connection)
     }
 }
 
-/* A connection with no incoming direction is read, too: its end is an error. */
+/* A connection without incoming direction is read, too: the end of its stream is an error. */
 static size_t relay_wants(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;
@@ -99,7 +99,7 @@ static bool relay_has_room(const struct connection *connection)
            relay->taken - relay->given + connection->window <= chunks_kept(connection->plan);
 }
 
-/* The last span takes buffers that follow it in memory for as long as it may grow. */
+/* A buffer that follows the last span in memory extends it, up to SPAN_BYTES_MAX. */
 static void keep(struct relay *relay, const struct pool *pool, const uint8_t *data, uint32_t size)
 {
     uint32_t number = pool_number(pool, data), count = pool_count(pool, size);
@@ -143,16 +143,16 @@ static void relay_released(void *owner, const struct span *span)
     relay->given += span_count(span);
 }
 
-static bool has_come(const struct connection *connection)
+static bool received_all(const struct connection *connection)
 {
     return !connection->follows || connection_has_ended(connection) || connection_at_stop(connection);
 }
 
-static bool sent_on(const struct connection *connection)
+static bool relayed_all(const struct connection *connection)
 {
     const struct relay *relay = connection->twin->role_state;
 
-    return has_come(connection) && has_come(connection->twin) && relay->taken == relay->appended;
+    return received_all(connection) && received_all(connection->twin) && relay->taken == relay->appended;
 }
 
 const struct workload workload_proxy = {
@@ -164,11 +164,11 @@ const struct workload workload_proxy = {
                               .receives = true,
                               .relay_buffers = kept_by_pair,
                               .state_size = relay_size,
-                              .fill = send_on,
+                              .fill = relay_fill,
                               .wants = relay_wants,
                               .has_room = relay_has_room,
                               .arrived = relay_arrived,
                               .released = relay_released,
-                              .over = sent_on}},
+                              .over = relayed_all}},
     .role = one_way_role,
 };

@@ -27,8 +27,7 @@ static double draw_pause(uint64_t *state)
     return -log(draw_part(state));
 }
 
-/* In integers: the error of a sum of fractions would at some time move a start that is due at a
- * deadline before it. */
+/* In integers: the rounding error of a sum of fractions could move a start before a deadline. */
 static uint64_t due_of_number(const struct schedule *schedule, uint64_t number)
 {
     uint64_t rate = schedule->rate;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* One way: one end sends messages as fast as it can, the other receives them. Or both ways at the
- * same time. */
+/* One end sends messages as fast as it can, the other receives them; or both ends do both. */
 #include "workload/one_way.h"
 
 #include "base/clock.h"
 
 /* The taker sends no requests. So messages_left counts down as messages arrive, and the time may
  * end in the middle of one. */
-static int taken(struct connection *connection, const uint8_t *data, size_t size)
+static int taker_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     int64_t whole = connection_receive(connection, data, size);
 
@@ -23,7 +22,7 @@ static int taken(struct connection *connection, const uint8_t *data, size_t size
     return 0;
 }
 
-static size_t more_wanted(const struct connection *connection)
+static size_t taker_wants(const struct connection *connection)
 {
     return connection_goes_on(connection) ? connection->bench->pool.size : 0;
 }
@@ -43,7 +42,7 @@ const struct workload workload_stream = {
               [ROLE_TAKER] = {.receives = true,
                               .clocks = true,
                               .fill = one_way_send_nothing,
-                              .wants = more_wanted,
-                              .arrived = taken}},
+                              .wants = taker_wants,
+                              .arrived = taker_arrived}},
     .role = role,
 };
