@@ -145,7 +145,7 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
 {
     const struct arrivals *arrivals = &connection->arrivals;
 
-    if (connection->plan->verify && !connection->role->relay_buffers) { /* the sink of a proxy verifies */
+    if (connection->plan->verify && !connection->role->relay_buffers) { /* the sink verifies */
         size_t agree = pattern_compare(data, size, arrivals->bytes);
 
         if (agree != size) {

@@ -26,7 +26,7 @@
 struct arrivals {
     uint64_t bytes, messages;
     uint64_t partial;     /* bytes of the incomplete message */
-    uint64_t first_ns;    /* arrival of the first bytes since connection_restart_arrivals(); 0: none */
+    uint64_t first_ns;    /* of the first bytes since connection_restart_arrivals(); 0: none */
     uint64_t first_bytes; /* their number: they arrived before the interval began */
     uint64_t last_ns;     /* completion of the last message */
 };
@@ -74,9 +74,9 @@ struct connection {
     uint64_t groups;        /* that a proxy has appended */
     uint64_t messages_left; /* that a driver may begin in this phase; UINT64_MAX for timed work */
 
-    _Atomic uint64_t stop; /* one more than the bytes at which a follower leaves the phase; 0: not known
-                              yet. Control sets it, perhaps before this thread has begun */
-    bool until_stop;       /* where an end drives and follows: the phase ends at the stop, not before */
+    _Atomic uint64_t stop; /* the bytes at which a follower ends the phase, plus 1; 0: not known.
+                              Control sets it, perhaps before this thread has begun */
+    bool until_stop;       /* if an end drives and follows: the phase ends only at the stop */
     uint32_t hello_left;   /* unsent bytes of the hello on a new descriptor */
 };
 

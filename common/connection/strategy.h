@@ -20,10 +20,10 @@ struct strategy {
     unsigned needs;         /* capabilities */
     unsigned joins;         /* capabilities by which it joins fragments, if there are segments */
     bool nodelay;           /* sets TCP_NODELAY */
-    bool corks;             /* needs the layer in which it holds a group back: see strategy_choice */
+    bool corks;             /* needs the layer in which it holds a group back: strategy_choice */
     bool from_file;         /* sends from memory that is a file */
-    bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the descriptor,
-                               which then shows POLLERR */
+    bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the
+                               descriptor, which then has POLLERR */
 
     /* Bytes of state for groups of at most `longest_group` bytes; NULL: none. */
     size_t (*state_size)(size_t longest_group);

@@ -32,7 +32,7 @@ struct workbench {
     struct pool pool; /* receive buffers of `chunk` bytes: one, and the buffers of a relay; none on
                          an end that only sends */
 
-    void *contexts[END_COUNT];     /* of its security layer, by the peer; NULL: plain, or no such peer */
+    void *contexts[END_COUNT];     /* of the security layer, by peer; NULL: plain or no peer */
     struct security_agreed agreed; /* by the last handshake */
 
     uint64_t now_ns;      /* the last reading of the clock */
@@ -42,14 +42,14 @@ struct workbench {
     uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
     uint32_t stride;      /* messages to begin between two comparisons */
 
-    struct histogram latency;             /* closed loop: from send; open loop: from intended start */
+    struct histogram latency;             /* from send; in an open loop from intended start */
     struct histogram handover;            /* from posting a request to the wake-up of the sender */
     struct histogram handshake;           /* of connections that a driver makes */
     struct histogram service, late_start; /* open loop: from send; from intended start to send */
     uint64_t due;                         /* open loop: intended starts that have passed */
     struct samples samples;
     struct call_counts waits; /* system calls that belong to no connection */
-    unsigned uncounted;       /* paths whose calls libuv makes, uncounted: bits 1 << enum call_path */
+    unsigned uncounted;       /* paths whose calls only libuv makes: bits 1 << enum call_path */
 
     struct problem problem;     /* why a connection broke */
     bool handshake_failed;      /* it broke in its handshake */

@@ -58,7 +58,7 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
         last = engine;
         if (!gives_enough(engine, plan, end))
             continue;
-        if (!candidate->run || !plan_hands_over(plan, end)) /* handoff: the first reports the problem */
+        if (!candidate->run || !plan_hands_over(plan, end)) /* handoff: keep the first */
             candidate = engine;
         if (!can_run(engine, plan, end))
             continue;

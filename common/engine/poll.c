@@ -52,7 +52,7 @@ static void watch_for(struct watch *watch, int events)
     watch->events = events;
     poller_of(watch)->unregistered = true;
     if (stream_is(watch->turn.connection))
-        stream_read(&watch->stream, events & UV_READABLE); /* libuv watches for UV_WRITABLE itself */
+        stream_read(&watch->stream, events & UV_READABLE); /* libuv watches for POLLOUT */
     else if (events)
         uv_poll_start(&watch->poll, events, on_event);
     else

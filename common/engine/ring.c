@@ -222,7 +222,7 @@ static int open_watch(struct ringer *ringer, size_t index)
                                      .file = connection->calls.fd,
                                      .intake = &ringer->intake};
     layer_stack(connection, &layer_ring, &watch->slot);
-    connection->calls.flags = MSG_DONTWAIT; /* on an O_NONBLOCK descriptor the ring would not wait */
+    connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
     if (!strategy || !strategy->buffers)
         return 0;
     return ring_buffers_open(ringer->ring, &watch->slot.outgoing, (uint16_t)(index + 1),

@@ -145,7 +145,7 @@ static void on_error(struct watch *watch)
     if (watch->turn.turns->finishing)
         return;
     if (watch->reclaimed || reads_by_ring(watch->turn.connection))
-        turn_continue(&watch->turn, 0); /* the multishot receive completes with the error, if there is one */
+        turn_continue(&watch->turn, 0); /* the multishot receive completes with an error, if any */
     else
         arrived(watch, receive(watch)); /* returns the error */
 }

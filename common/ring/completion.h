@@ -29,7 +29,7 @@ struct send_request {
     unsigned options; /* enum send_option */
     uint32_t token;   /* the completion carries it; at most REQUEST_TOKEN_MAX */
     uint32_t chain;   /* in the first of a chain: its length; they must be submitted together */
-    uint32_t provide; /* fragments at the head of the queue: add them to the provided buffers first */
+    uint32_t provide; /* fragments of the queue to add to the provided buffers first */
 };
 
 #define REQUEST_TOKEN_MAX 0xffffffu
@@ -38,8 +38,8 @@ struct send_request {
 /* Options of a multishot receive (Linux 6.0). */
 enum receive_option {
     RECEIVE_BUNDLE = 1,  /* a completion may fill several buffers (Linux 6.10) */
-    RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header precedes the bytes in each buffer. The token of a
-                            completion that has one is RECEIVE_MESSAGE */
+    RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header precedes the bytes in each buffer. Completions
+                            with a header have this token */
 };
 
 #define RECEIVE_HEADER 16u /* bytes: struct io_uring_recvmsg_out */
