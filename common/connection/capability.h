@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Legality is one mask: the capabilities that transport, filter and engine give, against those that
- * strategy and reading need. legality/probe.c tests by effect, not by a return code, what the
- * kernel gives.
+ * strategy and reading need. legality/probe.c tests the kernel by effect, not by a return code.
  */
 #ifndef UNCORK_CONNECTION_CAPABILITY_H
 #define UNCORK_CONNECTION_CAPABILITY_H
 
-/* Name, bit, and the reason where it is missing: completes "write=more is not supported: ...". */
+/* Name, bit, and the reason if it is missing: completes "write=more is not supported: ...". */
 #define CAPABILITIES(X)                                                                                      \
     X(CAPABLE_DESCRIPTOR, 0, "there is no raw descriptor to write to")                                       \
     X(CAPABLE_NODELAY, 1, "there is no Nagle algorithm that TCP_NODELAY could switch")                       \
@@ -43,17 +42,17 @@ enum capability { CAPABILITIES(CAPABILITY_BIT) };
 
 #define CAPABILITY_COUNT 22
 
-/* Those of engines; each has an engine that gives it. CAPABLE_WAITING: the descriptors block, or do
- * not, as the engine needs, so no call needs MSG_DONTWAIT. */
+/* Capabilities of engines: each has an engine that gives it. CAPABLE_WAITING: the descriptors are
+ * blocking or nonblocking as the engine needs, so no call needs MSG_DONTWAIT. */
 #define CAPABILITIES_OF_ENGINES ((unsigned)(CAPABLE_LOOP | CAPABLE_RING | CAPABLE_WAITING))
 
-/* Those of socket options. No filter withholds them. */
+/* Capabilities of socket options. No filter withholds them. */
 #define CAPABILITIES_OF_OPTIONS ((unsigned)(CAPABLE_QUICKACK | CAPABLE_KEEP))
 
-/* Those that only a filter has. No transport is probed for them. */
+/* Capabilities of filters only. No transport is probed for them. */
 #define CAPABILITIES_OF_LAYERS ((unsigned)(CAPABLE_HOLD | CAPABLE_WHOLE | CAPABLE_STREAM))
 
-/* Those of io_uring, on any descriptor. */
+/* Capabilities of io_uring, on any descriptor. */
 #define CAPABILITIES_OF_RINGS                                                                                \
     ((unsigned)(CAPABLE_RECEIVE_AGAIN | CAPABLE_RECEIVE_MESSAGE | CAPABLE_RECEIVE_BUNDLE |                   \
                 CAPABLE_SEND_BUFFERS | CAPABLE_SEND_BUNDLE | CAPABLE_SEND_ZC))

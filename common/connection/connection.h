@@ -61,7 +61,7 @@ struct connection {
     const struct role *role;
     struct loans *loans; /* of a strategy that lends memory; NULL elsewhere */
     void *strategy_state, *reading_state, *role_state;
-    uint64_t strategy_parameter; /* PARAMETER_NONE where none was given */
+    uint64_t strategy_parameter; /* or PARAMETER_NONE */
     int cork_layer;              /* CORK_RECORD or CORK_SEGMENT */
     uint64_t window;             /* plan_window() of its end */
     bool rearms_quickack;        /* quickack=rearm */

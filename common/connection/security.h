@@ -13,7 +13,7 @@
 
 #define SECURITY_KEY_SIZE 32u
 
-/* What both ends of a connection agree on before the handshake, and which of them this end is. */
+/* The terms of both ends of a connection before the handshake, and the role of this end. */
 struct security_terms {
     bool serves;           /* this end accepted the connection */
     int cipher, handshake; /* enum cipher, enum handshake */

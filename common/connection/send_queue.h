@@ -106,7 +106,7 @@ static inline struct fragment queue_next(const struct send_queue *queue, struct 
     return fragment;
 }
 
-/* True when everything that was appended has been flushed: there is nothing to push. */
+/* True when all appended spans have been flushed: there is nothing to push. */
 static inline bool queue_is_idle(const struct send_queue *queue)
 {
     return queue->flushed == queue->appended;

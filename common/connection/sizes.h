@@ -14,7 +14,7 @@ uint64_t plan_queue_spans(const struct plan *plan, enum end end);
 /* Receive buffers of a thread of `end` with `connections` connections; 0 if the end only sends. */
 uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections);
 
-/* Memory in bytes for what `end` sends and receives in `threads` data threads. */
+/* Bytes of memory for the data of `end` in `threads` data threads. */
 uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads);
 
 #endif

@@ -3,8 +3,8 @@
  * A write strategy is a way to send a group of fragments.
  *
  * A strategy takes fragments from the head of the connection's send queue and never blocks. It
- * never joins fragments across the end of a group. What it keeps between two calls is its state.
- * The strategy declares the size; the core owns the memory, zeroed.
+ * never joins fragments across the end of a group. It declares the size of the state that it keeps
+ * between two calls; the core owns that memory, zeroed.
  */
 #ifndef UNCORK_CONNECTION_STRATEGY_H
 #define UNCORK_CONNECTION_STRATEGY_H
@@ -15,7 +15,7 @@
 
 struct strategy {
     struct variant variant;
-    const char *parameter;  /* what SIZE means, completes "write=cork:SIZE "; NULL: none */
+    const char *parameter;  /* meaning of SIZE, completes "write=cork:SIZE "; NULL: none */
     uint64_t parameter_max; /* largest SIZE, a number; 0: bytes, at most a message */
     unsigned needs;         /* capabilities */
     unsigned joins;         /* capabilities by which it joins fragments, if there are segments */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the connections of one data thread share: memory, clock, measurements.
+ * The connections of one data thread share a workbench: memory, clock, measurements.
  *
  * A thread with ten thousand connections has one receive buffer and one source. A connection has
  * only its state.

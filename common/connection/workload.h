@@ -37,7 +37,8 @@ struct role {
     /* A phase begins: workbench and messages_left bound its length. NULL: nothing to prepare. */
     void (*begin)(struct connection *connection);
 
-    /* Appends what is due to the queue: at most one window, as far as there is room. */
+    /* Appends the messages that are due to the queue: at most one window, and no more than there is
+     * room. */
     void (*fill)(struct connection *connection);
 
     /* The number of bytes that it accepts now. */

@@ -78,14 +78,14 @@ void turns_wake(struct turns *turns);
 /* When the next start is due, CLOCK_MONOTONIC; NEVER if none is. */
 uint64_t turns_next(const struct turns *turns);
 
-/* Sends what is due, without waiting. */
+/* Sends the messages that are due, without waiting. */
 void turn_step(struct turn *turn);
 
 /* A driver has all replies on its descriptor, or a follower whose phase is over has received the
- * end of its own: hangs up. */
+ * end of its own: closes the descriptor. */
 void turn_close_if_done(struct turn *turn);
 
-/* The descriptor of a follower has ended, or its driver has connected again: hangs up. */
+/* The stream of a follower has ended, or its driver has connected again: closes the descriptor. */
 void turn_close_if_ended(struct turn *turn);
 
 /* Handles the result of an event: 0, -EAGAIN, or a negative errno value that ends the run. */

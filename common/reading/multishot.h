@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the io_uring readings share: a multishot receive into the provided buffers of the thread. */
+/* The io_uring readings: a multishot receive into the provided buffers of the thread. */
 #ifndef UNCORK_READING_MULTISHOT_H
 #define UNCORK_READING_MULTISHOT_H
 

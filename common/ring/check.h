@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks that this system allows an io_uring, and tests what it does with sockets.
+ * Checks that this system allows an io_uring, and tests its operations on sockets.
  *
  * For the control thread only. The result of ring_check() is cached for the life of the process.
  */

@@ -112,7 +112,7 @@ static int install_keys(struct connection *connection)
     return result < 0 ? result : install_key(connection, TLS_RX);
 }
 
-/* GnuTLS reads record by record. So it has read nothing that follows the handshake. */
+/* GnuTLS reads record by record. So it has read no byte after the handshake. */
 static int handshake(struct connection *connection)
 {
     int result = gnutls_layer_handshake(connection);

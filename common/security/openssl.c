@@ -153,7 +153,7 @@ static long control(BIO *bio, int what, long number, void *pointer)
     (void)number, (void)pointer;
     if (what == BIO_CTRL_EOF)
         return session->wire.ended;
-    return what == BIO_CTRL_FLUSH; /* nothing is buffered here */
+    return what == BIO_CTRL_FLUSH; /* this BIO has no buffer */
 }
 
 /* ---- context ---- */

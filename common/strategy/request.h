@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the io_uring strategies share: one request in flight for each connection.
+ * The io_uring strategies have one request in flight for each connection.
  *
- * A request takes what it can of the group at the head. While it is in flight, the connection
- * submits nothing else, so that bytes stay in order. The queue accepts the bytes when the request
+ * A request takes as much as it can of the group at the head. While it is in flight, the connection
+ * submits no other, so that bytes stay in order. The queue accepts the bytes when the request
  * completes.
  */
 #ifndef UNCORK_STRATEGY_REQUEST_H
