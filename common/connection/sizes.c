@@ -30,8 +30,8 @@ uint64_t plan_queue_spans(const struct plan *plan, enum end end)
 }
 
 /* One buffer, plus the buffers of a relay. A ring has a power of two, and needs no extra buffer
- * beside the buffers of a relay. If the relay needs more than RING_BUFFERS_MAX, the connections share
- * them. */
+ * beside the buffers of a relay. If the relay needs more than RING_BUFFERS_MAX, the connections
+ * share them. */
 uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
 {
     const struct role *role = plan_role(plan, end);
