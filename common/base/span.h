@@ -9,6 +9,7 @@
 #ifndef UNCORK_BASE_SPAN_H
 #define UNCORK_BASE_SPAN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SPAN_BYTES_MAX 4096u
@@ -16,14 +17,16 @@
 struct span {
     const uint8_t *data;
     uint32_t size;     /* bytes of all fragments */
-    uint32_t fragment; /* bytes of each; the last may be shorter */
-    uint32_t stride;   /* bytes from one to the next; 0: all of them are the same memory */
-    uint32_t marks;    /* of the last: FRAGMENT_ENDS_GROUP, FRAGMENT_ENDS_MESSAGE */
+    uint32_t marks;    /* of the last: FRAGMENT_ENDS_GROUP, FRAGMENT_ENDS_MESSAGE; and SPAN_OF_MANY */
+    uint32_t fragment; /* bytes of each, but the last may be shorter; where there are many */
+    bool repeats;      /* all of them are the same memory; else one follows the other */
 };
+
+#define SPAN_OF_MANY 4u /* beside the marks of a fragment: without it the span is one fragment */
 
 static inline uint32_t span_count(const struct span *span)
 {
-    return span->size <= span->fragment ? 1 : (span->size + span->fragment - 1) / span->fragment;
+    return span->marks & SPAN_OF_MANY ? (span->size + span->fragment - 1) / span->fragment : 1;
 }
 
 #endif

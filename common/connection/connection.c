@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/span.h"
 #include "connection/layer.h"
 #include "connection/loans.h"
 #include "connection/reading.h"
@@ -216,16 +217,17 @@ void connection_append(struct connection *connection, uint64_t messages)
 
     while (messages--) {
         for (uint32_t i = 0; i < shape->span_count; i++) {
-            const struct shape_span *span = &shape->spans[i];
-            bool joined = messages && span->marks & FRAGMENT_ENDS_MESSAGE;
-            uint32_t size = span->size * span->count;
+            const struct shape_span *part = &shape->spans[i];
+            struct span *span = queue_append(&connection->queue);
+            bool joined = messages && part->marks & FRAGMENT_ENDS_MESSAGE;
 
-            queue_append(&connection->queue,
-                         (struct span){.data = source_take(source, &connection->source_position, size),
-                                       .size = size,
-                                       .fragment = span->size,
-                                       .stride = source->period ? span->size : 0,
-                                       .marks = joined ? FRAGMENT_ENDS_MESSAGE : span->marks});
+            span->data = source_take(source, &connection->source_position, part->bytes);
+            span->size = part->bytes;
+            span->marks = joined ? part->marks & ~(uint32_t)FRAGMENT_ENDS_GROUP : part->marks;
+            if (part->marks & SPAN_OF_MANY) {
+                span->fragment = part->size;
+                span->repeats = !source->period;
+            }
         }
     }
 }

@@ -55,11 +55,11 @@ static inline bool queue_has_room(const struct send_queue *queue, uint64_t spans
     return queue->appended - queue->released + spans <= queue->mask + 1;
 }
 
-/* Appends one span; there must be room. Groups are appended whole before a strategy is asked to
- * push. */
-static inline void queue_append(struct send_queue *queue, struct span span)
+/* Appends one span, which the caller fills; there must be room. Groups are appended whole before a
+ * strategy is asked to push. */
+static inline struct span *queue_append(struct send_queue *queue)
 {
-    queue->ring[queue->appended++ & queue->mask] = span;
+    return &queue->ring[queue->appended++ & queue->mask];
 }
 
 /* True when everything has been accepted: there is no head. */
@@ -71,19 +71,18 @@ static inline bool queue_is_accepted(const struct send_queue *queue)
 /* A place in the queue, from the head on: for strategies that need fragments one by one. */
 struct queue_cursor {
     uint64_t span;
-    uint32_t index;  /* of the fragment in the span */
-    uint32_t offset; /* bytes of it that are accepted */
+    uint32_t before; /* bytes of the span before the fragment */
+    uint32_t offset; /* bytes of the fragment that are accepted */
 };
 
 static inline struct queue_cursor queue_begin(const struct send_queue *queue)
 {
-    struct queue_cursor cursor = {.span = queue->accepted};
+    const struct span *span = &queue->ring[queue->accepted & queue->mask];
+    struct queue_cursor cursor = {.span = queue->accepted, .offset = queue->offset};
 
-    if (queue->offset) {
-        uint32_t size = queue->ring[queue->accepted & queue->mask].fragment;
-
-        cursor.index = queue->offset / size;
-        cursor.offset = queue->offset % size;
+    if (queue->offset && span->marks & SPAN_OF_MANY) {
+        cursor.offset %= span->fragment;
+        cursor.before = queue->offset - cursor.offset;
     }
     return cursor;
 }
@@ -92,17 +91,24 @@ static inline struct queue_cursor queue_begin(const struct send_queue *queue)
 static inline struct fragment queue_next(const struct send_queue *queue, struct queue_cursor *cursor)
 {
     const struct span *span = &queue->ring[cursor->span & queue->mask];
-    uint32_t left = span->size - cursor->index * span->fragment;
-    uint32_t size = left < span->fragment ? left : span->fragment;
-    struct fragment fragment = {span->data + (size_t)cursor->index * span->stride + cursor->offset,
-                                size - cursor->offset, size == left ? span->marks : 0};
+    struct fragment fragment = {span->data + cursor->offset, span->size - cursor->offset,
+                                span->marks & ~SPAN_OF_MANY};
 
     cursor->offset = 0;
-    cursor->index++;
-    if (size == left) {
-        cursor->index = 0;
-        cursor->span++;
+    if (span->marks & SPAN_OF_MANY) {
+        uint32_t before = cursor->before;
+
+        fragment.data += span->repeats ? 0 : before;
+        fragment.size -= before;
+        cursor->before += span->fragment;
+        if (cursor->before < span->size) {
+            fragment.size -= span->size - cursor->before;
+            fragment.marks = 0;
+            return fragment;
+        }
+        cursor->before = 0;
     }
+    cursor->span++;
     return fragment;
 }
 

@@ -93,9 +93,9 @@ static int await_memory(struct connection *connection)
 }
 
 /* If the reading never blocks, waits in ppoll(2). */
-static int receive(struct connection *connection)
+static int receive(struct connection *connection, size_t wanted)
 {
-    int result = engine_receive(connection, connection->role->wants(connection));
+    int result = engine_receive(connection, wanted);
 
     if (result != -EAGAIN)
         return result;
@@ -158,9 +158,10 @@ static int await_reply(struct duty *duty)
 {
     struct connection *connection = duty->connections;
     int result = 0;
+    size_t wanted;
 
-    while (result == 0 && connection->role->wants(connection))
-        result = receive(connection);
+    while (result == 0 && (wanted = connection->role->wants(connection)))
+        result = receive(connection, wanted);
     if (result < 0)
         return fail_by_sender(duty, result);
     result = handover_wait(duty->handover);
@@ -174,13 +175,14 @@ static int await_reply(struct duty *duty)
 static int wait_for_one(struct turns *turns, struct connection *connection)
 {
     bool lent = engine_has_lent(connection);
+    size_t wanted;
 
     if (turns->duty->handover && connection->awaits)
         return await_reply(turns->duty);
     if (lent && (connection->awaits || !connection_room(connection)))
         return await_memory(connection); /* without room a reply could not be appended */
-    if (connection->role->wants(connection))
-        return receive(connection);
+    if ((wanted = connection->role->wants(connection)))
+        return receive(connection, wanted);
     if (lent && (!engine_may_fill(connection) || turns_next(turns) == NEVER))
         return await_memory(connection);
     return wait_until(connection, turns_next(turns));

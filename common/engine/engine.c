@@ -211,7 +211,7 @@ static int take(struct connection *connection, size_t wanted,
 {
     uint8_t byte;
     const uint8_t *data = &byte;
-    ssize_t size = engine_handshake(connection);
+    ssize_t size = connection->state == STATE_HANDSHAKING ? engine_handshake(connection) : 0;
 
     if (size < 0)
         return size == -EINPROGRESS ? -EAGAIN : (int)size;

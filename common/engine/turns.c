@@ -142,18 +142,17 @@ void turn_close_if_done(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
 
-    if (connection_is_open(connection) &&
-        (engine_is_answered(connection) ||
-         (turn->over && connection->role->reconnects && connection_has_ended(connection))))
+    if (connection->role->reconnects && connection_is_open(connection) &&
+        (engine_is_answered(connection) || (turn->over && connection_has_ended(connection))))
         turn->turns->on->close(turn);
 }
 
 void turn_close_if_ended(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
-    bool ended = connection_has_ended(connection) || turn->next_fd >= 0;
 
-    if (connection->role->reconnects && ended && connection->calls.fd >= 0 && !engine_has_lent(connection))
+    if (connection->role->reconnects && (connection_has_ended(connection) || turn->next_fd >= 0) &&
+        connection->calls.fd >= 0 && !engine_has_lent(connection))
         turn->turns->on->close(turn);
 }
 

@@ -26,24 +26,25 @@ static int refuse(struct parser *parser, const char *why)
                          parser->text, why, parser->at - parser->text + 1);
 }
 
-static int append_span(struct parser *parser, uint32_t size, uint32_t count)
+/* The last span takes fragments of its own size for as long as it may grow. */
+static struct shape_span *span_for(struct shape *shape, uint32_t size)
 {
-    struct shape *shape = parser->shape;
-    struct shape_span *grown = realloc(shape->spans, (shape->span_count + 1) * sizeof *grown);
+    struct shape_span *last = shape->span_count ? &shape->spans[shape->span_count - 1] : NULL, *grown;
 
+    if (last && last->size == size && !(last->marks & FRAGMENT_ENDS_GROUP) &&
+        last->bytes + size <= SPAN_BYTES_MAX)
+        return last;
+    grown = realloc(shape->spans, (shape->span_count + 1) * sizeof *grown);
     if (!grown)
-        return problem_failure(parser->problem, "out of memory for a message of %" PRIu32 " fragments",
-                               shape->count);
+        return NULL;
     shape->spans = grown;
-    shape->spans[shape->span_count++] = (struct shape_span){.size = size, .count = count};
-    return 0;
+    grown[shape->span_count] = (struct shape_span){.size = size};
+    return &grown[shape->span_count++];
 }
 
-/* The last span takes fragments of its own size for as long as it may grow. */
 static int append_fragments(struct parser *parser, uint64_t count, uint64_t size)
 {
     struct shape *shape = parser->shape;
-    uint32_t most = size < SPAN_BYTES_MAX ? SPAN_BYTES_MAX / (uint32_t)size : 1;
 
     if (count > SHAPE_FRAGMENTS_MAX - shape->count)
         return refuse(parser, "more than 65536 fragments");
@@ -52,19 +53,16 @@ static int append_fragments(struct parser *parser, uint64_t count, uint64_t size
     shape->count += (uint32_t)count;
     shape->bytes += count * size;
     parser->group_bytes += count * size;
-    while (count) {
-        struct shape_span *last = shape->span_count ? &shape->spans[shape->span_count - 1] : NULL;
-        bool joins = last && last->size == size && !last->marks && last->count < most;
-        uint32_t room = joins ? most - last->count : most, part = count < room ? (uint32_t)count : room;
+    while (count--) {
+        struct shape_span *span = span_for(shape, (uint32_t)size);
 
-        if (joins)
-            last->count += part;
-        else if (append_span(parser, (uint32_t)size, part) < 0)
-            return -1;
-        last = &shape->spans[shape->span_count - 1];
-        if (last->count * last->size > shape->longest_span)
-            shape->longest_span = last->count * last->size;
-        count -= part;
+        if (!span)
+            return problem_failure(parser->problem, "out of memory for a message of %" PRIu32 " fragments",
+                                   shape->count);
+        span->marks |= span->bytes ? SPAN_OF_MANY : 0;
+        span->bytes += (uint32_t)size;
+        if (span->bytes > shape->longest_span)
+            shape->longest_span = span->bytes;
     }
     return 0;
 }
@@ -94,7 +92,7 @@ static void end_group(struct parser *parser, uint32_t marks)
 {
     struct shape *shape = parser->shape;
 
-    shape->spans[shape->span_count - 1].marks = marks;
+    shape->spans[shape->span_count - 1].marks |= marks;
     shape->groups++;
     if (parser->group_bytes > shape->longest_group)
         shape->longest_group = parser->group_bytes;
@@ -149,17 +147,18 @@ char *shape_format(const struct shape *shape)
         return NULL;
     for (uint32_t i = 0, next; i < shape->span_count; i = next) {
         const struct shape_span *spans = shape->spans;
-        uint32_t count = spans[i].count;
+        uint32_t bytes = spans[i].bytes;
         char spelled[UNITS_TEXT_MAX];
 
-        for (next = i + 1; !spans[next - 1].marks && spans[next].size == spans[i].size; next++)
-            count += spans[next].count;
+        for (next = i + 1;
+             !(spans[next - 1].marks & FRAGMENT_ENDS_GROUP) && spans[next].size == spans[i].size; next++)
+            bytes += spans[next].bytes;
         units_format_size(spelled, spans[i].size);
-        if (count > 1)
-            fprintf(out, "%" PRIu32 "x", count);
+        if (bytes > spans[i].size)
+            fprintf(out, "%" PRIu32 "x", bytes / spans[i].size);
         fputs(spelled, out);
         if (next < shape->span_count)
-            fputc(spans[next - 1].marks ? '/' : '+', out);
+            fputc(spans[next - 1].marks & FRAGMENT_ENDS_GROUP ? '/' : '+', out);
     }
     if (fclose(out) != 0)
         return NULL;

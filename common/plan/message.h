@@ -30,8 +30,8 @@ enum {
 /* Fragments of one size that follow each other in a group: a span of the send queue. */
 struct shape_span {
     uint32_t size;  /* bytes of a fragment, at least 1 */
-    uint32_t count; /* fragments */
-    uint32_t marks; /* of the last */
+    uint32_t bytes; /* of all fragments */
+    uint32_t marks; /* of the last, and SPAN_OF_MANY */
 };
 
 /* The shape of a message. Owns its spans. */

@@ -37,7 +37,7 @@ static int send_group(struct connection *connection)
     bool done = false;
 
     while (!done) {
-        bool first = queue->accepted == queue->flushed && !cursor.index;
+        bool first = queue->accepted == queue->flushed && !cursor.before;
         struct fragment rest = queue_next(queue, &cursor);
         bool last = rest.marks & FRAGMENT_ENDS_GROUP;
         ssize_t sent = first && !last ? connection->top->send(connection, rest.data, rest.size, MSG_MORE)

@@ -44,11 +44,10 @@ static void append_kept(struct connection *connection, struct relay *relay, uint
     const struct kept kept = pool->kept[relay->first];
     uint32_t chunk = (uint32_t)pool->size, size = count < kept.count ? count * chunk : kept.size;
 
-    queue_append(&connection->queue, (struct span){.data = pool_buffer(pool, relay->first),
-                                                   .size = size,
-                                                   .fragment = chunk,
-                                                   .stride = chunk,
-                                                   .marks = marks});
+    *queue_append(&connection->queue) = (struct span){.data = pool_buffer(pool, relay->first),
+                                                      .size = size,
+                                                      .marks = marks | (count > 1 ? SPAN_OF_MANY : 0),
+                                                      .fragment = chunk};
     relay->appended += count;
     if (count == kept.count) {
         relay->first = kept.next;

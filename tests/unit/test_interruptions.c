@@ -148,9 +148,9 @@ static bool ends_group(const struct shape *shape, size_t position)
 {
     position %= shape->bytes;
     for (uint32_t i = 0; i < shape->span_count; i++) {
-        if (position < shape->spans[i].size * shape->spans[i].count)
+        if (position < shape->spans[i].bytes)
             return false;
-        position -= shape->spans[i].size * shape->spans[i].count;
+        position -= shape->spans[i].bytes;
         if (!position)
             return shape->spans[i].marks & FRAGMENT_ENDS_GROUP;
     }

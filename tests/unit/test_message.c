@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
+#include "base/span.h"
 #include "plan/message.h"
 
 static void parse(struct shape *shape, const char *text)
@@ -83,7 +84,7 @@ TEST(a_shape_tells_fragments_groups_and_the_longest)
 {
     static const uint32_t sizes[] = {32, 4096, 4096, 8192, 1};
     static const uint32_t counts[] = {1, 1, 1, 1, 3};
-    static const uint32_t marks[] = {1, 0, 1, 1, 3};
+    static const uint32_t marks[] = {1, 0, 1, 1, 3 | SPAN_OF_MANY};
     struct shape shape;
 
     parse(&shape, "32/2x4K/8K/3x1");
@@ -95,7 +96,7 @@ TEST(a_shape_tells_fragments_groups_and_the_longest)
     assert_int_equal(shape.longest_group, 8192);
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         assert_int_equal(shape.spans[i].size, sizes[i]);
-        assert_int_equal(shape.spans[i].count, counts[i]);
+        assert_int_equal(shape.spans[i].bytes, counts[i] * sizes[i]);
         assert_int_equal(shape.spans[i].marks, marks[i]);
     }
     shape_free(&shape);

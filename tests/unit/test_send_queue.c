@@ -11,7 +11,7 @@ static const uint8_t memory[4096];
 static void append(struct send_queue *queue, size_t offset, uint32_t size, uint32_t marks)
 {
     assert_true(queue_has_room(queue, 1));
-    queue_append(queue, (struct span){memory + offset, size, size, size, marks});
+    *queue_append(queue) = (struct span){.data = memory + offset, .size = size, .marks = marks};
 }
 
 static struct fragment head_of(const struct send_queue *queue)
@@ -273,7 +273,7 @@ TEST(a_span_is_fragments_one_by_one_to_who_needs_them_so)
     struct iovec vectors[4];
     struct queue_group group;
 
-    queue_append(&queue, (struct span){memory, 25, 10, 10, MESSAGE});
+    *queue_append(&queue) = (struct span){memory, 25, MESSAGE | SPAN_OF_MANY, 10, false};
     assert_false(queue_has_room(&queue, 4));
     cursor = queue_begin(&queue);
     for (uint32_t i = 0; i < 3; i++) {
@@ -298,12 +298,12 @@ TEST(a_span_is_fragments_one_by_one_to_who_needs_them_so)
     queue_close(&queue);
 }
 
-TEST(the_fragments_of_a_span_without_a_stride_are_one_memory)
+TEST(the_fragments_of_a_span_that_repeats_are_one_memory)
 {
     struct send_queue queue = open_queue(1);
     struct iovec vectors[4];
 
-    queue_append(&queue, (struct span){memory, 30, 10, 0, MESSAGE});
+    *queue_append(&queue) = (struct span){memory, 30, MESSAGE | SPAN_OF_MANY, 10, true};
     queue_accept(&queue, 12);
     assert_int_equal(queue_gather(&queue, vectors, 4).count, 2);
     assert_ptr_equal(vectors[0].iov_base, memory + 2);
@@ -328,8 +328,10 @@ TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
 
             uint32_t fragment = 1 + (uint32_t)dice_roll(&dice, size);
 
-            queue_append(&queue, (struct span){stream + appended, size, fragment, fragment,
-                                               dice_roll(&dice, 3) ? 0 : MESSAGE});
+            *queue_append(&queue) = (struct span){.data = stream + appended,
+                                                  .size = size,
+                                                  .marks = SPAN_OF_MANY | (dice_roll(&dice, 3) ? 0 : MESSAGE),
+                                                  .fragment = fragment};
             appended += size;
         }
         group = queue_gather(&queue, vectors, 8);
@@ -360,7 +362,7 @@ int main(void)
         cmocka_unit_test(gathering_begins_behind_the_bytes_that_are_gone),
         cmocka_unit_test(a_group_longer_than_the_vectors_is_gathered_incomplete),
         cmocka_unit_test(a_span_is_fragments_one_by_one_to_who_needs_them_so),
-        cmocka_unit_test(the_fragments_of_a_span_without_a_stride_are_one_memory),
+        cmocka_unit_test(the_fragments_of_a_span_that_repeats_are_one_memory),
         cmocka_unit_test(a_queue_that_wraps_around_keeps_every_byte_in_order),
     };
 

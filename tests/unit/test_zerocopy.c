@@ -145,9 +145,10 @@ static void append_group(uint32_t fragments, size_t longest)
         assert_non_null(data);
         pattern_fill(data, size, appended_bytes);
         appended_bytes += size;
-        queue_append(&connection.queue,
-                     (struct span){data, size, size, size,
-                                   i + 1 == fragments ? FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE : 0});
+        *queue_append(&connection.queue) =
+            (struct span){.data = data,
+                          .size = size,
+                          .marks = i + 1 == fragments ? FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE : 0};
     }
 }
 
