@@ -17,7 +17,7 @@
 struct span {
     const uint8_t *data;
     uint32_t size;     /* bytes of all fragments */
-    uint32_t marks;    /* of the last: FRAGMENT_ENDS_GROUP, FRAGMENT_ENDS_MESSAGE; and SPAN_OF_MANY */
+    uint32_t marks;    /* of the last: FRAGMENT_ENDS_GROUP, FRAGMENT_ENDS_MESSAGE; SPAN_OF_MANY */
     uint32_t fragment; /* bytes of each, but the last may be shorter; where there are many */
     bool repeats;      /* all of them are the same memory; else one follows the other */
 };

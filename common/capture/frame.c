@@ -102,8 +102,8 @@ static void set_hosts(struct segment *segment, int family, const uint8_t *hosts,
 }
 
 /* Length 0: the packet is too big for the field, because the kernel has not segmented it yet. Then
- * all its bytes on the wire belong to it. Fragments are left out: only the first one of a packet has
- * the header of TCP. */
+ * all its bytes on the wire belong to it. Fragments are left out: only the first one of a packet
+ * has the header of TCP. */
 static bool take_ipv4(struct cursor *cursor, struct segment *segment)
 {
     const uint8_t *header = cursor->at;

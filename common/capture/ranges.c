@@ -10,7 +10,7 @@ static size_t find_first(const struct ranges *ranges, uint64_t begin)
 {
     size_t at = ranges->count;
 
-    while (at > 0 && ranges->list[at - 1].end >= begin) /* new ranges are nearly always at the end */
+    while (at > 0 && ranges->list[at - 1].end >= begin) /* new ranges are usually last */
         at--;
     return at;
 }

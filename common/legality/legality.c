@@ -117,7 +117,7 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
                        plan->ends[end].security, engine->gives, problem);
 }
 
-#define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, the control channel, files of /proc */
+#define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, control channel, files of /proc */
 #define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
 #define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
 

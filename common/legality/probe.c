@@ -155,10 +155,8 @@ static bool probe_quickack(struct pair *pair)
            options_set_quickack(&to, true) == 0 && arrives(pair, LET_GO_WITHIN_MS);
 }
 
-#define KEPT_BYTES (64 << 10) /* more than any system has as its least, less than any has of itself */
-#define STIRRED_TIMES                                                                                        \
-    32 /* so many times a fourth of that: a system that adapts sizes has done so by then                     \
-        */
+#define KEPT_BYTES (64 << 10) /* above every system's minimum, below every system's default */
+#define STIRRED_TIMES 32      /* sends of a quarter of that: then a system has adapted the size */
 
 static int receive_room(int fd)
 {
@@ -308,7 +306,7 @@ int probe_capabilities(const struct transport *transport, unsigned wanted, unsig
 
     *found = wanted & ~(unsigned)CAPABLE_MAP;
     if (!transport->pair)
-        return 0; /* nothing happens in calls that return at once, so nothing but pages can be missing */
+        return 0; /* calls of null always succeed: only pages can be missing */
     while (at < TRANSPORTS_MAX - 1 && known[at].transport && known[at].transport != transport)
         at++;
     if (known[at].transport != transport)

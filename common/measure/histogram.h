@@ -12,9 +12,9 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#define HISTOGRAM_STEP_BITS 6 /* 64 bins to a power of two */
-#define HISTOGRAM_TOP_NS UINT64_C(100000000000)
-#define HISTOGRAM_BINS ((37 - HISTOGRAM_STEP_BITS + 1) << HISTOGRAM_STEP_BITS) /* 2^36 <= 100 s < 2^37 */
+#define HISTOGRAM_STEP_BITS 6                   /* 64 bins to a power of two */
+#define HISTOGRAM_TOP_NS UINT64_C(100000000000) /* 2^36 <= 100 s < 2^37 ns */
+#define HISTOGRAM_BINS ((37 - HISTOGRAM_STEP_BITS + 1) << HISTOGRAM_STEP_BITS)
 
 struct histogram {
     uint64_t count, sum, minimum, maximum; /* ns, exact */
