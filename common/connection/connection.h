@@ -99,7 +99,7 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
  * `last` may be less than `first`. `copied`: the kernel copied the memory after all. */
 void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied);
 
-/* The connection has its next descriptor, and no memory of the last is lent: the kernel numbers the
+/* The connection has its next descriptor, and no memory of the last is lent. The kernel numbers the
  * zero-copy sends of each socket from 0 on. */
 void connection_restart_loans(struct connection *connection);
 

@@ -42,9 +42,9 @@ struct layer {
      * 0. */
     int (*submit_receive)(struct connection *connection, unsigned options);
 
-    /* Takes the next span of the bytes of a completion of submit_receive(): whole buffers of the
-     * pool, one after the other in memory; the last may be partly filled. Returns the size of the
-     * span and shortens `completion` by it; 0: the completion has no more bytes. */
+    /* Takes the next span of the bytes of a completion of submit_receive(): buffers of the pool,
+     * one after the other in memory. The last may be partly filled. Returns the size of the span
+     * and shortens `completion` by it; 0: the completion has no more bytes. */
     size_t (*take)(struct connection *connection, struct completion *completion, const uint8_t **data);
 
     /* Returns true if the layer holds bytes that receive() has not delivered. The descriptor is not

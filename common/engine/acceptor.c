@@ -45,8 +45,7 @@ static void reject(struct acceptor *acceptor, int fd)
     close(fd);
 }
 
-/* Reads the hello and no byte beyond it: 1 if it is complete, 0 if bytes are missing, -1 after an
- * error or the end of the stream. */
+/* Reads the hello and no byte beyond it. 1: complete; 0: bytes are missing; -1: error or end. */
 static int read_hello(struct acceptor *acceptor, struct pending *pending)
 {
     ssize_t size;
@@ -119,8 +118,7 @@ void acceptor_run(struct acceptor *acceptor)
     uv_run(&acceptor->loop, UV_RUN_NOWAIT);
 }
 
-/* If the list is full, rejects the oldest descriptor: connections of the run send their hello
- * soon. */
+/* If the list is full, rejects the oldest: connections of the run send their hello soon. */
 static void add_pending(struct acceptor *acceptor, const struct pending *accepted)
 {
     struct pending *pending = malloc(sizeof *pending);

@@ -151,9 +151,8 @@ static int fail_by_sender(struct duty *duty, int result)
     return engine_fail(duty->connections, "send to", sent);
 }
 
-/* The sender thread has the request. The reply may arrive before the send call of that thread
- * returns. After an error, does not wait for the sender: the end of the run shuts the descriptor
- * down. */
+/* The sender thread has the request. The reply may arrive before its send call returns. After an
+ * error, does not wait for the sender: the end of the run shuts the descriptor down. */
 static int await_reply(struct duty *duty)
 {
     struct connection *connection = duty->connections;

@@ -46,8 +46,8 @@ static bool can_run(const struct engine *engine, const struct plan *plan, enum e
     return engine->suits(plan, end, &ignored) == 0;
 }
 
-/* Selects an engine with a thread for each connection only if the plan has as many threads, or if
- * no other engine can run the plan. */
+/* Selects an engine with `one_each` only if the plan has a thread for each connection, or if no
+ * other engine can run it. */
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
     const struct engine *named = plan->ends[end].engine, *able = NULL, *candidate = named, *last = named;
@@ -228,8 +228,7 @@ int engine_receive(struct connection *connection, size_t wanted)
     return take(connection, wanted, engine_on_data);
 }
 
-/* A short read has emptied the socket buffer: epoll(7). Stops then, which saves a call with
- * EAGAIN. */
+/* Stops after a short read, which has emptied the socket buffer (epoll(7)): saves a call. */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks)
 {
     size_t wanted;

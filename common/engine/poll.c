@@ -68,8 +68,8 @@ static bool uses_error_queue(const struct connection *connection)
     return connection->strategy && connection->strategy->zerocopy;
 }
 
-/* A connection that has finished the phase still receives what its role wants: the other end may
- * have to send it before it continues with another connection. */
+/* A connection that has finished the phase still receives what its role wants. The other end may
+ * have to send that before it continues with another connection. */
 static void rearm(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
@@ -85,8 +85,7 @@ static void rearm(struct turn *turn)
 
 /* ---- one connection ---- */
 
-/* Returns -EBUSY without a descriptor, because no event would follow: try again in the next
- * turn. */
+/* Returns -EBUSY without a descriptor, because no event would follow. */
 static int push(struct turn *turn)
 {
     struct connection *connection = turn->connection;

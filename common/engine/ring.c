@@ -60,8 +60,7 @@ static int push(struct turn *turn)
     return result == 0 ? connection->strategy->push(connection) : result;
 }
 
-/* Makes the request unless one of this kind is outstanding on the descriptor. 0, or a negative
- * errno value. */
+/* Makes the request unless one of this kind is outstanding. 0, or a negative errno value. */
 static int request(struct watch *watch, enum ring_kind kind)
 {
     int result = ring_is_outstanding(watch, kind) ? 0 : ring_watch(&watch->slot, kind);

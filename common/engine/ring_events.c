@@ -44,8 +44,7 @@ static int received(struct watch *watch, struct completion *completion)
                                                                              : engine_on_data);
 }
 
-/* Cancels the multishot receive. The engine then receives the rest one by one, and the end of the
- * stream. */
+/* Cancels the multishot receive. Single-shot receives then take the rest and the end. */
 static void half_closed(struct watch *watch)
 {
     int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->slot, RING_RECEIVE) : 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of the ring engine, for its three files: ring.c makes requests and waits, ring_events.c
- * handles completions, ring_reconnect.c opens and closes the descriptors of connections that
- * reconnect.
+ * The state of the ring engine. ring.c makes requests and waits, ring_events.c handles completions,
+ * ring_reconnect.c opens and closes the descriptors of connections that reconnect.
  */
 #ifndef UNCORK_ENGINE_RINGER_H
 #define UNCORK_ENGINE_RINGER_H
@@ -68,8 +67,7 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event);
 /* on->take() of the turns. */
 void ring_take(struct turn *turn);
 
-/* If the bytes that arrived prove that the other end has received everything, reports that to the
- * strategy. */
+/* If the received bytes prove that the other end has received all, reports that to the strategy. */
 void ring_on_answer(struct watch *watch);
 
 /* ---- ring_reconnect.c ---- */

@@ -72,8 +72,8 @@ static void await_due(struct turn *turn)
 
 /* ---- one connection ---- */
 
-/* The queue is idle. If memory is lent, waits for its return: without room nothing can be appended,
- * and the phase is over only when all of it is back. */
+/* The queue is idle. If memory is lent, waits for its return. Without room nothing can be appended;
+ * and the phase is over only when all memory is back. */
 static void on_idle(struct turn *turn)
 {
     struct connection *connection = turn->connection;
@@ -167,8 +167,7 @@ void turn_continue(struct turn *turn, int result)
     rearm_pair(turn);
 }
 
-/* A connection that drives waits for the half-close of the other end, which confirms that all was
- * received. */
+/* The half-close of the other end confirms to a connection that drives that all was received. */
 void turn_continue_end(struct turn *turn, int result)
 {
     const struct connection *connection = turn->connection;
