@@ -28,8 +28,7 @@ enum event {
 /* The state that follows `event` in `state`; STATE_COUNT if the event cannot happen there. */
 enum state lifecycle_next(enum state state, enum event event);
 
-/* The same. An event that cannot happen ends a debug build, and leads to STATE_FAILED in
- * another. */
+/* The same, but an event that cannot happen aborts a debug build; others go to STATE_FAILED. */
 void lifecycle_advance(enum state *state, enum event event);
 
 #endif

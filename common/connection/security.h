@@ -62,8 +62,7 @@ struct security {
  * The reason: without a close_notify of the peer, the end of the stream is no regular end. */
 ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte);
 
-/* A connection has its descriptor: opens its filter, before the handshake. 0 or a negative errno
- * value. */
+/* Opens the filter of a new descriptor, before the handshake. 0 or a negative errno value. */
 int security_begin(struct connection *connection);
 
 /* Closes the filter, before or after the descriptor is closed. */

@@ -174,8 +174,7 @@ struct queue_group {
     bool complete;  /* they end with the group */
 };
 
-/* Fills at most `limit` vectors with the rest of the group at the head, and never crosses its
- * end. */
+/* Fills at most `limit` vectors with the rest of the group at the head, and no more. */
 struct queue_group queue_gather(const struct send_queue *queue, struct iovec *vectors, int limit);
 
 /* Bytes of the rest of the group at the head; 0: the queue is empty. */

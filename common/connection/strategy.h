@@ -41,8 +41,7 @@ struct strategy {
      */
     int (*push)(struct connection *connection);
 
-    /* Handles the completion of a submitted send. 0 or a negative errno value. NULL: it submits
-     * none. */
+    /* Handles the completion of a submitted send. 0 or a negative errno value. NULL: none. */
     int (*completed)(struct connection *connection, const struct completion *completion);
 
     /* The other end has answered all messages (see connection_is_answered()). So a request that
@@ -53,8 +52,7 @@ struct strategy {
      * power of two. NULL: none. */
     uint32_t (*buffers)(uint64_t parameter);
 
-    /* Windows whose memory may be lent at once; the connection has `loans` then. 0: it lends no
-     * memory. */
+    /* Windows whose memory may be lent at once; the connection has `loans` then. 0: none. */
     uint32_t lends;
 };
 

@@ -37,8 +37,7 @@ struct role {
     /* A phase begins: workbench and messages_left bound its length. NULL: nothing to prepare. */
     void (*begin)(struct connection *connection);
 
-    /* Appends the messages that are due to the queue: at most one window, and no more than there is
-     * room. */
+    /* Appends the messages that are due to the queue: at most connection_room(). */
     void (*fill)(struct connection *connection);
 
     /* The number of bytes that it accepts now. */
@@ -65,8 +64,7 @@ struct role {
      * wants no bytes and fill() will have none. */
     bool (*over)(const struct connection *connection);
 
-    /* Number of messages that were due in this phase and were not begun. NULL: it has no
-     * schedule. */
+    /* Number of messages that were due in this phase and not begun. NULL: it has no schedule. */
     uint64_t (*missed)(const struct connection *connection);
 };
 

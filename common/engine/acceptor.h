@@ -24,16 +24,14 @@ struct acceptor {
     size_t count; /* of pending descriptors */
 };
 
-/* Whether a thread of this plan can accept its connections. 0, or -1 with an unsupported
- * problem. */
+/* Whether threads of this plan can accept connections. 0, or -1 with an unsupported problem. */
 int acceptor_suits(const struct plan *plan, enum end end, struct problem *problem);
 
 /* 0 or a negative errno value. acceptor_close() works in both cases, and on a zeroed acceptor. */
 int acceptor_open(struct acceptor *acceptor, struct turns *turns, bool nonblocking);
 void acceptor_close(struct acceptor *acceptor);
 
-/* The listener of the dial is readable: calls on->assigned() for each connection whose hello has
- * arrived. */
+/* The listener is readable: calls on->assigned() for each connection whose hello has arrived. */
 void acceptor_accept(struct acceptor *acceptor);
 
 /* `pending_fd` is readable: reads the hellos that have arrived. */

@@ -131,8 +131,7 @@ static inline void engine_take_buffer(struct connection *connection, ssize_t siz
         pool_take(&connection->bench->pool);
 }
 
-/* Whether the kernel still uses lent memory; it returns memory by the error queue of the
- * descriptor. */
+/* Whether the kernel has memory that it will return by the error queue of the descriptor. */
 static inline bool engine_has_lent(const struct connection *connection)
 {
     return connection->strategy && connection->strategy->zerocopy &&

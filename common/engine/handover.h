@@ -11,7 +11,7 @@
  * before it posts the semaphore. It ends when the woken sender reads the clock.
  *
  * No lock is needed: at each moment one thread owns the shared state. From post to done the sender
- * owns the send queue, the state of the strategy and the counts of the write path; before and
+ * owns the send queue, the state of the strategy and the counts of the write path. Before and
  * after, the data thread owns them. The data thread always owns the receive state, the role, the
  * workbench and the histograms. The semaphores order the writes of one thread before the reads of
  * the other.
@@ -65,8 +65,7 @@ static inline uint64_t handover_delay_ns(const struct handover *handover)
 /* ---- the sender thread ---- */
 
 /* Executes each HANDOVER_SEND. Returns any other order; the caller executes it and calls
- * handover_done(). If a push fails, shuts the descriptor down: the data thread stops waiting for a
- * reply. */
+ * handover_done(). A push that fails shuts the descriptor down, which wakes the data thread. */
 enum handover_order handover_serve(struct handover *handover);
 void handover_done(struct handover *handover);
 

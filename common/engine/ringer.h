@@ -72,7 +72,7 @@ void ring_on_answer(struct watch *watch);
 
 /* ---- ring_reconnect.c ---- */
 
-/* Begins to connect the next descriptor of a driver: -EINPROGRESS, or another negative errno
+/* Begins to connect the next descriptor of a driver. -EINPROGRESS or another negative errno
  * value. */
 int ring_begin_connect(struct duty *duty, struct connection *connection);
 void ring_connected(struct watch *watch, int result);
@@ -80,8 +80,7 @@ void ring_connected(struct watch *watch, int result);
 /* Assigns `next_fd` to a follower. 0, or a negative errno value, which ends the phase. */
 int ring_assign(struct watch *watch);
 
-/* Cancels all requests and closes the descriptor. The kernel keeps the socket open until they have
- * completed. */
+/* Cancels all requests and closes the descriptor. The socket stays open until they complete. */
 void ring_close_descriptor(struct turn *turn);
 
 /* A request on a closed descriptor has completed: after the last one the connection continues. */

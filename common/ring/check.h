@@ -16,8 +16,7 @@ extern const struct ring_setup ring_setup_recommended;
 /* 0, or -1 with an unsupported problem that gives the reason. */
 int ring_check(const struct ring_setup *setup, struct problem *problem);
 
-/* Each test sends bytes from `from` to `to`, which are connected. False too if no ring can be
- * opened. */
+/* Each test sends bytes from `from` to `to`, which are connected. False also without a ring. */
 bool ring_receives_again(int from, int to);    /* multishot: one request, several completions */
 bool ring_receives_messages(int from, int to); /* the same by RECVMSG */
 bool ring_receives_bundles(int from, int to);  /* one completion, several buffers */

@@ -41,8 +41,7 @@ static inline bool intake_has_buffers(const struct ring_intake *intake)
 }
 
 /* Moves the bytes of a completion to the beginning of its buffer, behind the headroom, and sets
- * `result` to their number. If there is a header alone, at the end of a stream, returns the
- * buffer. */
+ * `result` to their number. At the end of a stream there is only a header: returns the buffer. */
 void intake_align(struct ring_intake *intake, struct completion *completion);
 
 /* Takes the next span of the `size` bytes that begin in buffer `number`: buffers that follow each

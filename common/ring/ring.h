@@ -41,17 +41,15 @@ void ring_close(struct ring *ring);
  * cannot be used: ". */
 void ring_explain(int result, char *text, size_t size);
 
-/* Registers descriptors (Linux 5.1), which requests then name by their index. 0 or a negative errno
- * value. */
+/* Registers descriptors (Linux 5.1): requests name them by index. 0 or a negative errno value. */
 int ring_register_files(struct ring *ring, const int *fds, uint32_t count);
 
 /* Any thread may call it: the ring gets a RING_WAKE completion. */
 void ring_wake(struct ring *ring);
 
 /* Submits the queued requests. If `wait`, waits for at least one completion, until `due_ns`
- * (CLOCK_MONOTONIC, UINT64_MAX: no limit). Makes one io_uring_enter(2), or none if there is nothing
- * to submit and nothing to wait for. 0, also after a signal or a timeout, or a negative errno
- * value. */
+ * (CLOCK_MONOTONIC, UINT64_MAX: no limit). Calls io_uring_enter(2) once, or not at all if there is
+ * nothing to do. 0, also after a signal or a timeout, or a negative errno value. */
 int ring_enter(struct ring *ring, bool wait, uint64_t due_ns);
 
 /* As ring_enter() without waiting, for rings that post completions only inside enter(2). */
@@ -103,8 +101,7 @@ struct ring_slot {
     struct ring_buffers outgoing; /* send buffers, where the strategy uses them */
 };
 
-/* Size of the submission queue. A full queue is submitted at once; a chain of linked requests must
- * fit. */
+/* Size of the submission queue. A full queue is submitted. A chain of linked requests must fit. */
 #define RING_REQUESTS 256u
 
 /* All requests: 0, or a negative errno value of the enter(2) that made room. */
@@ -137,8 +134,8 @@ void ring_buffers_close(struct ring_buffers *buffers);
 /* Removes all buffers; none may be in use. 0 or a negative errno value. */
 int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers);
 
-/* Adds a buffer at the tail; there must be room. ring_buffers_publish() makes it visible to the
- * kernel. */
+/* Adds a buffer at the tail; there must be room. The kernel sees it after
+ * ring_buffers_publish(). */
 void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number);
 void ring_buffers_publish(struct ring_buffers *buffers);
 

@@ -40,9 +40,9 @@ struct transport {
      * control channel. */
     int (*data_address)(struct address *data, const struct address *control);
 
-    /* Makes the address to which a client connects for data, from the address of its control
-     * channel and the port or the path that the server named. 0; -EINVAL if this transport has no
-     * such port or path; or -EPERM for a path of a server that is not local. */
+    /* Makes the address of the data listener, for a client: from the address of its control channel
+     * and the named port or path. 0; -EINVAL if this transport has no such port
+     * or path; or -EPERM for a path of a server that is not local. */
     int (*data_target)(struct address *data, const struct address *control, json_int_t port,
                        const char *path);
 };
