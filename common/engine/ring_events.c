@@ -188,6 +188,25 @@ static void on_poll_event(struct watch *watch, const struct ring_event *event)
     }
 }
 
+/* Completions that continue each other are one: a wake-up that brings a hundred small chunks costs
+ * as much as one that brings a bundle. */
+static void gather(struct ringer *ringer, struct ring_event *event)
+{
+    const struct pool *pool = ringer->intake.pool;
+    struct completion *completion = &event->completion;
+    uint16_t buffer = completion->buffer;
+    int before = 0;
+
+    if (pool->headroom)
+        return;
+    while (completion->result > 0 && (size_t)(completion->result - before) == pool->size) {
+        before = completion->result;
+        buffer = intake_after(&ringer->intake, buffer);
+        if (!ring_continue(ringer->ring, event, buffer))
+            return;
+    }
+}
+
 void ring_dispatch(struct ringer *ringer, struct ring_event *event)
 {
     struct watch *watch;
@@ -205,6 +224,8 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event)
         sent(watch, &event->completion);
         return;
     }
+    if (event->kind == RING_RECEIVE)
+        gather(ringer, event);
     if (!event->completion.more)
         watch->outstanding &= ~(1u << event->kind);
     if (event->kind == RING_RECEIVE)

@@ -40,6 +40,12 @@ static inline bool intake_has_buffers(const struct ring_intake *intake)
     return intake->added != intake->taken;
 }
 
+/* The buffer that the kernel fills after this one. */
+static inline uint16_t intake_after(const struct ring_intake *intake, uint16_t number)
+{
+    return intake->order[(intake->places[number] + 1u) & (2 * intake->pool->count - 1)];
+}
+
 /* Moves the bytes of a completion to the beginning of its buffer, behind the headroom, and sets
  * `result` to their number. At the end of a stream there is only a header: returns the buffer. */
 void intake_align(struct ring_intake *intake, struct completion *completion);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 
+#include <limits.h>
 #include <liburing.h>
 #include <poll.h>
 #include <stdio.h>
@@ -176,6 +177,7 @@ static void read_label(struct ring_event *event, uint64_t data)
     event->kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1));
     event->completion.token = (uint32_t)(data >> KIND_BITS) & REQUEST_TOKEN_MAX;
     event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
+    event->label = data;
 }
 
 /* Another thread has woken this one: re-arms the alarm. */
@@ -218,6 +220,25 @@ bool ring_next(struct ring *ring, struct ring_event *event)
         return true;
     }
     return false;
+}
+
+bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
+{
+    struct io_uring_cqe *cqe = NULL;
+    unsigned head;
+
+    io_uring_for_each_cqe(&ring->uring, head, cqe)
+    {
+        break;
+    }
+    if (!cqe || cqe->res <= 0 || cqe->user_data != event->label ||
+        cqe->flags >> IORING_CQE_BUFFER_SHIFT != buffer || cqe->res > INT_MAX - event->completion.result)
+        return false;
+    event->completion.result += cqe->res;
+    event->completion.more = cqe->flags & IORING_CQE_F_MORE;
+    io_uring_cqe_seen(&ring->uring, cqe);
+    ring->counts->completions++;
+    return true;
 }
 
 /* ---- requests ---- */

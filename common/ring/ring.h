@@ -70,11 +70,16 @@ enum ring_kind {
 struct ring_event {
     enum ring_kind kind;
     uint32_t number; /* of the slot */
+    uint64_t label;  /* user data of the request */
     struct completion completion;
 };
 
 /* Takes the oldest completion. Returns false when there is none. */
 bool ring_next(struct ring *ring, struct ring_event *event);
+
+/* Takes the oldest completion too if it continues this one of a receive: of the same request, into
+ * this buffer. Adds its bytes. Returns false where it does not. */
+bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer);
 
 /* ---- requests ---- */
 

@@ -394,6 +394,28 @@ TEST(buffers_that_follow_each_other_in_memory_are_taken_together)
     assert_int_equal(pool_number(&pool, data), 0);
 }
 
+TEST(a_completion_that_continues_another_is_taken_with_it_and_no_other)
+{
+    struct ring_event event;
+    const uint8_t *data;
+    uint16_t number;
+
+    open_intake(16, 8);
+    assert_int_equal(ring_receive(&to, INTAKE_GROUP, 0), 0);
+    assert_int_equal(send(fds[0], "0123456789abcdef0123456789abcdef0123", 36, 0), 36);
+    event = await();
+    assert_int_equal(event.completion.result, 16);
+    number = event.completion.buffer;
+    assert_false(ring_continue(ring, &event, number)); /* the next is in another buffer */
+    assert_true(ring_continue(ring, &event, intake_after(&intake, number)));
+    assert_true(ring_continue(ring, &event, intake_after(&intake, intake_after(&intake, number))));
+    assert_false(ring_continue(ring, &event, 3)); /* there is no other */
+    assert_int_equal(event.completion.result, 36);
+    assert_true(event.completion.more);
+    assert_int_equal(intake_take(&intake, &number, 36, &data), 36);
+    assert_memory_equal(data, "0123456789abcdef0123456789abcdef0123", 36);
+}
+
 /* The next completion of a receive, and the bytes that it brought. */
 static int receive_aligned(const uint8_t **data)
 {
@@ -514,6 +536,7 @@ int main(void)
         WITH_RING(completions_may_come_in_another_order_than_their_buffers_were_used),
         WITH_RING(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_the_end),
         WITH_RING(what_is_left_at_the_end_begins_where_a_message_would),
+        WITH_RING(a_completion_that_continues_another_is_taken_with_it_and_no_other),
         WITH_RING(buffers_that_follow_each_other_in_memory_are_taken_together),
         WITH_RING(the_end_of_a_peer_is_a_completion_of_nothing),
         WITH_RING(the_end_of_a_peer_is_told_by_itself_and_received_after_all_that_is_left),
