@@ -78,7 +78,7 @@ struct ring_event {
 bool ring_next(struct ring *ring, struct ring_event *event);
 
 /* Takes the oldest completion too if it continues this one of a receive: of the same request, into
- * this buffer. Adds its bytes. Returns false where it does not. */
+ * this buffer. Adds its bytes. Returns false if it does not. */
 bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer);
 
 /* ---- requests ---- */
