@@ -100,8 +100,7 @@ static bool begin_sending(struct trial *trial, unsigned options)
 
     if (ring_buffers_open(trial->ring, &trial->from.outgoing, 1, PIECES) < 0)
         return false;
-    for (uint16_t i = 0; i < PIECES; i++)
-        ring_buffers_add(&trial->from.outgoing, bytes[i], PIECE, i);
+    ring_buffers_add(&trial->from.outgoing, bytes, PIECE, 0, PIECES);
     ring_buffers_publish(&trial->from.outgoing);
     return ring_send(&trial->from, &request) == 0;
 }

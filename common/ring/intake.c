@@ -14,21 +14,19 @@ static uint32_t place_of(const struct ring_intake *intake, uint32_t index)
     return index & (2 * intake->pool->count - 1);
 }
 
-static void add(struct ring_intake *intake, uint32_t number)
-{
-    const struct pool *pool = intake->pool;
-    uint32_t place = place_of(intake, intake->added++);
-
-    intake->order[place] = (uint16_t)number;
-    intake->places[number] = (uint16_t)place;
-    ring_buffers_add(&intake->buffers, pool_buffer(pool, number) - pool->headroom,
-                     (uint32_t)(pool->size + pool->headroom), (uint16_t)number);
-}
-
 static void on_release(void *owner, uint32_t number, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
-        add(owner, number + i);
+    struct ring_intake *intake = owner;
+    const struct pool *pool = intake->pool;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t place = place_of(intake, intake->added++);
+
+        intake->order[place] = (uint16_t)(number + i);
+        intake->places[number + i] = (uint16_t)place;
+    }
+    ring_buffers_add(&intake->buffers, pool_buffer(pool, number) - pool->headroom,
+                     (uint32_t)(pool->size + pool->headroom), (uint16_t)number, count);
 }
 
 int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool)
@@ -43,10 +41,8 @@ int intake_open(struct ring_intake *intake, struct ring *ring, struct pool *pool
     result = ring_buffers_open(ring, &intake->buffers, INTAKE_GROUP, pool->count);
     if (result < 0)
         return result;
-    while (pool->spare_count) {
-        add(intake, pool_number(pool, pool_next(pool)));
-        pool_take(pool);
-    }
+    pool->spare_count = 0;
+    on_release(intake, 0, pool->count);
     ring_buffers_publish(&intake->buffers);
     pool->on_release = on_release;
     pool->owner = intake;

@@ -414,10 +414,13 @@ void ring_buffers_close(struct ring_buffers *buffers)
     buffers->ring = NULL;
 }
 
-void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number)
+void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number,
+                      uint32_t count)
 {
-    io_uring_buf_ring_add(buffers->ring, (void *)(uintptr_t)data, size, number,
-                          io_uring_buf_ring_mask(buffers->count), buffers->added++);
+    for (uint32_t i = 0; i < count; i++)
+        io_uring_buf_ring_add(buffers->ring, (uint8_t *)(uintptr_t)data + (size_t)i * size, size,
+                              (uint16_t)(number + i), io_uring_buf_ring_mask(buffers->count),
+                              buffers->added++);
 }
 
 void ring_buffers_publish(struct ring_buffers *buffers)

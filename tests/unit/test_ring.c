@@ -253,7 +253,7 @@ TEST(a_silent_send_says_so_when_it_fails)
 static void provide(uint32_t count, const char *texts[])
 {
     for (uint32_t i = 0; i < count; i++)
-        ring_buffers_add(&from.outgoing, texts[i], (uint32_t)strlen(texts[i]), (uint16_t)i);
+        ring_buffers_add(&from.outgoing, texts[i], (uint32_t)strlen(texts[i]), (uint16_t)i, 1);
     ring_buffers_publish(&from.outgoing);
 }
 
