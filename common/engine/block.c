@@ -56,12 +56,7 @@ static int connect_blocking(struct duty *duty, struct connection *connection)
 static int push(struct turn *turn)
 {
     struct duty *duty = turn->turns->duty;
-    int result = 0;
 
-    if (!connection_is_open(turn->connection))
-        result = engine_establish(duty, turn->connection, connect_blocking);
-    if (result < 0)
-        return result;
     if (!duty->handover)
         return turn->connection->strategy->push(turn->connection);
     handover_post(duty->handover, HANDOVER_SEND);
@@ -198,8 +193,7 @@ static void wait_for_pair(struct turn *from)
     } else {
         int result = receive_window(from->connection);
 
-        turn_relay(from);
-        turn_continue(from, result);
+        turn_received(from, result);
     }
 }
 
@@ -224,8 +218,7 @@ static void take(struct turn *turn)
 {
     int result = engine_receive(turn->connection, turn->connection->role->wants(turn->connection));
 
-    turn_relay(turn);
-    turn_continue(turn, result);
+    turn_received(turn, result);
 }
 
 static void rearm(struct turn *turn)
@@ -233,8 +226,12 @@ static void rearm(struct turn *turn)
     (void)turn; /* no events to re-arm: the engine waits in calls */
 }
 
-static const struct turns_events turns_events = {
-    .push = push, .take = take, .close = close_descriptor, .rearm = rearm, .wait = wait_in_call};
+static const struct turns_events turns_events = {.connect = connect_blocking,
+                                                 .push = push,
+                                                 .take = take,
+                                                 .close = close_descriptor,
+                                                 .rearm = rearm,
+                                                 .wait = wait_in_call};
 
 /* ---- open and close ---- */
 

@@ -85,29 +85,17 @@ static void rearm(struct turn *turn)
 
 /* ---- one connection ---- */
 
-/* Returns -EBUSY without a descriptor, because no event would follow. */
 static int push(struct turn *turn)
 {
-    struct connection *connection = turn->connection;
-    int result = 0;
+    int result = turn->connection->strategy->push(turn->connection);
 
-    if (!connection_is_open(connection))
-        result = engine_establish(turn->turns->duty, connection, poll_connect);
-    if (result == 0)
-        result = connection->strategy->push(connection);
     poller_of(watch_of(turn))->unregistered |= result == -EINPROGRESS;
-    return result == -EAGAIN && connection->state == STATE_UNOPENED ? -EBUSY : result;
-}
-
-static void arrived(struct watch *watch, int result)
-{
-    turn_relay(&watch->turn);
-    turn_continue(&watch->turn, result);
+    return result;
 }
 
 void poll_receive(struct watch *watch)
 {
-    arrived(watch, engine_receive_ready(watch->turn.connection));
+    turn_received(&watch->turn, engine_receive_ready(watch->turn.connection));
 }
 
 static void take(struct turn *turn)
@@ -127,16 +115,11 @@ static void on_event_of_end(struct watch *watch, int events)
  * events to handle besides: none if memory came back and the error came `alone`. */
 static int handle_error(struct watch *watch, bool alone)
 {
-    struct turn *turn = &watch->turn;
-    int result = engine_reclaim(turn->connection);
+    const struct connection *connection = watch->turn.connection;
 
-    if (result < 0)
-        turn_stop(turn, result);
-    if (result <= 0)
+    if (turn_reclaim(&watch->turn) <= 0)
         return UV_READABLE | UV_WRITABLE;
-    if (turn->connection->awaits == AWAITS_EVENT)
-        turn->connection->awaits = AWAITS_NOTHING;
-    return !alone && turn->connection->role->wants(turn->connection) ? UV_READABLE : 0;
+    return !alone && connection->role->wants(connection) ? UV_READABLE : 0;
 }
 
 static void on_event(uv_poll_t *poll, int status, int events)
@@ -171,10 +154,8 @@ static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
 
     if (watch->turn.turns->result < 0)
         return;
-    if (watch->turn.turns->finishing)
-        turn_continue_end(&watch->turn, engine_on_end_data(connection, data, size));
-    else
-        arrived(watch, engine_on_data(connection, data, size));
+    turn_received(&watch->turn, watch->turn.turns->finishing ? engine_on_end_data(connection, data, size)
+                                                             : engine_on_data(connection, data, size));
 }
 
 static void on_written(struct stream *stream, int result)
@@ -220,7 +201,8 @@ static void wait_in_loop(struct turns *turns)
         turn_loop(poller, UV_RUN_NOWAIT);
 }
 
-static const struct turns_events turns_events = {.push = push,
+static const struct turns_events turns_events = {.connect = poll_connect,
+                                                 .push = push,
                                                  .take = take,
                                                  .close = poll_close_descriptor,
                                                  .assigned = poll_assigned,

@@ -50,16 +50,6 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 
 /* ---- one connection ---- */
 
-static int push(struct turn *turn)
-{
-    struct connection *connection = turn->connection;
-    int result = 0;
-
-    if (!connection_is_open(connection))
-        result = engine_establish(turn->turns->duty, connection, ring_begin_connect);
-    return result == 0 ? connection->strategy->push(connection) : result;
-}
-
 /* Makes the request unless one of this kind is outstanding. 0, or a negative errno value. */
 static int request(struct watch *watch, enum ring_kind kind)
 {
@@ -179,7 +169,7 @@ static void wait_in_ring(struct turns *turns)
         ring_dispatch(ringer, &event);
 }
 
-static const struct turns_events turns_events = {.push = push,
+static const struct turns_events turns_events = {.connect = ring_begin_connect,
                                                  .take = ring_take,
                                                  .close = ring_close_descriptor,
                                                  .assigned = ring_assigned,

@@ -68,14 +68,9 @@ void ring_on_answer(struct watch *watch)
 
 static void arrived(struct watch *watch, int result)
 {
-    if (watch->turn.turns->finishing) {
-        turn_continue_end(&watch->turn, result);
-        return;
-    }
-    if (result == 0)
+    if (result == 0 && !watch->turn.turns->finishing)
         ring_on_answer(watch);
-    turn_relay(&watch->turn);
-    turn_continue(&watch->turn, result);
+    turn_received(&watch->turn, result);
 }
 
 void ring_take(struct turn *turn)
@@ -129,14 +124,8 @@ static void on_data(struct watch *watch, struct completion *completion)
 /* A poll request completes on errors too: reclaims lent memory. */
 static void handle_error(struct watch *watch, const struct completion *completion)
 {
-    struct connection *connection = watch->turn.connection;
-    int result = completion->result > 0 && completion->result & POLLERR ? engine_reclaim(connection) : 0;
-
-    watch->reclaimed = result > 0;
-    if (result < 0)
-        turn_stop(&watch->turn, result);
-    if (result > 0 && connection->awaits == AWAITS_EVENT)
-        connection->awaits = AWAITS_NOTHING;
+    watch->reclaimed =
+        completion->result > 0 && completion->result & POLLERR && turn_reclaim(&watch->turn) > 0;
 }
 
 static void on_error(struct watch *watch)

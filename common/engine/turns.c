@@ -88,6 +88,16 @@ static void on_idle(struct turn *turn)
         await_due(turn);
 }
 
+static int push_once(struct turn *turn)
+{
+    struct connection *connection = turn->connection;
+    const struct turns_events *on = turn->turns->on;
+    int result =
+        connection_is_open(connection) ? 0 : engine_establish(turn->turns->duty, connection, on->connect);
+
+    return result < 0 ? result : on->push ? on->push(turn) : connection->strategy->push(connection);
+}
+
 static void push(struct turn *turn)
 {
     struct connection *connection = turn->connection;
@@ -101,9 +111,9 @@ static void push(struct turn *turn)
             on_idle(turn);
             return;
         }
-        result = turn->turns->on->push(turn);
-        if (result == -EBUSY)
-            break;
+        result = push_once(turn);
+        if (result == -EAGAIN && connection->state == STATE_UNOPENED)
+            break; /* without a descriptor, no event would follow */
         if (result == -EAGAIN || result == -EINPROGRESS) {
             connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_EVENT;
             return;
@@ -178,6 +188,27 @@ void turn_continue_end(struct turn *turn, int result)
         (!connection->drives || connection_has_ended(connection)))
         finish_phase(turn);
     turn->turns->on->rearm(turn);
+}
+
+void turn_received(struct turn *turn, int result)
+{
+    if (turn->turns->finishing) {
+        turn_continue_end(turn, result);
+        return;
+    }
+    turn_relay(turn);
+    turn_continue(turn, result);
+}
+
+int turn_reclaim(struct turn *turn)
+{
+    int result = engine_reclaim(turn->connection);
+
+    if (result < 0)
+        turn_stop(turn, result);
+    else if (result > 0 && turn->connection->awaits == AWAITS_EVENT)
+        turn->connection->awaits = AWAITS_NOTHING;
+    return result;
 }
 
 void turn_relay(struct turn *turn)

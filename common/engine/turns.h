@@ -26,8 +26,10 @@ struct turn {
 };
 
 struct turns_events {
-    /* Calls the strategy once; connects first if there is no descriptor. Returns as
-     * strategy->push(), or -EBUSY: try again in the next turn. */
+    /* Connects a driver that reconnects, for engine_establish(). NULL: no connection does. */
+    int (*connect)(struct duty *duty, struct connection *connection);
+
+    /* Calls the strategy once, and returns as strategy->push(). NULL: nothing else is to be done. */
     int (*push)(struct turn *turn);
 
     /* Receives the bytes that the security layer or the reading has buffered. */
@@ -87,6 +89,13 @@ void turn_close_if_done(struct turn *turn);
 
 /* The stream of a follower has ended, or its driver has connected again: closes the descriptor. */
 void turn_close_if_ended(struct turn *turn);
+
+/* Bytes arrived, with this result: the twin relays them; as turn_continue() or, after the
+ * half-close, turn_continue_end(). */
+void turn_received(struct turn *turn, int result);
+
+/* As engine_reclaim(), and ends a wait for lent memory. */
+int turn_reclaim(struct turn *turn);
 
 /* Handles the result of an event: 0, -EAGAIN, or a negative errno value that ends the run. */
 void turn_continue(struct turn *turn, int result);
