@@ -42,8 +42,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 }
 
 struct blocking {
-    struct turns turns;  /* first */
-    struct turn list[2]; /* one connection, or the two of a proxy */
+    struct turns turns; /* first */
 };
 
 /* ---- sending ---- */
@@ -242,12 +241,7 @@ static int block_open(struct duty *duty)
     if (!blocking)
         return -ENOMEM;
     duty->state = blocking;
-    if (turns_open(&blocking->turns, duty, &turns_events) < 0)
-        return -ENOMEM;
-    for (size_t i = 0; i < duty->count; i++)
-        turns_join(&blocking->turns, i, &blocking->list[i]);
-    turns_pair(&blocking->turns);
-    return 0;
+    return turns_open(&blocking->turns, duty, &turns_events, sizeof(struct turn), 0);
 }
 
 static void block_close(struct duty *duty)

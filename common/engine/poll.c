@@ -237,7 +237,6 @@ static int open_watch(struct poller *poller, size_t index)
     struct watch *watch = &poller->watches[index];
     struct connection *connection = &poller->turns.duty->connections[index];
 
-    turns_join(&poller->turns, index, &watch->turn);
     if (connection->role->reconnects)
         return 0;
     return writes_by_stream(connection)
@@ -265,16 +264,16 @@ static int poll_open(struct duty *duty)
     }
     duty->state = poller;
     poller->wake.data = poller;
-    poller->watches = calloc(duty->count, sizeof *poller->watches);
-    if (turns_open(&poller->turns, duty, &turns_events) < 0 || !poller->watches ||
+    if (turns_open(&poller->turns, duty, &turns_events, sizeof(struct watch), offsetof(struct watch, turn)) <
+            0 ||
         uv_async_init(&poller->loop, &poller->wake, on_wake) < 0)
         return -ENOMEM;
+    poller->watches = poller->turns.watches;
     for (size_t i = 0; i < duty->count; i++) {
         result = open_watch(poller, i);
         if (result < 0)
             return result;
     }
-    turns_pair(&poller->turns);
     if (stream_is(duty->connections))
         mark_uncounted(duty);
     return duty->dial && duty->dial->listener >= 0 ? poll_open_acceptor(poller) : 0;
@@ -282,8 +281,6 @@ static int poll_open(struct duty *duty)
 
 static void close_watch(struct watch *watch)
 {
-    if (watch->turn.connection && watch->turn.next_fd >= 0)
-        close(watch->turn.next_fd);
     if (!watch->handle.loop || uv_is_closing(&watch->handle))
         return;
     if (stream_is(watch->turn.connection))
@@ -308,7 +305,6 @@ static void poll_close(struct duty *duty)
     uv_loop_close(&poller->loop);
     acceptor_close(&poller->acceptor);
     turns_close(&poller->turns);
-    free(poller->watches);
     free(poller);
     duty->state = NULL;
 }

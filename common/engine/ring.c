@@ -205,7 +205,6 @@ static int open_watch(struct ringer *ringer, size_t index)
     struct connection *connection = &ringer->turns.duty->connections[index];
     const struct strategy *strategy = connection->strategy;
 
-    turns_join(&ringer->turns, index, &watch->turn);
     watch->slot = (struct ring_slot){.ring = ringer->ring,
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
@@ -250,8 +249,6 @@ static int open_parts(struct ringer *ringer)
         result = intake_open(&ringer->intake, ringer->ring, &duty->bench->pool);
     for (size_t i = 0; i < duty->count && result == 0; i++)
         result = open_watch(ringer, i);
-    if (result == 0)
-        turns_pair(&ringer->turns);
     if (result == 0 && duty->dial && duty->dial->listener >= 0)
         result = ring_open_acceptor(ringer);
     return result == 0 && own->fixed_files && !duty->dial ? register_files(ringer) : result;
@@ -264,9 +261,9 @@ static int open_ring(struct duty *duty)
     if (!ringer)
         return -ENOMEM;
     duty->state = ringer;
-    ringer->watches = calloc(duty->count, sizeof *ringer->watches);
-    if (turns_open(&ringer->turns, duty, &turns_events) < 0 || !ringer->watches)
+    if (turns_open(&ringer->turns, duty, &turns_events, sizeof(struct watch), 0) < 0)
         return -ENOMEM;
+    ringer->watches = ringer->turns.watches;
     return open_parts(ringer);
 }
 
@@ -278,14 +275,10 @@ static void close_ring(struct duty *duty)
         return;
     ring_close(ringer->ring);
     intake_close(&ringer->intake);
-    for (size_t i = 0; ringer->watches && i < duty->count; i++) {
+    for (size_t i = 0; ringer->watches && i < duty->count; i++)
         ring_buffers_close(&ringer->watches[i].slot.outgoing);
-        if (ringer->watches[i].turn.connection && ringer->watches[i].turn.next_fd >= 0)
-            close(ringer->watches[i].turn.next_fd);
-    }
     acceptor_close(&ringer->acceptor);
     turns_close(&ringer->turns);
-    free(ringer->watches);
     free(ringer);
     duty->state = NULL;
 }

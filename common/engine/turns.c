@@ -5,36 +5,38 @@
 #include "connection/security.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define PUSHES_PER_TURN 64 /* then other connections have their turn */
 
-int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events)
+int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events, size_t size,
+               size_t offset)
 {
-    *turns = (struct turns){.duty = duty, .on = events};
+    struct connection *first = duty->connections;
+
+    *turns = (struct turns){.duty = duty, .on = events, .watches = calloc(duty->count, size)};
     turns->list = calloc(duty->count, sizeof *turns->list);
-    return turns->list ? agenda_open(&turns->agenda, duty->count) : -ENOMEM;
+    if (!turns->list || !turns->watches)
+        return -ENOMEM;
+    for (size_t i = 0; i < duty->count; i++) {
+        turns->list[i] = (struct turn *)((char *)turns->watches + i * size + offset);
+        *turns->list[i] = (struct turn){.turns = turns, .connection = &first[i], .next_fd = -1};
+    }
+    for (size_t i = 0; i < duty->count; i++)
+        if (first[i].twin)
+            turns->list[i]->twin = turns->list[first[i].twin - first];
+    return agenda_open(&turns->agenda, duty->count);
 }
 
 void turns_close(struct turns *turns)
 {
+    for (size_t i = 0; turns->list && turns->watches && i < turns->duty->count; i++)
+        if (turns->list[i]->next_fd >= 0)
+            close(turns->list[i]->next_fd);
     agenda_close(&turns->agenda);
+    free(turns->watches);
     free(turns->list);
     turns->list = NULL;
-}
-
-void turns_join(struct turns *turns, size_t index, struct turn *turn)
-{
-    *turn = (struct turn){.turns = turns, .connection = &turns->duty->connections[index], .next_fd = -1};
-    turns->list[index] = turn;
-}
-
-void turns_pair(struct turns *turns)
-{
-    const struct connection *first = turns->duty->connections;
-
-    for (size_t i = 0; i < turns->duty->count; i++)
-        if (first[i].twin)
-            turns->list[i]->twin = turns->list[first[i].twin - first];
 }
 
 void turn_stop(struct turn *turn, int result)

@@ -53,6 +53,7 @@ struct turns_events {
 struct turns {
     struct duty *duty;
     const struct turns_events *on;
+    void *watches;                  /* of the engine, one for each connection, zeroed at first */
     struct turn **list;             /* by number of the connection in the thread */
     size_t open;                    /* connections that have not finished the phase */
     struct turn *busy, **last_busy; /* have more to do in the next turn */
@@ -61,13 +62,11 @@ struct turns {
     int result;                     /* of the phase */
 };
 
-/* 0 or -ENOMEM; call turns_close() in both cases. */
-int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events);
+/* Allocates watches of `size` bytes, each with its turn at `offset`. 0 or -ENOMEM; call
+ * turns_close() in both cases. */
+int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events, size_t size,
+               size_t offset);
 void turns_close(struct turns *turns);
-
-/* Gives connection number `index` of the thread its turn. Call turns_pair() after the last. */
-void turns_join(struct turns *turns, size_t index, struct turn *turn);
-void turns_pair(struct turns *turns);
 
 /* engine->run() and engine->finish() of an engine whose state begins with its turns. */
 int turns_run(struct duty *duty);
