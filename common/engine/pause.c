@@ -25,22 +25,18 @@ static int poll_for(struct pollfd *watched, uint64_t ns)
 #define CANCEL_CHECK_NS (200 * NS_PER_MS)
 #define LONG_NS (3600 * NS_PER_S)
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns)
 {
     struct pollfd readable = {.fd = fd, .events = POLLIN};
-    uint64_t longest_ns = fd < 0 ? CANCEL_CHECK_NS : UINT64_MAX;
+    uint64_t longest_ns = fd < 0 ? CANCEL_CHECK_NS : UINT64_MAX, left_ns;
 
     do {
         bench->now_ns = clock_now_ns();
         if (bench->now_ns >= due_ns || (fd < 0 && workbench_is_cancelled(bench)))
             return false;
         bench->waits.made[CALL_PPOLL]++;
-    } while (poll_for(&readable, smaller(due_ns - bench->now_ns, longest_ns)) <= 0);
+        left_ns = due_ns - bench->now_ns;
+    } while (poll_for(&readable, left_ns < longest_ns ? left_ns : longest_ns) <= 0);
     return true;
 }
 
