@@ -41,10 +41,6 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     return 0;
 }
 
-struct blocking {
-    struct turns turns; /* first */
-};
-
 /* ---- sending ---- */
 
 static int connect_blocking(struct duty *duty, struct connection *connection)
@@ -236,22 +232,20 @@ static const struct turns_events turns_events = {.connect = connect_blocking,
 
 static int block_open(struct duty *duty)
 {
-    struct blocking *blocking = calloc(1, sizeof *blocking);
+    struct turns *turns = calloc(1, sizeof *turns);
 
-    if (!blocking)
+    if (!turns)
         return -ENOMEM;
-    duty->state = blocking;
-    return turns_open(&blocking->turns, duty, &turns_events, sizeof(struct turn), 0);
+    duty->state = turns;
+    return turns_open(turns, duty, &turns_events, sizeof(struct turn), 0);
 }
 
 static void block_close(struct duty *duty)
 {
-    struct blocking *blocking = duty->state;
-
-    if (!blocking)
+    if (!duty->state)
         return;
-    turns_close(&blocking->turns);
-    free(blocking);
+    turns_close(duty->state);
+    free(duty->state);
     duty->state = NULL;
 }
 

@@ -25,13 +25,6 @@ static struct ring_setup setup_of(const struct end_plan *own)
                                .registered_ring = own->registered_ring};
 }
 
-static int check_setup(const struct end_plan *own, struct problem *problem)
-{
-    struct ring_setup setup = setup_of(own);
-
-    return ring_check(&setup, problem);
-}
-
 static int check(struct problem *problem)
 {
     return ring_check(&ring_setup_recommended, problem);
@@ -39,13 +32,15 @@ static int check(struct problem *problem)
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
+    struct ring_setup setup = setup_of(&plan->ends[end]);
+
     if (!plan->transport->has_other_end)
         return problem_unsupported(problem,
                                    "engine=ring cannot carry transport=%s: there is no descriptor to watch",
                                    plan->transport->variant.name);
     if (engine_sends_itself(plan, end, "ring", problem) < 0 || acceptor_suits(plan, end, problem) < 0)
         return -1;
-    return check_setup(&plan->ends[end], problem);
+    return ring_check(&setup, problem);
 }
 
 /* ---- one connection ---- */
