@@ -78,7 +78,7 @@ static int submit(struct connection *connection, const struct send_request *requ
     const struct msghdr *message = request->message;
 
     stream->lent = 0;
-    for (size_t i = 0; i < message->msg_iovlen; i++)
+    for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
         stream->lent += message->msg_iov[i].iov_len;
     return uv_write(&stream->request, &stream->uv.stream, buffers_of(message->msg_iov),
                     (unsigned)message->msg_iovlen, on_written);
