@@ -29,16 +29,18 @@ static int refuse(struct parser *parser, const char *why)
 /* The last span takes fragments of its own size for as long as it may grow. */
 static struct shape_span *span_for(struct shape *shape, uint32_t size)
 {
-    struct shape_span *last = shape->span_count ? &shape->spans[shape->span_count - 1] : NULL, *grown;
+    uint32_t count = shape->span_count;
+    struct shape_span *last = count ? &shape->spans[count - 1] : NULL, *grown = shape->spans;
 
     if (last && last->size == size && !(last->marks & FRAGMENT_ENDS_GROUP) &&
         last->bytes + size <= SPAN_BYTES_MAX)
         return last;
-    grown = realloc(shape->spans, (shape->span_count + 1) * sizeof *grown);
+    if (!(count & (count - 1))) /* a power of two, or 0: there is no room */
+        grown = realloc(shape->spans, (count ? 2 * (size_t)count : 1) * sizeof *grown);
     if (!grown)
         return NULL;
     shape->spans = grown;
-    grown[shape->span_count] = (struct shape_span){.size = size};
+    grown[count] = (struct shape_span){.size = size};
     return &grown[shape->span_count++];
 }
 

@@ -196,7 +196,7 @@ static int run(struct worker *worker, struct problem *problem)
 
     cpu_meter_begin(&worker->own.meter, &worker->before.own.cpu);
     result = run_engine(worker, timed ? plan->duration_ns : UINT64_MAX, true, problem);
-    if (team->part != PART_BOTH)
+    if (result == 0 && team->part != PART_BOTH) /* after a failure a sender may still be at work */
         end_account(worker);
     return result;
 }
