@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lobby.h"
 
+#include "base/hex.h"
+#include "base/secret.h"
+#include "measure/facts.h"
 #include "net/sockets.h"
+#include "transport/transport.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +21,47 @@ struct pending {
     size_t size;
     uint8_t hello[SINK_HELLO_SIZE]; /* its first `hello_size` bytes are used */
 };
+
+/* ---- the socket ---- */
+
+int lobby_listen(struct lobby *lobby, const struct plan *plan, enum end end, struct channel *control,
+                 struct problem *problem)
+{
+    struct address control_address, *data = &lobby->address;
+    uv_os_fd_t fd;
+
+    if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0 ||
+        plan->transport->data_address(data, &control_address) < 0)
+        return problem_failure(problem, "cannot choose an address for data connections");
+    lobby->fd = transport_socket(plan->transport, plan, end, data, problem);
+    if (lobby->fd >= 0)
+        lobby->fd = address_listen(lobby->fd, data, problem);
+    lobby->is_open = lobby->fd >= 0;
+    if (!lobby->is_open) {
+        address_unlink(data, true);
+        return -1;
+    }
+    if (uv_random(NULL, NULL, lobby->token, sizeof lobby->token, 0, NULL) < 0 ||
+        uv_random(NULL, NULL, lobby->key, sizeof lobby->key, 0, NULL) < 0)
+        return problem_failure(problem, "no random numbers for a token and a key");
+    return 0;
+}
+
+json_t *lobby_describe(const struct lobby *lobby, const struct plan *plan)
+{
+    char token[2 * TOKEN_SIZE + 1], key[2 * SECURITY_KEY_SIZE + 1] = "";
+    json_t *body;
+
+    hex_format(token, lobby->token, sizeof lobby->token);
+    if (plan_encrypts(plan))
+        hex_format(key, lobby->key, sizeof lobby->key);
+    body = json_pack("{s:i, s:s, s:s, s:s, s:s}", "port", address_port(&lobby->address), "path",
+                     address_path(&lobby->address), "token", token, "key", key, "host", facts_host_id());
+    secret_wipe(key, sizeof key);
+    return body;
+}
+
+/* ---- connections ---- */
 
 static void try_closed(struct lobby *lobby)
 {
@@ -133,8 +177,16 @@ static void on_connection(uv_poll_t *poll, int status, int events)
         welcome(lobby, fd);
 }
 
-int lobby_open(struct lobby *lobby, uv_loop_t *loop, struct problem *problem)
+int lobby_accept(struct lobby *lobby, const struct plan *plan, enum end end, uv_loop_t *loop,
+                 const struct lobby_events *events, void *owner, struct problem *problem)
 {
+    bool is_for_proxy = end == END_SERVER && plan_has_proxy(plan);
+
+    lobby->accepts = true;
+    lobby->expected = plan->connections;
+    lobby->hello_size = is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE;
+    lobby->events = events;
+    lobby->owner = owner;
     uv_poll_init(loop, &lobby->listener, lobby->fd);
     lobby->listener.data = lobby;
     lobby->here = calloc(lobby->expected, sizeof *lobby->here);
@@ -154,11 +206,13 @@ static void on_listener_closed(uv_handle_t *handle)
 
 void lobby_close(struct lobby *lobby)
 {
-    if (lobby->closing)
+    if (lobby->closing || !lobby->is_open)
         return;
     lobby->closing = true;
-    uv_poll_stop(&lobby->listener);
-    uv_close((uv_handle_t *)&lobby->listener, on_listener_closed);
+    if (lobby->accepts) {
+        uv_poll_stop(&lobby->listener);
+        uv_close((uv_handle_t *)&lobby->listener, on_listener_closed);
+    }
     close(lobby->fd);
     address_unlink(&lobby->address, true);
     for (struct pending *pending = lobby->pending; pending; pending = pending->next)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Accepts the data connections of a session and checks their token. It closes and counts those
- * with a wrong token. */
+/* The data connections of a session: their listening socket, token and key. Where no data thread
+ * accepts them, the lobby does and checks their token. It closes and counts those with a wrong
+ * token. */
 #ifndef UNCORK_SERVER_LOBBY_H
 #define UNCORK_SERVER_LOBBY_H
 
+#include "connection/security.h"
+#include "control/channel.h"
 #include "team/team.h"
 
 #include <uv.h>
-
-struct lobby;
 
 struct lobby_events {
     void (*joined)(void *owner, size_t index, int fd); /* right token; the owner owns `fd` */
@@ -16,15 +17,16 @@ struct lobby_events {
 };
 
 struct lobby {
-    /* Set by the owner. */
-    int fd; /* listening socket, owned by the lobby after lobby_open() */
+    int fd; /* listening socket */
     struct address address;
-    const uint8_t *token;
+    uint8_t token[TOKEN_SIZE];      /* every data connection sends it */
+    uint8_t key[SECURITY_KEY_SIZE]; /* of their TLS */
+    bool is_open, accepts;          /* after lobby_listen(), lobby_accept() */
+
     size_t expected;   /* connections */
     size_t hello_size; /* SINK_HELLO_SIZE: they come from a proxy, which expects an answer */
     const struct lobby_events *events;
     void *owner;
-
     uint64_t strangers;
     uv_poll_t listener;
     bool *here;              /* by connection number */
@@ -33,11 +35,20 @@ struct lobby {
     bool closing, listener_closed;
 };
 
-/* Starts to accept. Returns 0, or -1 with a failure; call lobby_close() in both cases. */
-int lobby_open(struct lobby *lobby, uv_loop_t *loop, struct problem *problem);
+/* Listens at the host of the control channel and draws a token and a key. Returns 0, or -1 with
+ * a problem; call lobby_close() in both cases. */
+int lobby_listen(struct lobby *lobby, const struct plan *plan, enum end end, struct channel *control,
+                 struct problem *problem);
 
-/* Closes the connections without a complete hello and removes the socket's file; then calls
- * `closed`. May be called twice. */
+/* The body of CONTROL_READY: address, token and key. New reference. */
+json_t *lobby_describe(const struct lobby *lobby, const struct plan *plan);
+
+/* Starts to accept. Returns 0, or -1 with a failure. */
+int lobby_accept(struct lobby *lobby, const struct plan *plan, enum end end, uv_loop_t *loop,
+                 const struct lobby_events *events, void *owner, struct problem *problem);
+
+/* Closes the socket and removes its file. After lobby_accept() also closes the connections without
+ * a complete hello, and then calls `closed`. May be called twice. */
 void lobby_close(struct lobby *lobby);
 
 #endif

@@ -2,7 +2,6 @@
 #include "server.h"
 
 #include "door.h"
-#include "limits.h"
 #include "session.h"
 
 #include <inttypes.h>

@@ -3,21 +3,34 @@
 
 #include "base/hex.h"
 #include "base/secret.h"
+#include "base/units.h"
 #include "base/version.h"
+#include "connection/sizes.h"
 #include "connection/workload.h"
-#include "control/channel.h"
-#include "data_listener.h"
+#include "engine/engine.h"
 #include "legality/legality.h"
-#include "limits.h"
+#include "lobby.h"
 #include "measure/facts.h"
 #include "team/conduct.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LIMIT_THREADS UINT64_C(4096)     /* of a session */
+#define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
+#define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
+#define LIMIT_TIME_MS UINT64_C(7200000)
+#define LIMIT_JOIN_MS 3000          /* for all data connections, plus */
+#define LIMIT_JOINS_PER_MS 1        /* connections: their minimum rate */
+#define LIMIT_CAPTURE_MS 3000       /* extra time if the client captures, which starts first */
+#define LIMIT_PLAN_MS 3000          /* for the first message of a control connection */
+#define LIMIT_LEAVE_MS 10000        /* for a client to read its report and close */
+#define LIMIT_SINK_MS LIMIT_TIME_MS /* for the client to name the sink: its server may be busy */
 
 struct session {
     const struct session_setup *setup;
@@ -27,7 +40,7 @@ struct session {
     struct address peer; /* address of the client */
     enum end end;        /* the role in the run: server or proxy */
     struct plan plan;
-    struct data_listener data;
+    struct lobby lobby;
     struct team team;
     struct conduct conduct;
     size_t joined;
@@ -45,7 +58,7 @@ static void part_closed(void *owner)
         return;
     if (session->has_plan)
         plan_free(&session->plan);
-    secret_wipe(session->data.key, sizeof session->data.key);
+    secret_wipe(session->lobby.key, sizeof session->lobby.key);
     session->setup->events->ended(session->setup->owner, session);
     free(session);
 }
@@ -61,11 +74,9 @@ static void close_parts(struct session *session)
         return;
     session->ending = true;
     session->waits = false;
-    if (session->data.has_lobby)
-        lobby_close(&session->data.lobby);
     if (session->has_team)
         team_close(&session->team);
-    data_listener_close(&session->data);
+    lobby_close(&session->lobby);
     uv_close((uv_handle_t *)&session->timer, on_timer_closed);
     channel_close(&session->channel);
 }
@@ -85,6 +96,35 @@ void session_end(struct session *session, const char *why)
     fail(session, session->has_team ? team_phase(&session->team) : "start", &problem);
 }
 
+/* ---- limits ---- */
+
+/* Checks this end of the plan. Returns 0, or -1 with a failure that names the limit. */
+static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    uint64_t threads = engine_threads(plan, end);
+    char text[UNITS_TEXT_MAX];
+
+    if (threads > LIMIT_THREADS)
+        return problem_failure(problem,
+                               "connections=%" PRIu64 ": this server starts at most %" PRIu64
+                               " threads a session; engine=poll needs fewer",
+                               plan->connections, LIMIT_THREADS);
+    units_format_size(text, LIMIT_MEMORY);
+    if (plan_memory_bytes(plan, end, threads) > LIMIT_MEMORY)
+        return problem_failure(
+            problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
+            plan->connections, text);
+    return 0;
+}
+
+/* Maximum time of a run of this plan; then the server ends it. */
+static uint64_t run_limit_ms(const struct plan *plan)
+{
+    bool fixed = plan->messages || plan->bytes;
+
+    return LIMIT_SLACK_MS + (fixed ? LIMIT_TIME_MS : 2 * (plan->warmup_ns + plan->duration_ns) / 1000000);
+}
+
 /* ---- the run ---- */
 
 /* A known client that closes or times out is not a rejected one. */
@@ -102,7 +142,7 @@ static void on_timeout(uv_timer_t *timer)
     if (!session->channel.is_known) {
         count_rejected(session, "did not say within 3 s what it wants");
         close_parts(session);
-    } else if (!session->data.is_open) {
+    } else if (!session->lobby.is_open) {
         session_end(session, "no plan came on the control connection");
     } else if (!session->has_team) {
         session_end(session, "the client did not say where the server is");
@@ -133,7 +173,7 @@ static void on_passed(void *owner, enum phase passed)
         return;
     }
     report = team_report(&session->team);
-    strangers = session->has_gate ? team_strangers(&session->team) : session->data.lobby.strangers;
+    strangers = session->has_gate ? team_strangers(&session->team) : session->lobby.strangers;
     turned_away = session->setup->events->take_rejected(session->setup->owner);
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
     json_object_set_new(report, "turned_away", json_integer((json_int_t)turned_away));
@@ -149,7 +189,7 @@ static void start_team(struct session *session)
 {
     struct problem problem = {0};
 
-    uv_timer_start(&session->timer, on_timeout, limits_run_ms(&session->plan), 0);
+    uv_timer_start(&session->timer, on_timeout, run_limit_ms(&session->plan), 0);
     if (team_start(&session->team, &problem) < 0)
         fail(session, "hello", &problem);
 }
@@ -161,7 +201,7 @@ static void on_joined(void *owner, size_t index, int fd)
     team_give(&session->team, index, fd);
     if (++session->joined < session->plan.connections)
         return;
-    lobby_close(&session->data.lobby);
+    lobby_close(&session->lobby);
     start_team(session);
 }
 
@@ -179,16 +219,16 @@ static int open_team(struct session *session, struct problem *problem)
     if (team_open(team, session->setup->loop, plan, session->end, session->remote, &team_events, session,
                   problem) < 0)
         return -1;
-    memcpy(team->keys[from], session->data.key, sizeof session->data.key);
+    memcpy(team->keys[from], session->lobby.key, sizeof session->lobby.key);
     if (plan_role(plan, session->end)->reconnects) { /* its data thread accepts */
         session->has_gate = true;
-        team->listener = session->data.fd;
-        memcpy(team->token, session->data.token, TOKEN_SIZE);
+        team->listener = session->lobby.fd;
+        memcpy(team->token, session->lobby.token, TOKEN_SIZE);
         return 0;
     }
     session->open_parts++;
-    return data_listener_open_lobby(&session->data, plan, session->end, session->setup->loop, &lobby_events,
-                                    session, problem);
+    return lobby_accept(&session->lobby, plan, session->end, session->setup->loop, &lobby_events, session,
+                        problem);
 }
 
 static void await_connections(struct session *session)
@@ -213,14 +253,14 @@ void session_begin(struct session *session)
     session->waits = false;
     /* legality_check() probes sockets, rings, TLS layers and placement. This takes the loop and two
      * CPUs for up to 3 s: no other client may be measured in that time. */
-    if (limits_check(&session->plan, session->end, &problem) < 0 ||
+    if (check_limits(&session->plan, session->end, &problem) < 0 ||
         legality_check(&session->plan, session->end, session->remote, &problem) < 0 ||
-        data_listener_open(&session->data, &session->plan, session->end, &session->channel, &problem) < 0 ||
+        lobby_listen(&session->lobby, &session->plan, session->end, &session->channel, &problem) < 0 ||
         (session->end != END_PROXY && open_team(session, &problem) < 0)) {
         fail(session, NULL, &problem);
         return;
     }
-    channel_send(&session->channel, CONTROL_READY, data_listener_describe(&session->data, &session->plan));
+    channel_send(&session->channel, CONTROL_READY, lobby_describe(&session->lobby, &session->plan));
     if (session->end == END_PROXY)
         uv_timer_start(&session->timer, on_timeout, LIMIT_SINK_MS, 0);
     else if (session->has_gate)
@@ -254,7 +294,7 @@ static void take_sink(struct session *session, const json_t *body)
     struct problem problem = {0};
     struct address sink;
 
-    if (session->end != END_PROXY || !session->data.is_open || session->has_team)
+    if (session->end != END_PROXY || !session->lobby.is_open || session->has_team)
         problem_failure(&problem, "a message that does not belong here");
     else if (sinks_check(session->setup->sinks, text, &sink, &problem) == 0) {
         session->remote = session->remote && !is_here(control_text(body, "host"));

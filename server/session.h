@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <uv.h>
 
+#define LIMIT_CONTROL_CONNECTIONS 64 /* sessions of a server, the running one included */
+
 struct session;
 
 struct session_events {
