@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "legality/legality.h"
-#include "print.h"
+#include "record.h"
 #include "words/parse.h"
 #include "words/word.h"
 

@@ -8,7 +8,7 @@
 #include "legality/probe.h"
 #include "list.h"
 #include "placement/scheduling.h"
-#include "print.h"
+#include "record.h"
 #include "run.h"
 #include "words/expand.h"
 #include "words/parse.h"
@@ -112,6 +112,7 @@ static int do_run(const struct options *options, struct problem *problem)
     return result;
 }
 
+/* Runs or checks the lines of a file. */
 static int do_batch(const struct options *options, struct problem *problem)
 {
     struct client client;
@@ -120,24 +121,16 @@ static int do_batch(const struct options *options, struct problem *problem)
 
     if (batch_read(&batch, options->file, problem) < 0)
         return -1;
-    probe_counters();
-    client_open(&client, options);
-    result = client_follow_parent(&client, problem);
-    if (result == 0)
-        result = batch_run(&batch, &client, problem);
-    client_close(&client);
-    batch_free(&batch);
-    return result;
-}
-
-static int do_check(const struct options *options, struct problem *problem)
-{
-    struct batch batch;
-    int result;
-
-    if (batch_read(&batch, options->file, problem) < 0)
-        return -1;
-    result = batch_check(&batch, problem);
+    if (options->action == ACTION_CHECK) {
+        result = batch_check(&batch, problem);
+    } else {
+        probe_counters();
+        client_open(&client, options);
+        result = client_follow_parent(&client, problem);
+        if (result == 0)
+            result = batch_run(&batch, &client, problem);
+        client_close(&client);
+    }
     batch_free(&batch);
     return result;
 }
@@ -189,7 +182,7 @@ static int do_help(const struct options *options, struct problem *problem)
 }
 
 static int (*const actions[])(const struct options *options, struct problem *problem) = {
-    [ACTION_RUN] = do_run,     [ACTION_BATCH] = do_batch,     [ACTION_CHECK] = do_check,
+    [ACTION_RUN] = do_run,     [ACTION_BATCH] = do_batch,     [ACTION_CHECK] = do_batch,
     [ACTION_LIST] = do_list,   [ACTION_LIST_JSON] = do_list,  [ACTION_EXPAND] = do_expand,
     [ACTION_FACTS] = do_facts, [ACTION_VERSION] = do_version, [ACTION_HELP] = do_help,
 };
