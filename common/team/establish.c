@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "team/establish.h"
+/* How a worker establishes its connections in PHASE_START: connect, hello, handshake. */
+#include "team/team.h"
 
 #include "base/secret.h"
 #include "connection/workload.h"

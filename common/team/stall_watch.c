@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "team/stall_watch.h"
+/* Cancels a team whose threads are stuck: in a handshake, or with no byte moved for seconds. */
+#include "team/team.h"
 
 #include "base/clock.h"
 #include "connection/sizes.h"

@@ -5,7 +5,6 @@
 #include "base/secret.h"
 #include "connection/workload.h"
 #include "measure/memory.h"
-#include "team/stall_watch.h"
 #include "transport/transport.h"
 
 #include <assert.h>

@@ -17,11 +17,39 @@
 #include "engine/engine.h"
 #include "measure/tcp_info.h"
 #include "net/address.h"
-#include "team/phases.h"
 #include "team/sender.h"
 #include "team/thread.h"
 
 #include <uv.h>
+
+enum part { PART_DRIVER, PART_FOLLOWER, PART_BOTH, PART_COUNT };
+
+#define RELEASE(name, text) RELEASE_##name,
+#define PHASE(name, ...)
+enum release {
+    RELEASE_NOTHING,
+#include "team/phases.def"
+    RELEASE_NEVER
+};
+#undef RELEASE
+#undef PHASE
+
+#define RELEASE(name, text)
+#define PHASE(name, ...) PHASE_##name,
+enum phase {
+#include "team/phases.def"
+    PHASE_COUNT
+};
+#undef RELEASE
+#undef PHASE
+
+struct phase_info {
+    const char *name; /* in a record */
+    enum release waits_for[PART_COUNT];
+    unsigned reported_by; /* bits 1 << enum part */
+};
+
+extern const struct phase_info phases[PHASE_COUNT];
 
 /* Figures of a thread at the start or the end of its measured interval. */
 struct figures {
@@ -91,7 +119,7 @@ struct team {
     char failed_phase[32];
 
     uv_async_t wake;
-    uv_timer_t watch; /* team/stall_watch.h */
+    uv_timer_t watch; /* team/stall_watch.c */
     int open_handles;
     uint64_t moved_before, unsent_before, moved_ms;
     int passed; /* control knows that all threads have reported the phases below this one */
@@ -171,5 +199,22 @@ int team_adopt(void *team, struct connection *connection, int fd);
 
 /* Call when the engine of the worker is open: from then on other threads may wake it. */
 void team_engine_opened(struct worker *worker);
+
+/* Connects the sockets that this end connects, and sends the token on them. Sets and checks the
+ * options of all sockets. Returns 0, or -1 with a problem. */
+int establish_connect(struct worker *worker, struct problem *problem);
+
+/* Makes the TLS contexts of a worker's open connections. Then makes the handshakes of those that
+ * have descriptors, in the order of their numbers, as the other end does. Does nothing if the plan
+ * does not encrypt. Returns 0, or -1 with a failure that names the end at fault. */
+int establish_handshakes(struct worker *worker, struct problem *problem);
+
+/* ---- for the team: cancels it when its threads are stuck ---- */
+
+/* Starts the timer team->watch. It checks handshakes, and after PHASE_START also bytes. */
+void stall_watch_start(struct team *team);
+
+/* Restarts the time after which a team that moves no byte has stalled. */
+void stall_watch_restart(struct team *team);
 
 #endif

@@ -5,11 +5,11 @@
 #include "base/clock.h"
 #include "connection/workload.h"
 #include "engine/pause.h"
-#include "team/establish.h"
-#include "team/figures.h"
 #include "transport/transport.h"
 
 #include <string.h>
+
+#define WATCHED_MAX 64 /* connections whose window is sampled within the interval */
 
 static bool has_sockets(const struct worker *worker)
 {
@@ -19,6 +19,77 @@ static bool has_sockets(const struct worker *worker)
 static bool reconnects(const struct worker *worker)
 {
     return plan_role(worker->team->plan, worker->team->end)->reconnects;
+}
+
+/* ---- figures ---- */
+
+/* Sums the counts of all connections. */
+static void read_counts(const struct worker *worker, struct figures *figures)
+{
+    figures->messages_sent = figures->bytes_sent = figures->messages_received = figures->bytes_received = 0;
+    figures->groups = figures->fragments = 0;
+    figures->calls = worker->bench.waits;
+    for (size_t i = 0; i < worker->count; i++) {
+        const struct connection *connection = &worker->connections[i];
+
+        figures->messages_sent += connection->queue.flushed_messages;
+        figures->bytes_sent += connection->queue.flushed_bytes;
+        figures->messages_received += connection->arrivals.messages;
+        figures->groups += connection->groups;
+        figures->fragments += connection->queue.flushed_fragments;
+        figures->bytes_received += connection->arrivals.bytes;
+        figures->calls = calls_sum(&figures->calls, &connection->calls.counts);
+    }
+}
+
+/* Returns the next connection from `*at` on with TCP figures, or NULL. Of a proxy's pair that is
+ * the sending one. */
+static const struct connection *next_with_tcp(const struct worker *worker, size_t *at)
+{
+    const struct connection *connection = NULL;
+
+    while (!connection && worker->team->plan->transport->counts_segments && *at < worker->count) {
+        connection = &worker->connections[(*at)++];
+        if (connection->twin && !connection->drives)
+            connection = NULL;
+    }
+    return connection;
+}
+
+/* Reads the TCP figures of each connection by which this end sends: tcp_info_read() or
+ * tcp_info_read_again(). Nothing where the transport has no segments. */
+static void read_tcp(struct worker *worker, struct figures *figures,
+                     void (*read)(int fd, struct tcp_reading *reading))
+{
+    const struct connection *connection;
+    size_t at = 0;
+
+    worker->tcp_count = 0;
+    while ((connection = next_with_tcp(worker, &at)))
+        read(connection->calls.fd, &figures->tcp[worker->tcp_count++]);
+}
+
+/* A close_notify is a segment with data each way, and part of no message: subtracts it from the
+ * figures after the interval. */
+static void leave_out_close_notify(struct worker *worker)
+{
+    static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
+
+    for (size_t i = 0; i < worker->tcp_count; i++)
+        for (size_t j = 0; j < sizeof figures / sizeof *figures; j++)
+            if (worker->after.tcp[i].figures[figures[j]] > worker->before.tcp[i].figures[figures[j]])
+                worker->after.tcp[i].figures[figures[j]]--;
+}
+
+/* Samples the TCP windows of the first connections. */
+static void watch_windows(void *context)
+{
+    struct worker *worker = context;
+    const struct connection *connection;
+    size_t at = 0;
+
+    for (size_t i = 0; i < WATCHED_MAX && (connection = next_with_tcp(worker, &at)); i++)
+        tcp_info_watch_window(connection->calls.fd, &worker->after.tcp[i]);
 }
 
 /* ---- PHASE_START ---- */
@@ -35,7 +106,7 @@ static int open_connections(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
     int result = workbench_open(&worker->bench, team->plan, team->end, worker->count);
 
-    worker->bench.samples.look = figures_watch_windows;
+    worker->bench.samples.look = watch_windows;
     worker->bench.samples.context = worker;
     for (size_t i = 0; i < worker->count && result == 0; i++) {
         struct connection *connection = &worker->connections[i];
@@ -164,16 +235,16 @@ static int drain(struct worker *worker, struct problem *problem)
 static void end_account(struct worker *worker)
 {
     cpu_meter_end(&worker->own.meter, &worker->after.own.cpu);
-    figures_read_counts(worker, &worker->after);
+    read_counts(worker, &worker->after);
 }
 
 static int mark(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
 
-    figures_read_tcp(worker, &worker->before, tcp_info_read);
+    read_tcp(worker, &worker->before, tcp_info_read);
     memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
-    figures_read_counts(worker, &worker->before);
+    read_counts(worker, &worker->before);
     workbench_restart(&worker->bench);
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
@@ -242,9 +313,9 @@ static void look_back(struct worker *worker)
     read_options(worker);
     for (size_t i = 0; worker->bench.paced && role->missed && i < worker->count; i++)
         worker->missed += role->missed(&worker->connections[i]);
-    figures_read_tcp(worker, &worker->after, tcp_info_read_again);
+    read_tcp(worker, &worker->after, tcp_info_read_again);
     if (plan_encrypts(worker->team->plan))
-        figures_leave_out_close_notify(worker);
+        leave_out_close_notify(worker);
     thread_look(&worker->after.own);
     if (worker->duty.handover)
         sender_carry_out(&worker->sender, HANDOVER_END_TIME);
@@ -264,7 +335,7 @@ static int finish(struct worker *worker, struct problem *problem)
     if (!works_on || forgets)
         read_options(worker);
     if (forgets)
-        figures_read_tcp(worker, &worker->after, tcp_info_read);
+        read_tcp(worker, &worker->after, tcp_info_read);
     if (waits && settle(worker, team->engine->finish(&worker->duty), problem) < 0)
         return -1;
     settle_interval(worker, clock_now_ns());
