@@ -2,8 +2,9 @@
 #include "measure/cpu.h"
 
 #include "base/clock.h"
+#include "base/scan.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,16 +38,8 @@ static int event_open(enum cpu_event event)
 /* Debugging figures of the scheduler (sched(7)), which not every kernel has. */
 void cpu_look(struct cpu_reading *reading)
 {
-    FILE *file = fopen("/proc/thread-self/sched", "re");
-    char line[128];
-    long long migrations = -1;
-
-    while (file && fgets(line, sizeof line, file) &&
-           sscanf(line, "se.nr_migrations : %lld", &migrations) != 1)
-        ;
-    if (file)
-        fclose(file);
-    reading->migrations = migrations;
+    reading->migrations = -1;
+    scan_file("/proc/thread-self/sched", 1, "se.nr_migrations : %" SCNd64, &reading->migrations);
 }
 
 #else

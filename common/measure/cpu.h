@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CPU cost of a thread, and CPU time of the machine. System differences live in cpu.c and
- * machine.c. */
+/* CPU cost of a thread, CPU time of the machine, and memory of the process. System differences live in cpu.c
+ * and machine.c. */
 #ifndef UNCORK_MEASURE_CPU_H
 #define UNCORK_MEASURE_CPU_H
 
@@ -80,5 +80,9 @@ void machine_read(struct machine_reading *reading);
 
 /* The `machine` object of an end, NULL where the system does not count. New reference. */
 json_t *machine_to_json(const struct machine_reading *before, const struct machine_reading *after);
+
+/* Resident memory of this process in bytes, shared libraries included; 0 where the system does not
+ * report it. */
+uint64_t memory_resident_bytes(void);
 
 #endif

@@ -2,6 +2,7 @@
 #include "measure/cpu.h"
 
 #include "base/clock.h"
+#include "base/scan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,4 +48,13 @@ json_t *machine_to_json(const struct machine_reading *before, const struct machi
         json_object_set_new(machine, names[time],
                             json_integer((json_int_t)(after->ns[time] - before->ns[time])));
     return machine;
+}
+
+/* proc_pid_statm(5): size and resident, in pages. */
+uint64_t memory_resident_bytes(void)
+{
+    uint64_t pages = 0;
+
+    scan_file("/proc/self/statm", 1, "%*u %" SCNu64, &pages);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }

@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/ports.h"
 
+#include "base/scan.h"
+
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
 
 #define RANGE "net.ipv4.ip_local_port_range"
 
 /* ip(7), ip_local_port_range: also of IPv6. */
 static bool read_range(unsigned *first, unsigned *last)
 {
-    FILE *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
-    bool known = file && fscanf(file, "%u %u", first, last) == 2 && *last >= *first;
-
-    if (file)
-        fclose(file);
-    return known;
-}
-
-/* The line "TCP: inuse 5 orphan 0 tw 12 ..." of proc(5), net/sockstat. */
-static bool read_time_wait(unsigned *count)
-{
-    FILE *file = fopen("/proc/net/sockstat", "re");
-    char line[256];
-    bool known = false;
-
-    while (file && !known && fgets(line, sizeof line, file))
-        known = sscanf(line, "TCP: inuse %*u orphan %*u tw %u", count) == 1;
-    if (file)
-        fclose(file);
-    return known;
+    return scan_file("/proc/sys/net/ipv4/ip_local_port_range", 2, "%u %u", first, last) && *last >= *first;
 }
 
 int ports_check(uint64_t connections, struct problem *problem)
@@ -48,7 +29,9 @@ int ports_exhausted(const char *address, struct problem *problem)
 {
     unsigned first = 0, last = 0, waiting = 0;
 
-    if (!read_range(&first, &last) || !read_time_wait(&waiting))
+    /* proc(5), net/sockstat: the line "TCP: inuse 5 orphan 0 tw 12 ..." */
+    if (!read_range(&first, &last) ||
+        !scan_file("/proc/net/sockstat", 1, "TCP: inuse %*u orphan %*u tw %u", &waiting))
         return problem_failure(problem, "cannot connect to %s: no local port is free", address);
     return problem_failure(
         problem,

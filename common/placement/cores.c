@@ -2,6 +2,8 @@
 /* System differences in affinity live here. */
 #include "placement/cores.h"
 
+#include "base/scan.h"
+
 #include <errno.h>
 #include <stdio.h>
 
@@ -23,15 +25,10 @@ static int set_allowed(const cpu_set *set)
 static int core_of(int cpu)
 {
     char path[96];
-    FILE *file;
     int first = cpu;
 
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    if (!(file = fopen(path, "re")))
-        return cpu;
-    if (fscanf(file, "%d", &first) != 1)
-        first = cpu;
-    fclose(file);
+    scan_file(path, 1, "%d", &first);
     return first;
 }
 

@@ -9,6 +9,8 @@
  */
 #include "placement/realtime.h"
 
+#include "base/scan.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,31 +20,21 @@
 
 /* ---- rights ---- */
 
-/* The number after `label` in a file of /proc, read by `format`; -1 where there is none. */
-static long long read_number(const char *path, const char *label, const char *format)
-{
-    FILE *file = fopen(path, "re");
-    char line[256];
-    long long value = -1;
-
-    while (file && value < 0 && fgets(line, sizeof line, file))
-        if (!strncmp(line, label, strlen(label)) && sscanf(line + strlen(label), format, &value) != 1)
-            value = -1;
-    if (file)
-        fclose(file);
-    return value;
-}
-
+/* The highest priority that this process may have; 0 where the system does not report it. */
 static long long priority_limit(void)
 {
-    return read_number("/proc/self/limits", "Max realtime priority", "%lld");
+    long long limit = 0;
+
+    scan_file("/proc/self/limits", 1, "Max realtime priority %lld", &limit);
+    return limit;
 }
 
 static bool has_rights(int priority)
 {
-    long long capabilities = read_number("/proc/self/status", "CapEff:", "%llx");
+    unsigned long long capabilities = 0;
 
-    return (capabilities > 0 && capabilities >> CAP_SYS_NICE_BIT & 1) || priority_limit() >= priority;
+    scan_file("/proc/self/status", 1, "CapEff: %llx", &capabilities);
+    return capabilities >> CAP_SYS_NICE_BIT & 1 || priority_limit() >= priority;
 }
 
 /* ---- the control group ---- */
@@ -91,11 +83,12 @@ static bool find_mount(char mount[GROUP_MAX])
 static bool find_empty_group(char path[2 * GROUP_MAX + 32])
 {
     char mount[GROUP_MAX], group[GROUP_MAX];
+    long long runtime_us;
 
     if (!find_group(group) || !find_mount(mount))
         return false;
     snprintf(path, 2 * GROUP_MAX + 32, "%s%s/cpu.rt_runtime_us", mount, group);
-    return read_number(path, "", "%lld") == 0;
+    return scan_file(path, 1, "%lld", &runtime_us) && runtime_us == 0;
 }
 
 int realtime_refused(const char *word, int priority, struct problem *problem)
@@ -117,5 +110,5 @@ int realtime_refused(const char *word, int priority, struct problem *problem)
         problem,
         "sched=%s is not permitted: no CAP_SYS_NICE, and the limit of real-time "
         "priorities is %lld; in the shell that starts it: sudo prlimit --pid $$ --rtprio=%d",
-        word, priority_limit() < 0 ? 0 : priority_limit(), priority);
+        word, priority_limit(), priority);
 }

@@ -2,6 +2,7 @@
 #include "ring/intake.h"
 
 #include "base/clock.h"
+#include "base/scan.h"
 
 #include <limits.h>
 #include <liburing.h>
@@ -75,23 +76,11 @@ void ring_close(struct ring *ring)
     free(ring);
 }
 
-static int read_disabled(void)
-{
-    FILE *file = fopen("/proc/sys/kernel/io_uring_disabled", "re");
-    int disabled = 0;
-
-    if (!file)
-        return 0;
-    if (fscanf(file, "%d", &disabled) != 1)
-        disabled = 0;
-    fclose(file);
-    return disabled;
-}
-
 void ring_explain(int result, char *text, size_t size)
 {
-    int disabled = read_disabled();
+    int disabled = 0;
 
+    scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
     if (result == -EPERM && disabled)
         snprintf(text, size, "kernel.io_uring_disabled is %d; sysctl -w kernel.io_uring_disabled=0 allows it",
                  disabled);

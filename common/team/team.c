@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/secret.h"
 #include "connection/workload.h"
-#include "measure/memory.h"
 #include "transport/transport.h"
 
 #include <assert.h>

@@ -2,6 +2,7 @@
 #include "transport/options.h"
 
 #include "base/clock.h"
+#include "base/scan.h"
 #include "transport/transport.h"
 
 #include <errno.h>
@@ -225,17 +226,12 @@ int options_set_quickack(struct calls *calls, bool on)
 static bool limits_to(const char *sysctl, int value)
 {
     char path[64];
-    FILE *file;
     int limit = value;
 
     snprintf(path, sizeof path, "/proc/sys/%s", sysctl);
     for (char *at = path; *at; at++)
         *at = *at == '.' ? '/' : *at;
-    if (!(file = fopen(path, "re")))
-        return true;
-    if (fscanf(file, "%d", &limit) != 1)
-        limit = value;
-    fclose(file);
+    scan_file(path, 1, "%d", &limit);
     return limit == value;
 }
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Figures in text files of the system, as those of /proc. */
+#ifndef UNCORK_BASE_SCAN_H
+#define UNCORK_BASE_SCAN_H
+
+#include <stdbool.h>
+
+/* Scans line by line, until one gives all `count` values of `format`. False where none does; then
+ * the first values may have changed, so `count` is 1 where the caller set a default. */
+bool scan_file(const char *path, int count, const char *format, ...) __attribute__((format(scanf, 3, 4)));
+
+#endif
