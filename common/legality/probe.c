@@ -210,56 +210,27 @@ static bool probe_keep(struct pair *pair)
     return keeps;
 }
 
-static bool probe_receive_again(struct pair *pair)
-{
-    return ring_receives_again(pair->from.fd, pair->to);
-}
-
-static bool probe_receive_message(struct pair *pair)
-{
-    return ring_receives_messages(pair->from.fd, pair->to);
-}
-
-static bool probe_receive_bundle(struct pair *pair)
-{
-    return ring_receives_bundles(pair->from.fd, pair->to);
-}
-
-static bool probe_send_buffers(struct pair *pair)
-{
-    return ring_sends_buffers(pair->from.fd, pair->to);
-}
-
-static bool probe_send_bundle(struct pair *pair)
-{
-    return ring_sends_bundles(pair->from.fd, pair->to);
-}
-
-static bool probe_send_zc(struct pair *pair)
-{
-    return ring_lends_memory(pair->from.fd, pair->to);
-}
-
 static const struct probe {
     unsigned capability;
-    bool (*holds)(struct pair *pair);
+    bool (*holds)(struct pair *pair); /* NULL: the test of a ring */
+    enum ring_ability ability;
 } probes[] = {
-    {CAPABLE_DESCRIPTOR, probe_descriptor},
-    {CAPABLE_NODELAY, probe_nodelay},
-    {CAPABLE_CORK, probe_cork},
-    {CAPABLE_MORE, probe_more},
-    {CAPABLE_TRUNCATE, probe_truncate},
-    {CAPABLE_SENDFILE, probe_sendfile},
-    {CAPABLE_ZEROCOPY, probe_zerocopy},
-    {CAPABLE_MAP, probe_map},
-    {CAPABLE_QUICKACK, probe_quickack},
-    {CAPABLE_KEEP, probe_keep},
-    {CAPABLE_RECEIVE_AGAIN, probe_receive_again},
-    {CAPABLE_RECEIVE_MESSAGE, probe_receive_message},
-    {CAPABLE_RECEIVE_BUNDLE, probe_receive_bundle},
-    {CAPABLE_SEND_BUFFERS, probe_send_buffers},
-    {CAPABLE_SEND_BUNDLE, probe_send_bundle},
-    {CAPABLE_SEND_ZC, probe_send_zc},
+    {CAPABLE_DESCRIPTOR, .holds = probe_descriptor},
+    {CAPABLE_NODELAY, .holds = probe_nodelay},
+    {CAPABLE_CORK, .holds = probe_cork},
+    {CAPABLE_MORE, .holds = probe_more},
+    {CAPABLE_TRUNCATE, .holds = probe_truncate},
+    {CAPABLE_SENDFILE, .holds = probe_sendfile},
+    {CAPABLE_ZEROCOPY, .holds = probe_zerocopy},
+    {CAPABLE_MAP, .holds = probe_map},
+    {CAPABLE_QUICKACK, .holds = probe_quickack},
+    {CAPABLE_KEEP, .holds = probe_keep},
+    {CAPABLE_RECEIVE_AGAIN, .ability = RING_RECEIVES_AGAIN},
+    {CAPABLE_RECEIVE_MESSAGE, .ability = RING_RECEIVES_MESSAGES},
+    {CAPABLE_RECEIVE_BUNDLE, .ability = RING_RECEIVES_BUNDLES},
+    {CAPABLE_SEND_BUFFERS, .ability = RING_SENDS_BUFFERS},
+    {CAPABLE_SEND_BUNDLE, .ability = RING_SENDS_BUNDLES},
+    {CAPABLE_SEND_ZC, .ability = RING_LENDS_MEMORY},
 };
 
 /* 1 or 0, or a negative errno value: no pair to test. */
@@ -267,7 +238,6 @@ static int probe_one(const struct transport *transport, const struct probe *prob
 {
     struct pair pair = {.from.table = &calls_of_sockets};
     int fds[2], one = 1, result = transport->pair(fds);
-    bool holds;
 
     if (result < 0)
         return result;
@@ -275,10 +245,10 @@ static int probe_one(const struct transport *transport, const struct probe *prob
     pair.to = fds[1];
     if (transport->counts_segments) /* else Nagle's algorithm would look like a cork */
         setsockopt(fds[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    holds = probe->holds(&pair);
+    result = probe->holds ? probe->holds(&pair) : ring_has(probe->ability, fds[0], fds[1]);
     close(fds[0]);
     close(fds[1]);
-    return holds;
+    return result;
 }
 
 /* The process may be preempted for longer than a cork holds, and then finds nothing held. So a test

@@ -12,14 +12,6 @@ const struct ring_setup ring_setup_recommended = {
 
 /* ---- availability ---- */
 
-#define SETUPS 8 /* three switches */
-
-static unsigned setup_number(const struct ring_setup *setup)
-{
-    return (unsigned)setup->defer_taskrun | (unsigned)setup->single_issuer << 1 |
-           (unsigned)setup->registered_ring << 2;
-}
-
 static int try_setup(const struct ring_setup *setup)
 {
     struct ring_setup small = *setup;
@@ -35,19 +27,18 @@ static int try_setup(const struct ring_setup *setup)
 
 int ring_check(const struct ring_setup *setup, struct problem *problem)
 {
-    static struct {
+    static struct known {
         bool tried;
         int result;
-    } known[SETUPS];
-    unsigned number = setup_number(setup);
+    } all[2][2][2];
+    struct known *known = &all[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
     char why[160];
 
-    if (!known[number].tried)
-        known[number].result = try_setup(setup);
-    known[number].tried = true;
-    if (known[number].result == 0)
+    if (!known->tried)
+        *known = (struct known){.tried = true, .result = try_setup(setup)};
+    if (known->result == 0)
         return 0;
-    ring_explain(known[number].result, why, sizeof why);
+    ring_explain(known->result, why, sizeof why);
     return problem_unsupported(problem, "io_uring cannot be used here: %s", why);
 }
 
@@ -57,6 +48,8 @@ int ring_check(const struct ring_setup *setup, struct problem *problem)
 #define PIECES 4u /* buffers */
 #define COMPLETES_WITHIN_NS (150 * NS_PER_MS)
 
+static const uint8_t pieces[PIECES][PIECE] = {"abc", "def", "ghi", "jkl"};
+
 struct trial {
     struct ring *ring;
     struct call_counts counts;
@@ -65,44 +58,11 @@ struct trial {
     struct ring_slot from, to;
 };
 
-static bool open_trial(struct trial *trial, int from, int to)
-{
-    struct ring_setup setup = {.completions = 64};
-
-    *trial = (struct trial){0};
-    if (ring_open(&trial->ring, &setup, &trial->counts) < 0)
-        return false;
-    trial->from = (struct ring_slot){.ring = trial->ring, .number = 0, .file = from};
-    trial->to = (struct ring_slot){.ring = trial->ring, .number = 1, .file = to, .intake = &trial->intake};
-    return true;
-}
-
-static void close_trial(struct trial *trial)
-{
-    ring_close(trial->ring);
-    intake_close(&trial->intake);
-    ring_buffers_close(&trial->from.outgoing);
-    pool_close(&trial->pool);
-}
-
 static bool begin_receiving(struct trial *trial, unsigned options)
 {
     return pool_open(&trial->pool, PIECE, options & RECEIVE_MESSAGE ? RECEIVE_HEADER : 0, PIECES) == 0 &&
            intake_open(&trial->intake, trial->ring, &trial->pool) == 0 &&
            ring_receive(&trial->to, INTAKE_GROUP, options) == 0 && ring_enter(trial->ring, false, 0) == 0;
-}
-
-/* Provides all pieces, and sends the first or all of them. */
-static bool begin_sending(struct trial *trial, unsigned options)
-{
-    struct send_request request = {.flags = MSG_WAITALL, .options = SEND_PROVIDED | options};
-    static const uint8_t bytes[PIECES][PIECE] = {"abc", "def", "ghi", "jkl"};
-
-    if (ring_buffers_open(trial->ring, &trial->from.outgoing, 1, PIECES) < 0)
-        return false;
-    ring_buffers_add(&trial->from.outgoing, bytes, PIECE, 0, PIECES);
-    ring_buffers_publish(&trial->from.outgoing);
-    return ring_send(&trial->from, &request) == 0;
 }
 
 /* Waits for the next completion. */
@@ -116,102 +76,93 @@ static bool await(struct trial *trial, struct ring_event *event)
     return true;
 }
 
-static bool send_pieces(int from, unsigned count)
+static bool send_pieces(const struct trial *trial, size_t count)
 {
-    static const uint8_t bytes[PIECES * PIECE];
-    ssize_t size = (ssize_t)(count * PIECE);
-
-    return send(from, bytes, (size_t)size, MSG_NOSIGNAL) == size;
+    return send(trial->from.file, pieces, count * PIECE, MSG_NOSIGNAL) == (ssize_t)(count * PIECE);
 }
 
-static bool receives(struct trial *trial, int result, bool more)
+static bool receives(struct trial *trial, size_t size, bool more)
 {
     struct ring_event event;
 
-    return await(trial, &event) && event.kind == RING_RECEIVE && event.completion.result == result &&
+    return await(trial, &event) && event.kind == RING_RECEIVE && event.completion.result == (int)size &&
            (!more || event.completion.more);
 }
 
-bool ring_receives_again(int from, int to)
+static bool receives_again(struct trial *trial, unsigned options)
 {
-    struct trial trial;
-    bool holds = open_trial(&trial, from, to) && begin_receiving(&trial, 0) && send_pieces(from, 1) &&
-                 receives(&trial, PIECE, true) && send_pieces(from, 1) && receives(&trial, PIECE, true);
+    size_t size = options & RECEIVE_MESSAGE ? RECEIVE_HEADER + PIECE : PIECE;
 
-    close_trial(&trial);
-    return holds;
+    return begin_receiving(trial, options) && send_pieces(trial, 1) && receives(trial, size, true) &&
+           send_pieces(trial, 1) && receives(trial, size, true);
 }
 
-bool ring_receives_messages(int from, int to)
+/* Returns true if the request sends exactly the first `count` pieces. */
+static bool sends(struct trial *trial, const struct send_request *request, size_t count)
 {
-    int size = (int)(RECEIVE_HEADER + PIECE);
-    struct trial trial;
-    bool holds = open_trial(&trial, from, to) && begin_receiving(&trial, RECEIVE_MESSAGE) &&
-                 send_pieces(from, 1) && receives(&trial, size, true) && send_pieces(from, 1) &&
-                 receives(&trial, size, true);
-
-    close_trial(&trial);
-    return holds;
-}
-
-bool ring_receives_bundles(int from, int to)
-{
-    struct trial trial;
-    bool holds = open_trial(&trial, from, to) && send_pieces(from, PIECES - 1) &&
-                 begin_receiving(&trial, RECEIVE_BUNDLE) && receives(&trial, (PIECES - 1) * PIECE, false);
-
-    close_trial(&trial);
-    return holds;
-}
-
-static bool sends(struct trial *trial, int result)
-{
+    uint8_t bytes[sizeof pieces + 1];
     struct ring_event event;
 
-    return await(trial, &event) && event.kind == RING_SEND && event.completion.result == result;
+    return ring_send(&trial->from, request) == 0 && await(trial, &event) && event.kind == RING_SEND &&
+           event.completion.result == (int)(count * PIECE) &&
+           recv(trial->to.file, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)(count * PIECE) &&
+           !memcmp(bytes, pieces, count * PIECE);
 }
 
-/* Returns true if exactly the bytes of the first `pieces` buffers arrived. */
-static bool arrived(int to, size_t pieces)
+/* Provides all pieces. */
+static bool sends_provided(struct trial *trial, unsigned options, size_t count)
 {
-    uint8_t bytes[PIECES * PIECE + 1];
+    struct send_request request = {.flags = MSG_WAITALL, .options = SEND_PROVIDED | options};
 
-    return recv(to, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)(pieces * PIECE) &&
-           !memcmp(bytes, "abc", 4);
+    if (ring_buffers_open(trial->ring, &trial->from.outgoing, 1, PIECES) < 0)
+        return false;
+    ring_buffers_add(&trial->from.outgoing, pieces, PIECE, 0, PIECES);
+    ring_buffers_publish(&trial->from.outgoing);
+    return sends(trial, &request, count);
 }
 
-bool ring_sends_buffers(int from, int to)
+static bool lends_memory(struct trial *trial)
 {
-    struct trial trial;
-    bool holds =
-        open_trial(&trial, from, to) && begin_sending(&trial, 0) && sends(&trial, PIECE) && arrived(to, 1);
-
-    close_trial(&trial);
-    return holds;
-}
-
-bool ring_sends_bundles(int from, int to)
-{
-    struct trial trial;
-    bool holds = open_trial(&trial, from, to) && begin_sending(&trial, SEND_BUNDLE) &&
-                 sends(&trial, PIECES * PIECE) && arrived(to, PIECES);
-
-    close_trial(&trial);
-    return holds;
-}
-
-bool ring_lends_memory(int from, int to)
-{
-    static uint8_t bytes[2][PIECE] = {"abc", "def"};
-    struct iovec vectors[2] = {{bytes[0], PIECE}, {bytes[1], PIECE}};
+    struct iovec vectors[2] = {{(void *)(uintptr_t)pieces[0], PIECE}, {(void *)(uintptr_t)pieces[1], PIECE}};
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = 2};
     struct send_request request = {.message = &message, .flags = MSG_WAITALL, .options = SEND_LEND};
     struct ring_event event;
-    struct trial trial;
-    bool holds = open_trial(&trial, from, to) && ring_send(&trial.from, &request) == 0 &&
-                 sends(&trial, 2 * PIECE) && arrived(to, 2) && await(&trial, &event) &&
-                 event.completion.gives_back;
 
-    close_trial(&trial);
-    return holds;
+    return sends(trial, &request, 2) && await(trial, &event) && event.completion.gives_back;
+}
+
+static bool holds(struct trial *trial, enum ring_ability ability)
+{
+    switch (ability) {
+    case RING_RECEIVES_AGAIN:
+        return receives_again(trial, 0);
+    case RING_RECEIVES_MESSAGES:
+        return receives_again(trial, RECEIVE_MESSAGE);
+    case RING_RECEIVES_BUNDLES:
+        return send_pieces(trial, PIECES - 1) && begin_receiving(trial, RECEIVE_BUNDLE) &&
+               receives(trial, (PIECES - 1) * PIECE, false);
+    case RING_SENDS_BUFFERS:
+        return sends_provided(trial, 0, 1);
+    case RING_SENDS_BUNDLES:
+        return sends_provided(trial, SEND_BUNDLE, PIECES);
+    default:
+        return lends_memory(trial);
+    }
+}
+
+bool ring_has(enum ring_ability ability, int from, int to)
+{
+    struct ring_setup setup = {.completions = 64};
+    struct trial trial = {.from.file = from, .to = {.number = 1, .file = to, .intake = &trial.intake}};
+    bool result;
+
+    if (ring_open(&trial.ring, &setup, &trial.counts) < 0)
+        return false;
+    trial.from.ring = trial.to.ring = trial.ring;
+    result = holds(&trial, ability);
+    ring_close(trial.ring);
+    intake_close(&trial.intake);
+    ring_buffers_close(&trial.from.outgoing);
+    pool_close(&trial.pool);
+    return result;
 }

@@ -16,12 +16,17 @@ extern const struct ring_setup ring_setup_recommended;
 /* 0, or -1 with an unsupported problem that gives the reason. */
 int ring_check(const struct ring_setup *setup, struct problem *problem);
 
-/* Each test sends bytes from `from` to `to`, which are connected. False also without a ring. */
-bool ring_receives_again(int from, int to);    /* multishot: one request, several completions */
-bool ring_receives_messages(int from, int to); /* the same by RECVMSG */
-bool ring_receives_bundles(int from, int to);  /* one completion, several buffers */
-bool ring_sends_buffers(int from, int to);     /* sends a provided buffer */
-bool ring_sends_bundles(int from, int to);     /* one completion, several buffers */
-bool ring_lends_memory(int from, int to);      /* a second completion returns memory */
+enum ring_ability {
+    RING_RECEIVES_AGAIN,    /* multishot: one request, several completions */
+    RING_RECEIVES_MESSAGES, /* the same by RECVMSG */
+    RING_RECEIVES_BUNDLES,  /* one completion, several buffers */
+    RING_SENDS_BUFFERS,     /* sends a provided buffer */
+    RING_SENDS_BUNDLES,     /* one completion, several buffers */
+    RING_LENDS_MEMORY,      /* a second completion returns memory */
+};
+
+/* Tests an ability: sends bytes from `from` to `to`, which are connected. False also without a
+ * ring. */
+bool ring_has(enum ring_ability ability, int from, int to);
 
 #endif

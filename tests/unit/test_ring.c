@@ -116,13 +116,13 @@ static void begin_reader(struct reader *reader, size_t limit)
 }
 
 /* On a pair of its own: an older kernel does not have everything. */
-static void need(bool (*effect)(int first, int second), const char *what)
+static void need(enum ring_ability ability, const char *what)
 {
     int pair[2];
     bool holds;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    holds = effect(pair[0], pair[1]);
+    holds = ring_has(ability, pair[0], pair[1]);
     close(pair[0]);
     close(pair[1]);
     if (holds)
@@ -259,7 +259,7 @@ static void provide(uint32_t count, const char *texts[])
 
 TEST(a_bundle_takes_all_buffers_in_order)
 {
-    need(ring_sends_bundles, "send bundles (Linux 6.10)");
+    need(RING_SENDS_BUNDLES, "send bundles (Linux 6.10)");
     char came[16] = {0};
 
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
@@ -272,7 +272,7 @@ TEST(a_bundle_takes_all_buffers_in_order)
 
 TEST(without_a_bundle_each_send_takes_one_buffer)
 {
-    need(ring_sends_buffers, "send provided buffers (Linux 6.10)");
+    need(RING_SENDS_BUFFERS, "send provided buffers (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
     provide(2, (const char *[]){"ab", "c"});
     assert_int_equal(send_provided(0), 0);
@@ -283,7 +283,7 @@ TEST(without_a_bundle_each_send_takes_one_buffer)
 
 TEST(a_ring_of_buffers_that_was_emptied_has_none_left)
 {
-    need(ring_sends_bundles, "send bundles (Linux 6.10)");
+    need(RING_SENDS_BUNDLES, "send bundles (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
     provide(2, (const char *[]){"ab", "c"});
     assert_int_equal(ring_buffers_empty(ring, &from.outgoing), 0);
@@ -355,7 +355,7 @@ TEST(what_is_received_again_and_again_is_whole_while_buffers_come_back_in_any_or
 
 TEST(what_is_received_in_bundles_is_whole_while_buffers_come_back_in_any_order)
 {
-    need(ring_receives_bundles, "receive bundles (Linux 6.10)");
+    need(RING_RECEIVES_BUNDLES, "receive bundles (Linux 6.10)");
     receive_all(true, 20000);
 }
 
@@ -433,7 +433,7 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_
     const uint8_t *data = NULL;
     uint32_t free_buffers;
 
-    need(ring_receives_messages, "receive again by RECVMSG (Linux 6.0)");
+    need(RING_RECEIVES_MESSAGES, "receive again by RECVMSG (Linux 6.0)");
     assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
     assert_int_equal(intake_open(&intake, ring, &pool), 0);
     assert_int_equal(ring_receive(&to, INTAKE_GROUP, RECEIVE_MESSAGE), 0);
