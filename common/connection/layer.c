@@ -3,7 +3,7 @@
 
 #include "connection/loans.h"
 #include "connection/security.h"
-#include "transport/cork.h"
+#include "transport/options.h"
 
 #include <errno.h>
 
@@ -33,7 +33,7 @@ ssize_t socket_receive(struct connection *connection, void *data, size_t size, i
 
 int socket_hold(struct connection *connection, bool on)
 {
-    return cork_set(&connection->calls, on);
+    return options_set_cork(&connection->calls, on);
 }
 
 /* Reads the error queue until it is empty or no memory is lent any more. */

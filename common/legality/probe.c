@@ -6,8 +6,6 @@
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"
 #include "ring/check.h"
-#include "transport/cork.h"
-#include "transport/mss.h"
 #include "transport/options.h"
 #include "transport/tcp.h"
 
@@ -55,8 +53,8 @@ static bool probe_nodelay(struct pair *pair)
 /* A corked byte stays; after uncorking it arrives. */
 static bool probe_cork(struct pair *pair)
 {
-    return cork_set(&pair->from, 1) == 0 && send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
-           cork_set(&pair->from, 0) == 0 && arrives(pair, ARRIVES_WITHIN_MS);
+    return options_set_cork(&pair->from, true) == 0 && send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
+           options_set_cork(&pair->from, false) == 0 && arrives(pair, ARRIVES_WITHIN_MS);
 }
 
 /* A byte with MSG_MORE stays; a second byte without the flag pushes both. */
@@ -305,7 +303,7 @@ void probe_counters(void)
     cpu_probe();
     if (transport_tcp.pair(fds) < 0)
         return;
-    mss_probe(fds);
+    options_probe_mss(fds);
     tcp_info_probe(fds);
     close(fds[0]);
     close(fds[1]);

@@ -12,21 +12,22 @@
 #define WHY_NOT "sysctl net.inet.tcp.cc.available lists what is"
 #else
 #define WHY_NOT "this system lets no program choose"
+#define TCP_CONGESTION MISSING
 #endif
-
-#ifdef TCP_CONGESTION
+#define MISSING (-1) /* this system does not have the option */
 
 bool congestion_read(int fd, char name[CONGESTION_NAME_MAX])
 {
     socklen_t size = CONGESTION_NAME_MAX - 1;
 
     memset(name, 0, CONGESTION_NAME_MAX);
-    return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0;
+    return TCP_CONGESTION != MISSING && getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0;
 }
 
 static bool set_name(int fd, const char *name)
 {
-    return setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0;
+    return TCP_CONGESTION != MISSING &&
+           setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0;
 }
 
 /* Reads the name back, because some systems accept any. */
@@ -39,33 +40,11 @@ static bool choose(int fd, const char *name)
 
 int congestion_set_again(int fd, const char *word)
 {
-    if (!strcmp(word, "system"))
+    if (TCP_CONGESTION == MISSING || !strcmp(word, "system"))
         return 0;
     set_name(fd, !strcmp(word, "default") ? "cubic" : word);
     return 1;
 }
-
-#else
-
-bool congestion_read(int fd, char name[CONGESTION_NAME_MAX])
-{
-    (void)fd, (void)name;
-    return false;
-}
-
-static bool choose(int fd, const char *name)
-{
-    (void)fd, (void)name;
-    return false;
-}
-
-int congestion_set_again(int fd, const char *word)
-{
-    (void)fd, (void)word;
-    return 0;
-}
-
-#endif
 
 bool congestion_insists(const char *word)
 {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define MISSING (-1) /* this system does not have the option */
 
@@ -27,6 +28,15 @@
 #define TCP_NOTSENT_LOWAT MISSING
 #endif
 
+/* Linux: TCP_CORK (tcp(7)); BSD and macOS: TCP_NOPUSH (tcp(4)). */
+#if defined TCP_CORK
+#define CORK TCP_CORK
+#elif defined TCP_NOPUSH
+#define CORK TCP_NOPUSH
+#else
+#define CORK MISSING
+#endif
+
 /* Linux silently clamps the size, then doubles it "to allow space for bookkeeping overhead":
  * socket(7). Other systems reject a size that is too large. */
 #ifdef __linux__
@@ -41,65 +51,50 @@
 
 /* ---- the table ---- */
 
-static uint64_t sndbuf_of(const struct end_plan *own)
-{
-    return own->sndbuf_bytes;
-}
-
-static uint64_t rcvbuf_of(const struct end_plan *own)
-{
-    return own->rcvbuf_bytes;
-}
-
-static uint64_t notsent_lowat_of(const struct end_plan *own)
-{
-    return own->notsent_lowat_bytes;
-}
-
-static uint64_t busy_poll_of(const struct end_plan *own)
-{
-    return own->busy_poll_ns / NS_PER_US;
-}
-
-static uint64_t quickack_of(const struct end_plan *own)
-{
-    return own->quickack != QUICKACK_DEFAULT;
-}
+enum { SNDBUF, RCVBUF, NOTSENT_LOWAT, BUSY_POLL, QUICKACK, OPTION_COUNT };
 
 static const struct socket_option {
     const char *word, *spelled;
     int level, name;
-    enum moment moment;                            /* of a buffer: see moment_of() */
-    uint64_t (*value)(const struct end_plan *own); /* 0: not set */
+    enum moment moment;     /* of a buffer: see value_at() */
     bool of_tcp, is_buffer; /* only a buffer may read back another value than was set */
     const char *limit;      /* the sysctl that clamps a buffer, NULL: none */
     const char *key;        /* in the record; NULL: the record has it for every socket */
-} socket_options[] = {
-    {"sndbuf", "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, BEFORE_CONNECT, sndbuf_of, .is_buffer = true,
-     .limit = SNDBUF_LIMIT},
-    {"rcvbuf", "SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, BEFORE_CONNECT, rcvbuf_of, .is_buffer = true,
-     .limit = RCVBUF_LIMIT},
-    {"notsent_lowat", "TCP_NOTSENT_LOWAT", IPPROTO_TCP, TCP_NOTSENT_LOWAT, BEFORE_CONNECT, notsent_lowat_of,
-     .of_tcp = true, .key = "notsent_lowat_bytes"},
-    {"busy_poll", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, AFTER_CONNECT, busy_poll_of, .of_tcp = true,
-     .key = "busy_poll_us"},
-    {"quickack", "TCP_QUICKACK", IPPROTO_TCP, TCP_QUICKACK, AFTER_CONNECT, quickack_of, .of_tcp = true,
-     .key = "quickack"},
+} socket_options[OPTION_COUNT] = {
+    [SNDBUF] = {"sndbuf", "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, BEFORE_CONNECT, .is_buffer = true,
+                .limit = SNDBUF_LIMIT},
+    [RCVBUF] = {"rcvbuf", "SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, BEFORE_CONNECT, .is_buffer = true,
+                .limit = RCVBUF_LIMIT},
+    [NOTSENT_LOWAT] = {"notsent_lowat", "TCP_NOTSENT_LOWAT", IPPROTO_TCP, TCP_NOTSENT_LOWAT, BEFORE_CONNECT,
+                       .of_tcp = true, .key = "notsent_lowat_bytes"},
+    [BUSY_POLL] = {"busy_poll", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, AFTER_CONNECT, .of_tcp = true,
+                   .key = "busy_poll_us"},
+    [QUICKACK] = {"quickack", "TCP_QUICKACK", IPPROTO_TCP, TCP_QUICKACK, AFTER_CONNECT, .of_tcp = true,
+                  .key = "quickack"},
 };
 
-#define OPTION_COUNT (sizeof socket_options / sizeof *socket_options)
-
-/* A Unix socket from accept(2) has default buffers, so they are always set after accept(2). */
-static enum moment moment_of(const struct socket_option *option, const struct plan *plan, enum end end)
-{
-    bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
-
-    return option->is_buffer && after ? AFTER_CONNECT : option->moment;
-}
-
+/* 0: not set. */
 static int wanted_value(const struct socket_option *option, const struct plan *plan, enum end end)
 {
-    return option->of_tcp && !plan->transport->counts_segments ? 0 : (int)option->value(&plan->ends[end]);
+    const struct end_plan *own = &plan->ends[end];
+    const uint64_t values[OPTION_COUNT] = {[SNDBUF] = own->sndbuf_bytes,
+                                           [RCVBUF] = own->rcvbuf_bytes,
+                                           [NOTSENT_LOWAT] = own->notsent_lowat_bytes,
+                                           [BUSY_POLL] = own->busy_poll_ns / NS_PER_US,
+                                           [QUICKACK] = own->quickack != QUICKACK_DEFAULT};
+
+    return option->of_tcp && !plan->transport->counts_segments ? 0 : (int)values[option - socket_options];
+}
+
+/* The value to set at this moment; 0: none. A Unix socket from accept(2) has default buffers, so
+ * they are always set after accept(2). */
+static int value_at(const struct socket_option *option, const struct plan *plan, enum end end,
+                    enum moment moment)
+{
+    bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
+    enum moment own = option->is_buffer && after ? AFTER_CONNECT : option->moment;
+
+    return own == moment ? wanted_value(option, plan, end) : 0;
 }
 
 static bool read_option(const struct socket_option *option, int fd, int *value)
@@ -155,25 +150,18 @@ int options_set(const struct plan *plan, enum end end, int fd, enum moment momen
 {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct socket_option *option = &socket_options[i];
-        int value = wanted_value(option, plan, end);
+        int value = value_at(option, plan, end, moment);
 
-        if (!value || moment_of(option, plan, end) != moment)
-            continue;
-        if (set_one(option, value, fd, problem) < 0)
+        if (value && set_one(option, value, fd, problem) < 0)
             return -1;
     }
     return 0;
 }
 
-static bool wants_before(const struct socket_option *option, const struct plan *plan, enum end end)
-{
-    return wanted_value(option, plan, end) && moment_of(option, plan, end) == BEFORE_CONNECT;
-}
-
 bool options_ask_before(const struct plan *plan, enum end end)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++)
-        if (wants_before(&socket_options[i], plan, end))
+        if (value_at(&socket_options[i], plan, end, BEFORE_CONNECT))
             return true;
     return false;
 }
@@ -185,7 +173,7 @@ int options_inherited(const struct plan *plan, enum end end, int listener, int a
         const struct socket_option *option = &socket_options[i];
         int given = 0, has = 0;
 
-        if (!wants_before(option, plan, end) || !read_option(option, listener, &given) ||
+        if (!value_at(option, plan, end, BEFORE_CONNECT) || !read_option(option, listener, &given) ||
             !read_option(option, accepted, &has) || has == given)
             continue;
         return problem_unsupported(
@@ -195,22 +183,16 @@ int options_inherited(const struct plan *plan, enum end end, int listener, int a
     return 0;
 }
 
-static int call_again(struct calls *calls, const struct socket_option *option, int value)
-{
-    calls->counts.made[CALL_OPTION]++;
-    return setsockopt(calls->fd, option->level, option->name, &value, sizeof value) < 0 ? -errno : 0;
-}
-
 int options_set_again(const struct plan *plan, enum end end, struct calls *calls, enum moment moment)
 {
     int result = 0;
 
     for (size_t i = 0; i < OPTION_COUNT && result == 0; i++) {
         const struct socket_option *option = &socket_options[i];
-        int value = wanted_value(option, plan, end);
+        int value = value_at(option, plan, end, moment);
 
-        if (value && moment_of(option, plan, end) == moment)
-            result = call_again(calls, option, value);
+        if (value)
+            result = calls_set_option(calls, CALL_OPTION, option->level, option->name, value);
     }
     return result;
 }
@@ -218,6 +200,38 @@ int options_set_again(const struct plan *plan, enum end end, struct calls *calls
 int options_set_quickack(struct calls *calls, bool on)
 {
     return calls_set_option(calls, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, on);
+}
+
+int options_set_cork(struct calls *calls, bool on)
+{
+    return CORK == MISSING ? -ENOTSUP : calls_set_option(calls, CALL_SETSOCKOPT, IPPROTO_TCP, CORK, on);
+}
+
+/* ---- the largest segment ---- */
+
+static bool mss_is_reliable = true;
+
+static bool read_maxseg(int fd, int *bytes)
+{
+    socklen_t size = sizeof *bytes;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, bytes, &size) == 0;
+}
+
+/* Over loopback the MSS is many times the value before connect (536, RFC 9293). */
+void options_probe_mss(const int fds[2])
+{
+    int fresh = socket(AF_INET, SOCK_STREAM, 0), before, after;
+
+    if (fresh < 0)
+        return;
+    mss_is_reliable = !read_maxseg(fresh, &before) || !read_maxseg(fds[0], &after) || after != before;
+    close(fresh);
+}
+
+bool options_read_mss(int fd, int *bytes)
+{
+    return mss_is_reliable && read_maxseg(fd, bytes);
 }
 
 /* ---- the record ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options of a data socket that words set: buffers, TCP_QUICKACK, SO_BUSY_POLL, TCP_NOTSENT_LOWAT.
+ * Options of a data socket. Words set buffers, TCP_QUICKACK, SO_BUSY_POLL and TCP_NOTSENT_LOWAT.
  *
  * One table maps words to options: when each is set and how it is read back. Only options.c depends
  * on the system.
@@ -40,6 +40,18 @@ int options_set_again(const struct plan *plan, enum end end, struct calls *calls
 /* Sets or clears TCP_QUICKACK, by one counted call. The kernel clears it, so quickack=rearm repeats
  * the call. 0 or a negative errno value. */
 int options_set_quickack(struct calls *calls, bool on);
+
+/* Sets or clears the cork of a TCP socket, by one counted call: a set cork holds partial segments
+ * back. 0, or a negative errno value. */
+int options_set_cork(struct calls *calls, bool on);
+
+/* Tests on a connected pair of this machine whether TCP_MAXSEG changes with the connection. If not,
+ * options_read_mss() returns false from then on. Call it once, before threads read. */
+void options_probe_mss(const int fds[2]);
+
+/* Reads the largest segment of a connection. False if the system does not report it, or always
+ * reports the same value. */
+bool options_read_mss(int fd, int *bytes);
 
 /* Adds the options in force to `options`: "notsent_lowat_bytes", "busy_poll_us", "quickack". Also
  * adds "clamped": {"sndbuf": {"asked_bytes", "given_bytes", "sysctl"}} if a buffer has another size

@@ -3,7 +3,6 @@
 
 #include "net/sockets.h"
 #include "transport/congestion.h"
-#include "transport/mss.h"
 #include "transport/options.h"
 #include "transport/tcp.h"
 
@@ -58,20 +57,13 @@ static int set_nodelay(int fd, bool on, struct problem *problem)
     return problem_unsupported(problem, "TCP_NODELAY cannot be switched %s here", on ? "on" : "off");
 }
 
-static int set_zerocopy(int fd, struct problem *problem)
-{
-    int result = lending_allow(fd);
-
-    return result < 0
-               ? problem_unsupported(problem, "SO_ZEROCOPY cannot be switched on here: %s", strerror(-result))
-               : 0;
-}
-
 int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
                       struct problem *problem)
 {
-    if (plan->ends[end].sets_zerocopy && set_zerocopy(fd, problem) < 0)
-        return -1;
+    int result = plan->ends[end].sets_zerocopy ? lending_allow(fd) : 0;
+
+    if (result < 0)
+        return problem_unsupported(problem, "SO_ZEROCOPY cannot be switched on here: %s", strerror(-result));
     if (transport->counts_segments && set_nodelay(fd, wants_nodelay(plan, end), problem) < 0)
         return -1;
     return options_set(plan, end, fd, AFTER_CONNECT, problem);
@@ -123,14 +115,6 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
     return result;
 }
 
-static int set_nodelay_again(const struct plan *plan, enum end end, struct calls *calls)
-{
-    int on = wants_nodelay(plan, end);
-
-    calls->counts.made[CALL_OPTION]++;
-    return setsockopt(calls->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0 ? -errno : 0;
-}
-
 int transport_choose_again(const struct transport *transport, const struct plan *plan, enum end end,
                            struct calls *calls)
 {
@@ -142,21 +126,17 @@ int transport_choose_again(const struct transport *transport, const struct plan 
     return result;
 }
 
-static int set_zerocopy_again(const struct plan *plan, enum end end, struct calls *calls)
-{
-    if (!plan->ends[end].sets_zerocopy)
-        return 0;
-    calls->counts.made[CALL_OPTION]++;
-    return lending_allow(calls->fd);
-}
-
 int transport_prepare_again(const struct transport *transport, const struct plan *plan, enum end end,
                             struct calls *calls)
 {
-    int result = set_zerocopy_again(plan, end, calls);
+    int result = 0;
 
+    if (plan->ends[end].sets_zerocopy) {
+        calls->counts.made[CALL_OPTION]++;
+        result = lending_allow(calls->fd);
+    }
     if (result == 0 && transport->counts_segments)
-        result = set_nodelay_again(plan, end, calls);
+        result = calls_set_option(calls, CALL_OPTION, IPPROTO_TCP, TCP_NODELAY, wants_nodelay(plan, end));
     return result < 0 ? result : options_set_again(plan, end, calls, AFTER_CONNECT);
 }
 
@@ -181,7 +161,7 @@ json_t *transport_options(const struct transport *transport, const struct plan *
     if (!transport->counts_segments)
         return options;
     put_option(options, "nodelay", fd, IPPROTO_TCP, TCP_NODELAY);
-    if (mss_read(fd, &mss_bytes))
+    if (options_read_mss(fd, &mss_bytes))
         json_object_set_new(options, "mss_bytes", json_integer(mss_bytes));
     if (congestion_read(fd, congestion))
         json_object_set_new(options, "congestion", json_string(congestion));
