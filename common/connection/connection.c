@@ -28,7 +28,7 @@ static int open_sending(struct connection *connection)
     const struct plan *plan = connection->plan;
     const struct strategy_choice *choice = plan_strategy(plan, connection->end);
     const struct strategy *strategy = choice->strategy;
-    size_t state = strategy->state_size ? strategy->state_size(plan_longest_group(plan, connection->end)) : 0;
+    size_t state = plan_strategy_state(plan, connection->end);
 
     connection->strategy = strategy;
     connection->strategy_parameter = choice->parameter;
@@ -46,8 +46,6 @@ static int open_receiving(struct connection *connection)
 {
     const struct reading *reading = connection->plan->ends[connection->end].reading;
 
-    if (reading->state_size && !(connection->reading_state = calloc(1, reading->state_size())))
-        return -ENOMEM;
     connection->reading = reading;
     return reading->open ? reading->open(connection) : 0;
 }

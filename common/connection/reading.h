@@ -12,11 +12,9 @@ struct reading {
     bool delivers;  /* the program sees the bytes: verify and touch are possible */
     bool maps;      /* counts mapped and copied bytes */
 
-    /* Bytes of state for each connection, zeroed; NULL: none. */
-    size_t (*state_size)(void);
-
-    /* For readings with state that belongs to the descriptor: open() makes it and returns 0 or a
-     * negative errno value; close() frees it. NULL: it has none. */
+    /* For readings with state: open() allocates it as reading_state and returns 0 or a negative
+     * errno value. close() frees what it has of the descriptor; connection_close() frees the state.
+     * NULL: it has none. */
     int (*open)(struct connection *connection);
     void (*close)(struct connection *connection);
 
@@ -42,6 +40,8 @@ struct reading {
     /* Returns true if it holds bytes that read() has not delivered, or knows that the descriptor
      * has more. NULL: never. */
     bool (*has_more)(const struct connection *connection);
+
+    unsigned options; /* of its multishot receive: enum receive_option */
 
     /* Bytes that the kernel fills before the bytes in each receive buffer. */
     size_t headroom;

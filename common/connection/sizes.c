@@ -29,6 +29,14 @@ uint64_t plan_queue_spans(const struct plan *plan, enum end end)
     return windows ? spans * windows : spans;
 }
 
+size_t plan_strategy_state(const struct plan *plan, enum end end)
+{
+    const struct strategy *strategy = plan_strategy(plan, end)->strategy;
+    size_t longest = plan_longest_group(plan, end);
+
+    return strategy->state_size + (strategy->group_state_size ? strategy->group_state_size(longest) : 0);
+}
+
 /* One buffer, plus the buffers of a relay. A ring has a power of two, and needs no extra buffer
  * beside the buffers of a relay. If the relay needs more than RING_BUFFERS_MAX, the connections
  * share them. */
@@ -63,10 +71,8 @@ static uint64_t sending_bytes(const struct plan *plan, enum end end)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
     const struct strategy *strategy = choice->strategy;
-    uint64_t bytes = sizeof(struct span) * plan_queue_spans(plan, end);
+    uint64_t bytes = sizeof(struct span) * plan_queue_spans(plan, end) + plan_strategy_state(plan, end);
 
-    if (strategy->state_size)
-        bytes += strategy->state_size(plan_longest_group(plan, end));
     if (strategy->buffers)
         bytes += (uint64_t)RING_BUFFER_BYTES * strategy->buffers(choice->parameter);
     return bytes;

@@ -11,6 +11,9 @@ size_t plan_longest_group(const struct plan *plan, enum end end);
 /* Capacity, in spans, of the send queue of one connection. */
 uint64_t plan_queue_spans(const struct plan *plan, enum end end);
 
+/* Bytes of state that the strategy of `end` has for one connection. */
+size_t plan_strategy_state(const struct plan *plan, enum end end);
+
 /* Receive buffers of a thread of `end` with `connections` connections; 0 if the end only sends. */
 uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections);
 

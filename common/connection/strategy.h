@@ -25,8 +25,9 @@ struct strategy {
     bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the
                                descriptor, which then has POLLERR */
 
-    /* Bytes of state for groups of at most `longest_group` bytes; NULL: none. */
-    size_t (*state_size)(size_t longest_group);
+    /* Bytes of state; and those for groups of at most `longest_group` bytes, NULL: none. */
+    size_t state_size;
+    size_t (*group_state_size)(size_t longest_group);
 
     /*
      * Sends as much of the queue as it can and flushes at each group end. The engine calls it again
@@ -40,6 +41,10 @@ struct strategy {
      * - any other negative errno value: the connection is broken.
      */
     int (*push)(struct connection *connection);
+
+    /* Sends or submits the group at the head, for a push() that several strategies share: see
+     * strategy_push_groups(), corked_push(), request_push(). NULL: push() needs none. */
+    int (*send_group)(struct connection *connection);
 
     /* Handles the completion of a submitted send. 0 or a negative errno value. NULL: none. */
     int (*completed)(struct connection *connection, const struct completion *completion);

@@ -8,9 +8,9 @@
 #define BUFFERS_LEAST 16u
 #define BUFFERS_MOST 1024u
 
-ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data, unsigned options)
+ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data)
 {
-    int result = connection->top->submit_receive(connection, options);
+    int result = connection->top->submit_receive(connection, connection->reading->options);
 
     (void)limit;
     *data = NULL;

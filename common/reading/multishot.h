@@ -6,10 +6,8 @@
 #include "connection/capability.h"
 #include "connection/reading.h"
 
-/* read(): submits the request, with enum receive_option. -EINPROGRESS or another negative errno
- * value. */
-ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data, unsigned options);
-
+/* read(): submits the request. -EINPROGRESS or another negative errno value. */
+ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data);
 int multishot_completed(struct connection *connection, const struct completion *completion,
                         int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size));
 

@@ -3,18 +3,14 @@
  * buffer. A program that wants addresses or control messages has the same cost. */
 #include "reading/multishot.h"
 
-static ssize_t begin(struct connection *connection, size_t limit, const uint8_t **data)
-{
-    return multishot_begin(connection, limit, data, RECEIVE_MESSAGE);
-}
-
 const struct reading reading_uring_recvmsg = {
     .variant = {"uring-recvmsg",
                 "one RECVMSG in an io_uring that goes on, a provided buffer of chunk bytes each time"},
     .needs = CAPABLE_RING | CAPABLE_RECEIVE_MESSAGE,
     .delivers = true,
     .headroom = RECEIVE_HEADER,
-    .read = begin,
+    .options = RECEIVE_MESSAGE,
+    .read = multishot_begin,
     .completed = multishot_completed,
     .buffers = multishot_buffers,
 };

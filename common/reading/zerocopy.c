@@ -10,6 +10,8 @@
 #include "connection/capability.h"
 #include "connection/reading.h"
 
+#include <stdlib.h>
+
 struct pages {
     struct mapping mapping;
     size_t page;
@@ -20,16 +22,15 @@ struct pages {
     uint8_t copy[];
 };
 
-static size_t state_size(void)
-{
-    return sizeof(struct pages) + mapping_page();
-}
-
 static int open_pages(struct connection *connection)
 {
-    struct pages *pages = connection->reading_state;
+    size_t page = mapping_page();
+    struct pages *pages = calloc(1, sizeof *pages + page);
 
-    pages->page = mapping_page();
+    connection->reading_state = pages;
+    if (!pages)
+        return -ENOMEM;
+    pages->page = page;
     return mapping_open(&pages->mapping, connection->calls.fd, connection->bench->pool.size);
 }
 
@@ -128,7 +129,6 @@ const struct reading reading_zerocopy = {
     .needs = CAPABLE_MAP,
     .delivers = true,
     .maps = true,
-    .state_size = state_size,
     .open = open_pages,
     .close = close_pages,
     .read = read_pages,

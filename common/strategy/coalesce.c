@@ -10,9 +10,9 @@ struct copy {
     uint8_t bytes[];
 };
 
-static size_t state_size(size_t longest_group)
+static size_t copy_size(size_t longest_group)
 {
-    return sizeof(struct copy) + longest_group;
+    return longest_group;
 }
 
 static void copy_group(struct send_queue *queue, struct copy *copy)
@@ -85,6 +85,7 @@ const struct strategy strategy_coalesce = {
     .parameter =
         "copies only groups up to that size; longer ones go by one sendmsg(), under TLS fragment by fragment",
     .nodelay = true,
-    .state_size = state_size,
+    .state_size = sizeof(struct copy),
+    .group_state_size = copy_size,
     .push = push,
 };

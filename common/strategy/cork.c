@@ -8,14 +8,9 @@ static bool corks(const struct connection *connection)
     return limit == PARAMETER_NONE || queue_group_bytes(&connection->queue) <= limit;
 }
 
-static int send_group(struct connection *connection)
-{
-    return strategy_send_group(connection, 0);
-}
-
 static int push(struct connection *connection)
 {
-    return corked_push(connection, corks, send_group);
+    return corked_push(connection, corks);
 }
 
 const struct strategy strategy_cork = {
@@ -23,6 +18,7 @@ const struct strategy strategy_cork = {
     .parameter = "corks only groups up to that size",
     .corks = true,
     .nodelay = true,
-    .state_size = corked_state_size,
+    .state_size = sizeof(struct corked),
     .push = push,
+    .send_group = strategy_send_each,
 };

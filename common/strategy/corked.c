@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/corked.h"
 
-/* The stage of the group at the head. RELEASING begins when its last byte was accepted; the next
- * group must wait. */
-enum stage { BETWEEN_GROUPS, SENDING, RELEASING };
-
-struct corked {
-    enum stage stage;
-    bool held; /* the cork is on; it must be off before the group counts as flushed */
-};
-
-size_t corked_state_size(size_t longest_group)
-{
-    (void)longest_group;
-    return sizeof(struct corked);
-}
-
 static int hold(struct connection *connection, struct corked *corked, bool on)
 {
     const struct layer *layer = connection->cork_layer == CORK_RECORD ? connection->top : connection->bottom;
@@ -33,8 +18,7 @@ static int release(struct connection *connection, struct corked *corked)
     return result < 0 ? result : strategy_flush(connection);
 }
 
-int corked_push(struct connection *connection, bool (*corks)(const struct connection *connection),
-                int (*send_group)(struct connection *connection))
+int corked_push(struct connection *connection, bool (*corks)(const struct connection *connection))
 {
     struct corked *corked = connection->strategy_state;
 
@@ -44,7 +28,7 @@ int corked_push(struct connection *connection, bool (*corks)(const struct connec
         if (corked->stage == BETWEEN_GROUPS && corks(connection))
             result = hold(connection, corked, true);
         else if (corked->stage == SENDING)
-            result = send_group(connection);
+            result = connection->strategy->send_group(connection);
         else if (corked->stage == RELEASING)
             result = release(connection, corked);
         queue_release(&connection->queue);

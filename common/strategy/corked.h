@@ -5,12 +5,15 @@
 
 #include "strategy/strategy.h"
 
-/* state_size() of these strategies. */
-size_t corked_state_size(size_t longest_group);
+/* State of these strategies: the stage of the group at the head. RELEASING begins when its last byte
+ * was accepted; the next group must wait. */
+struct corked {
+    enum { BETWEEN_GROUPS, SENDING, RELEASING } stage;
+    bool held; /* the cork is on; it must be off before the group counts as flushed */
+};
 
-/* push() of these strategies. Sends each group by `send_group`, as strategy_push_groups() does. If
- * `corks` returns true for the group at the head, the cork of the connection's layer is on. */
-int corked_push(struct connection *connection, bool (*corks)(const struct connection *connection),
-                int (*send_group)(struct connection *connection));
+/* For push() of these strategies. Sends each group as strategy_push_groups() does. If `corks` returns
+ * true for the group at the head, the cork of the connection's layer is on. */
+int corked_push(struct connection *connection, bool (*corks)(const struct connection *connection));
 
 #endif

@@ -6,14 +6,10 @@ static int send_group(struct connection *connection)
     return strategy_send_group(connection, MSG_MORE);
 }
 
-static int push(struct connection *connection)
-{
-    return strategy_push_groups(connection, send_group);
-}
-
 const struct strategy strategy_more = {
     .variant = {"more", "a send() for each fragment, MSG_MORE on all but the last of a group"},
     .needs = CAPABLE_MORE,
     .nodelay = true,
-    .push = push,
+    .push = strategy_push_groups,
+    .send_group = send_group,
 };

@@ -5,5 +5,6 @@ const struct strategy strategy_nagle = {
     .variant = {"nagle", "a send() for each fragment, Nagle's algorithm on"},
     .needs = CAPABLE_NODELAY,
     .nodelay = false,
-    .push = strategy_push_each,
+    .push = strategy_push_groups,
+    .send_group = strategy_send_each,
 };

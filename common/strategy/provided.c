@@ -5,20 +5,6 @@
  * 6.10). */
 #define BUNDLE_BUFFERS 256u
 
-struct provided_request {
-    struct request request; /* first */
-    size_t bytes;           /* in the provided buffers */
-    uint32_t added;         /* pieces of the group at the head, when the buffers were filled */
-    uint32_t marks;         /* of the last of these */
-    bool restart;           /* empty the ring of buffers first */
-};
-
-size_t provided_state_size(size_t longest_group)
-{
-    (void)longest_group;
-    return sizeof(struct provided_request);
-}
-
 uint32_t provided_buffers(uint64_t parameter)
 {
     uint32_t buffers = 1;
@@ -49,7 +35,7 @@ static void measure_group(struct connection *connection, struct provided_request
 /* A bundle of more than BUNDLE_BUFFERS buffers must post a completion. Linux 6.18 sends the first
  * BUNDLE_BUFFERS of them. It sends the rest only if it did not have to wait for room. Otherwise the
  * request counts as a success, and a silent one posts nothing. */
-int provided_submit(struct connection *connection, bool bundle)
+int provided_submit(struct connection *connection)
 {
     struct provided_request *providing = connection->strategy_state;
     struct send_request request = {.options = SEND_PROVIDED};
@@ -60,7 +46,7 @@ int provided_submit(struct connection *connection, bool bundle)
         request.options |= providing->restart ? SEND_RESTART : 0;
         providing->restart = false;
     }
-    if (bundle) {
+    if (connection->strategy->needs & CAPABLE_SEND_BUNDLE) {
         uint32_t marks = providing->added <= BUNDLE_BUFFERS ? providing->marks : 0;
 
         request.flags = MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE);

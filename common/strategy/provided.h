@@ -11,14 +11,20 @@
 #include "strategy/request.h"
 
 /* For uring-ring and uring-bundle, the strategies that send from provided buffers. */
-size_t provided_state_size(size_t longest_group);
+struct provided_request {
+    struct request request; /* first */
+    size_t bytes;           /* in the provided buffers */
+    uint32_t added;         /* pieces of the group at the head, when the buffers were filled */
+    uint32_t marks;         /* of the last of these */
+    bool restart;           /* empty the ring of buffers first */
+};
+
 uint32_t provided_buffers(uint64_t parameter);
 int provided_completed(struct connection *connection, const struct completion *completion);
 void provided_answered(struct connection *connection);
 
-/* Queues one request: for the next buffer, or for all buffers as a bundle. 0 or a negative errno
- * value. */
-int provided_submit(struct connection *connection, bool bundle);
+/* send_group(): queues one request, for the next buffer, or for all as CAPABLE_SEND_BUNDLE allows. */
+int provided_submit(struct connection *connection);
 
 #define PROVIDED_PARAMETER                                                                                   \
     "gives the ring of a connection so many buffers in place of 256, rounded up to a power of two"

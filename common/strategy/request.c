@@ -2,11 +2,12 @@
 #include "strategy/request.h"
 
 #include "connection/security.h"
+#include "connection/sizes.h"
 #include "strategy/strategy.h"
 
 #include <limits.h>
 
-int request_push(struct connection *connection, int (*submit)(struct connection *connection))
+int request_push(struct connection *connection)
 {
     const struct request *request = connection->strategy_state;
     struct send_queue *queue = &connection->queue;
@@ -16,7 +17,8 @@ int request_push(struct connection *connection, int (*submit)(struct connection 
 
         if (request->in_flight)
             return -EINPROGRESS;
-        result = queue_at_group_end(queue) ? strategy_flush(connection) : submit(connection);
+        result = queue_at_group_end(queue) ? strategy_flush(connection)
+                                           : connection->strategy->send_group(connection);
         if (result < 0)
             return result;
     }
@@ -58,9 +60,20 @@ int request_completed(struct connection *connection, const struct completion *co
     return 0;
 }
 
-size_t request_vectors_most(size_t longest_group)
+size_t request_vectors_size(size_t longest_group)
 {
-    return longest_group < IOV_MAX ? longest_group : IOV_MAX;
+    return (longest_group < IOV_MAX ? longest_group : IOV_MAX) * sizeof(struct iovec);
+}
+
+struct queue_group request_gather(struct connection *connection)
+{
+    struct vector_request *sending = connection->strategy_state;
+    size_t limit =
+        request_vectors_size(plan_longest_group(connection->plan, connection->end)) / sizeof(struct iovec);
+    struct queue_group group = queue_gather(&connection->queue, sending->vectors, (int)limit);
+
+    sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};
+    return group;
 }
 
 void request_answered(struct connection *connection)

@@ -18,9 +18,9 @@ struct request {
     size_t bytes; /* still to be sent */
 };
 
-/* push() of these strategies. Calls `submit` when no request is in flight. `submit` queues a
- * request, describes it by request_describe(), and returns 0 or a negative errno value. */
-int request_push(struct connection *connection, int (*submit)(struct connection *connection));
+/* push() of these strategies. Calls send_group() when no request is in flight. It queues a request,
+ * describes it by request_describe(), and returns 0 or a negative errno value. */
+int request_push(struct connection *connection);
 
 /* Flags against short sends: MSG_WAITALL, or 0 if the descriptor refuses it. Without the flag, the
  * next request sends the rest of a short send. */
@@ -39,8 +39,18 @@ int request_sent(const struct completion *completion);
 /* completed() of the strategies that may release memory when a request is done. */
 int request_completed(struct connection *connection, const struct completion *completion);
 
-/* The most vectors of a request for a group of `longest_group` bytes. sendmsg(2) takes IOV_MAX. */
-size_t request_vectors_most(size_t longest_group);
+/* State of a strategy whose request sends the vectors of a group. */
+struct vector_request {
+    struct request request; /* first */
+    struct msghdr message;
+    struct iovec vectors[]; /* must stay valid until the completion */
+};
+
+/* Its group_state_size(). sendmsg(2) takes at most IOV_MAX vectors. */
+size_t request_vectors_size(size_t longest_group);
+
+/* Makes its message: the rest of the group at the head, or as much of it as there are vectors. */
+struct queue_group request_gather(struct connection *connection);
 
 /* answered() of all these strategies. */
 void request_answered(struct connection *connection);

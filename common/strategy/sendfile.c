@@ -55,7 +55,7 @@ static int send_group(struct connection *connection)
 
 static int push(struct connection *connection)
 {
-    return corked_push(connection, corks, send_group);
+    return corked_push(connection, corks);
 }
 
 const struct strategy strategy_sendfile = {
@@ -64,6 +64,7 @@ const struct strategy strategy_sendfile = {
     .joins = CAPABLE_MORE | CAPABLE_CORK,
     .nodelay = true,
     .from_file = true,
-    .state_size = corked_state_size,
+    .state_size = sizeof(struct corked),
     .push = push,
+    .send_group = send_group,
 };

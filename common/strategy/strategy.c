@@ -35,6 +35,11 @@ int strategy_send_group(struct connection *connection, int more)
     return 0;
 }
 
+int strategy_send_each(struct connection *connection)
+{
+    return strategy_send_group(connection, 0);
+}
+
 int strategy_send_vector(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
@@ -64,10 +69,11 @@ int strategy_flush(struct connection *connection)
     return result;
 }
 
-int strategy_push_groups(struct connection *connection, int (*send_group)(struct connection *connection))
+int strategy_push_groups(struct connection *connection)
 {
     while (!queue_is_idle(&connection->queue)) {
-        int result = queue_at_group_end(&connection->queue) ? 0 : send_group(connection);
+        int result =
+            queue_at_group_end(&connection->queue) ? 0 : connection->strategy->send_group(connection);
 
         queue_release(&connection->queue);
         if (result == 0)
@@ -76,14 +82,4 @@ int strategy_push_groups(struct connection *connection, int (*send_group)(struct
             return result;
     }
     return 0;
-}
-
-static int send_group_unjoined(struct connection *connection)
-{
-    return strategy_send_group(connection, 0);
-}
-
-int strategy_push_each(struct connection *connection)
-{
-    return strategy_push_groups(connection, send_group_unjoined);
 }

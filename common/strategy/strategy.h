@@ -11,7 +11,10 @@ extern const struct axis strategy_axis;
  * the last. 0 when the end of the group was accepted or the queue is empty, else as push(). */
 int strategy_send_group(struct connection *connection, int more);
 
-/* Sends the group at the head by one sendmsg(). A group of more than IOV_MAX fragments takes
+/* send_group(): strategy_send_group() without flags. */
+int strategy_send_each(struct connection *connection);
+
+/* send_group(): sends the group at the head by one sendmsg(). A group of more than IOV_MAX fragments takes
  * several, joined by MSG_MORE. Returns as strategy_send_group(). */
 int strategy_send_vector(struct connection *connection);
 
@@ -19,11 +22,8 @@ int strategy_send_vector(struct connection *connection);
  * then the queue. 0, or as push(). */
 int strategy_flush(struct connection *connection);
 
-/* push() of the strategies that hold nothing back. Sends each group by `send_group`, then flushes
- * it. `send_group` returns 0 when the end of the group at the head was accepted. */
-int strategy_push_groups(struct connection *connection, int (*send_group)(struct connection *connection));
-
-/* push() of the strategies that send each fragment alone and differ only in socket options. */
-int strategy_push_each(struct connection *connection);
+/* push() of the strategies that hold nothing back. Sends each group by send_group(), then flushes
+ * it. send_group() returns 0 when the end of the group at the head was accepted. */
+int strategy_push_groups(struct connection *connection);
 
 #endif

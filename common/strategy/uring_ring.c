@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/provided.h"
 
-static int submit(struct connection *connection)
-{
-    return provided_submit(connection, false);
-}
-
-static int push(struct connection *connection)
-{
-    return request_push(connection, submit);
-}
-
 const struct strategy strategy_uring_ring = {
     .variant = {"uring-ring", "fragments in a ring of provided buffers of an io_uring, one SEND each"},
     .parameter = PROVIDED_PARAMETER,
     .parameter_max = RING_BUFFERS_MAX,
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_BUFFERS,
     .nodelay = true,
-    .state_size = provided_state_size,
+    .state_size = sizeof(struct provided_request),
     .buffers = provided_buffers,
-    .push = push,
+    .push = request_push,
+    .send_group = provided_submit,
     .completed = provided_completed,
     .answered = provided_answered,
 };

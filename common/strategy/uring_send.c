@@ -69,11 +69,6 @@ static int submit(struct connection *connection)
     return result;
 }
 
-static int push(struct connection *connection)
-{
-    return request_push(connection, submit);
-}
-
 /* The completion of the last link, or of a short or failed one: the kernel did not begin the rest
  * of the chain. */
 static int completed(struct connection *connection, const struct completion *completion)
@@ -92,18 +87,13 @@ static int completed(struct connection *connection, const struct completion *com
     return 0;
 }
 
-static size_t state_size(size_t longest_group)
-{
-    (void)longest_group;
-    return sizeof(struct chain_request);
-}
-
 const struct strategy strategy_uring_send = {
     .variant = {"uring-send", "each fragment by its own SEND in an io_uring, linked, one enter"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_WHOLE,
     .nodelay = true,
-    .state_size = state_size,
-    .push = push,
+    .state_size = sizeof(struct chain_request),
+    .push = request_push,
+    .send_group = submit,
     .completed = completed,
     .answered = request_answered,
 };

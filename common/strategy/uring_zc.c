@@ -5,32 +5,18 @@
  * next request may be in flight in between.
  */
 #include "connection/loans.h"
-#include "connection/sizes.h"
 #include "strategy/request.h"
-
-struct lending_request {
-    struct request request; /* first */
-    struct msghdr message;
-    struct iovec vectors[];
-};
-
-static size_t state_size(size_t longest_group)
-{
-    return sizeof(struct lending_request) + request_vectors_most(longest_group) * sizeof(struct iovec);
-}
 
 static int submit(struct connection *connection)
 {
-    struct lending_request *lending = connection->strategy_state;
-    int limit = (int)request_vectors_most(plan_longest_group(connection->plan, connection->end));
+    struct vector_request *lending = connection->strategy_state;
     struct queue_group group;
     uint32_t number;
 
     if (loans_full(connection->loans))
         return -EINPROGRESS; /* memory must return first */
-    group = queue_gather(&connection->queue, lending->vectors, limit);
+    group = request_gather(connection);
     lending->request = (struct request){.in_flight = true, .bytes = group.bytes};
-    lending->message = (struct msghdr){.msg_iov = lending->vectors, .msg_iovlen = (size_t)group.count};
     number = loans_add(connection->loans, 0);
     return connection->top->submit(
         connection, &(struct send_request){.message = &lending->message,
@@ -39,14 +25,9 @@ static int submit(struct connection *connection)
                                            .token = number & REQUEST_TOKEN_MAX});
 }
 
-static int push(struct connection *connection)
-{
-    return request_push(connection, submit);
-}
-
 static int completed(struct connection *connection, const struct completion *completion)
 {
-    struct lending_request *lending = connection->strategy_state;
+    struct vector_request *lending = connection->strategy_state;
     struct loan *loan = loans_of(connection->loans, completion->token);
     int sent = request_sent(completion);
 
@@ -65,7 +46,9 @@ const struct strategy strategy_uring_zc = {
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_ZC,
     .nodelay = true,
     .lends = LOANS_WINDOWS,
-    .state_size = state_size,
-    .push = push,
+    .state_size = sizeof(struct vector_request),
+    .group_state_size = request_vectors_size,
+    .push = request_push,
+    .send_group = submit,
     .completed = completed,
 };

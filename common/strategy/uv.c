@@ -4,19 +4,9 @@
 
 #include <limits.h>
 
-struct writing {
-    bool in_flight;
-};
-
-static size_t state_size(size_t longest_group)
-{
-    (void)longest_group;
-    return sizeof(struct writing);
-}
-
 /* Submits the rest of the group to libuv: accepted now, released when libuv has written it. libuv
  * copies the vectors. */
-static int write_rest(struct connection *connection, struct writing *writing, struct iovec *vectors)
+static int write_rest(struct connection *connection, bool *in_flight, struct iovec *vectors)
 {
     struct queue_group rest = queue_gather(&connection->queue, vectors, IOV_MAX);
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)rest.count};
@@ -25,12 +15,12 @@ static int write_rest(struct connection *connection, struct writing *writing, st
     if (result < 0)
         return result;
     queue_accept(&connection->queue, rest.bytes);
-    writing->in_flight = true;
+    *in_flight = true;
     return -EINPROGRESS;
 }
 
 /* Writes the group at the head, or as much of it as one call takes. */
-static int write_group(struct connection *connection, struct writing *writing)
+static int write_group(struct connection *connection, bool *in_flight)
 {
     struct iovec vectors[IOV_MAX];
     struct queue_group group = queue_gather(&connection->queue, vectors, IOV_MAX);
@@ -41,18 +31,19 @@ static int write_group(struct connection *connection, struct writing *writing)
     if (taken > 0)
         queue_accept(&connection->queue, (size_t)taken);
     queue_release(&connection->queue);
-    return (size_t)taken == group.bytes ? 0 : write_rest(connection, writing, vectors);
+    return (size_t)taken == group.bytes ? 0 : write_rest(connection, in_flight, vectors);
 }
+
 static int push(struct connection *connection)
 {
-    struct writing *writing = connection->strategy_state;
+    bool *in_flight = connection->strategy_state;
 
     while (!queue_is_idle(&connection->queue)) {
         int result = -EINPROGRESS;
 
-        if (!writing->in_flight)
+        if (!*in_flight)
             result = queue_at_group_end(&connection->queue) ? strategy_flush(connection)
-                                                            : write_group(connection, writing);
+                                                            : write_group(connection, in_flight);
         if (result < 0)
             return result;
     }
@@ -61,9 +52,9 @@ static int push(struct connection *connection)
 
 static int completed(struct connection *connection, const struct completion *completion)
 {
-    struct writing *writing = connection->strategy_state;
+    bool *in_flight = connection->strategy_state;
 
-    writing->in_flight = false;
+    *in_flight = false;
     if (completion->result == 0)
         queue_release(&connection->queue);
     return completion->result;
@@ -73,7 +64,7 @@ const struct strategy strategy_uv = {
     .variant = {"uv", "uv_try_write() of the group on a libuv stream, uv_write() of what did not go at once"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_STREAM | CAPABLE_LOOP,
     .nodelay = true,
-    .state_size = state_size,
+    .state_size = sizeof(bool), /* a write is in flight */
     .push = push,
     .completed = completed,
 };

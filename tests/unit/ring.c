@@ -117,9 +117,9 @@ struct late {
     struct iovec vectors[];
 };
 
-static size_t late_state_size(size_t longest_group)
+static size_t late_vectors_size(size_t longest_group)
 {
-    return sizeof(struct late) + longest_group * sizeof(struct iovec);
+    return longest_group * sizeof(struct iovec);
 }
 
 static void late_take_group(struct connection *connection, struct late *late)
@@ -185,7 +185,8 @@ static int late_completed(struct connection *connection, const struct completion
 const struct strategy strategy_late = {
     .variant = {"late", "one request for the group, completed later"},
     .nodelay = true,
-    .state_size = late_state_size,
+    .state_size = sizeof(struct late),
+    .group_state_size = late_vectors_size,
     .push = late_push,
     .completed = late_completed,
 };
