@@ -7,7 +7,6 @@
 #include "control/channel.h"
 #include "legality/probe.h"
 #include "placement/scheduling.h"
-#include "plain.h"
 #include "server.h"
 
 #include <getopt.h>
@@ -182,24 +181,16 @@ static int serve(const struct options *options, struct problem *problem)
     return server_run(&setup, problem);
 }
 
-static int run(int count, char **arguments, struct problem *problem)
-{
-    struct options options = {0};
-    int result = parse_options(&options, count, arguments, problem);
-
-    if (result == 0)
-        result = serve(&options, problem);
-    psk_free(options.keys);
-    return result;
-}
-
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
+    struct options options = {0};
 
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_give_back();
-    run(count, arguments, &problem);
+    if (parse_options(&options, count, arguments, &problem) == 0)
+        serve(&options, &problem);
+    psk_free(options.keys);
     if (problem.kind != PROBLEM_NONE)
         fprintf(stderr, "uncork-server: %s\n", problem.text);
     return problem_exit_status(&problem);

@@ -2,10 +2,9 @@
 /* One loop for all connections. If a client does not read its echo, the server stops reading
  * from it: at most one buffer of it is held. The set of wanted events changes only then. While
  * bytes flow, the only calls are recv, send and one wait for all ready connections. */
-#include "plain.h"
-
 #include "door.h"
 #include "plan/plan.h"
+#include "server.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 

@@ -12,10 +12,7 @@
 struct server {
     struct door door;
     uv_loop_t loop;
-    struct session_setup setup;
-    struct session *sessions; /* newest first */
-    size_t session_count;
-    struct session *busy; /* the running one; others wait */
+    struct sessions sessions;
     struct {
         uint64_t count;    /* since the last report of a session */
         uint64_t unlogged; /* since the last line on standard error */
@@ -26,62 +23,28 @@ struct server {
 static void on_arrived(void *owner, int fd)
 {
     struct server *server = owner;
-    bool is_one_too_many = server->session_count >= LIMIT_CONTROL_CONNECTIONS;
-    struct session *session = session_create(&server->setup, fd, is_one_too_many);
 
-    if (!session)
-        return;
-    session_link(&server->sessions, session);
-    server->session_count++;
-    door_occupy(&server->door);
+    sessions_add(&server->sessions, fd);
+    if (server->sessions.count > 0)
+        door_occupy(&server->door);
 }
 
 static void on_shut(void *owner)
 {
     struct server *server = owner;
-    struct session *next;
 
-    for (struct session *session = server->sessions; session; session = next) {
-        next = session_next(session);
-        session_end(session,
-                    server->setup.sinks ? "the proxy was told to end" : "the server was told to end");
-    }
+    sessions_end(&server->sessions,
+                 server->sessions.sinks ? "the proxy was told to end" : "the server was told to end");
 }
 
 static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
 
-static bool on_planned(void *owner, struct session *session)
+static void on_ended(void *owner)
 {
     struct server *server = owner;
 
-    if (server->busy)
-        return false;
-    server->busy = session;
-    return true;
-}
-
-static struct session *find_waiting(const struct server *server)
-{
-    struct session *oldest = NULL;
-
-    for (struct session *session = server->sessions; session; session = session_next(session))
-        if (session_waits(session))
-            oldest = session;
-    return oldest;
-}
-
-static void on_ended(void *owner, struct session *session)
-{
-    struct server *server = owner;
-
-    session_unlink(&server->sessions, session);
-    if (--server->session_count == 0)
+    if (server->sessions.count == 0)
         door_vacate(&server->door);
-    if (server->busy != session)
-        return;
-    server->busy = find_waiting(server);
-    if (server->busy)
-        session_begin(server->busy);
 }
 
 /* Prints the reason, at most once a second. A client of a Unix socket has no address: prints the
@@ -114,16 +77,16 @@ static uint64_t take_rejected(void *owner)
     return count;
 }
 
-static const struct session_events session_events = {
-    .planned = on_planned, .rejected = on_rejected, .take_rejected = take_rejected, .ended = on_ended};
+static const struct sessions_events sessions_events = {
+    .rejected = on_rejected, .take_rejected = take_rejected, .ended = on_ended};
 
 int server_run(const struct server_setup *setup, struct problem *problem)
 {
-    struct server server = {.setup = {.loop = &server.loop,
-                                      .sinks = setup->sinks,
-                                      .keys = setup->keys,
-                                      .events = &session_events,
-                                      .owner = &server},
+    struct server server = {.sessions = {.loop = &server.loop,
+                                         .sinks = setup->sinks,
+                                         .keys = setup->keys,
+                                         .events = &sessions_events,
+                                         .owner = &server},
                             .door = {.loop = &server.loop,
                                      .address = setup->address,
                                      .with_parent = setup->with_parent,

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LIMIT_CONTROL_CONNECTIONS 64     /* sessions, the running one included */
 #define LIMIT_THREADS UINT64_C(4096)     /* of a session */
 #define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
 #define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
@@ -33,8 +34,8 @@
 #define LIMIT_SINK_MS LIMIT_TIME_MS /* for the client to name the sink: its server may be busy */
 
 struct session {
-    const struct session_setup *setup;
-    struct session *next;
+    struct sessions *all;
+    struct session *next; /* older */
     struct channel channel;
     uv_timer_t timer;    /* timeout for a plan, data connections, or the client's close */
     struct address peer; /* address of the client */
@@ -50,6 +51,29 @@ struct session {
 
 /* ---- the end ---- */
 
+static void begin(struct session *session);
+
+/* Removes the session from the list. If it ran, the oldest one that waits begins. */
+static void leave(struct session *session)
+{
+    struct sessions *all = session->all;
+    struct session **at = &all->newest, *waiting = NULL;
+
+    while (*at != session)
+        at = &(*at)->next;
+    *at = session->next;
+    all->count--;
+    all->events->ended(all->owner);
+    if (all->running != session)
+        return;
+    for (struct session *other = all->newest; other; other = other->next)
+        if (other->waits)
+            waiting = other;
+    all->running = waiting;
+    if (waiting)
+        begin(waiting);
+}
+
 static void part_closed(void *owner)
 {
     struct session *session = owner;
@@ -59,7 +83,7 @@ static void part_closed(void *owner)
     if (session->has_plan)
         plan_free(&session->plan);
     secret_wipe(session->lobby.key, sizeof session->lobby.key);
-    session->setup->events->ended(session->setup->owner, session);
+    leave(session);
     free(session);
 }
 
@@ -88,12 +112,18 @@ static void fail(struct session *session, const char *phase, const struct proble
     close_parts(session);
 }
 
-void session_end(struct session *session, const char *why)
+static void end(struct session *session, const char *why)
 {
     struct problem problem = {0};
 
     problem_failure(&problem, "%s", why);
     fail(session, session->has_team ? team_phase(&session->team) : "start", &problem);
+}
+
+void sessions_end(struct sessions *sessions, const char *why)
+{
+    for (struct session *session = sessions->newest; session; session = session->next)
+        end(session, why);
 }
 
 /* ---- limits ---- */
@@ -131,7 +161,7 @@ static uint64_t run_limit_ms(const struct plan *plan)
 static void count_rejected(const struct session *session, const char *why)
 {
     if (!session->channel.is_known)
-        session->setup->events->rejected(session->setup->owner, &session->peer, why);
+        session->all->events->rejected(session->all->owner, &session->peer, why);
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -143,13 +173,13 @@ static void on_timeout(uv_timer_t *timer)
         count_rejected(session, "did not say within 3 s what it wants");
         close_parts(session);
     } else if (!session->lobby.is_open) {
-        session_end(session, "no plan came on the control connection");
+        end(session, "no plan came on the control connection");
     } else if (!session->has_team) {
-        session_end(session, "the client did not say where the server is");
+        end(session, "the client did not say where the server is");
     } else if (session->reported) {
-        session_end(session, "the report was not taken");
+        end(session, "the report was not taken");
     } else if (session->has_gate || session->joined == session->plan.connections) {
-        session_end(session, "the run took longer than this server allows");
+        end(session, "the run took longer than this server allows");
     } else {
         problem_failure(&problem, "%zu of %llu data connections came with the token", session->joined,
                         (unsigned long long)session->plan.connections);
@@ -174,7 +204,7 @@ static void on_passed(void *owner, enum phase passed)
     }
     report = team_report(&session->team);
     strangers = session->has_gate ? team_strangers(&session->team) : session->lobby.strangers;
-    turned_away = session->setup->events->take_rejected(session->setup->owner);
+    turned_away = session->all->events->take_rejected(session->all->owner);
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
     json_object_set_new(report, "turned_away", json_integer((json_int_t)turned_away));
     channel_send_long(&session->channel, CONTROL_REPORT, report);
@@ -216,7 +246,7 @@ static int open_team(struct session *session, struct problem *problem)
     session->has_team = true;
     session->open_parts++;
     session->conduct = (struct conduct){.team = team, .channels[END_CLIENT] = &session->channel};
-    if (team_open(team, session->setup->loop, plan, session->end, session->remote, &team_events, session,
+    if (team_open(team, session->all->loop, plan, session->end, session->remote, &team_events, session,
                   problem) < 0)
         return -1;
     memcpy(team->keys[from], session->lobby.key, sizeof session->lobby.key);
@@ -227,7 +257,7 @@ static int open_team(struct session *session, struct problem *problem)
         return 0;
     }
     session->open_parts++;
-    return lobby_accept(&session->lobby, plan, session->end, session->setup->loop, &lobby_events, session,
+    return lobby_accept(&session->lobby, plan, session->end, session->all->loop, &lobby_events, session,
                         problem);
 }
 
@@ -241,12 +271,7 @@ static void await_connections(struct session *session)
                    0);
 }
 
-bool session_waits(const struct session *session)
-{
-    return session->waits;
-}
-
-void session_begin(struct session *session)
+static void begin(struct session *session)
 {
     struct problem problem = {0};
 
@@ -296,7 +321,7 @@ static void take_sink(struct session *session, const json_t *body)
 
     if (session->end != END_PROXY || !session->lobby.is_open || session->has_team)
         problem_failure(&problem, "a message that does not belong here");
-    else if (sinks_check(session->setup->sinks, text, &sink, &problem) == 0) {
+    else if (sinks_check(session->all->sinks, text, &sink, &problem) == 0) {
         session->remote = session->remote && !is_here(control_text(body, "host"));
         if (open_team(session, &problem) == 0)
             take_secrets(session, body, &problem);
@@ -344,7 +369,7 @@ static int choose_end(struct session *session, const json_t *body, struct proble
 {
     const char *name = control_text(body, "end");
 
-    session->end = session->setup->sinks ? END_PROXY : END_SERVER;
+    session->end = session->all->sinks ? END_PROXY : END_SERVER;
     if (end_parse(name) == session->end)
         return 0;
     return session->end == END_PROXY
@@ -380,11 +405,12 @@ static void take_plan(struct session *session, const json_t *body)
         check_plan(session, &problem);
     if (problem.kind != PROBLEM_NONE) {
         fail(session, NULL, &problem);
-    } else if (session->setup->events->planned(session->setup->owner, session)) {
-        session_begin(session);
-    } else {
+    } else if (session->all->running) {
         session->waits = true;
         channel_send(&session->channel, CONTROL_WAIT, NULL);
+    } else {
+        session->all->running = session;
+        begin(session);
     }
 }
 
@@ -450,47 +476,31 @@ static void on_ended(void *owner, const char *why)
 static const struct channel_events channel_events = {
     .message = on_message, .ended = on_ended, .closed = part_closed, .is_server = true};
 
-struct session *session_create(const struct session_setup *setup, int fd, bool is_one_too_many)
+void sessions_add(struct sessions *sessions, int fd)
 {
     struct session *session = calloc(1, sizeof *session);
     struct problem problem = {0};
 
     if (!session) {
         close(fd);
-        return NULL;
+        return;
     }
-    session->setup = setup;
+    session->all = sessions;
+    session->next = sessions->newest;
+    sessions->newest = session;
     session->open_parts = 2;
-    uv_timer_init(setup->loop, &session->timer);
+    uv_timer_init(sessions->loop, &session->timer);
     session->timer.data = session;
     uv_timer_start(&session->timer, on_timeout, LIMIT_PLAN_MS, 0);
     if (address_of_peer(&session->peer, fd) < 0)
         session->peer.storage.ss_family = AF_UNIX; /* the client is gone */
-    if (channel_open(&session->channel, setup->loop, fd, setup->keys, &channel_events, session, &problem) <
-        0) {
+    if (channel_open(&session->channel, sessions->loop, fd, sessions->keys, &channel_events, session,
+                     &problem) < 0) {
         close_parts(session);
-    } else if (is_one_too_many) {
+    } else if (sessions->count >= LIMIT_CONTROL_CONNECTIONS) {
         problem_failure(&problem, "%d clients are connected to this server already",
                         LIMIT_CONTROL_CONNECTIONS);
         fail(session, NULL, &problem);
     }
-    return session;
-}
-
-struct session *session_next(const struct session *session)
-{
-    return session->next;
-}
-
-void session_link(struct session **list, struct session *session)
-{
-    session->next = *list;
-    *list = session;
-}
-
-void session_unlink(struct session **list, struct session *session)
-{
-    while (*list != session)
-        list = &(*list)->next;
-    *list = session->next;
+    sessions->count++;
 }
