@@ -169,22 +169,18 @@ static int do_list(const struct options *options, struct problem *problem)
     return 0;
 }
 
-static int do_version(const struct options *options, struct problem *problem)
+static int do_print(const struct options *options, struct problem *problem)
 {
-    (void)options, (void)problem;
-    return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision()) < 0;
-}
-
-static int do_help(const struct options *options, struct problem *problem)
-{
-    (void)options, (void)problem;
-    return fputs(help, stdout) < 0;
+    (void)problem;
+    if (options->action == ACTION_HELP)
+        return fputs(help, stdout);
+    return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision());
 }
 
 static int (*const actions[])(const struct options *options, struct problem *problem) = {
-    [ACTION_RUN] = do_run,     [ACTION_BATCH] = do_batch,     [ACTION_CHECK] = do_batch,
-    [ACTION_LIST] = do_list,   [ACTION_LIST_JSON] = do_list,  [ACTION_EXPAND] = do_expand,
-    [ACTION_FACTS] = do_facts, [ACTION_VERSION] = do_version, [ACTION_HELP] = do_help,
+    [ACTION_RUN] = do_run,     [ACTION_BATCH] = do_batch,    [ACTION_CHECK] = do_batch,
+    [ACTION_LIST] = do_list,   [ACTION_LIST_JSON] = do_list, [ACTION_EXPAND] = do_expand,
+    [ACTION_FACTS] = do_facts, [ACTION_VERSION] = do_print,  [ACTION_HELP] = do_print,
 };
 
 int main(int count, char **arguments)

@@ -22,7 +22,7 @@ static void on_exit_of_server(uv_process_t *process, int64_t status, int signal)
 {
     struct own_server *server = process->data;
 
-    server->ended = true;
+    server->ended = server->has_line = true;
     server->exit_status = status;
     server->exit_signal = signal;
 }
@@ -42,37 +42,22 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     (void)buffer;
     if (size > 0)
         server->size += (size_t)size;
+    server->has_line |= memchr(server->line, '\n', server->size) != NULL;
     if (size < 0 || server->size == sizeof server->line - 1)
         uv_read_stop(stream);
 }
 
-static bool has_line(const struct own_server *server)
-{
-    return server->ended || memchr(server->line, '\n', server->size);
-}
-
-static bool has_ended(const struct own_server *server)
-{
-    return server->ended;
-}
-
-static bool has_closed(const struct own_server *server)
-{
-    return server->open_handles == 0;
-}
-
-/* Runs the loop until `done` returns true or the time is over. */
-static bool run_until(struct own_server *server, bool (*done)(const struct own_server *server),
-                      uint64_t within_ms)
+/* Runs the loop until `*done` or the time is over. */
+static bool run_until(const struct own_server *server, const bool *done, uint64_t within_ms)
 {
     uint64_t until = clock_now_ns() + within_ms * NS_PER_MS;
 
     uv_run(server->loop, UV_RUN_NOWAIT);
-    while (!done(server) && clock_now_ns() < until) {
+    while (!*done && clock_now_ns() < until) {
         uv_sleep(1);
         uv_run(server->loop, UV_RUN_NOWAIT);
     }
-    return done(server);
+    return *done;
 }
 
 /* The server's program is in the directory of the client's. */
@@ -212,7 +197,7 @@ int own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, con
     *server = (struct own_server){.loop = loop};
     if (spawn_there(server, proxy, where, problem) < 0)
         return -1;
-    if (!run_until(server, has_line, READY_WITHIN_MS) || server->ended)
+    if (!run_until(server, &server->has_line, READY_WITHIN_MS) || server->ended)
         return problem_failure(problem, "uncork-server did not become ready");
     return parse_ready(server, problem);
 }
@@ -221,7 +206,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct own_server *server = handle->data;
 
-    server->open_handles--;
+    server->closed = --server->open_handles == 0;
 }
 
 void own_server_stop(struct own_server *server)
@@ -235,22 +220,22 @@ void own_server_stop(struct own_server *server)
         return;
     if (!server->ended)
         uv_process_kill(&server->process, SIGTERM);
-    if (!run_until(server, has_ended, ENDS_WITHIN_MS)) {
+    if (!run_until(server, &server->ended, ENDS_WITHIN_MS)) {
         uv_process_kill(&server->process, SIGKILL);
-        run_until(server, has_ended, ENDS_WITHIN_MS);
+        run_until(server, &server->ended, ENDS_WITHIN_MS);
     }
     for (size_t i = 0; i < sizeof handles / sizeof *handles; i++) {
         uv_close(handles[i], on_closed);
         server->open_handles++;
     }
-    run_until(server, has_closed, ENDS_WITHIN_MS);
+    run_until(server, &server->closed, ENDS_WITHIN_MS);
     server->spawned = false;
 }
 
 const char *own_server_fate(struct own_server *server, char text[64])
 {
     if (server->spawned)
-        run_until(server, has_ended, DYING_MS);
+        run_until(server, &server->ended, DYING_MS);
     if (!server->spawned || !server->ended)
         return NULL;
     if (server->exit_signal)

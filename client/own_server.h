@@ -17,8 +17,8 @@ struct own_server {
     char line[512];
     size_t size;
     struct address address;
-    struct psk_list *keys; /* the key of its control channel; NULL: no TLS, it is local */
-    bool spawned, ended;
+    struct psk_list *keys;                 /* the key of its control channel; NULL: no TLS, it is local */
+    bool spawned, ended, has_line, closed; /* has_line: its first line is complete, or it ended */
     int open_handles;
     int64_t exit_status;
     int exit_signal;
