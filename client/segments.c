@@ -83,9 +83,8 @@ static int set_beginnings(const struct team *team, struct tally *tally, struct p
     return 0;
 }
 
-static int add_all(struct tally *tally, const struct capture *capture, struct problem *problem)
+static int add_all(struct tally *tally, const struct capture *capture, int link, struct problem *problem)
 {
-    int link = capture_facts(capture).link;
     struct captured captured;
     struct segment segment;
     size_t at = 0;
@@ -97,15 +96,6 @@ static int add_all(struct tally *tally, const struct capture *capture, struct pr
     return 0;
 }
 
-static json_t *report_facts(const struct capture *capture)
-{
-    struct capture_facts facts = capture_facts(capture);
-
-    return json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*}", "device", facts.device, "snap_bytes",
-                     CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts.packets, "dropped",
-                     (json_int_t)facts.dropped, "truncated", facts.truncated, "file", facts.path);
-}
-
 /* The directions with a close_notify. With reconnects only the client sends one. */
 static unsigned close_notify_ways(const struct plan *plan)
 {
@@ -114,15 +104,17 @@ static unsigned close_notify_ways(const struct plan *plan)
     return plan_role(plan, END_CLIENT)->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
 }
 
-static json_t *make_report(const struct capture *capture, struct tally *tally, const struct team *team,
-                           struct problem *problem)
+static json_t *make_report(const struct capture *capture, const struct capture_facts *facts,
+                           struct tally *tally, const struct team *team, struct problem *problem)
 {
     json_t *report;
     int result = 0;
 
-    if (set_beginnings(team, tally, problem) < 0 || add_all(tally, capture, problem) < 0)
+    if (set_beginnings(team, tally, problem) < 0 || add_all(tally, capture, facts->link, problem) < 0)
         return NULL;
-    report = report_facts(capture);
+    report = json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*}", "device", facts->device, "snap_bytes",
+                       CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts->packets, "dropped",
+                       (json_int_t)facts->dropped, "truncated", facts->truncated, "file", facts->path);
     for (int way = 0; way < WAY_COUNT; way++)
         result |= json_object_set_new(report, way_names[way], tally_to_json(tally, (enum way)way));
     if (result < 0)
@@ -132,15 +124,16 @@ static json_t *make_report(const struct capture *capture, struct tally *tally, c
 
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)
 {
+    const struct capture_facts *facts = capture_stop(capture, problem);
     json_t *report = NULL;
     struct endpoint server;
     struct tally *tally;
 
-    if (capture_stop(capture, problem) < 0)
+    if (!facts)
         return NULL;
     endpoint_of(&server, &team->target);
     if ((tally = tally_create(&server, close_notify_ways(team->plan))))
-        report = make_report(capture, tally, team, problem);
+        report = make_report(capture, facts, tally, team, problem);
     else
         problem_failure(problem, "out of memory for the capture");
     tally_free(tally);

@@ -16,16 +16,11 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
     return NULL;
 }
 
-int capture_stop(struct capture *capture, struct problem *problem)
+const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem)
 {
     (void)capture;
-    return capture_check(problem);
-}
-
-struct capture_facts capture_facts(const struct capture *capture)
-{
-    (void)capture;
-    return (struct capture_facts){0};
+    capture_check(problem);
+    return NULL;
 }
 
 bool capture_next(const struct capture *capture, size_t *at, struct captured *captured)

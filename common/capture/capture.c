@@ -249,18 +249,13 @@ static void join(struct capture *capture)
     capture->runs = false;
 }
 
-int capture_stop(struct capture *capture, struct problem *problem)
+const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem)
 {
     join(capture);
     if (capture->problem.kind == PROBLEM_NONE)
-        return 0;
+        return &capture->facts;
     *problem = capture->problem;
-    return -1;
-}
-
-struct capture_facts capture_facts(const struct capture *capture)
-{
-    return capture->facts;
+    return NULL;
 }
 
 static const struct pcap_pkthdr *next_stored(const struct capture *capture, size_t *at)

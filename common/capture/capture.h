@@ -43,13 +43,11 @@ int capture_check(struct problem *problem);
 struct capture *capture_start(const struct address *server, int cpu, const char *path,
                               struct problem *problem);
 
-/* Stores all packets that have passed, and ends the thread. 0, or -1 with a failure of the
- * capture. */
-int capture_stop(struct capture *capture, struct problem *problem);
+/* Stores all packets that have passed, and ends the thread. Returns the facts of the capture, or
+ * NULL with its failure. */
+const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem);
 
-/* After capture_stop(): the facts of the capture, and its packets one by one, from `*at` = 0 on;
- * false after the last. */
-struct capture_facts capture_facts(const struct capture *capture);
+/* After capture_stop(): the packets one by one, from `*at` = 0 on; false after the last. */
 bool capture_next(const struct capture *capture, size_t *at, struct captured *captured);
 
 /* After capture_stop(): writes the file. 0, or -1 with a failure; then there is no file. */
