@@ -208,18 +208,8 @@ bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t
 
 bool endpoint_of(struct endpoint *endpoint, const struct address *address)
 {
-    const struct sockaddr_in *in = (const struct sockaddr_in *)&address->storage;
-    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&address->storage;
-    bool is_mapped = address->storage.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr);
-
-    *endpoint = (struct endpoint){.family = is_mapped ? AF_INET : address->storage.ss_family,
-                                  .port = (uint16_t)address_port(address)};
-    if (is_mapped)
-        memcpy(endpoint->host, in6->sin6_addr.s6_addr + 12, 4);
-    else if (endpoint->family == AF_INET)
-        memcpy(endpoint->host, &in->sin_addr, 4);
-    else if (endpoint->family == AF_INET6)
-        memcpy(endpoint->host, &in6->sin6_addr, 16);
+    endpoint->family = address_host(endpoint->host, address);
+    endpoint->port = (uint16_t)address_port(address);
     return endpoint->family == AF_INET || endpoint->family == AF_INET6;
 }
 

@@ -12,7 +12,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
@@ -152,6 +151,23 @@ bool address_is_local(const struct address *address)
     default:
         return address->storage.ss_family == AF_UNIX;
     }
+}
+
+int address_host(uint8_t host[16], const struct address *address)
+{
+    const struct in6_addr *in6 = &((const struct sockaddr_in6 *)&address->storage)->sin6_addr;
+    int family = address->storage.ss_family;
+
+    memset(host, 0, 16);
+    if (family == AF_INET)
+        memcpy(host, &((const struct sockaddr_in *)&address->storage)->sin_addr, 4);
+    if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(in6)) {
+        memcpy(host, in6->s6_addr + 12, 4);
+        return AF_INET;
+    }
+    if (family == AF_INET6)
+        memcpy(host, in6, 16);
+    return family;
 }
 
 int address_port(const struct address *address)

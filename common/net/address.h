@@ -6,6 +6,7 @@
 #include "base/problem.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #define ADDRESS_MAX 160 /* bytes that hold any formatted address with its NUL */
@@ -34,6 +35,10 @@ int address_of_peer(struct address *address, int fd);
 
 /* True for 127.0.0.0/8, ::1 and Unix sockets: nothing outside this machine can reach them. */
 bool address_is_local(const struct address *address);
+
+/* The bytes of the host, with zeros behind an IPv4 address. Returns the family: an IPv4-mapped IPv6
+ * address (::ffff:192.0.2.1) becomes IPv4. */
+int address_host(uint8_t host[16], const struct address *address);
 
 /* Get and set the port, in host order; 0 for Unix sockets. */
 int address_port(const struct address *address);

@@ -52,27 +52,12 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
                          "'%.60s' is no prefix; write it like 10.0.0.0/8, fd00::/8, 192.0.2.1 or unix", text);
 }
 
-/* The bytes of an address, and its family. */
-static const uint8_t *bytes_of(const struct address *address, int *family)
-{
-    const struct in6_addr *in6 = &((const struct sockaddr_in6 *)&address->storage)->sin6_addr;
-
-    *family = address->storage.ss_family;
-    if (*family == AF_INET)
-        return (const uint8_t *)&((const struct sockaddr_in *)&address->storage)->sin_addr;
-    if (*family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(in6))
-        return in6->s6_addr;
-    *family = AF_INET;
-    return in6->s6_addr + 12;
-}
-
 bool prefix_holds(const struct prefix *prefix, const struct address *address)
 {
-    int family;
-    const uint8_t *bytes = bytes_of(address, &family);
     unsigned whole = prefix->bits / 8, rest = prefix->bits % 8;
+    uint8_t host[16];
 
-    if (family != prefix->family || (family != AF_UNIX && memcmp(bytes, prefix->bytes, whole) != 0))
+    if (address_host(host, address) != prefix->family || memcmp(host, prefix->bytes, whole) != 0)
         return false;
-    return !rest || (bytes[whole] ^ prefix->bytes[whole]) >> (8 - rest) == 0;
+    return !rest || (host[whole] ^ prefix->bytes[whole]) >> (8 - rest) == 0;
 }
