@@ -94,6 +94,33 @@ static void on_wake(uv_async_t *wake)
     }
 }
 
+/* ---- the beginning ---- */
+
+int team_adopt(void *owner, struct connection *connection, int fd)
+{
+    struct team *team = owner;
+    bool cancelled;
+
+    uv_mutex_lock(&team->mutex);
+    cancelled = team->cancelled;
+    if (!cancelled)
+        connection->calls.fd = fd;
+    uv_mutex_unlock(&team->mutex);
+    if (cancelled)
+        close(fd);
+    return cancelled ? -ECANCELED : 0;
+}
+
+static void drop(void *owner, struct connection *connection)
+{
+    struct team *team = owner;
+
+    uv_mutex_lock(&team->mutex);
+    close(connection->calls.fd);
+    connection->calls.fd = -1;
+    uv_mutex_unlock(&team->mutex);
+}
+
 /* In memory that no other thread writes to: whole blocks of WORKER_BLOCK. */
 static int make_connections(struct worker *worker, size_t count)
 {
@@ -119,6 +146,16 @@ static int make_worker(struct worker *worker, struct team *team, size_t index)
     worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
     if (make_connections(worker, (next - first) * team->per_number) < 0)
         return -ENOMEM;
+    worker->dial = (struct dial){.plan = team->plan,
+                                 .target = &team->target,
+                                 .token = team->token,
+                                 .adopt = team_adopt,
+                                 .drop = drop,
+                                 .owner = team};
+    worker->duty = (struct duty){.connections = worker->connections,
+                                 .count = worker->count,
+                                 .bench = &worker->bench,
+                                 .dial = plan_role(team->plan, team->end)->reconnects ? &worker->dial : NULL};
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
@@ -170,54 +207,12 @@ void team_give(struct team *team, size_t index, int fd)
     find_connection(team, index)->calls.fd = fd;
 }
 
-int team_adopt(void *owner, struct connection *connection, int fd)
-{
-    struct team *team = owner;
-    bool cancelled;
-
-    uv_mutex_lock(&team->mutex);
-    cancelled = team->cancelled;
-    if (!cancelled)
-        connection->calls.fd = fd;
-    uv_mutex_unlock(&team->mutex);
-    if (cancelled)
-        close(fd);
-    return cancelled ? -ECANCELED : 0;
-}
-
-static void drop(void *owner, struct connection *connection)
-{
-    struct team *team = owner;
-
-    uv_mutex_lock(&team->mutex);
-    close(connection->calls.fd);
-    connection->calls.fd = -1;
-    uv_mutex_unlock(&team->mutex);
-}
-
-static void assign(struct worker *worker)
-{
-    struct team *team = worker->team;
-
-    worker->dial = (struct dial){.plan = team->plan,
-                                 .target = &team->target,
-                                 .token = team->token,
-                                 .listener = team->listener,
-                                 .adopt = team_adopt,
-                                 .drop = drop,
-                                 .owner = team};
-    worker->duty.connections = worker->connections;
-    worker->duty.count = worker->count;
-    worker->duty.bench = &worker->bench;
-    worker->duty.dial = plan_role(team->plan, team->end)->reconnects ? &worker->dial : NULL;
-}
-
 int team_start(struct team *team, struct problem *problem)
 {
     team->origin_ns = clock_now_ns();
     stall_watch_start(team);
     for (size_t i = 0; i < team->worker_count; i++)
-        assign(&team->workers[i]);
+        team->workers[i].dial.listener = team->listener;
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
         int result = uv_thread_create(&worker->own.handle, worker_main, worker);

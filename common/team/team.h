@@ -17,7 +17,6 @@
 #include "engine/engine.h"
 #include "measure/tcp_info.h"
 #include "net/address.h"
-#include "team/sender.h"
 #include "team/thread.h"
 
 #include <uv.h>

@@ -45,3 +45,62 @@ void thread_report(json_t *object, const struct team_thread *thread, const struc
         json_object_set_new(cpus, "asked", json_pack("[i]", thread->pinned_to));
     json_object_set_new(object, "cpus", cpus);
 }
+
+/* ---- the sender ---- */
+
+static void sender_main(void *argument)
+{
+    struct sender *sender = argument;
+    struct handover *handover = &sender->handover;
+    enum handover_order order;
+
+    handover->result = thread_settle(&sender->own, sender->plan, &sender->problem);
+    handover_done(handover);
+    while ((order = handover_serve(handover)) != HANDOVER_END) {
+        if (order == HANDOVER_END_TIME)
+            cpu_meter_end(&sender->own.meter, &sender->after.cpu);
+        thread_look(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
+        handover_done(handover);
+        if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it after the interval */
+            cpu_meter_begin(&sender->own.meter, &sender->before.cpu);
+    }
+    cpu_meter_close(&sender->own.meter);
+}
+
+int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem)
+{
+    int result = handover_open(&sender->handover, connection);
+
+    if (result == 0) {
+        sender->plan = &connection->plan->ends[connection->end];
+        sender->own.pinned_to = cpu;
+        sender->handover.out = true; /* until it has settled */
+        result = uv_thread_create(&sender->own.handle, sender_main, sender);
+        sender->own.started = result == 0;
+    }
+    if (result < 0)
+        return problem_failure(problem, "cannot start a sender thread: %s; ulimit -u may be too low",
+                               uv_strerror(result));
+    if (handover_wait(&sender->handover) < 0) {
+        *problem = sender->problem;
+        return -1;
+    }
+    return 0;
+}
+
+void sender_carry_out(struct sender *sender, enum handover_order order)
+{
+    handover_post(&sender->handover, order);
+    handover_wait(&sender->handover);
+}
+
+void sender_end(struct sender *sender)
+{
+    if (sender->own.started) {
+        handover_wait(&sender->handover);
+        handover_post(&sender->handover, HANDOVER_END);
+        uv_thread_join(&sender->own.handle);
+        sender->own.started = false;
+    }
+    handover_close(&sender->handover);
+}

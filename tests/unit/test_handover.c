@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "team/sender.h"
+#include "team/thread.h"
 #include "words/parse.h"
 
 #include <pthread.h>
