@@ -194,15 +194,13 @@ static void put_system(json_t *facts)
 json_t *facts_collect(const struct address *towards)
 {
     json_t *facts = json_pack("{s:s}", "id", facts_host_id());
-    const char *virtualisation = virtualisation_name();
 
     put_system(facts);
     put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME", '=');
     put_value(facts, "cpu", "/proc/cpuinfo", "model name", ':');
     put_value(facts, "memory", "/proc/meminfo", "MemTotal", ':');
     json_object_set_new(facts, "cpus_online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
-    if (virtualisation)
-        json_object_set_new(facts, "virtualisation", json_string(virtualisation));
+    json_object_set_new(facts, "virtualisation", json_string(virtualisation_name())); /* NULL: absent */
     for (size_t i = 0; i < sizeof file_facts / sizeof *file_facts; i++)
         put_line(facts, file_facts[i].key, file_facts[i].path);
     json_object_set_new(facts, "mitigations", collect_mitigations());
@@ -211,11 +209,7 @@ json_t *facts_collect(const struct address *towards)
                         json_pack("{s:s, s:s, s:s, s:s, s:s}", "uncork", UNCORK_VERSION, "revision",
                                   version_revision(), "compiler", __VERSION__, "libuv", uv_version_string(),
                                   "jansson", JANSSON_VERSION));
-    if (towards) {
-        json_t *device = device_towards(towards);
-
-        if (device)
-            json_object_set_new(facts, "device", device);
-    }
+    if (towards)
+        json_object_set_new(facts, "device", device_towards(towards)); /* NULL: absent */
     return facts;
 }
