@@ -7,9 +7,17 @@
 
 #include <getopt.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* The option for the place of each of our own processes. */
+static const char *const place_options[END_COUNT] = {
+    [END_SERVER] = "--server-in",
+    [END_PROXY] = "--proxy-in",
+};
 
 static int refuse(const char *argument, struct problem *problem)
 {
@@ -73,13 +81,32 @@ static int take_argument(struct options *options, const char *argument, struct p
     return 0;
 }
 
+/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `where`. Returns 0, or -1 with a usage
+ * problem. */
+static int parse_place(struct where where[END_COUNT], enum end end, const char *text, struct problem *problem)
+{
+    struct where *own = &where[end];
+    const char *at = strchr(text, '@');
+
+    if (at && at[1] && at - text < ADDRESS_MAX - 2 && strncmp(text, "unix:", 5) != 0) {
+        *own = (struct where){.netns = at + 1};
+        snprintf(own->host, sizeof own->host, "%.*s", (int)(at - text), text);
+        snprintf(own->listen, sizeof own->listen, "%.*s:0", (int)(at - text), text);
+        where[END_PROXY].sink = where[END_SERVER].netns ? where[END_SERVER].host : NULL;
+        if (address_check(own->listen) == 0)
+            return 0;
+    }
+    return problem_usage(problem, "%s %.80s: write ADDRESS@FILE like 198.18.2.3@/run/netns/uncork-c",
+                         place_options[end], text);
+}
+
 static int take_option(struct options *options, int option, struct problem *problem)
 {
     switch (option) {
     case 's':
-        return where_parse(options->where, END_SERVER, optarg, problem);
+        return parse_place(options->where, END_SERVER, optarg, problem);
     case 'x':
-        return where_parse(options->where, END_PROXY, optarg, problem);
+        return parse_place(options->where, END_PROXY, optarg, problem);
     case 'k':
         return channel_take_keys(&options->keys, optarg, "one key is shown to all", problem);
     case 'i':
@@ -147,7 +174,8 @@ int options_parse(struct options *options, int count, char **arguments, struct p
     int option, index = 0;
 
     *options = (struct options){.lifeline = NO_LIFELINE, .words = calloc((size_t)count, sizeof(char *))};
-    where_here(options->where);
+    for (int end = 0; end < END_COUNT; end++)
+        options->where[end] = (struct where){.listen = "127.0.0.1:0"};
     if (!options->words)
         return problem_failure(problem, "out of memory for %d words", count);
     opterr = 0;
@@ -180,6 +208,48 @@ void options_free(struct options *options)
     options->words = NULL;
 }
 
+static bool is_own(const char *netns)
+{
+    struct stat own, other;
+
+    return stat("/proc/self/ns/net", &own) == 0 && stat(netns, &other) == 0 && own.st_dev == other.st_dev &&
+           own.st_ino == other.st_ino;
+}
+
+/* Checks the place of one of our own processes that the plan needs. */
+static int check_place(const struct where *where, const char *option, struct problem *problem)
+{
+    if (!where->netns)
+        return problem_usage(problem,
+                             "lab=on: there is no lab around this process (no %s); uncork run "
+                             "makes one, by hand see uncork lab --help",
+                             option);
+    if (is_own(where->netns))
+        return problem_usage(problem, "%s %s is the network namespace of this process: no lab lies between",
+                             option, where->netns);
+    return 0;
+}
+
+/* Rejects a plan that does not fit: lab=on without a lab, a lab without lab=on, no valid lab, or
+ * a place for a proxy that the plan lacks. Returns 0, or -1 with a usage problem. */
+static int check_places(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem)
+{
+    for (int end = 0; end < END_COUNT; end++) {
+        bool is_needed =
+            place_options[end] && plan_has_lab(plan) && (end != END_PROXY || plan_has_proxy(plan));
+
+        if (is_needed) {
+            if (check_place(&where[end], place_options[end], problem) < 0)
+                return -1;
+        } else if (where[end].netns) {
+            return problem_usage(problem, "%s is for a run in a lab%s: add lab=on%s", place_options[end],
+                                 end == END_PROXY ? " with a proxy" : "",
+                                 end == END_PROXY ? " workload=proxy" : "");
+        }
+    }
+    return 0;
+}
+
 int options_check(const struct options *options, const struct plan *plan, struct problem *problem)
 {
     bool names_an_end = false;
@@ -199,7 +269,7 @@ int options_check(const struct options *options, const struct plan *plan, struct
                              plan->target);
     if (options->pcap && !plan_captures(plan))
         return problem_usage(problem, "--pcap is for a run that captures packets: add capture=on");
-    return where_check(options->where, plan, problem);
+    return check_places(options->where, plan, problem);
 }
 
 int options_check_address(const struct options *options, enum end end, const struct address *address,

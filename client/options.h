@@ -3,8 +3,8 @@
 #ifndef UNCORK_CLIENT_OPTIONS_H
 #define UNCORK_CLIENT_OPTIONS_H
 
-#include "control/psk.h"
-#include "where.h"
+#include "own_server.h"
+#include "plan/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>

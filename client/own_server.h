@@ -5,10 +5,17 @@
 
 #include "control/psk.h"
 #include "net/address.h"
-#include "where.h"
 
 #include <stdbool.h>
 #include <uv.h>
+
+/* Where our own processes start: beside this one, or in a network namespace of a lab. */
+struct where {
+    const char *netns;        /* file of the network namespace; NULL: the current one */
+    char listen[ADDRESS_MAX]; /* address to listen on, port 0 */
+    char host[ADDRESS_MAX];   /* the same without the port */
+    const char *sink;         /* proxy: the address that it may connect to; NULL: loopback */
+};
 
 struct own_server {
     uv_loop_t *loop;
