@@ -4,7 +4,6 @@
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "engine/engine.h"
-#include "net/ports.h"
 #include "net/sockets.h"
 #include "transport/congestion.h"
 #include "transport/transport.h"

@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "legality/probe.h"
 #include "legality/rehearsal.h"
-#include "net/ports.h"
+#include "net/address.h"
 #include "placement/cores.h"
 #include "security/security.h"
 #include "transport/transport.h"

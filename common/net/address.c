@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/address.h"
 
+#include "base/scan.h"
 #include "base/units.h"
-#include "net/ports.h"
 #include "net/sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define RANGE "net.ipv4.ip_local_port_range"
 #define UNIX_PREFIX "unix:"
 
 struct parts {
@@ -210,6 +212,43 @@ int address_set_path(struct address *address, const char *path)
     un->sun_family = AF_UNIX;
     strcpy(un->sun_path, path);
     return 0;
+}
+
+/* ---- connect, listen ---- */
+
+/* ip(7), ip_local_port_range: also of IPv6. */
+static bool read_range(unsigned *first, unsigned *last)
+{
+    return scan_file("/proc/sys/net/ipv4/ip_local_port_range", 2, "%u %u", first, last) && *last >= *first;
+}
+
+int ports_check(uint64_t connections, struct problem *problem)
+{
+    unsigned first, last;
+
+    if (!read_range(&first, &last) || connections <= last - first + 1)
+        return 0;
+    return problem_unsupported(problem,
+                               "connections=%" PRIu64 " needs as many local ports, and " RANGE
+                               " holds %u: as root, sysctl -w " RANGE "=\"1024 65535\"",
+                               connections, last - first + 1);
+}
+
+int ports_exhausted(const char *address, struct problem *problem)
+{
+    unsigned first = 0, last = 0, waiting = 0;
+
+    /* proc(5), net/sockstat: the line "TCP: inuse 5 orphan 0 tw 12 ..." */
+    if (!read_range(&first, &last) ||
+        !scan_file("/proc/net/sockstat", 1, "TCP: inuse %*u orphan %*u tw %u", &waiting))
+        return problem_failure(problem, "cannot connect to %s: no local port is free", address);
+    return problem_failure(
+        problem,
+        "cannot connect to %s: no local port of %u to %u is free, and %u closed connections "
+        "are in TIME_WAIT; as root, sysctl -w " RANGE
+        "=\"1024 65535\" gives more ports, sysctl -w net.ipv4.tcp_tw_reuse=1 uses them again "
+        "after a second",
+        address, first, last, waiting);
 }
 
 /* Waits for a connect in progress: 0, or a positive errno value. */

@@ -60,4 +60,14 @@ int address_listen(int fd, struct address *address, struct problem *problem);
 /* Removes the file of a listening Unix socket, and its directory if `directory`. */
 void address_unlink(const struct address *address, bool directory);
 
+/* ---- the local ports that connect(2) chooses from ---- */
+
+/* Checks that `connections` to one address can have a port each. 0, or -1 with an unsupported
+ * problem that names the sysctl. 0 also where the system does not report its range. */
+int ports_check(uint64_t connections, struct problem *problem);
+
+/* Describes that connect to `address` found no free port (EADDRNOTAVAIL), what uses the ports, and
+ * the sysctls that help. Returns -1. */
+int ports_exhausted(const char *address, struct problem *problem);
+
 #endif
