@@ -3,7 +3,6 @@
 
 #include "base/version.h"
 #include "measure/device.h"
-#include "measure/virtualisation.h"
 
 #include <ctype.h>
 #include <dirent.h>

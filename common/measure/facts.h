@@ -17,4 +17,16 @@ const char *facts_host_id(void);
  * network device; NULL: no device. New reference. */
 json_t *facts_collect(const struct address *towards);
 
+/* ---- virtualisation between this system and the hardware: virtualisation.c ---- */
+
+#define VIRTUALISATION_VENDOR_BYTES 12
+
+/* "gvisor"; else the name that the processor reports: "none", "kvm", "tcg", "vmware", "hyperv",
+ * "xen", "bhyve", or "hypervisor" for an unknown one. NULL where the processor reports nothing (it
+ * is not an x86). */
+const char *virtualisation_name(void);
+
+/* The name of the hypervisor with this vendor id (12 bytes, no NUL); NULL where it is not known. */
+const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES]);
+
 #endif

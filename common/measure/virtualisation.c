@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure/virtualisation.h"
+#include "measure/facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

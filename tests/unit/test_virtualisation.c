@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include "measure/facts.h"
-#include "measure/virtualisation.h"
 
 TEST(a_hypervisor_is_known_by_what_it_calls_itself)
 {
