@@ -154,7 +154,7 @@ void channel_close(struct channel *channel)
     channel->closing = true;
     if (channel->ended || uv_timer_start(&channel->timer, on_close_timeout, CHANNEL_PING_MS, 0) < 0)
         close_handles(channel);
-    else if (!channel->tls || !channel_tls_is_waiting(channel->tls))
+    else if (!channel->tls || !channel->tls->waiting.size)
         shut_down(channel);
 }
 
@@ -193,7 +193,7 @@ static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, 
     bool closes = channel->closing; /* closes after a last message */
     int result = channel_tls_receive(channel->tls, bytes, size, take_plain, channel, problem);
 
-    channel->is_known = channel_tls_is_up(channel->tls);
+    channel->is_known = channel->tls->is_up;
     write_output(channel);
     if (closes && channel->is_known)
         shut_down(channel);

@@ -12,7 +12,6 @@
 #define RECORD_HANDSHAKE 22 /* the first byte of a TLS connection: RFC 8446, B.1 */
 #define RECORD_ALERT 21
 #define RECORD_MAX 16384 /* bytes of plain text in a record */
-#define IDENTITY_SHOWN 40
 
 /* TLS 1.3 only, with PSK as the only key exchange: no certificate and no anonymous end is ever
  * accepted. GnuTLS requires a signature in every list, although nothing is signed here. */
@@ -20,24 +19,7 @@
     "NONE:+VERS-TLS1.3:+ECDHE-PSK:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+GROUP-X25519:+GROUP-SECP256R1"      \
     ":+SIGN-EDDSA-ED25519"
 
-struct bytes {
-    uint8_t *data;
-    size_t size;
-};
-
-struct channel_tls {
-    gnutls_session_t session;
-    gnutls_psk_server_credentials_t server; /* one of the two is used */
-    gnutls_psk_client_credentials_t client;
-    const struct psk_list *keys;
-    char identity[IDENTITY_SHOWN + 1]; /* ours or the other end's; "": none yet */
-    bool is_server, is_up, has_heard, is_unknown;
-    struct bytes arrived; /* borrowed: not pulled by GnuTLS yet */
-    struct bytes output;  /* to be written */
-    struct bytes waiting; /* plain bytes that wait for the end of the handshake */
-};
-
-static int append(struct bytes *bytes, const uint8_t *data, size_t size)
+static int append(struct tls_bytes *bytes, const uint8_t *data, size_t size)
 {
     uint8_t *grown = realloc(bytes->data, bytes->size + size);
 
@@ -64,7 +46,7 @@ static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t siz
 static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
 {
     struct channel_tls *tls = pointer;
-    struct bytes *arrived = &tls->arrived;
+    struct tls_bytes *arrived = &tls->arrived;
 
     if (!arrived->size) {
         gnutls_transport_set_errno(tls->session, EAGAIN);
@@ -223,7 +205,7 @@ int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t si
     tls->has_heard = true;
     if (is_first && *bytes != RECORD_HANDSHAKE && *bytes != RECORD_ALERT)
         return refuse_plain(tls, problem);
-    tls->arrived = (struct bytes){(uint8_t *)(uintptr_t)bytes, size};
+    tls->arrived = (struct tls_bytes){(uint8_t *)(uintptr_t)bytes, size};
     if (!tls->is_up && shake_hands(tls, problem) < 0)
         return -1;
     return tls->is_up ? unseal(tls, take, owner, problem) : 0;
@@ -247,18 +229,8 @@ size_t channel_tls_take_output(struct channel_tls *tls, uint8_t **bytes)
     size_t size = tls->output.size;
 
     *bytes = tls->output.data;
-    tls->output = (struct bytes){0};
+    tls->output = (struct tls_bytes){0};
     return size;
-}
-
-bool channel_tls_is_up(const struct channel_tls *tls)
-{
-    return tls->is_up;
-}
-
-bool channel_tls_is_waiting(const struct channel_tls *tls)
-{
-    return tls->waiting.size > 0;
 }
 
 const char *channel_tls_cut_text(const struct channel_tls *tls)

@@ -12,7 +12,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct channel_tls;
+struct channel_tls {
+    bool is_up; /* the handshake is over: the other end has proved that it has the key */
+    struct tls_bytes {
+        uint8_t *data;
+        size_t size;
+    } waiting; /* plain bytes that wait for the end of the handshake */
+
+    /* Of channel_tls.c. */
+    struct tls_bytes arrived; /* borrowed: not pulled by GnuTLS yet */
+    struct tls_bytes output;  /* to be written */
+    struct gnutls_session_int *session;
+    struct gnutls_psk_server_credentials_st *server; /* one of the two is used */
+    struct gnutls_psk_client_credentials_st *client;
+    const struct psk_list *keys;
+    char identity[41]; /* ours or the other end's, as far as it is shown; "": none yet */
+    bool is_server, has_heard, is_unknown;
+};
 
 /* Returns 0 if this build has TLS. Returns -1 with an unsupported problem that says what
  * `option` lacks and how to get it. */
@@ -40,12 +56,6 @@ void channel_tls_end(struct channel_tls *tls);
 /* Returns the size of the bytes to write, and the bytes in memory that the caller frees. 0 and
  * NULL: there are none. */
 size_t channel_tls_take_output(struct channel_tls *tls, uint8_t **bytes);
-
-/* The handshake is over: the other end has proved that it has the key. */
-bool channel_tls_is_up(const struct channel_tls *tls);
-
-/* Bytes wait for the end of the handshake. */
-bool channel_tls_is_waiting(const struct channel_tls *tls);
 
 /* The text for a connection that closes before the handshake is over; it follows the name of the
  * other end. */

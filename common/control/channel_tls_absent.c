@@ -47,18 +47,6 @@ size_t channel_tls_take_output(struct channel_tls *tls, uint8_t **bytes)
     return 0;
 }
 
-bool channel_tls_is_up(const struct channel_tls *tls)
-{
-    (void)tls;
-    return false;
-}
-
-bool channel_tls_is_waiting(const struct channel_tls *tls)
-{
-    (void)tls;
-    return false;
-}
-
 const char *channel_tls_cut_text(const struct channel_tls *tls)
 {
     (void)tls;
