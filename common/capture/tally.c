@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PORTS 65536
+#define SIZES 65536             /* the MSS has 16 bits */
 #define SIZES_MAX 64            /* the most frequent ones, one by one */
 #define FIRST_MAX 64            /* packets that are listed in order */
 #define CLOSE_NOTIFY_BYTES 24   /* header, alert, type, tag: of every cipher there is here */
@@ -48,8 +49,7 @@ struct size {
 struct total {
     uint64_t segments, packets, super_packets, payload_bytes;
     uint64_t again_segments, again_bytes, shared_close_notify;
-    struct size *sizes; /* segments by payload, ascending */
-    size_t size_count, size_room;
+    uint64_t sizes[SIZES]; /* segments, by bytes of payload */
     uint32_t first[FIRST_MAX];
     size_t first_count;
     const struct stream *first_stream; /* whose packets are listed: of the first that has one */
@@ -67,57 +67,15 @@ struct tally {
 
 /* ---- what counts ---- */
 
-static size_t find_size(const struct total *total, uint32_t bytes)
+static void count_segments(struct total *total, uint32_t bytes, uint64_t count)
 {
-    size_t low = 0, high = total->size_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (total->sizes[middle].bytes < bytes)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool has_room(struct total *total)
-{
-    size_t room = total->size_room ? 2 * total->size_room : 16;
-    struct size *grown;
-
-    if (total->size_count < total->size_room)
-        return true;
-    grown = realloc(total->sizes, room * sizeof *grown);
-    if (!grown)
-        return false;
-    total->sizes = grown;
-    total->size_room = room;
-    return true;
-}
-
-static void count_segments(struct tally *tally, struct total *total, uint32_t bytes, uint64_t count)
-{
-    size_t at = find_size(total, bytes);
-
     total->segments += count;
-    if (at == total->size_count || total->sizes[at].bytes != bytes) {
-        if (!has_room(total)) {
-            tally->exhausted = true;
-            return;
-        }
-        memmove(total->sizes + at + 1, total->sizes + at, (total->size_count - at) * sizeof *total->sizes);
-        total->sizes[at] = (struct size){bytes, 0};
-        total->size_count++;
-    }
-    total->sizes[at].count += count;
+    total->sizes[bytes] += count;
 }
 
 /* A packet above the MSS is not segmented yet: the kernel or the device will do it. It counts as
  * the segments that the kernel counts. */
-static void count_packet(struct tally *tally, struct total *total, const struct stream *stream,
-                         const struct packet *packet)
+static void count_packet(struct total *total, const struct stream *stream, const struct packet *packet)
 {
     uint32_t whole = (packet->payload_bytes - 1) / packet->mss; /* in front of the last */
 
@@ -125,18 +83,18 @@ static void count_packet(struct tally *tally, struct total *total, const struct 
     total->payload_bytes += packet->fresh_bytes;
     total->super_packets += whole > 0;
     if (whole)
-        count_segments(tally, total, packet->mss, whole);
-    count_segments(tally, total, packet->payload_bytes - whole * packet->mss, 1);
+        count_segments(total, packet->mss, whole);
+    count_segments(total, packet->payload_bytes - whole * packet->mss, 1);
     if (!total->first_stream)
         total->first_stream = stream;
     if (total->first_stream == stream && total->first_count < FIRST_MAX)
         total->first[total->first_count++] = packet->payload_bytes;
 }
 
-static void settle_last(struct tally *tally, struct total *total, struct stream *stream)
+static void settle_last(struct total *total, struct stream *stream)
 {
     if (stream->last.payload_bytes)
-        count_packet(tally, total, stream, &stream->last);
+        count_packet(total, stream, &stream->last);
     stream->last = (struct packet){0};
 }
 
@@ -191,7 +149,7 @@ static void add_packet(struct tally *tally, struct total *total, struct stream *
     if (begin < stream->from)
         return;
     if (packet->fresh_bytes) {
-        settle_last(tally, total, stream);
+        settle_last(total, stream);
         stream->last = *packet;
     } else {
         total->again_segments += (packet->payload_bytes - 1) / packet->mss + 1;
@@ -221,7 +179,7 @@ static void end_flow(struct tally *tally, struct flow *flow)
 
         if (tally->close_notify_ways & 1u << way)
             leave_out_close_notify(total, stream);
-        settle_last(tally, total, stream);
+        settle_last(total, stream);
         ranges_free(&stream->seen);
         if (total->first_stream == stream)
             total->first_stream = &ended_stream;
@@ -297,40 +255,47 @@ int tally_add(struct tally *tally, const struct segment *segment)
 
 /* ---- the summary ---- */
 
-static int compare_counts(const void *a, const void *b)
+static size_t find_rarest(const struct size *sizes, size_t count)
 {
-    const struct size *x = a, *y = b;
+    size_t rarest = 0;
 
-    return (x->count < y->count) - (x->count > y->count);
-}
-
-static int compare_sizes(const void *a, const void *b)
-{
-    const struct size *x = a, *y = b;
-
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+    for (size_t i = 1; i < count; i++)
+        if (sizes[i].count <= sizes[rarest].count)
+            rarest = i;
+    return rarest;
 }
 
 /* The most frequent sizes, ordered by size; for the others only the number of segments. */
-static void put_sizes(json_t *summary, struct total *total)
+static void put_sizes(json_t *summary, const struct total *total)
 {
-    struct size *sizes = total->sizes;
-    json_t *list = json_array();
+    struct size sizes[SIZES_MAX + 1];
+    uint32_t smallest = 0, largest = 0;
     uint64_t others = 0;
+    json_t *list = json_array();
+    size_t count = 0;
 
-    json_object_set_new(summary, "smallest_bytes", json_integer(sizes[0].bytes));
-    json_object_set_new(summary, "largest_bytes", json_integer(sizes[total->size_count - 1].bytes));
-    qsort(sizes, total->size_count, sizeof *sizes, compare_counts);
-    for (size_t i = SIZES_MAX; i < total->size_count; i++)
-        others += sizes[i].count;
-    qsort(sizes, total->size_count < SIZES_MAX ? total->size_count : SIZES_MAX, sizeof *sizes, compare_sizes);
-    for (size_t i = 0; i < total->size_count && i < SIZES_MAX; i++)
+    for (uint32_t bytes = 1; bytes < SIZES; bytes++) {
+        if (!total->sizes[bytes])
+            continue;
+        smallest = smallest ? smallest : bytes;
+        largest = bytes;
+        sizes[count++] = (struct size){bytes, total->sizes[bytes]};
+        if (count > SIZES_MAX) {
+            size_t rarest = find_rarest(sizes, count);
+
+            others += sizes[rarest].count;
+            count--;
+            memmove(sizes + rarest, sizes + rarest + 1, (count - rarest) * sizeof *sizes);
+        }
+    }
+    for (size_t i = 0; i < count; i++)
         json_array_append_new(list,
                               json_pack("[I, I]", (json_int_t)sizes[i].bytes, (json_int_t)sizes[i].count));
+    json_object_set_new(summary, "smallest_bytes", json_integer(smallest));
+    json_object_set_new(summary, "largest_bytes", json_integer(largest));
     json_object_set_new(summary, "sizes", list);
     if (others)
         json_object_set_new(summary, "other_sizes", json_integer((json_int_t)others));
-    qsort(sizes, total->size_count, sizeof *sizes, compare_sizes); /* as they were */
 }
 
 static void end_flows(struct tally *tally)
@@ -342,7 +307,7 @@ static void end_flows(struct tally *tally)
 
 json_t *tally_to_json(struct tally *tally, enum way way)
 {
-    struct total *total = &tally->totals[way];
+    const struct total *total = &tally->totals[way];
     json_t *summary, *first;
 
     end_flows(tally);
@@ -356,7 +321,7 @@ json_t *tally_to_json(struct tally *tally, enum way way)
     if (total->shared_close_notify)
         json_object_set_new(summary, "shared_close_notifies",
                             json_integer((json_int_t)total->shared_close_notify));
-    if (!total->size_count)
+    if (!total->segments)
         return summary;
     put_sizes(summary, total);
     first = json_array();
@@ -388,8 +353,6 @@ void tally_free(struct tally *tally)
         next = flow->next;
         free(flow);
     }
-    for (int way = 0; way < WAY_COUNT; way++)
-        free(tally->totals[way].sizes);
     free(tally);
 }
 
