@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/facts.h"
 
+#include "base/scan.h"
 #include "base/version.h"
 #include "measure/device.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -154,27 +154,13 @@ static json_t *collect_mitigations(void)
     return mitigations;
 }
 
-/* The value of "KEY<separator>VALUE" in a file of such lines, quotes removed. */
-static void put_value(json_t *facts, const char *key, const char *path, const char *name, char separator)
+/* `format` scans one value from a line of the file. */
+static void put_value(json_t *facts, const char *key, const char *path, const char *format)
 {
-    char line[LINE_MAX_BYTES];
-    FILE *file = fopen(path, "re");
+    char value[LINE_MAX_BYTES];
 
-    while (file && fgets(line, sizeof line, file)) {
-        char *value = strchr(line, separator), *end;
-
-        if (!value || strncmp(line, name, strlen(name)) != 0)
-            continue;
-        for (value++; isspace((unsigned char)*value) || *value == '"';)
-            value++;
-        for (end = value + strlen(value); end > value && (isspace((unsigned char)end[-1]) || end[-1] == '"');)
-            *--end = '\0';
-        if (strcmp(value, "unknown") != 0) /* gVisor's processor */
-            json_object_set_new(facts, key, json_string(value));
-        break;
-    }
-    if (file)
-        fclose(file);
+    if (scan_file(path, 1, format, value) && strcmp(value, "unknown") != 0) /* gVisor's processor */
+        json_object_set_new(facts, key, json_string(value));
 }
 
 static void put_system(json_t *facts)
@@ -195,9 +181,10 @@ json_t *facts_collect(const struct address *towards)
     json_t *facts = json_pack("{s:s}", "id", facts_host_id());
 
     put_system(facts);
-    put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME", '=');
-    put_value(facts, "cpu", "/proc/cpuinfo", "model name", ':');
-    put_value(facts, "memory", "/proc/meminfo", "MemTotal", ':');
+    put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME=%400[^\"\n]");
+    put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME=\"%400[^\"\n]");
+    put_value(facts, "cpu", "/proc/cpuinfo", "model name : %400[^\n]");
+    put_value(facts, "memory", "/proc/meminfo", "MemTotal: %400[^\n]");
     json_object_set_new(facts, "cpus_online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
     json_object_set_new(facts, "virtualisation", json_string(virtualisation_name())); /* NULL: absent */
     for (size_t i = 0; i < sizeof file_facts / sizeof *file_facts; i++)
