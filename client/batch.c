@@ -14,30 +14,23 @@
 #define LINE_WORDS_MAX 256
 #define BATCH_END "end" /* last line of the input: it may stay open as a lifeline */
 
-static int parse_line(struct plan *plan, char *line, struct problem *problem)
+static int append_line(struct batch *batch, char *line, struct problem *problem)
 {
-    const char *words[LINE_WORDS_MAX];
+    struct plan *grown = realloc(batch->plans, (batch->count + 1) * sizeof *grown);
+    const char *words[LINE_WORDS_MAX], *word;
     size_t count = 0;
-    char *rest = line, *word;
 
-    while ((word = strsep(&rest, " \t\r\n"))) {
+    if (!grown)
+        return problem_failure(problem, "out of memory");
+    batch->plans = grown;
+    while ((word = strsep(&line, " \t\r\n"))) {
         if (!*word)
             continue;
         if (count == LINE_WORDS_MAX)
             return problem_usage(problem, "more than %d words", LINE_WORDS_MAX);
         words[count++] = word;
     }
-    return plan_parse(plan, words, count, problem);
-}
-
-static int append_line(struct batch *batch, char *line, struct problem *problem)
-{
-    struct plan *grown = realloc(batch->plans, (batch->count + 1) * sizeof *grown);
-
-    if (!grown)
-        return problem_failure(problem, "out of memory");
-    batch->plans = grown;
-    if (parse_line(&batch->plans[batch->count], line, problem) < 0)
+    if (plan_parse(&grown[batch->count], words, count, problem) < 0)
         return -1;
     batch->count++;
     return 0;
