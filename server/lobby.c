@@ -33,7 +33,7 @@ int lobby_listen(struct lobby *lobby, const struct plan *plan, enum end end, str
     if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0 ||
         plan->transport->data_address(data, &control_address) < 0)
         return problem_failure(problem, "cannot choose an address for data connections");
-    lobby->fd = transport_socket(plan->transport, plan, end, data, problem);
+    lobby->fd = transport_socket(plan, end, data, problem);
     if (lobby->fd >= 0)
         lobby->fd = address_listen(lobby->fd, data, problem);
     lobby->is_open = lobby->fd >= 0;

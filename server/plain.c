@@ -189,7 +189,7 @@ static void on_arrived(void *owner, int fd)
     struct caller *caller = calloc(1, sizeof *caller);
     struct problem dropped = {0}; /* no one reads it */
 
-    if (!caller || transport_prepare(plain->plan.transport, &plain->plan, END_SERVER, fd, &dropped) < 0 ||
+    if (!caller || transport_prepare(&plain->plan, END_SERVER, fd, &dropped) < 0 ||
         uv_poll_init(&plain->loop, &caller->poll, fd) < 0) {
         free(caller);
         close(fd);
@@ -235,7 +235,7 @@ int plain_run(const struct variant *service, const struct address *address, bool
     draw_patterns();
     if (plan_parse(&plain.plan, &word, 1, problem) < 0)
         return -1;
-    fd = transport_socket(plain.plan.transport, &plain.plan, END_SERVER, address, problem);
+    fd = transport_socket(&plain.plan, END_SERVER, address, problem);
     if (fd >= 0)
         result = door_serve(&plain.door, fd, problem);
     plan_free(&plain.plan);

@@ -5,7 +5,7 @@
 #include "connection/strategy.h"
 #include "engine/engine.h"
 #include "net/sockets.h"
-#include "transport/congestion.h"
+#include "transport/options.h"
 #include "transport/transport.h"
 
 #include <string.h>
@@ -58,11 +58,9 @@ static int open_socket(struct dial *dial, struct connection *connection, bool no
         return fd;
     result = dial->adopt(dial->owner, connection, fd);
     if (result == 0)
-        result =
-            transport_choose_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
+        result = options_set_again(dial->plan, connection->end, &connection->calls, BEFORE_CONNECT);
     if (result == 0)
-        result =
-            transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
+        result = transport_prepare_again(dial->plan, connection->end, &connection->calls);
     connection->hello_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
     connection_restart_loans(connection);
     return result;
@@ -124,8 +122,7 @@ int dial_assign(struct dial *dial, struct connection *connection, int fd)
 
     connection_restart_loans(connection);
     if (result == 0)
-        result =
-            transport_prepare_again(dial->plan->transport, dial->plan, connection->end, &connection->calls);
+        result = transport_prepare_again(dial->plan, connection->end, &connection->calls);
     if (result == 0 && !dial->proved &&
         transport_prove(dial->plan, connection->end, fd, &connection->bench->problem) < 0)
         result = -EPROTONOSUPPORT;

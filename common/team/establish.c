@@ -5,6 +5,7 @@
 #include "base/secret.h"
 #include "connection/workload.h"
 #include "net/sockets.h"
+#include "transport/options.h"
 #include "transport/transport.h"
 
 #include <poll.h>
@@ -62,8 +63,7 @@ static int ask_sink(const struct team *team, const struct connection *connection
 static int connect_one(struct worker *worker, struct connection *connection, struct problem *problem)
 {
     struct team *team = worker->team;
-    const struct transport *transport = team->plan->transport;
-    int fd = transport_socket(transport, team->plan, team->end, &team->target, problem);
+    int fd = transport_socket(team->plan, team->end, &team->target, problem);
 
     worker->phase = "connect";
     lifecycle_advance(&connection->state, EVENT_CONNECT);
@@ -85,17 +85,16 @@ static int connect_one(struct worker *worker, struct connection *connection, str
 static int prove_options(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    const struct transport *transport = team->plan->transport;
     struct address address = team->target;
     int fd, result;
 
     if (!address.size && address_of_socket(&address, team->listener) < 0)
         return problem_failure(problem, "the address of the listener is not known");
-    fd = transport_socket(transport, team->plan, team->end, &address, problem);
+    fd = transport_socket(team->plan, team->end, &address, problem);
     if (fd < 0)
         return -1;
-    result = transport_prepare(transport, team->plan, team->end, fd, problem);
-    worker->options = transport_options(transport, team->plan, team->end, fd);
+    result = transport_prepare(team->plan, team->end, fd, problem);
+    worker->options = options_report(team->plan, team->end, fd);
     close(fd);
     return result;
 }
@@ -118,7 +117,7 @@ int establish_connect(struct worker *worker, struct problem *problem)
 
         if (connects(worker->team, connection) && connect_one(worker, connection, problem) < 0)
             return -1;
-        if (transport_prepare(plan->transport, plan, worker->team->end, connection->calls.fd, problem) < 0 ||
+        if (transport_prepare(plan, worker->team->end, connection->calls.fd, problem) < 0 ||
             transport_prove(plan, worker->team->end, connection->calls.fd, problem) < 0)
             return -1;
         sockets_set_blocking(connection->calls.fd, !worker->team->engine->nonblocking);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "connection/workload.h"
 #include "engine/pause.h"
+#include "transport/options.h"
 #include "transport/transport.h"
 
 #include <string.h>
@@ -302,7 +303,7 @@ static void read_options(struct worker *worker)
     const struct connection *sending = first->twin && !first->drives ? first->twin : first;
 
     if (has_sockets(worker) && !worker->options)
-        worker->options = transport_options(plan->transport, plan, worker->team->end, sending->calls.fd);
+        worker->options = options_report(plan, worker->team->end, sending->calls.fd);
 }
 
 /* Reads the figures that may be read after all threads of this end are done. */

@@ -97,11 +97,79 @@ static int value_at(const struct socket_option *option, const struct plan *plan,
     return own == moment ? wanted_value(option, plan, end) : 0;
 }
 
-static bool read_option(const struct socket_option *option, int fd, int *value)
+static bool read_option(int fd, int level, int name, int *value)
 {
     socklen_t size = sizeof *value;
 
-    return option->name != MISSING && getsockopt(fd, option->level, option->name, value, &size) == 0;
+    return name != MISSING && getsockopt(fd, level, name, value, &size) == 0;
+}
+
+/* ---- congestion control ---- */
+
+#ifdef __linux__
+#define WHY_NOT "sysctl net.ipv4.tcp_available_congestion_control lists what is"
+#elif defined TCP_CONGESTION
+#define WHY_NOT "sysctl net.inet.tcp.cc.available lists what is"
+#else
+#define WHY_NOT "this system lets no program choose"
+#define TCP_CONGESTION MISSING
+#endif
+
+/* The word of the plan. "system": the system's default. "default": cubic, or the system's default
+ * if there is no cubic. */
+static const char *congestion_of(const struct plan *plan, enum end end)
+{
+    return plan->transport->counts_segments ? plan->ends[end].congestion : "system";
+}
+
+static bool set_congestion(int fd, const char *word)
+{
+    const char *name = strcmp(word, "default") != 0 ? word : "cubic";
+
+    return TCP_CONGESTION != MISSING &&
+           setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0;
+}
+
+/* False if the system does not report the one in use. */
+static bool read_congestion(int fd, char name[CONGESTION_NAME_MAX])
+{
+    socklen_t size = CONGESTION_NAME_MAX - 1;
+
+    memset(name, 0, CONGESTION_NAME_MAX);
+    return TCP_CONGESTION != MISSING && getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0;
+}
+
+/* Whether the word is a name, not `system` or `default`, which accept any. */
+static bool insists(const char *word)
+{
+    return strcmp(word, "system") != 0 && strcmp(word, "default") != 0;
+}
+
+/* Reads a name back, because some systems accept any. The record names what `default` came to. */
+static int choose_congestion(int fd, const char *word, struct problem *problem)
+{
+    char now[CONGESTION_NAME_MAX];
+
+    if (!strcmp(word, "system") ||
+        (set_congestion(fd, word) && read_congestion(fd, now) && !strcmp(now, word)) || !insists(word))
+        return 0;
+    return problem_unsupported(problem, "congestion=%s is not available here; " WHY_NOT, word);
+}
+
+/* ---- the largest segment ---- */
+
+static bool mss_is_reliable = true;
+
+/* Over loopback the MSS is many times the value before connect (536, RFC 9293). */
+void options_probe_mss(const int fds[2])
+{
+    int fresh = socket(AF_INET, SOCK_STREAM, 0), before, after;
+
+    if (fresh < 0)
+        return;
+    mss_is_reliable = !read_option(fresh, IPPROTO_TCP, TCP_MAXSEG, &before) ||
+                      !read_option(fds[0], IPPROTO_TCP, TCP_MAXSEG, &after) || after != before;
+    close(fresh);
 }
 
 /* ---- setting ---- */
@@ -125,7 +193,7 @@ static int set_one(const struct socket_option *option, int value, int fd, struct
         return problem_unsupported(problem, "%s: this system has no %s", option->word, option->spelled);
     if (setsockopt(fd, option->level, option->name, &value, sizeof value) < 0)
         return refuse(option, value, errno, problem);
-    if (option->is_buffer || (read_option(option, fd, &now) && now == value))
+    if (option->is_buffer || (read_option(fd, option->level, option->name, &now) && now == value))
         return 0;
     return problem_unsupported(problem, "%s: the system takes %s %d and reads back %d", option->word,
                                option->spelled, value, now);
@@ -134,12 +202,10 @@ static int set_one(const struct socket_option *option, int value, int fd, struct
 int options_prove(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
     int queue = 0;
-    socklen_t size = sizeof queue;
 
     if (!plan->transport->counts_segments || !plan->ends[end].busy_poll_ns)
         return 0;
-    if (SO_INCOMING_NAPI_ID != MISSING &&
-        getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &queue, &size) == 0 && queue)
+    if (read_option(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &queue) && queue)
         return 0;
     return problem_unsupported(problem, "busy_poll has no effect here: packets of this connection come "
                                         "through no queue of a device that could be polled "
@@ -155,7 +221,7 @@ int options_set(const struct plan *plan, enum end end, int fd, enum moment momen
         if (value && set_one(option, value, fd, problem) < 0)
             return -1;
     }
-    return 0;
+    return moment == BEFORE_CONNECT ? choose_congestion(fd, congestion_of(plan, end), problem) : 0;
 }
 
 bool options_ask_before(const struct plan *plan, enum end end)
@@ -163,38 +229,54 @@ bool options_ask_before(const struct plan *plan, enum end end)
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (value_at(&socket_options[i], plan, end, BEFORE_CONNECT))
             return true;
-    return false;
+    return insists(congestion_of(plan, end));
 }
 
 int options_inherited(const struct plan *plan, enum end end, int listener, int accepted,
                       struct problem *problem)
 {
+    const char *word = congestion_of(plan, end);
+    char congestion[CONGESTION_NAME_MAX];
+
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct socket_option *option = &socket_options[i];
         int given = 0, has = 0;
 
-        if (!value_at(option, plan, end, BEFORE_CONNECT) || !read_option(option, listener, &given) ||
-            !read_option(option, accepted, &has) || has == given)
+        if (!value_at(option, plan, end, BEFORE_CONNECT) ||
+            !read_option(listener, option->level, option->name, &given) ||
+            !read_option(accepted, option->level, option->name, &has) || has == given)
             continue;
         return problem_unsupported(
             problem, "%s: a connection that is accepted here does not have the %s of its listener%s",
             option->word, option->spelled, option->limit ? "; write buffers=after" : "");
     }
-    return 0;
+    if (!insists(word) || (read_congestion(accepted, congestion) && !strcmp(congestion, word)))
+        return 0;
+    return problem_unsupported(
+        problem,
+        "congestion=%s: a connection that is accepted here does not have what its listener "
+        "was given, but %s",
+        word, congestion);
 }
 
 int options_set_again(const struct plan *plan, enum end end, struct calls *calls, enum moment moment)
 {
-    int result = 0;
+    const char *word = congestion_of(plan, end);
 
-    for (size_t i = 0; i < OPTION_COUNT && result == 0; i++) {
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct socket_option *option = &socket_options[i];
-        int value = value_at(option, plan, end, moment);
+        int value = value_at(option, plan, end, moment), result = 0;
 
         if (value)
             result = calls_set_option(calls, CALL_OPTION, option->level, option->name, value);
+        if (result < 0)
+            return result;
     }
-    return result;
+    if (moment == BEFORE_CONNECT && TCP_CONGESTION != MISSING && strcmp(word, "system") != 0) {
+        set_congestion(calls->fd, word);
+        calls->counts.made[CALL_OPTION]++;
+    }
+    return 0;
 }
 
 int options_set_quickack(struct calls *calls, bool on)
@@ -205,33 +287,6 @@ int options_set_quickack(struct calls *calls, bool on)
 int options_set_cork(struct calls *calls, bool on)
 {
     return CORK == MISSING ? -ENOTSUP : calls_set_option(calls, CALL_SETSOCKOPT, IPPROTO_TCP, CORK, on);
-}
-
-/* ---- the largest segment ---- */
-
-static bool mss_is_reliable = true;
-
-static bool read_maxseg(int fd, int *bytes)
-{
-    socklen_t size = sizeof *bytes;
-
-    return getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, bytes, &size) == 0;
-}
-
-/* Over loopback the MSS is many times the value before connect (536, RFC 9293). */
-void options_probe_mss(const int fds[2])
-{
-    int fresh = socket(AF_INET, SOCK_STREAM, 0), before, after;
-
-    if (fresh < 0)
-        return;
-    mss_is_reliable = !read_maxseg(fresh, &before) || !read_maxseg(fds[0], &after) || after != before;
-    close(fresh);
-}
-
-bool options_read_mss(int fd, int *bytes)
-{
-    return mss_is_reliable && read_maxseg(fd, bytes);
 }
 
 /* ---- the record ---- */
@@ -262,15 +317,26 @@ static void report_clamp(const struct socket_option *option, int value, int effe
     json_object_set_new(clamped, option->word, clamp);
 }
 
-void options_report(const struct plan *plan, enum end end, int fd, json_t *options)
+static void report(json_t *options, const char *key, int fd, int level, int name)
 {
-    json_t *clamped = json_object();
+    int value;
 
+    if (read_option(fd, level, name, &value))
+        json_object_set_new(options, key, json_integer(value));
+}
+
+json_t *options_report(const struct plan *plan, enum end end, int fd)
+{
+    json_t *options = json_object(), *clamped = json_object();
+    char congestion[CONGESTION_NAME_MAX];
+
+    report(options, "sndbuf_bytes", fd, SOL_SOCKET, SO_SNDBUF);
+    report(options, "rcvbuf_bytes", fd, SOL_SOCKET, SO_RCVBUF);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct socket_option *option = &socket_options[i];
         int value = wanted_value(option, plan, end), now = 0;
 
-        if (!value || !read_option(option, fd, &now))
+        if (!value || !read_option(fd, option->level, option->name, &now))
             continue;
         if (option->is_buffer)
             report_clamp(option, value, now, clamped);
@@ -280,4 +346,12 @@ void options_report(const struct plan *plan, enum end end, int fd, json_t *optio
     if (json_object_size(clamped))
         json_object_set(options, "clamped", clamped);
     json_decref(clamped);
+    if (!plan->transport->counts_segments)
+        return options;
+    report(options, "nodelay", fd, IPPROTO_TCP, TCP_NODELAY);
+    if (mss_is_reliable)
+        report(options, "mss_bytes", fd, IPPROTO_TCP, TCP_MAXSEG);
+    if (read_congestion(fd, congestion))
+        json_object_set_new(options, "congestion", json_string(congestion));
+    return options;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options of a data socket. Words set buffers, TCP_QUICKACK, SO_BUSY_POLL and TCP_NOTSENT_LOWAT.
+ * Options of a data socket. Words set buffers, TCP_QUICKACK, SO_BUSY_POLL, TCP_NOTSENT_LOWAT and,
+ * before connect, the congestion control.
  *
  * One table maps words to options: when each is set and how it is read back. Only options.c depends
  * on the system.
@@ -46,16 +47,13 @@ int options_set_quickack(struct calls *calls, bool on);
 int options_set_cork(struct calls *calls, bool on);
 
 /* Tests on a connected pair of this machine whether TCP_MAXSEG changes with the connection. If not,
- * options_read_mss() returns false from then on. Call it once, before threads read. */
+ * options_report() has no "mss_bytes" from then on. Call it once, before threads read. */
 void options_probe_mss(const int fds[2]);
 
-/* Reads the largest segment of a connection. False if the system does not report it, or always
- * reports the same value. */
-bool options_read_mss(int fd, int *bytes);
-
-/* Adds the options in force to `options`: "notsent_lowat_bytes", "busy_poll_us", "quickack". Also
- * adds "clamped": {"sndbuf": {"asked_bytes", "given_bytes", "sysctl"}} if a buffer has another size
- * than the word. "sysctl" names the limit; absent if the limit is no known sysctl. */
-void options_report(const struct plan *plan, enum end end, int fd, json_t *options);
+/* Effective options, read back: {"sndbuf_bytes", "rcvbuf_bytes", "nodelay", "mss_bytes",
+ * "congestion"}, and those that words set: "notsent_lowat_bytes", "busy_poll_us", "quickack". Also
+ * "clamped": {"sndbuf": {"asked_bytes", "given_bytes", "sysctl"}} if a buffer has another size than
+ * the word. "sysctl" names the limit; absent if the limit is no known sysctl. New reference. */
+json_t *options_report(const struct plan *plan, enum end end, int fd);
 
 #endif

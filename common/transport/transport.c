@@ -2,7 +2,6 @@
 #include "transport/transport.h"
 
 #include "net/sockets.h"
-#include "transport/congestion.h"
 #include "transport/options.h"
 #include "transport/tcp.h"
 
@@ -23,17 +22,16 @@ static const struct variant *const variants[] = {
 
 const struct axis transport_axis = {"transport", variants, sizeof variants / sizeof *variants};
 
-int transport_socket(const struct transport *transport, const struct plan *plan, enum end end,
-                     const struct address *address, struct problem *problem)
+int transport_socket(const struct plan *plan, enum end end, const struct address *address,
+                     struct problem *problem)
 {
-    const struct end_plan *own = &plan->ends[end];
+    const struct transport *transport = plan->transport;
     int fd = sockets_make(address->storage.ss_family, SOCK_STREAM, transport->protocol);
 
     if (fd < 0)
         return problem_failure(problem, "cannot make a %s socket: %s", transport->variant.name,
                                strerror(errno));
-    if (options_set(plan, end, fd, BEFORE_CONNECT, problem) == 0 &&
-        (!transport->counts_segments || congestion_set(fd, own->congestion, problem) == 0))
+    if (options_set(plan, end, fd, BEFORE_CONNECT, problem) == 0)
         return fd;
     close(fd);
     return -1;
@@ -57,14 +55,13 @@ static int set_nodelay(int fd, bool on, struct problem *problem)
     return problem_unsupported(problem, "TCP_NODELAY cannot be switched %s here", on ? "on" : "off");
 }
 
-int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
-                      struct problem *problem)
+int transport_prepare(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
     int result = plan->ends[end].sets_zerocopy ? lending_allow(fd) : 0;
 
     if (result < 0)
         return problem_unsupported(problem, "SO_ZEROCOPY cannot be switched on here: %s", strerror(-result));
-    if (transport->counts_segments && set_nodelay(fd, wants_nodelay(plan, end), problem) < 0)
+    if (plan->transport->counts_segments && set_nodelay(fd, wants_nodelay(plan, end), problem) < 0)
         return -1;
     return options_set(plan, end, fd, AFTER_CONNECT, problem);
 }
@@ -76,12 +73,6 @@ int transport_prove(const struct plan *plan, enum end end, int fd, struct proble
     return options_prove(plan, end, fd, problem);
 }
 
-static bool sets_listener(const struct plan *plan, enum end end)
-{
-    return end != END_CLIENT && plan->transport->counts_segments &&
-           (options_ask_before(plan, end) || congestion_insists(plan->ends[end].congestion));
-}
-
 /* An end that accepts sets the options on its listener. Some systems do not inherit them. */
 static int check_inheritance(const struct plan *plan, enum end end, int listener, struct problem *problem)
 {
@@ -89,9 +80,7 @@ static int check_inheritance(const struct plan *plan, enum end end, int listener
 
     if (result < 0)
         return problem_failure(problem, "cannot accept a connection over loopback: %s", strerror(-result));
-    result = options_inherited(plan, end, listener, fds[1], problem) < 0
-                 ? -1
-                 : congestion_inherited(fds[1], plan->ends[end].congestion, problem);
+    result = options_inherited(plan, end, listener, fds[1], problem);
     close(fds[0]);
     close(fds[1]);
     return result;
@@ -105,29 +94,17 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
 
     if (!transport->has_other_end)
         return 0;
-    fd = transport_socket(transport, plan, end, &anywhere, problem);
+    fd = transport_socket(plan, end, &anywhere, problem);
     if (fd < 0)
         return -1;
-    result = transport_prepare(transport, plan, end, fd, problem);
-    if (result == 0 && sets_listener(plan, end))
+    result = transport_prepare(plan, end, fd, problem);
+    if (result == 0 && end != END_CLIENT && transport->counts_segments && options_ask_before(plan, end))
         result = check_inheritance(plan, end, fd, problem);
     close(fd);
     return result;
 }
 
-int transport_choose_again(const struct transport *transport, const struct plan *plan, enum end end,
-                           struct calls *calls)
-{
-    const struct end_plan *own = &plan->ends[end];
-    int result = options_set_again(plan, end, calls, BEFORE_CONNECT);
-
-    if (result == 0 && transport->counts_segments)
-        calls->counts.made[CALL_OPTION] += (uint64_t)congestion_set_again(calls->fd, own->congestion);
-    return result;
-}
-
-int transport_prepare_again(const struct transport *transport, const struct plan *plan, enum end end,
-                            struct calls *calls)
+int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls)
 {
     int result = 0;
 
@@ -135,35 +112,7 @@ int transport_prepare_again(const struct transport *transport, const struct plan
         calls->counts.made[CALL_OPTION]++;
         result = lending_allow(calls->fd);
     }
-    if (result == 0 && transport->counts_segments)
+    if (result == 0 && plan->transport->counts_segments)
         result = calls_set_option(calls, CALL_OPTION, IPPROTO_TCP, TCP_NODELAY, wants_nodelay(plan, end));
     return result < 0 ? result : options_set_again(plan, end, calls, AFTER_CONNECT);
-}
-
-static void put_option(json_t *options, const char *key, int fd, int level, int name)
-{
-    int value = 0;
-    socklen_t size = sizeof value;
-
-    if (getsockopt(fd, level, name, &value, &size) == 0)
-        json_object_set_new(options, key, json_integer(value));
-}
-
-json_t *transport_options(const struct transport *transport, const struct plan *plan, enum end end, int fd)
-{
-    json_t *options = json_object();
-    char congestion[CONGESTION_NAME_MAX];
-    int mss_bytes;
-
-    put_option(options, "sndbuf_bytes", fd, SOL_SOCKET, SO_SNDBUF);
-    put_option(options, "rcvbuf_bytes", fd, SOL_SOCKET, SO_RCVBUF);
-    options_report(plan, end, fd, options);
-    if (!transport->counts_segments)
-        return options;
-    put_option(options, "nodelay", fd, IPPROTO_TCP, TCP_NODELAY);
-    if (options_read_mss(fd, &mss_bytes))
-        json_object_set_new(options, "mss_bytes", json_integer(mss_bytes));
-    if (congestion_read(fd, congestion))
-        json_object_set_new(options, "congestion", json_string(congestion));
-    return options;
 }

@@ -41,8 +41,8 @@ struct transport {
     int (*data_address)(struct address *data, const struct address *control);
 
     /* Makes the address of the data listener, for a client: from the address of its control channel
-     * and the named port or path. 0; -EINVAL if this transport has no such port
-     * or path; or -EPERM for a path of a server that is not local. */
+     * and the named port or path. 0; -EINVAL if this transport has no such port or path; or -EPERM
+     * for a path of a server that is not local. */
     int (*data_target)(struct address *data, const struct address *control, json_int_t port,
                        const char *path);
 };
@@ -52,13 +52,12 @@ extern const struct axis transport_axis;
 /* Makes a socket for `address` with the options of `end` that must be set before connect or listen
  * (buffers, congestion control). Returns the descriptor, or -1 with a failure or an unsupported
  * problem. */
-int transport_socket(const struct transport *transport, const struct plan *plan, enum end end,
-                     const struct address *address, struct problem *problem);
+int transport_socket(const struct plan *plan, enum end end, const struct address *address,
+                     struct problem *problem);
 
 /* Sets the options of a connected socket: TCP_NODELAY, and those that accept(2) does not inherit.
  * 0, or -1 with a problem. */
-int transport_prepare(const struct transport *transport, const struct plan *plan, enum end end, int fd,
-                      struct problem *problem);
+int transport_prepare(const struct plan *plan, enum end end, int fd, struct problem *problem);
 
 /* Checks that this machine accepts the socket options of `end`. Uses an unconnected socket and, if
  * that end accepts, an accepted one. 0, or -1 with an unsupported problem or a failure. */
@@ -68,15 +67,8 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
  * -1 with an unsupported problem. */
 int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem);
 
-/* transport_socket() and transport_prepare() for another socket of a run after transport_prove():
- * read nothing back, count their calls. 0 or a negative errno value. */
-int transport_choose_again(const struct transport *transport, const struct plan *plan, enum end end,
-                           struct calls *calls);
-int transport_prepare_again(const struct transport *transport, const struct plan *plan, enum end end,
-                            struct calls *calls);
-
-/* Effective options, read back: {"sndbuf_bytes", "rcvbuf_bytes", "nodelay", "congestion",
- * "mss_bytes"}, and those of options_report(). New reference. */
-json_t *transport_options(const struct transport *transport, const struct plan *plan, enum end end, int fd);
+/* transport_prepare() for another socket of a run after transport_prove(): reads nothing back, counts
+ * its calls. 0 or a negative errno value. options_set_again() does so for transport_socket(). */
+int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls);
 
 #endif

@@ -36,9 +36,9 @@ static void connect_over_loopback(struct pair *pair, int fds[2], struct problem 
     int listener;
 
     assert_int_equal(transport->data_address(&address, &control), 0);
-    listener = transport_socket(transport, &pair->plan, END_SERVER, &address, problem);
+    listener = transport_socket(&pair->plan, END_SERVER, &address, problem);
     listener = address_listen(listener, &address, problem);
-    fds[0] = transport_socket(transport, &pair->plan, END_CLIENT, &address, problem);
+    fds[0] = transport_socket(&pair->plan, END_CLIENT, &address, problem);
     assert_int_equal(address_connect(fds[0], &address, 1000, problem), 0);
     fds[1] = accept(listener, NULL, NULL);
     assert_true(fds[1] >= 0);
@@ -50,7 +50,7 @@ static void prepare(struct pair *pair, enum end end, int fd)
 {
     struct problem problem = {0};
 
-    if (transport_prepare(pair->plan.transport, &pair->plan, end, fd, &problem) < 0)
+    if (transport_prepare(&pair->plan, end, fd, &problem) < 0)
         fail_msg("%s", problem.text);
     assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
 }
