@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/descriptors.h"
 #include "base/digest.h"
 #include "base/units.h"
 #include "capture/capture.h"
@@ -13,7 +12,6 @@
 #include "connection/workload.h"
 #include "engine/engine.h"
 #include "legality/probe.h"
-#include "legality/rehearsal.h"
 #include "net/address.h"
 #include "placement/cores.h"
 #include "security/security.h"
@@ -22,8 +20,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-
 #include <string.h>
+#include <sys/resource.h>
 
 static const char *const lacks[CAPABILITY_COUNT] = {
 #define CAPABILITY_LACKS(name, bit, lacks) [bit] = lacks,
@@ -151,6 +149,24 @@ static int check_handover(const struct plan *plan, enum end end, struct problem 
                                plan->ends[end].security->variant.name);
 }
 
+/* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
+ * limit where permitted. */
+static int reserve_descriptors(uint64_t needed, const char *what, struct problem *problem)
+{
+    struct rlimit limit, raised = {.rlim_cur = (rlim_t)needed};
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (uint64_t)limit.rlim_cur >= needed)
+        return 0;
+    raised.rlim_max = (uint64_t)limit.rlim_max < needed ? (rlim_t)needed : limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        return 0;
+    return problem_unsupported(problem,
+                               "%s needs %" PRIu64 " open files, and %" PRIu64
+                               " are allowed: as root, prlimit --pid $$ --nofile=%" PRIu64 ":%" PRIu64
+                               " in the shell that starts it",
+                               what, needed, (uint64_t)limit.rlim_max, needed, needed);
+}
+
 /* Descriptors of this process, and local ports. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
@@ -163,7 +179,7 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
     snprintf(what, sizeof what, "connections=%llu", (unsigned long long)plan->connections);
     if (!plan->transport->has_other_end)
         return 0;
-    if (descriptors_reserve(descriptors, what, problem) < 0)
+    if (reserve_descriptors(descriptors, what, problem) < 0)
         return -1;
     return end != END_SERVER && plan->counts_segments ? ports_check(plan->connections, problem) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "legality/rehearsal.h"
+#include "legality/probe.h"
 
 #include "connection/connection.h"
 #include "connection/security.h"
@@ -15,35 +15,29 @@
 #define WITHIN_MS 2000 /* a side makes progress within this time, on a busy machine, too */
 #define STEPS_MAX 1000
 
-/* One of the two ends; both run in one thread. */
-struct side {
-    struct workbench bench;
-    struct connection connection;
-};
-
-static const struct {
-    enum end end, peer;
-} roles[2] = {{END_CLIENT, END_SERVER}, {END_SERVER, END_CLIENT}};
-
 struct rehearsal {
     struct plan plan; /* what the layers see; both ends have it */
-    struct side sides[2];
+    struct side {
+        struct workbench bench;
+        struct connection connection;
+    } sides[2]; /* client and server, in one thread */
 };
 
-static int open_side(struct rehearsal *rehearsal, size_t number, int fd)
+static int open_side(struct rehearsal *rehearsal, enum end end, int fd)
 {
-    struct side *side = &rehearsal->sides[number];
-    struct security_terms terms = {
-        .serves = number == 1, .cipher = rehearsal->plan.cipher, .handshake = rehearsal->plan.handshake};
+    struct side *side = &rehearsal->sides[end];
+    struct security_terms terms = {.serves = end == END_SERVER,
+                                   .cipher = rehearsal->plan.cipher,
+                                   .handshake = rehearsal->plan.handshake};
     struct connection *connection = &side->connection;
     int result;
 
     side->bench.plan = &rehearsal->plan;
-    side->bench.end = roles[number].end;
+    side->bench.end = end;
     connection->plan = &rehearsal->plan;
     connection->bench = &side->bench;
-    connection->end = roles[number].end;
-    connection->peer = roles[number].peer;
+    connection->end = end;
+    connection->peer = end == END_CLIENT ? END_SERVER : END_CLIENT;
     connection->security = rehearsal->plan.ends[END_CLIENT].security;
     layer_stack(connection, &layer_socket, NULL);
     connection->calls.table = &calls_of_sockets;
@@ -88,42 +82,39 @@ static bool waits(int result)
     return result == -EAGAIN || result == -EINPROGRESS;
 }
 
-/* Waits until one side can read. 0, or -ETIMEDOUT. */
-static int await_anything(const struct rehearsal *rehearsal)
-{
-    struct pollfd both[2] = {{rehearsal->sides[0].connection.calls.fd, POLLIN, 0},
-                             {rehearsal->sides[1].connection.calls.fd, POLLIN, 0}};
-
-    return poll(both, 2, WITHIN_MS) == 0 ? -ETIMEDOUT : 0;
-}
-
 /* Client and server repeat their steps until both are done. 0, or the negative errno value of a
  * step that failed. */
 static int act(struct rehearsal *rehearsal, step_function *client, step_function *server)
 {
     step_function *steps[2] = {client, server};
-    int results[2] = {-EAGAIN, -EAGAIN}, result = 0;
+    int results[2] = {-EAGAIN, -EAGAIN};
 
-    for (int i = 0; i < STEPS_MAX && result == 0; i++) {
+    for (int i = 0; i < STEPS_MAX; i++) {
+        struct pollfd readable[2];
+
         for (int side = 0; side < 2; side++) {
+            struct connection *connection = &rehearsal->sides[side].connection;
+
+            readable[side] = (struct pollfd){.fd = connection->calls.fd, .events = POLLIN};
             if (waits(results[side]))
-                results[side] = steps[side](&rehearsal->sides[side].connection);
+                results[side] = steps[side](connection);
             if (results[side] < 0 && !waits(results[side]))
                 return results[side];
         }
         if (!waits(results[0]) && !waits(results[1]))
             return 0;
-        result = await_anything(rehearsal);
+        if (poll(readable, 2, WITHIN_MS) == 0)
+            break;
     }
     return -ETIMEDOUT;
 }
 
 static int play(struct rehearsal *rehearsal, const int fds[2])
 {
-    int result = open_side(rehearsal, 0, fds[0]);
+    int result = open_side(rehearsal, END_CLIENT, fds[0]);
 
     if (result == 0)
-        result = open_side(rehearsal, 1, fds[1]);
+        result = open_side(rehearsal, END_SERVER, fds[1]);
     if (result == 0)
         result = act(rehearsal, shake, shake);
     if (result == 0)

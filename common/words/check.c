@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/check.h"
+#include "words/parse.h"
 
 #include "connection/reading.h"
 #include "connection/security.h"

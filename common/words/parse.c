@@ -6,7 +6,6 @@
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "transport/transport.h"
-#include "words/check.h"
 #include "words/word.h"
 
 #include <stdio.h>

@@ -14,6 +14,10 @@
  * call plan_free(). */
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
 
+/* Checks that the words of a plan are compatible. 0, or -1 with a usage problem that names two
+ * words that contradict each other. */
+int plan_check(const struct plan *plan, struct problem *problem);
+
 /* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of
  * word_list. A word that differs between the ends appears as client.WORD and server.WORD. New
  * reference, NULL when memory is exhausted. */
