@@ -57,12 +57,5 @@ enum problem_kind problem_kind_parse(const char *name)
 
 int problem_exit_status(const struct problem *problem)
 {
-    switch (problem->kind) {
-    case PROBLEM_NONE:
-        return 0;
-    case PROBLEM_USAGE:
-        return 2;
-    default:
-        return 1;
-    }
+    return problem->kind == PROBLEM_USAGE ? 2 : problem->kind != PROBLEM_NONE;
 }

@@ -76,6 +76,14 @@ struct workload {
     enum role_index (*role)(const struct plan *plan, enum end end);
 };
 
+/* wants() of a role that receives until its peer has half-closed, or until its stop. */
+static inline size_t role_wants_all(const struct connection *connection)
+{
+    bool over = connection_has_ended(connection) || connection_at_stop(connection);
+
+    return over ? 0 : connection->bench->pool.size;
+}
+
 static inline uint64_t role_next(const struct connection *connection)
 {
     return connection->role->next ? connection->role->next(connection) : NEVER;

@@ -32,14 +32,7 @@ void plan_free(struct plan *plan)
 
 static const struct shape *shape_of(const struct plan *plan, enum shape_index index)
 {
-    switch (index) {
-    case SHAPE_MESSAGE:
-        return &plan->message;
-    case SHAPE_REPLY:
-        return &plan->reply;
-    default:
-        return NULL;
-    }
+    return index == SHAPE_NONE ? NULL : index == SHAPE_MESSAGE ? &plan->message : &plan->reply;
 }
 
 const struct shape *plan_outgoing(const struct plan *plan, enum end end)
@@ -87,14 +80,7 @@ int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_l
 
 bool plan_has_end(const struct plan *plan, enum end end)
 {
-    switch (end) {
-    case END_SERVER:
-        return plan_has_server(plan);
-    case END_PROXY:
-        return plan_has_proxy(plan);
-    default:
-        return true;
-    }
+    return end == END_CLIENT || (end == END_SERVER ? plan_has_server(plan) : plan_has_proxy(plan));
 }
 
 const char *plan_address(const struct plan *plan, enum end end)

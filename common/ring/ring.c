@@ -315,23 +315,19 @@ int ring_receive(struct ring_slot *slot, uint16_t group, unsigned options)
     return 0;
 }
 
-static unsigned events_of(enum ring_kind kind)
-{
-    if (kind == RING_HALF_CLOSED)
-        return POLLRDHUP;
-    if (kind == RING_ERROR)
-        return POLLERR;
-    return kind == RING_WRITABLE ? POLLOUT : POLLIN;
-}
-
 int ring_watch(struct ring_slot *slot, enum ring_kind kind)
 {
+    static const unsigned events[] = {[RING_READABLE] = POLLIN,
+                                      [RING_WRITABLE] = POLLOUT,
+                                      [RING_HALF_CLOSED] = POLLRDHUP,
+                                      [RING_ERROR] = POLLERR,
+                                      [RING_WAKE] = POLLIN};
     int result;
     struct io_uring_sqe *entry = next_entry(slot->ring, kind, 1, &result);
 
     if (!entry)
         return result;
-    io_uring_prep_poll_add(entry, slot->file, events_of(kind));
+    io_uring_prep_poll_add(entry, slot->file, events[kind]);
     finish_entry(entry, slot, kind, 0);
     return 0;
 }

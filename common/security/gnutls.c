@@ -256,13 +256,12 @@ static int broken(const struct connection *connection, const char *doing, int re
 static int fail_handshake(struct connection *connection, int result)
 {
     const struct session *session = connection->filter_state;
+    bool rejects = session->context->terms.serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER;
 
-    if (session->context->terms.serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER) {
+    if (rejects)
         gnutls_alert_send(session->gnutls, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
-        return tls_broken(&session->wire, "complete the TLS handshake with", "it has another key");
-    }
-    if (result == GNUTLS_E_FATAL_ALERT_RECEIVED &&
-        gnutls_alert_get(session->gnutls) == GNUTLS_A_DECRYPT_ERROR)
+    if (rejects || (result == GNUTLS_E_FATAL_ALERT_RECEIVED &&
+                    gnutls_alert_get(session->gnutls) == GNUTLS_A_DECRYPT_ERROR))
         return tls_broken(&session->wire, "complete the TLS handshake with", "it has another key");
     gnutls_alert_send_appropriate(session->gnutls, result);
     return broken(connection, "complete the TLS handshake with", result);
@@ -325,30 +324,29 @@ static bool pending(const struct connection *connection)
     return gnutls_record_check_pending(session->gnutls) > 0;
 }
 
+/* Returns 0 for the result of a call that sent all. */
+static int sent_all(const struct connection *connection, int result)
+{
+    bool again = result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED;
+
+    return result >= 0 ? 0 : again ? -EAGAIN : broken(connection, "send to", result);
+}
+
 static int hold(struct connection *connection, bool on)
 {
     struct session *session = connection->filter_state;
-    int result = 0;
 
-    if (on)
-        gnutls_record_cork(session->gnutls);
-    else
-        result = gnutls_record_uncork(session->gnutls, 0);
-    if (result >= 0)
-        return 0;
-    return result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED ? -EAGAIN
-                                                                      : broken(connection, "send to", result);
+    if (!on)
+        return sent_all(connection, gnutls_record_uncork(session->gnutls, 0));
+    gnutls_record_cork(session->gnutls);
+    return 0;
 }
 
 static int send_close_notify(struct connection *connection)
 {
     struct session *session = connection->filter_state;
-    int result = gnutls_bye(session->gnutls, GNUTLS_SHUT_WR);
 
-    if (result == 0)
-        return 0;
-    return result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED ? -EAGAIN
-                                                                      : broken(connection, "send to", result);
+    return sent_all(connection, gnutls_bye(session->gnutls, GNUTLS_SHUT_WR));
 }
 
 const char *gnutls_layer_library(void)

@@ -9,14 +9,9 @@
  */
 #include "workload/exchange.h"
 
-static bool received_all(const struct connection *connection)
-{
-    return connection_at_stop(connection);
-}
-
 const struct workload workload_connect = {
     .variant = {"connect", "the client connects, sends message, takes reply and closes, again and again"},
     .roles = {[ROLE_DRIVER] = {ASKING, .reconnects = true},
-              [ROLE_FOLLOWER] = {ANSWERING, .reconnects = true, .over = received_all}},
+              [ROLE_FOLLOWER] = {ANSWERING, .reconnects = true, .over = connection_at_stop}},
     .role = exchange_role,
 };

@@ -185,12 +185,6 @@ void answering_fill(struct connection *connection)
     answering->owed -= count;
 }
 
-size_t answering_wants(const struct connection *connection)
-{
-    return connection_has_ended(connection) || connection_at_stop(connection) ? 0
-                                                                              : connection->bench->pool.size;
-}
-
 int answering_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct answering *answering = connection->role_state;

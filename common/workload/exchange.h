@@ -19,7 +19,6 @@ uint64_t asking_missed(const struct connection *connection);
 
 size_t answering_size(const struct plan *plan);
 void answering_fill(struct connection *connection);
-size_t answering_wants(const struct connection *connection);
 int answering_arrived(struct connection *connection, const uint8_t *data, size_t size);
 bool answering_answered(const struct connection *connection);
 
@@ -33,6 +32,6 @@ enum role_index exchange_role(const struct plan *plan, enum end end);
 
 #define ANSWERING                                                                                            \
     .sends = true, .receives = true, .state_size = answering_size, .fill = answering_fill,                   \
-    .wants = answering_wants, .arrived = answering_arrived, .answered = answering_answered
+    .wants = role_wants_all, .arrived = answering_arrived, .answered = answering_answered
 
 #endif

@@ -42,12 +42,6 @@ void one_way_send_nothing(struct connection *connection)
     (void)connection;
 }
 
-size_t one_way_wants_all(const struct connection *connection)
-{
-    return connection_has_ended(connection) || connection_at_stop(connection) ? 0
-                                                                              : connection->bench->pool.size;
-}
-
 int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     int64_t whole = connection_receive(connection, data, size);

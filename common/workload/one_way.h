@@ -10,7 +10,6 @@
 
 void one_way_send(struct connection *connection);
 void one_way_send_nothing(struct connection *connection);
-size_t one_way_wants_all(const struct connection *connection);
 size_t one_way_wants_nothing(const struct connection *connection);
 int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size);
 int one_way_refuse(struct connection *connection, const uint8_t *data, size_t size);
@@ -25,11 +24,11 @@ enum role_index one_way_role(const struct plan *plan, enum end end);
     .next = one_way_next
 
 #define ONE_WAY_FOLLOWER                                                                                     \
-    .receives = true, .clocks = true, .fill = one_way_send_nothing, .wants = one_way_wants_all,              \
+    .receives = true, .clocks = true, .fill = one_way_send_nothing, .wants = role_wants_all,                 \
     .arrived = one_way_arrived
 
 #define ONE_WAY_BOTH                                                                                         \
-    .sends = true, .receives = true, .clocks = true, .fill = one_way_send, .wants = one_way_wants_all,       \
+    .sends = true, .receives = true, .clocks = true, .fill = one_way_send, .wants = role_wants_all,          \
     .arrived = one_way_arrived, .next = one_way_next, .over = one_way_sent_all
 
 #endif
