@@ -231,7 +231,7 @@ static int learn_target(struct run *run, const struct link *link, const struct a
                         const json_t *ready, struct problem *problem)
 {
     if (hex_parse(run->token, TOKEN_SIZE, control_text(ready, "token")) < 0 ||
-        (plan_encrypts(run->plan) && hex_parse(run->key, SECURITY_KEY_SIZE, control_text(ready, "key")) < 0))
+        (run->plan->encrypts && hex_parse(run->key, SECURITY_KEY_SIZE, control_text(ready, "key")) < 0))
         return problem_failure(problem, "the %s's ready message makes no sense", end_names[link->end]);
     run->target = *data;
     snprintf(run->host, sizeof run->host, "%s", control_text(ready, "host"));
@@ -243,7 +243,7 @@ static int send_sink(const struct run *run, struct channel *proxy, const struct 
 {
     char address[ADDRESS_MAX];
 
-    if (plan_encrypts(run->plan) && !channel_is_private(proxy))
+    if (run->plan->encrypts && !channel_is_private(proxy))
         return problem_usage(problem,
                              "the server's key may not cross the control channel of the proxy, which "
                              "others can read; give --psk FILE to all ends");
@@ -439,8 +439,8 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
 
     strcpy(run.result.phase, "start");
     if (legality_check(plan, END_CLIENT, false, reason) == 0) {
-        result = plan_has_server(plan) ? ask(&run, plan_neighbour(plan, END_CLIENT), reason)
-                                       : begin_alone(&run, reason);
+        result = plan->has_server ? ask(&run, plan_neighbour(plan, END_CLIENT), reason)
+                                  : begin_alone(&run, reason);
         if (result == 0)
             complete(&run);
     }
@@ -464,7 +464,7 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
     enum end neighbour = plan_neighbour(plan, END_CLIENT);
     json_t *facts = NULL;
 
-    if (!plan_has_server(plan))
+    if (!plan->has_server)
         return json_pack("{s:o}", "client", facts_collect(NULL));
     /* An end may answer while the client starts the next one: that must not look like the last. */
     for (enum end end = END_CLIENT + 1; end < END_COUNT && reason->kind == PROBLEM_NONE; end++)

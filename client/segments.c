@@ -99,7 +99,7 @@ static int add_all(struct tally *tally, const struct capture *capture, int link,
 /* The directions with a close_notify. With reconnects only the client sends one. */
 static unsigned close_notify_ways(const struct plan *plan)
 {
-    if (!plan_encrypts(plan))
+    if (!plan->encrypts)
         return 0;
     return plan_role(plan, END_CLIENT)->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
 }

@@ -53,7 +53,7 @@ json_t *lobby_describe(const struct lobby *lobby, const struct plan *plan)
     json_t *body;
 
     hex_format(token, lobby->token, sizeof lobby->token);
-    if (plan_encrypts(plan))
+    if (plan->encrypts)
         hex_format(key, lobby->key, sizeof lobby->key);
     body = json_pack("{s:i, s:s, s:s, s:s, s:s}", "port", address_port(&lobby->address), "path",
                      address_path(&lobby->address), "token", token, "key", key, "host", facts_host_id());

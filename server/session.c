@@ -307,7 +307,7 @@ static void take_secrets(struct session *session, const json_t *body, struct pro
 
     if (hex_parse(team->token, TOKEN_SIZE, control_text(body, "token")) < 0)
         problem_failure(problem, "the token of the server is none");
-    if (plan_encrypts(&session->plan) &&
+    if (session->plan.encrypts &&
         hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE, control_text(body, "key")) < 0)
         problem_failure(problem, "the key of the server is none");
 }
@@ -385,7 +385,7 @@ static int check_plan(const struct session *session, struct problem *problem)
     if (!plan_has_end(plan, session->end))
         return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
                              plan->workload->variant.name, end_names[session->end]);
-    if (plan_encrypts(plan) && !channel_is_private(&session->channel))
+    if (plan->encrypts && !channel_is_private(&session->channel))
         return problem_usage(problem,
                              "security=%s: its key may not cross this control channel, which others can "
                              "read; give --psk FILE to both ends",

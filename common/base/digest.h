@@ -23,6 +23,6 @@ void digest_close(struct digest *digest); /* NULL is allowed */
 void digest_update(struct digest *digest, const void *data, size_t size);
 
 /* The digest of all bytes so far; digest_update() may follow. */
-void digest_read(const struct digest *digest, uint8_t result[DIGEST_SIZE]);
+void digest_read(struct digest *digest, uint8_t result[DIGEST_SIZE]);
 
 #endif

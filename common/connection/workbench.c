@@ -10,17 +10,6 @@
 
 #include <errno.h>
 
-static int open_source(struct workbench *bench, size_t longest)
-{
-    const struct plan *plan = bench->plan;
-    struct source_kind kind = {.longest = longest,
-                               .cold = plan->ends[bench->end].source_bytes,
-                               .patterned = plan->verify,
-                               .as_file = plan_strategy(plan, bench->end)->strategy->from_file};
-
-    return source_open(&bench->source, kind);
-}
-
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections)
 {
     const struct end_plan *own = &plan->ends[end];
@@ -33,7 +22,12 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
     bench->connections = connections;
     workbench_restart(bench);
     samples_restart(&bench->samples, clock_now_ns());
-    if (outgoing && open_source(bench, outgoing->longest_span) < 0)
+    if (outgoing &&
+        source_open(&bench->source,
+                    (struct source_kind){.longest = outgoing->longest_span,
+                                         .cold = own->source_bytes,
+                                         .patterned = plan->verify,
+                                         .as_file = plan_strategy(plan, end)->strategy->from_file}) < 0)
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;

@@ -58,7 +58,7 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
         last = engine;
         if (!gives_enough(engine, plan, end))
             continue;
-        if (!candidate->run || !plan_hands_over(plan, end)) /* handoff: keep the first */
+        if (!candidate->run || !plan->ends[end].hands_over) /* handoff: keep the first */
             candidate = engine;
         if (!can_run(engine, plan, end))
             continue;
@@ -93,7 +93,7 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 
 int engine_sends_itself(const struct plan *plan, enum end end, const char *name, struct problem *problem)
 {
-    if (!plan_hands_over(plan, end))
+    if (!plan->ends[end].hands_over)
         return 0;
     return problem_unsupported(problem,
                                "engine=%s cannot carry handoff=thread: its threads wait for many connections "

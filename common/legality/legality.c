@@ -60,7 +60,7 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
     const struct strategy_choice *choice = plan_strategy(plan, end);
     CLEANUP_FREE char *value = kind_strategy.format(NULL, choice);
 
-    if (choice->strategy->zerocopy && plan_hands_over(plan, end))
+    if (choice->strategy->zerocopy && plan->ends[end].hands_over)
         return problem_unsupported(
             problem,
             "%s=%s does not work with handoff=thread: the memory that it lends comes "
@@ -99,7 +99,7 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 
     if (plan->ends[end].touch == TOUCH_CHECKSUM && digest_check(problem) < 0)
         return -1;
-    if (plan_encrypts(plan) && plan_role(plan, end)->reconnects && reading->needs & CAPABLE_RING)
+    if (plan->encrypts && plan_role(plan, end)->reconnects && reading->needs & CAPABLE_RING)
         return problem_unsupported(problem,
                                    "read=%s does not work with workload=%s security=%s: on each new "
                                    "connection it would take what is the handshake's",
@@ -115,38 +115,27 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
                        plan->ends[end].security, engine->gives, problem);
 }
 
-#define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, control channel, files of /proc */
-#define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
-#define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
-
-static int check_layer(const struct plan *plan, enum end end, struct problem *problem)
+/* With handoff=thread the data thread receives while the other one sends. */
+static int check_security(const struct plan *plan, enum end end, struct problem *problem)
 {
-    if (!plan_encrypts(plan))
+    const char *name = plan->ends[end].security->variant.name;
+
+    if (!plan->encrypts)
         return 0;
+    if (plan->ends[end].hands_over)
+        return problem_unsupported(
+            problem,
+            "handoff=thread does not work with security=%s: a session of TLS is of one "
+            "thread, and here one sends while another receives",
+            name);
+    if (plan->handshake == HANDSHAKE_TICKET && !plan_role(plan, end)->reconnects)
+        return problem_unsupported(problem, "handshake=ticket needs workload=connect: only there does a "
+                                            "connection follow another, whose ticket it has");
     if (!plan->transport->has_other_end)
         return problem_unsupported(
             problem, "security=%s does not work with transport=%s here: it has no other end for a handshake",
-            plan->ends[end].security->variant.name, plan->transport->variant.name);
+            name, plan->transport->variant.name);
     return rehearsal_check(plan, end, problem);
-}
-
-static int check_security(const struct plan *plan, enum end end, struct problem *problem)
-{
-    if (plan_encrypts(plan) && plan->handshake == HANDSHAKE_TICKET && !plan_role(plan, end)->reconnects)
-        return problem_unsupported(problem, "handshake=ticket needs workload=connect: only there does a "
-                                            "connection follow another, whose ticket it has");
-    return check_layer(plan, end, problem);
-}
-
-/* The data thread receives while the other one sends. */
-static int check_handover(const struct plan *plan, enum end end, struct problem *problem)
-{
-    if (!plan_hands_over(plan, end) || !plan_encrypts(plan))
-        return 0;
-    return problem_unsupported(problem,
-                               "handoff=thread does not work with security=%s: a session of TLS is of one "
-                               "thread, and here one sends while another receives",
-                               plan->ends[end].security->variant.name);
 }
 
 /* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
@@ -167,12 +156,16 @@ static int reserve_descriptors(uint64_t needed, const char *what, struct problem
                                what, needed, (uint64_t)limit.rlim_max, needed, needed);
 }
 
+#define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, control channel, files of /proc */
+#define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
+#define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
+
 /* Descriptors of this process, and local ports. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->one_each ? 0 : DESCRIPTORS_OF_LOOP);
     uint64_t of_number = plan_role(plan, end)->relay_buffers ? 2 : 1; /* a proxy has a pair */
-    uint64_t threads = engine_threads(plan, end) * (plan_hands_over(plan, end) ? 2 : 1);
+    uint64_t threads = engine_threads(plan, end) * (plan->ends[end].hands_over ? 2 : 1);
     uint64_t descriptors = of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * threads;
     char what[64];
 
@@ -243,32 +236,25 @@ static int check_scheduling(const struct plan *plan, enum end end, bool remote, 
 }
 
 /* engine_receive() sets TCP_QUICKACK again. A ring and libuv receive without it. */
-static int check_rearming(const struct plan *plan, enum end end, const struct engine *engine,
+static int check_quickack(const struct plan *plan, enum end end, const struct engine *engine,
                           struct problem *problem)
 {
-    const struct reading *reading = plan->ends[end].reading;
+    const struct end_plan *own = &plan->ends[end];
+    bool again = own->quickack == QUICKACK_REARM;
     bool by_stream = plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP;
 
-    if (!by_stream && !(reading->needs & engine->gives & CAPABLE_RING))
+    if (!plan->counts_segments || !plan_incoming(plan, end) || own->quickack == QUICKACK_DEFAULT)
+        return 0;
+    if (check_needs("quickack", again ? "rearm" : "once", CAPABLE_QUICKACK, plan->transport, own->security,
+                    engine->gives, problem) < 0)
+        return -1;
+    if (!again || !(by_stream || own->reading->needs & engine->gives & CAPABLE_RING))
         return 0;
     return problem_unsupported(problem,
                                "quickack=rearm does not work with %s: %s receives there, and uncork "
                                "cannot set it after each receive",
                                by_stream ? "write=uv" : "a reading of the ring",
                                by_stream ? "libuv" : "the kernel");
-}
-
-static int check_quickack(const struct plan *plan, enum end end, const struct engine *engine,
-                          struct problem *problem)
-{
-    bool again = plan->ends[end].quickack == QUICKACK_REARM;
-
-    if (!plan->counts_segments || !plan_incoming(plan, end) || plan->ends[end].quickack == QUICKACK_DEFAULT)
-        return 0;
-    if (check_needs("quickack", again ? "rearm" : "once", CAPABLE_QUICKACK, plan->transport,
-                    plan->ends[end].security, engine->gives, problem) < 0)
-        return -1;
-    return again ? check_rearming(plan, end, engine, problem) : 0;
 }
 
 /* For an end that accepts: a connection must keep the SO_RCVBUF of its listener. */
@@ -322,10 +308,10 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     const struct engine *engine = engine_of(plan, end);
     struct place_list cpus;
 
-    if (plan_relays(plan) && !plan_has_proxy(plan))
+    if (plan->relays && !plan_has_proxy(plan))
         return problem_unsupported(problem, "workload=%s does not work with transport=%s: there is no sink",
                                    plan->workload->variant.name, plan->transport->variant.name);
-    if (!plan_has_server(plan) && plan_follows(plan, END_CLIENT))
+    if (!plan->has_server && plan_follows(plan, END_CLIENT))
         return problem_unsupported(problem,
                                    "that direction does not work with transport=%s: no other end is there to "
                                    "send",
@@ -340,8 +326,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     if (check_options(plan, end, problem) < 0 || check_room(plan, end, problem) < 0 ||
         check_quickack(plan, end, engine, problem) < 0)
         return -1;
-    if (check_handover(plan, end, problem) < 0 || check_security(plan, end, problem) < 0 ||
-        check_stream(plan, end, problem) < 0)
+    if (check_security(plan, end, problem) < 0 || check_stream(plan, end, problem) < 0)
         return -1;
     if (plan_outgoing(plan, end) && check_sending(plan, end, engine, problem) < 0)
         return -1;
@@ -388,5 +373,5 @@ int legality_of_security(const struct security *security, const struct transport
 
     for (int end = 0; end < END_COUNT; end++)
         plan.ends[end].security = security;
-    return check_layer(&plan, END_CLIENT, problem);
+    return check_security(&plan, END_CLIENT, problem);
 }

@@ -49,14 +49,14 @@ const struct strategy_choice *plan_strategy(const struct plan *plan, enum end en
 {
     bool second = plan_drives(plan, END_CLIENT) ? end == END_SERVER : end == END_CLIENT;
 
-    if (plan_relays(plan))
+    if (plan->relays)
         return end == END_PROXY ? &plan->write : &plan->feed;
     return second ? &plan->reply_write : &plan->write;
 }
 
 uint64_t plan_window(const struct plan *plan, enum end end)
 {
-    return plan_relays(plan) && end != END_PROXY ? 1 : plan->window;
+    return plan->relays && end != END_PROXY ? 1 : plan->window;
 }
 
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
@@ -80,7 +80,7 @@ int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_l
 
 bool plan_has_end(const struct plan *plan, enum end end)
 {
-    return end == END_CLIENT || (end == END_SERVER ? plan_has_server(plan) : plan_has_proxy(plan));
+    return end == END_CLIENT || (end == END_SERVER ? plan->has_server : plan_has_proxy(plan));
 }
 
 const char *plan_address(const struct plan *plan, enum end end)

@@ -87,7 +87,8 @@ struct end_plan {
 
     /* Derived by plan_parse() from all words. */
     const struct role *role;
-    bool drives, follows, hands_over;    /* as the functions below return them */
+    bool drives, follows;                /* as the functions below return them */
+    bool hands_over;                     /* each data thread has a second thread that sends */
     enum shape_index outgoing, incoming; /* as plan_outgoing() and plan_incoming() return them */
     bool strategy_sets_nodelay;          /* the end sends by a strategy that sets TCP_NODELAY */
     bool sets_zerocopy;                  /* the end sends by a strategy that sets SO_ZEROCOPY */
@@ -130,9 +131,11 @@ struct plan {
     struct end_plan ends[END_COUNT];
 
     /* Derived by plan_parse() from the words. */
-    bool has_server, relays, encrypts; /* as the functions below return them */
-    bool counts_segments;              /* the transport is TCP */
-    struct strategy_choice feed;       /* how the client and the server of a proxy send */
+    bool has_server;             /* the other end runs uncork: no foreign peer, and not transport=null */
+    bool relays;                 /* the workload has a proxy, whatever the other words say */
+    bool encrypts;               /* all ends use TLS, each with its own implementation; else none does */
+    bool counts_segments;        /* the transport is TCP */
+    struct strategy_choice feed; /* how the client and the server of a proxy send */
 
     /* The words that the user gave, by index in word_list: bit 0 without a prefix, bit 1 << (1 +
      * end) with one. */
@@ -169,21 +172,8 @@ static inline const struct role *plan_role(const struct plan *plan, enum end end
     return plan->ends[end].role;
 }
 
-/* Whether each data thread of `end` hands its messages to a second thread that sends them. */
-static inline bool plan_hands_over(const struct plan *plan, enum end end)
-{
-    return plan->ends[end].hands_over;
-}
-
 /* Messages for connection number `index` where the work is fixed; UINT64_MAX where it is timed. */
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index);
-
-/* Whether the other end is a server of uncork: not with a foreign peer, and not with
- * transport=null, which has no other end. */
-static inline bool plan_has_server(const struct plan *plan)
-{
-    return plan->has_server;
-}
 
 /* Whether the other end is a foreign server. */
 static inline bool plan_has_peer(const struct plan *plan)
@@ -214,25 +204,12 @@ static inline bool plan_captures(const struct plan *plan)
 int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
               struct problem *problem);
 
-/* Whether the connections are encrypted: all ends use TLS, each with its own implementation, or
- * none does. */
-static inline bool plan_encrypts(const struct plan *plan)
-{
-    return plan->encrypts;
-}
-
 /* Whether this end takes part; whether a proxy does. */
 bool plan_has_end(const struct plan *plan, enum end end);
 
 static inline bool plan_has_proxy(const struct plan *plan)
 {
     return plan->relays && plan->has_server;
-}
-
-/* Whether the workload has a proxy, whatever the other words say. */
-static inline bool plan_relays(const struct plan *plan)
-{
-    return plan->relays;
 }
 
 /* Whether the client starts this end (or is it), and the address of an end that it does not

@@ -54,26 +54,17 @@ static const char *cipher_of(const SSL *openssl)
     return suite;
 }
 
-/* OpenSSL counts a pre-shared key as a reused session, too. */
-static bool is_resumed(const struct session *session)
-{
-    if (!SSL_session_reused(session->openssl))
-        return false;
-    return session->context->terms.serves ? !session->by_key
-                                          : SSL_SESSION_has_ticket(SSL_get0_session(session->openssl));
-}
-
-/* Without a key exchange there is no group, or one without a name. */
-static bool has_exchanged(SSL *openssl)
-{
-    return SSL_get_negotiated_group(openssl) & ~TLSEXT_nid_unknown;
-}
-
+/* OpenSSL counts a pre-shared key as a reused session, too. Without a key exchange there is no
+ * group, or one without a name. */
 static enum handshake handshake_of(const struct session *session)
 {
-    if (is_resumed(session))
+    SSL *openssl = session->openssl;
+    bool has_ticket =
+        session->context->terms.serves ? !session->by_key : SSL_SESSION_has_ticket(SSL_get0_session(openssl));
+
+    if (SSL_session_reused(openssl) && has_ticket)
         return HANDSHAKE_TICKET;
-    return has_exchanged(session->openssl) ? HANDSHAKE_PSK_ECDHE : HANDSHAKE_PSK;
+    return SSL_get_negotiated_group(openssl) & ~TLSEXT_nid_unknown ? HANDSHAKE_PSK_ECDHE : HANDSHAKE_PSK;
 }
 
 /* ---- the pre-shared key, as a session ---- */

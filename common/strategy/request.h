@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The io_uring strategies have one request in flight for each connection.
+ * The strategies of io_uring and libuv have one request in flight for each connection.
  *
  * A request takes as much as it can of the group at the head. While it is in flight, the connection
  * submits no other, so that bytes stay in order. The queue accepts the bytes when the request
@@ -52,7 +52,7 @@ size_t request_vectors_size(size_t longest_group);
 /* Makes its message: the rest of the group at the head, or as much of it as there are vectors. */
 struct queue_group request_gather(struct connection *connection);
 
-/* answered() of all these strategies. */
+/* answered() of the strategies of io_uring. */
 void request_answered(struct connection *connection);
 
 #endif

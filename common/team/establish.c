@@ -180,12 +180,12 @@ int establish_handshakes(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
 
-    if (plan_encrypts(plan))
+    if (plan->encrypts)
         worker->phase = "handshake";
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
-        if (plan_encrypts(plan) && !worker->bench.contexts[connection->peer] &&
+        if (plan->encrypts && !worker->bench.contexts[connection->peer] &&
             agree(worker, connection->peer, problem) < 0)
             return -1;
         if (!connection->role->reconnects && make_handshake(connection, problem) < 0)

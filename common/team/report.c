@@ -65,7 +65,7 @@ static void put_calls(json_t *thread, const struct worker *worker)
     struct call_counts calls = calls_difference(&worker->after.calls, &worker->before.calls);
 
     put(thread, "calls", report_calls(worker, &calls));
-    if (plan_encrypts(worker->team->plan))
+    if (worker->team->plan->encrypts)
         put_tls(thread, worker, &calls);
     for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
         if (is_counted(worker, path))

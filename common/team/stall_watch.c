@@ -62,7 +62,7 @@ static int watch_handshakes(const struct team *team, struct problem *problem)
     const struct connection *connection;
     struct team_cursor at = {0};
 
-    while (plan_encrypts(team->plan) && (connection = team_next_connection(team, &at))) {
+    while (team->plan->encrypts && (connection = team_next_connection(team, &at))) {
         uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
 
         if (since && since + within_ms * NS_PER_MS < now)

@@ -125,7 +125,7 @@ static int open_sender(struct worker *worker, struct problem *problem)
     size_t number = team->worker_count + worker->index;
     int cpu = cpus->count ? cpus->cpus[number % cpus->count] : -1;
 
-    if (!plan_hands_over(team->plan, team->end))
+    if (!team->plan->ends[team->end].hands_over)
         return 0;
     worker->duty.handover = &worker->sender.handover;
     return sender_start(&worker->sender, worker->connections, cpu, problem);
@@ -315,7 +315,7 @@ static void look_back(struct worker *worker)
     for (size_t i = 0; worker->bench.paced && role->missed && i < worker->count; i++)
         worker->missed += role->missed(&worker->connections[i]);
     read_tcp(worker, &worker->after, tcp_info_read_again);
-    if (plan_encrypts(worker->team->plan))
+    if (worker->team->plan->encrypts)
         leave_out_close_notify(worker);
     thread_look(&worker->after.own);
     if (worker->duty.handover)

@@ -35,16 +35,12 @@ static int check_reading(const struct plan *plan, enum end end, struct problem *
     if (plan_role(plan, end)->relay_buffers)
         return problem_usage(problem, "read=%s delivers no bytes, and a %s has to send them on",
                              own->reading->variant.name, end_names[end]);
-    if (plan->verify)
-        return problem_usage(
-            problem, "verify=on and read=%s contradict each other: that reading delivers no bytes to check",
-            own->reading->variant.name);
-    if (own->touch != TOUCH_NONE)
-        return problem_usage(
-            problem,
-            "touch=checksum and read=%s contradict each other: that reading delivers no bytes to touch",
-            own->reading->variant.name);
-    return 0;
+    if (!plan->verify && own->touch == TOUCH_NONE)
+        return 0;
+    return problem_usage(problem,
+                         "%s and read=%s contradict each other: that reading delivers no bytes to %s",
+                         plan->verify ? "verify=on" : "touch=checksum", own->reading->variant.name,
+                         plan->verify ? "check" : "touch");
 }
 
 /* The service of a foreign peer decides which workloads are possible. */
@@ -82,10 +78,10 @@ static int check_peer(const struct plan *plan, struct problem *problem)
     if (!plan->transport->has_other_end || unix_peer == plan->transport->counts_segments)
         return problem_usage(problem, "peer=%s and transport=%s contradict each other", plan->peer,
                              plan->transport->variant.name);
-    if (plan_relays(plan))
+    if (plan->relays)
         return problem_usage(problem, "workload=proxy needs a server of uncork as its sink, not peer=%s",
                              plan->peer);
-    if (plan_encrypts(plan))
+    if (plan->encrypts)
         return problem_usage(problem, "security=%s needs a server of uncork: peer=%s does not know the key",
                              plan->ends[END_CLIENT].security->variant.name, plan->peer);
     return check_work_of_peer(plan, problem);

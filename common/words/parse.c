@@ -122,7 +122,7 @@ static int fix_ends_of_proxy(struct plan *plan, struct problem *problem)
     static const char *const fixed[][2] = {{"message", "64K"}, {"read"},    {"chunk"},
                                            {"touch"},          {"nodelay"}, {"source"}};
 
-    for (size_t i = 0; plan_relays(plan) && i < sizeof fixed / sizeof *fixed; i++) {
+    for (size_t i = 0; plan->relays && i < sizeof fixed / sizeof *fixed; i++) {
         const struct word *word = word_find(fixed[i][0], problem);
         const char *value = fixed[i][1] ? fixed[i][1] : word->preset;
 

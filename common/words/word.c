@@ -28,7 +28,7 @@
     }
 
 USED(always, true)
-USED(by_client, end == END_CLIENT && plan_has_server(plan))
+USED(by_client, end == END_CLIENT && plan->has_server)
 USED(by_client_of_proxy, end == END_CLIENT && plan_has_proxy(plan))
 USED(by_runner, end == END_CLIENT && plan_may_have_lab(plan))
 /* The client starts the other processes, perhaps of another build or on another target. */
@@ -36,8 +36,8 @@ USED(by_starter, end == END_CLIENT)
 USED(in_lab, end == END_CLIENT && plan_has_lab(plan))
 USED(with_peer, end == END_CLIENT && plan_has_peer(plan))
 /* Receivers can verify the contents. The client also knows what an echo returns. */
-USED(with_known_content, plan_has_server(plan) || (plan_has_peer(plan) && plan->peer_does == SERVICE_echo))
-USED(if_encrypted, plan_encrypts(plan))
+USED(with_known_content, plan->has_server || (plan_has_peer(plan) && plan->peer_does == SERVICE_echo))
+USED(if_encrypted, plan->encrypts)
 
 /* The client and the server of a proxy have fixed settings. */
 USED(is_fixed, plan_has_proxy(plan) && end != END_PROXY)
