@@ -91,29 +91,29 @@ static int print_ready(const struct door *door, struct problem *problem)
 
 static void start_handles(struct door *door)
 {
-    uv_poll_init(door->loop, &door->listener, door->fd);
-    uv_signal_init(door->loop, &door->terminate);
-    uv_signal_init(door->loop, &door->interrupt);
-    uv_timer_init(door->loop, &door->idle);
+    uv_poll_init(&door->loop, &door->listener, door->fd);
+    uv_signal_init(&door->loop, &door->terminate);
+    uv_signal_init(&door->loop, &door->interrupt);
+    uv_timer_init(&door->loop, &door->idle);
     door->listener.data = door->terminate.data = door->interrupt.data = door->idle.data = door;
     uv_poll_start(&door->listener, UV_READABLE, on_connection);
     uv_signal_start(&door->terminate, on_signal, SIGTERM);
     uv_signal_start(&door->interrupt, on_signal, SIGINT);
     door_vacate(door);
     if (door->with_parent)
-        lifeline_hold(&door->parent, door->loop, STDIN_FILENO, on_parent_gone, door);
+        lifeline_hold(&door->parent, &door->loop, STDIN_FILENO, on_parent_gone, door);
 }
 
 int door_serve(struct door *door, int fd, struct problem *problem)
 {
-    uv_loop_init(door->loop);
+    uv_loop_init(&door->loop);
     door->fd = address_listen(fd, &door->address, problem);
     if (door->fd >= 0) {
         start_handles(door);
         if (print_ready(door, problem) < 0)
             shut(door);
-        uv_run(door->loop, UV_RUN_DEFAULT);
+        uv_run(&door->loop, UV_RUN_DEFAULT);
     }
-    uv_loop_close(door->loop);
+    uv_loop_close(&door->loop);
     return problem->kind == PROBLEM_NONE ? 0 : -1;
 }

@@ -17,7 +17,6 @@ struct door_events {
 
 struct door {
     /* Set by the owner. */
-    uv_loop_t *loop;        /* uninitialised: door_serve() opens and closes it */
     struct address address; /* after the start with the chosen port */
     bool with_parent;       /* the end of standard input shuts it too */
     uint64_t idle_ms;       /* shuts after this time without a client; 0: never */
@@ -26,7 +25,8 @@ struct door {
     const struct door_events *events;
     void *owner;
 
-    int fd; /* listening socket */
+    uv_loop_t loop; /* open within door_serve() */
+    int fd;         /* listening socket */
     uv_poll_t listener;
     uv_signal_t terminate, interrupt;
     struct lifeline parent;

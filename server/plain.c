@@ -26,7 +26,6 @@
 #define PATTERNS_BYTES (BUFFER_BYTES / PATTERN_BYTES * PATTERN_BYTES) /* whole patterns */
 
 struct plain {
-    uv_loop_t loop;
     struct door door;
     const struct service *service;
     struct plan plan;          /* socket options: those of a run without words */
@@ -190,7 +189,7 @@ static void on_arrived(void *owner, int fd)
     struct problem dropped = {0}; /* no one reads it */
 
     if (!caller || transport_prepare(&plain->plan, END_SERVER, fd, &dropped) < 0 ||
-        uv_poll_init(&plain->loop, &caller->poll, fd) < 0) {
+        uv_poll_init(&plain->door.loop, &caller->poll, fd) < 0) {
         free(caller);
         close(fd);
         return;
@@ -212,7 +211,7 @@ static void on_shut(void *owner)
 {
     struct plain *plain = owner;
 
-    uv_walk(&plain->loop, close_caller, NULL);
+    uv_walk(&plain->door.loop, close_caller, NULL);
 }
 
 static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
@@ -222,8 +221,7 @@ int plain_run(const struct variant *service, const struct address *address, bool
 {
     const char *word = address->storage.ss_family == AF_UNIX ? "transport=unix" : "transport=tcp";
     struct plain plain = {
-        .door = {.loop = &plain.loop,
-                 .address = *address,
+        .door = {.address = *address,
                  .with_parent = with_parent,
                  .plain = service->name,
                  .events = &door_events,

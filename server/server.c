@@ -11,7 +11,6 @@
 
 struct server {
     struct door door;
-    uv_loop_t loop;
     struct sessions sessions;
     struct {
         uint64_t count;    /* since the last report of a session */
@@ -52,7 +51,7 @@ static void on_ended(void *owner)
 static void on_rejected(void *owner, const struct address *peer, const char *why)
 {
     struct server *server = owner;
-    uint64_t now_ms = uv_now(&server->loop);
+    uint64_t now_ms = uv_now(&server->door.loop);
     char text[ADDRESS_MAX], others[64] = "";
 
     server->rejected.count++;
@@ -82,13 +81,12 @@ static const struct sessions_events sessions_events = {
 
 int server_run(const struct server_setup *setup, struct problem *problem)
 {
-    struct server server = {.sessions = {.loop = &server.loop,
+    struct server server = {.sessions = {.loop = &server.door.loop,
                                          .sinks = setup->sinks,
                                          .keys = setup->keys,
                                          .events = &sessions_events,
                                          .owner = &server},
-                            .door = {.loop = &server.loop,
-                                     .address = setup->address,
+                            .door = {.address = setup->address,
                                      .with_parent = setup->with_parent,
                                      .idle_ms = setup->idle_ms,
                                      .is_proxy = setup->sinks != NULL,
