@@ -23,13 +23,14 @@
 
 #define RING_BYTES (16 << 20) /* of the kernel: some hundred thousand packets between two looks */
 #define LOOK_EVERY_MS 3
-#define FIRST_ROOM_BYTES (size_t)(1 << 20)
+/* Memory that is never used takes no page. */
+#define ROOM_BYTES (CAPTURE_PACKETS_MAX * (sizeof(struct pcap_pkthdr) + CAPTURE_SNAP_BYTES))
 
 struct capture {
     pcap_t *pcap;
     struct capture_facts facts;
     uint8_t *room; /* the stored packets; only the thread uses it while it runs */
-    size_t room_bytes, used_bytes;
+    size_t used_bytes;
     struct problem problem; /* of the thread */
     int cpu;
 
@@ -46,30 +47,13 @@ static size_t stored_bytes(uint32_t size)
     return sizeof(struct pcap_pkthdr) + (size + 7) / 8 * 8;
 }
 
-static bool make_room(struct capture *capture, size_t bytes)
-{
-    size_t room = capture->room_bytes ? capture->room_bytes : FIRST_ROOM_BYTES;
-    uint8_t *grown;
-
-    if (capture->used_bytes + bytes <= capture->room_bytes)
-        return true;
-    while (room < capture->used_bytes + bytes)
-        room *= 2;
-    grown = realloc(capture->room, room);
-    if (!grown)
-        return false;
-    capture->room = grown;
-    capture->room_bytes = room;
-    return true;
-}
-
 static void store(u_char *context, const struct pcap_pkthdr *header, const u_char *bytes)
 {
     struct capture *capture = (struct capture *)(void *)context;
     size_t needed = stored_bytes(header->caplen);
     struct pcap_pkthdr *stored;
 
-    if (capture->facts.packets == CAPTURE_PACKETS_MAX || !make_room(capture, needed)) {
+    if (capture->facts.packets == CAPTURE_PACKETS_MAX || needed > ROOM_BYTES - capture->used_bytes) {
         capture->facts.truncated = true;
         pcap_breakloop(capture->pcap);
         return;
@@ -221,8 +205,9 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
     struct capture *capture = calloc(1, sizeof *capture);
     int result;
 
-    if (!capture) {
+    if (!capture || !(capture->room = malloc(ROOM_BYTES))) {
         problem_failure(problem, "out of memory");
+        capture_free(capture);
         return NULL;
     }
     capture->cpu = cpu;
