@@ -307,20 +307,11 @@ int address_connect(int fd, const struct address *address, int within_ms, struct
     return problem_failure(problem, "cannot connect to %s: %s", text, strerror(error));
 }
 
-/* A given port can be reused at once, although the system may still have connections to it in
- * TIME_WAIT. */
-static void allow_again(int fd, const struct address *address)
-{
-    int one = 1;
-
-    if (address_port(address) != 0)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-}
-
 int address_listen(int fd, struct address *address, struct problem *problem)
 {
     char text[ADDRESS_MAX];
     const char *failed = "listen";
+    int one = 1;
 
     address_format(text, address);
     if (fd < 0)
@@ -328,7 +319,10 @@ int address_listen(int fd, struct address *address, struct problem *problem)
     if (fd < 0)
         return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
     sockets_set_blocking(fd, false);
-    allow_again(fd, address);
+    /* A given port can be reused at once, although the system may still have connections to it in
+     * TIME_WAIT. */
+    if (address_port(address) != 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(fd, (struct sockaddr *)&address->storage, address->size) < 0)
         failed = "bind";
     else if (listen(fd, SOMAXCONN) == 0 && address_of_socket(address, fd) == 0)
