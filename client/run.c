@@ -6,7 +6,6 @@
 #include "base/secret.h"
 #include "base/version.h"
 #include "legality/legality.h"
-#include "link.h"
 #include "measure/facts.h"
 #include "record.h"
 #include "segments.h"
@@ -41,7 +40,7 @@ struct run {
 static struct link *find_pending(struct run *run)
 {
     for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open && !run->links[end].is_done)
+        if (run->links[end].is_open && !run->links[end].answer)
             return &run->links[end];
     return NULL;
 }
@@ -293,10 +292,9 @@ static int take_answer(struct run *run, struct link *link, enum control_type typ
     result = long_value_add(&link->received, body, &link->answer, &wrong);
     if (result < 0)
         return problem_failure(problem, "the %s %s", name, wrong.text);
-    link->is_done = result > 0;
-    if (link->is_done && run->has_team)
+    if (result > 0 && run->has_team)
         finish_if_done(run);
-    else if (link->is_done && !find_pending(run)) /* the last facts */
+    else if (result > 0 && !find_pending(run)) /* the last facts */
         finish(run);
     return 0;
 }
