@@ -104,7 +104,7 @@ static void keep(struct relay *relay, const struct pool *pool, const uint8_t *da
     uint32_t number = pool_number(pool, data), count = pool_count(pool, size);
     struct kept *last = &pool->kept[relay->last];
 
-    if (relay->taken != relay->appended && number == relay->last + last->count &&
+    if (relay->taken != relay->appended && !pool->headroom && number == relay->last + last->count &&
         last->size == last->count * pool->size && last->size + size <= SPAN_BYTES_MAX) {
         last->size += size;
         last->count += count;

@@ -132,6 +132,21 @@ TEST(a_group_that_is_half_sent_gives_back_what_is_whole)
     close_pair();
 }
 
+/* What precedes the bytes of a buffer lies between two chunks. */
+TEST(chunks_behind_headroom_are_spans_of_their_own)
+{
+    open_pair("send");
+    pool_close(&bench.pool);
+    assert_int_equal(pool_open(&bench.pool, CHUNK, 16, 2 * WINDOW + 1), 0);
+    for (uint8_t i = 0; i < 3; i++)
+        assert_int_equal(arrive(&pair[0], CHUNK, i), 0);
+    pair[1].role->fill(&pair[1]);
+    assert_int_equal(pair[1].queue.appended, 3);
+    for (uint8_t i = 0; i < 3; i++)
+        assert_int_equal(pair[1].queue.ring[i].data[CHUNK - 1], i);
+    close_pair();
+}
+
 TEST(it_is_over_at_the_announced_byte_when_all_has_been_sent_on)
 {
     open_pair("send");
@@ -203,6 +218,7 @@ int main(void)
         cmocka_unit_test(what_arrived_on_one_is_sent_by_the_other_in_groups_of_a_window),
         cmocka_unit_test(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back),
         cmocka_unit_test(a_group_that_is_half_sent_gives_back_what_is_whole),
+        cmocka_unit_test(chunks_behind_headroom_are_spans_of_their_own),
         cmocka_unit_test(it_is_over_at_the_announced_byte_when_all_has_been_sent_on),
         cmocka_unit_test(in_both_directions_it_is_over_when_both_have_ended),
         cmocka_unit_test(it_follows_who_drives_and_drives_who_follows),
