@@ -135,8 +135,26 @@ def test_a_proxy_that_may_keep_more_than_a_ring_has_buffers_carries_all() -> Non
     assert record["status"] == "ok", record["reason"]
 
 
+READS = ["uring-multishot", "uring-bundle", "uring-recvmsg"]
+
+
 @needs_ring
-@pytest.mark.parametrize("read", ["uring-multishot", "uring-bundle"])
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("chunk", ["1", "33", "100", "5000"])
+def test_a_proxy_relays_what_a_ring_received_in_small_chunks(chunk: str, read: str) -> None:
+    """Chunks that follow each other in memory are spans, and a span is cut where a group ends."""
+    for record in batch_run(
+        [
+            f"workload=proxy read={read} write={write} chunk={chunk} window={window} messages=2 "
+            "verify=on warmup=0s place=free"
+            for write in ("nodelay", "writev", "uring-bundle", "uring-sendmsg") for window in (4, 300)
+        ]
+    ):
+        assert record["status"] == "ok", record["reason"]
+
+
+@needs_ring
+@pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("switches", ["", "defer_taskrun=off"])
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_an_end_that_came_before_the_receive_was_begun_again_is_seen(
