@@ -10,16 +10,10 @@
 
 #include <string.h>
 
-#define VARIANT(name) extern const struct engine engine_##name;
-#include "engine/list.def"
-#undef VARIANT
-
-#define VARIANT(name) &engine_##name.variant,
-static const struct variant *const variants[] = {
-#include "engine/list.def"
-};
-
-const struct axis engine_axis = {"engine", variants, sizeof variants / sizeof *variants};
+#define AXIS engine
+#define AXIS_NAME "engine"
+#define AXIS_LIST "engine/list.def"
+#include "base/axis.def"
 
 /* ---- selecting an engine ---- */
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "reading/reading.h"
 
-#define VARIANT(name) extern const struct reading reading_##name;
-#include "reading/list.def"
-#undef VARIANT
-
-#define VARIANT(name) &reading_##name.variant,
-static const struct variant *const variants[] = {
-#include "reading/list.def"
-};
-
-const struct axis reading_axis = {"reading", variants, sizeof variants / sizeof *variants};
+#define AXIS reading
+#define AXIS_NAME "reading"
+#define AXIS_LIST "reading/list.def"
+#include "base/axis.def"

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "security/security.h"
 
-#define VARIANT(name) extern const struct security security_##name;
-#include "security/list.def"
-#undef VARIANT
-
-#define VARIANT(name) &security_##name.variant,
-static const struct variant *const variants[] = {
-#include "security/list.def"
-};
-
-const struct axis security_axis = {"security", variants, sizeof variants / sizeof *variants};
+#define AXIS security
+#define AXIS_NAME "security"
+#define AXIS_LIST "security/list.def"
+#include "base/axis.def"

@@ -3,16 +3,10 @@
 
 #include <limits.h>
 
-#define VARIANT(name) extern const struct strategy strategy_##name;
-#include "strategy/list.def"
-#undef VARIANT
-
-#define VARIANT(name) &strategy_##name.variant,
-static const struct variant *const variants[] = {
-#include "strategy/list.def"
-};
-
-const struct axis strategy_axis = {"write strategy", variants, sizeof variants / sizeof *variants};
+#define AXIS strategy
+#define AXIS_NAME "write strategy"
+#define AXIS_LIST "strategy/list.def"
+#include "base/axis.def"
 
 int strategy_send_group(struct connection *connection, int more)
 {

@@ -11,16 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VARIANT(name) extern const struct transport transport_##name;
-#include "transport/list.def"
-#undef VARIANT
-
-#define VARIANT(name) &transport_##name.variant,
-static const struct variant *const variants[] = {
-#include "transport/list.def"
-};
-
-const struct axis transport_axis = {"transport", variants, sizeof variants / sizeof *variants};
+#define AXIS transport
+#define AXIS_NAME "transport"
+#define AXIS_LIST "transport/list.def"
+#include "base/axis.def"
 
 int transport_socket(const struct plan *plan, enum end end, const struct address *address,
                      struct problem *problem)
