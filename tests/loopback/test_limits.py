@@ -13,7 +13,7 @@ import pytest
 
 from programs import BIN, CLIENT, SERVER, batch_run, client_start, record_sum, server_started
 
-MANY = 10_000
+MANY = 2000 if "tsan" in CLIENT.parts else 10000  # a busy machine stalls ThreadSanitizer
 DESCRIPTORS = MANY + 100  # of each end, and a few for everything else
 KIB = 1024
 
@@ -30,16 +30,16 @@ def allowing(soft: int, hard: int):
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_ten_thousand_connections_carry_their_content_in_less_than_8_kib_each() -> None:
+def test_many_connections_carry_their_content_in_less_than_8_kib_each() -> None:
     if trouble := descriptors_trouble():
         pytest.skip(trouble)
     (record,) = batch_run(
-        [f"connections={MANY} message=64 messages=30000 verify=on place=free warmup=0s"])
+        [f"connections={MANY} message=64 messages={3 * MANY} verify=on place=free warmup=0s"])
     assert record["status"] == "ok", record.get("reason")
     client, server = record["client"], record["server"]
     assert (client["engine"], server["engine"]) == ("poll", "poll")
     assert record_sum(client, "connections") == record_sum(server, "connections") == MANY
-    assert record_sum(server, "bytes_received") == 30000 * 64
+    assert record_sum(server, "bytes_received") == 3 * MANY * 64
     if "release" in BIN.parts:  # a sanitizer has memory of its own
         assert client["resident_bytes"] - client["resident_before_bytes"] < MANY * 8 * KIB
 
