@@ -74,15 +74,6 @@ static void note_ready(struct conduct *conduct, enum release release, int driver
         notify(conduct, (enum end)driver, CONTROL_MARKED, NULL);
 }
 
-/* `end` knows the stop of each connection of `driver`. */
-static void note_draining(struct conduct *conduct, enum end driver, enum end end)
-{
-    if (is_hub(conduct))
-        note_ready(conduct, RELEASE_LAST, driver, end);
-    else
-        notify(conduct, END_CLIENT, CONTROL_DRAINING, body_of_end(driver));
-}
-
 /* `end` has its start figures. */
 static void note_marked(struct conduct *conduct, enum end end)
 {
@@ -135,11 +126,14 @@ static int set_stops(struct conduct *conduct, enum end driver, const json_t *bod
     {
         team_set_stop(conduct->team, driver, (*known)++, (uint64_t)json_integer_value(value));
     }
-    if (*known == count) {
-        *known = 0;
-        team_stops_set(conduct->team);
-        note_draining(conduct, driver, conduct->team->end);
-    }
+    if (*known < count)
+        return 0;
+    *known = 0;
+    team_stops_set(conduct->team);
+    if (is_hub(conduct))
+        note_ready(conduct, RELEASE_LAST, driver, END_CLIENT);
+    else
+        notify(conduct, END_CLIENT, CONTROL_DRAINING, body_of_end(driver));
     return 0;
 }
 

@@ -99,10 +99,11 @@ static int prove_options(struct worker *worker, struct problem *problem)
     return result;
 }
 
-/* The descriptors of the other connections exist already. */
-static bool connects(const struct team *team, const struct connection *connection)
+/* The client connects to its neighbour, a proxy to the server. The descriptors of the other
+ * connections exist already. */
+static bool connects_to(enum end end, enum end peer)
 {
-    return team->end == END_CLIENT || (connection->twin && connection->peer == END_SERVER);
+    return end == END_CLIENT || (end == END_PROXY && peer == END_SERVER);
 }
 
 int establish_connect(struct worker *worker, struct problem *problem)
@@ -115,7 +116,7 @@ int establish_connect(struct worker *worker, struct problem *problem)
     for (size_t i = 0; has_sockets && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
-        if (connects(worker->team, connection) && connect_one(worker, connection, problem) < 0)
+        if (connects_to(worker->team->end, connection->peer) && connect_one(worker, connection, problem) < 0)
             return -1;
         if (transport_prepare(plan, worker->team->end, connection->calls.fd, problem) < 0 ||
             transport_prove(plan, worker->team->end, connection->calls.fd, problem) < 0)
@@ -127,16 +128,10 @@ int establish_connect(struct worker *worker, struct problem *problem)
 
 /* ---- handshakes ---- */
 
-/* The client connects to its neighbour, a proxy to the server. */
-static bool is_connected_to(enum end end, enum end peer)
-{
-    return end == END_SERVER || (end == END_PROXY && peer == END_CLIENT);
-}
-
 static int agree(struct worker *worker, enum end peer, struct problem *problem)
 {
     const struct team *team = worker->team;
-    struct security_terms terms = {.serves = is_connected_to(team->end, peer),
+    struct security_terms terms = {.serves = !connects_to(team->end, peer),
                                    .cipher = team->plan->cipher,
                                    .handshake = team->plan->handshake};
     int result;
