@@ -42,14 +42,6 @@ static int open_sending(struct connection *connection)
     return queue_open(&connection->queue, plan_queue_spans(plan, connection->end));
 }
 
-static int open_receiving(struct connection *connection)
-{
-    const struct reading *reading = connection->plan->ends[connection->end].reading;
-
-    connection->reading = reading;
-    return reading->open ? reading->open(connection) : 0;
-}
-
 /* A proxy follows a peer that drives, and drives a peer that follows. */
 static void take_part(struct connection *connection)
 {
@@ -58,16 +50,15 @@ static void take_part(struct connection *connection)
     if (!connection->twin)
         connection->peer = plan_neighbour(plan, connection->end);
     connection->drives =
-        connection->twin ? plan_follows(plan, connection->peer) : plan_drives(plan, connection->end);
+        connection->twin ? plan->ends[connection->peer].follows : plan->ends[connection->end].drives;
     connection->follows =
-        connection->twin ? plan_drives(plan, connection->peer) : plan_follows(plan, connection->end);
+        connection->twin ? plan->ends[connection->peer].drives : plan->ends[connection->end].follows;
 }
 
 int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd)
 {
     const struct plan *plan = bench->plan;
     enum end end = bench->end;
-    int result = 0;
     size_t state;
 
     connection->plan = plan;
@@ -96,16 +87,17 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
         return -ENOMEM;
     connection->queue.on_release = connection->role->released;
     connection->queue.owner = connection;
-    if (connection->incoming)
-        result = open_receiving(connection);
-    return result;
+    if (!connection->incoming)
+        return 0;
+    connection->reading = plan->ends[end].reading;
+    return connection->reading->open ? connection->reading->open(connection) : 0;
 }
 
 void connection_close(struct connection *connection)
 {
     security_end(connection);
     queue_close(&connection->queue);
-    if (connection->reading && connection->reading->close)
+    if (connection->reading_state)
         connection->reading->close(connection);
     digest_close(connection->digest);
     free(connection->strategy_state);

@@ -21,7 +21,7 @@ struct pending {
 
 int acceptor_suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    if (!plan_role(plan, end)->reconnects || !plan_follows(plan, end) || plan->ends[end].threads == 1)
+    if (!plan_role(plan, end)->reconnects || !plan->ends[end].follows || plan->ends[end].threads == 1)
         return 0;
     return problem_unsupported(problem,
                                "server.threads=%llu: one thread takes all connections of workload=%s",

@@ -23,16 +23,16 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
         return problem_unsupported(
             problem, "workload=%s does not work with transport=%s: it has no other end to connect to",
             plan->workload->variant.name, plan->transport->variant.name);
-    if (plan_role(plan, end)->reconnects && !plan_drives(plan, end))
+    if (plan_role(plan, end)->reconnects && !plan->ends[end].drives)
         return problem_unsupported(
             problem, "server.engine=block cannot carry workload=connect: a thread that serves one "
                      "connection does not take the next");
     if (plan_role(plan, end)->relay_buffers ? plan->direction == DIRECTION_BOTH
-                                            : plan_drives(plan, end) && plan_follows(plan, end))
+                                            : plan->ends[end].drives && plan->ends[end].follows)
         return problem_unsupported(problem,
                                    "engine=block cannot carry direction=both: a thread that waits in send() "
                                    "does not receive, and two of them wait for each other");
-    if (plan_drives(plan, end) && plan_incoming(plan, end) && plan->depth > 1)
+    if (plan->ends[end].drives && plan_incoming(plan, end) && plan->depth > 1)
         return problem_unsupported(
             problem,
             "engine=block cannot carry depth=%llu: a thread that waits in send() takes "

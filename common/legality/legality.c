@@ -286,7 +286,7 @@ static int check_options(const struct plan *plan, enum end end, struct problem *
                                          "buffers of its own and not the listener's",
                                          transport)
                    : 0;
-    if (renews && buffers && own->buffers == BUFFERS_AFTER && plan_drives(plan, end))
+    if (renews && buffers && own->buffers == BUFFERS_AFTER && plan->ends[end].drives)
         return problem_unsupported(problem,
                                    "buffers=after does not work with workload=%s: the first message leaves "
                                    "with the connection",
@@ -311,7 +311,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     if (plan->relays && !plan_has_proxy(plan))
         return problem_unsupported(problem, "workload=%s does not work with transport=%s: there is no sink",
                                    plan->workload->variant.name, plan->transport->variant.name);
-    if (!plan->has_server && plan_follows(plan, END_CLIENT))
+    if (!plan->has_server && plan->ends[END_CLIENT].follows)
         return problem_unsupported(problem,
                                    "that direction does not work with transport=%s: no other end is there to "
                                    "send",

@@ -253,15 +253,6 @@ static int probe_one(const struct transport *transport, const struct probe *prob
  * that finds nothing is repeated: its answer is kept. */
 #define ATTEMPTS 3
 
-static int probe_patiently(const struct transport *transport, const struct probe *probe)
-{
-    int holds = 0;
-
-    for (int i = 0; i < ATTEMPTS && holds == 0; i++)
-        holds = probe_one(transport, probe);
-    return holds;
-}
-
 #define TRANSPORTS_MAX 16 /* transports whose answers are kept; beyond, the last slot is reused */
 
 int probe_capabilities(const struct transport *transport, unsigned wanted, unsigned *found)
@@ -282,11 +273,13 @@ int probe_capabilities(const struct transport *transport, unsigned wanted, unsig
     known[at].transport = transport;
     for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
         unsigned capability = probes[i].capability;
-        int holds;
+        int holds = 0;
 
         if (!(wanted & capability) || (known[at].asked & capability))
             continue;
-        if ((holds = probe_patiently(transport, &probes[i])) < 0)
+        for (int attempt = 0; attempt < ATTEMPTS && holds == 0; attempt++)
+            holds = probe_one(transport, &probes[i]);
+        if (holds < 0)
             return holds;
         known[at].asked |= capability;
         known[at].found |= holds ? capability : 0;

@@ -95,13 +95,11 @@ static int take_half(const struct cores *cores, int which, bool remote, struct p
                      struct problem *problem)
 {
     int half = cores->count / 2;
+    bool lower = remote || which == 0, upper = remote || which != 0;
 
     if (!remote && half == 0)
         return problem_unsupported(problem, "place=apart needs two cores and this process may use only one");
-    if (remote)
-        cores_take(cores, 0, cores->count, cpus);
-    else
-        cores_take(cores, which == 0 ? 0 : half, which == 0 ? half : cores->count, cpus);
+    cores_take(cores, lower ? 0 : half, upper ? cores->count : half, cpus);
     return 0;
 }
 

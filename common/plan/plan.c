@@ -47,7 +47,7 @@ const struct shape *plan_incoming(const struct plan *plan, enum end end)
 
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)
 {
-    bool second = plan_drives(plan, END_CLIENT) ? end == END_SERVER : end == END_CLIENT;
+    bool second = plan->ends[END_CLIENT].drives ? end == END_SERVER : end == END_CLIENT;
 
     if (plan->relays)
         return end == END_PROXY ? &plan->write : &plan->feed;

@@ -87,8 +87,10 @@ struct end_plan {
 
     /* Derived by plan_parse() from all words. */
     const struct role *role;
-    bool drives, follows;                /* as the functions below return them */
-    bool hands_over;                     /* each data thread has a second thread that sends */
+    bool drives;     /* it sends `message` and decides when work begins and ends */
+    bool follows;    /* it receives from the end that drives. With direction=both both ends do both. A
+                        proxy only follows */
+    bool hands_over; /* each data thread has a second thread that sends */
     enum shape_index outgoing, incoming; /* as plan_outgoing() and plan_incoming() return them */
     bool strategy_sets_nodelay;          /* the end sends by a strategy that sets TCP_NODELAY */
     bool sets_zerocopy;                  /* the end sends by a strategy that sets SO_ZEROCOPY */
@@ -152,19 +154,6 @@ const struct strategy_choice *plan_strategy(const struct plan *plan, enum end en
 
 /* How many due messages `end` may join; at a proxy the maximum of chunks in a group. */
 uint64_t plan_window(const struct plan *plan, enum end end);
-
-/* plan_drives(): `end` sends `message` and decides when work begins and ends. plan_follows(): it
- * receives from the end that drives. With direction=both both ends do both. A proxy only
- * follows. */
-static inline bool plan_drives(const struct plan *plan, enum end end)
-{
-    return plan->ends[end].drives;
-}
-
-static inline bool plan_follows(const struct plan *plan, enum end end)
-{
-    return plan->ends[end].follows;
-}
 
 /* The role of `end` in the workload. */
 static inline const struct role *plan_role(const struct plan *plan, enum end end)

@@ -29,12 +29,6 @@ struct ring {
 
 /* ---- open and close ---- */
 
-static int open_alarm(struct ring *ring)
-{
-    ring->alarm = (struct ring_slot){.ring = ring, .number = UINT32_MAX, .file = eventfd(0, EFD_CLOEXEC)};
-    return ring->alarm.file < 0 ? -errno : ring_watch(&ring->alarm, RING_WAKE);
-}
-
 int ring_open(struct ring **ring, const struct ring_setup *setup, struct call_counts *counts)
 {
     uint32_t least = 2 * RING_REQUESTS;
@@ -56,7 +50,8 @@ int ring_open(struct ring **ring, const struct ring_setup *setup, struct call_co
     }
     made->counts = counts;
     *ring = made;
-    result = open_alarm(made);
+    made->alarm = (struct ring_slot){.ring = made, .number = UINT32_MAX, .file = eventfd(0, EFD_CLOEXEC)};
+    result = made->alarm.file < 0 ? -errno : ring_watch(&made->alarm, RING_WAKE);
     if (result == 0 && setup->registered_ring)
         result = io_uring_register_ring_fd(&made->uring);
     if (result < 0) {

@@ -43,13 +43,6 @@ static int send_copy(struct connection *connection, struct copy *copy)
     return 0;
 }
 
-static void begin_group(struct connection *connection, struct copy *copy)
-{
-    copy->direct = queue_group_bytes(&connection->queue) > connection->strategy_parameter;
-    if (!copy->direct)
-        copy_group(&connection->queue, copy);
-}
-
 /* Without sendv(), the layer takes one piece at a time. */
 static int send_direct(struct connection *connection, struct copy *copy)
 {
@@ -63,10 +56,14 @@ static int send_direct(struct connection *connection, struct copy *copy)
 
 static int push_group(struct connection *connection, struct copy *copy)
 {
+    struct send_queue *queue = &connection->queue;
     int result;
 
-    if (!copy->direct && !queue_at_group_end(&connection->queue))
-        begin_group(connection, copy);
+    if (!copy->direct && !queue_at_group_end(queue)) {
+        copy->direct = queue_group_bytes(queue) > connection->strategy_parameter;
+        if (!copy->direct)
+            copy_group(queue, copy);
+    }
     result = copy->direct ? send_direct(connection, copy) : send_copy(connection, copy);
     return result < 0 ? result : strategy_flush(connection);
 }

@@ -30,10 +30,10 @@ static unsigned receivers_of(const struct plan *plan, int driver)
 {
     unsigned ends = 0;
 
-    if (!plan_has_end(plan, (enum end)driver) || !plan_drives(plan, (enum end)driver))
+    if (!plan_has_end(plan, (enum end)driver) || !plan->ends[driver].drives)
         return 0;
     for (int end = 0; end < END_COUNT; end++)
-        if (end != driver && plan_has_end(plan, (enum end)end) && plan_follows(plan, (enum end)end))
+        if (end != driver && plan_has_end(plan, (enum end)end) && plan->ends[end].follows)
             ends |= bit_of((enum end)end);
     return ends;
 }
@@ -110,7 +110,7 @@ static enum end driver_in(const struct conduct *conduct, const json_t *body)
     enum end end = end_parse(json_string_value(json_object_get(body, "end")));
     const struct plan *plan = conduct->team->plan;
 
-    return end < END_COUNT && plan_has_end(plan, end) && plan_drives(plan, end) ? end : END_COUNT;
+    return end < END_COUNT && plan_has_end(plan, end) && plan->ends[end].drives ? end : END_COUNT;
 }
 
 static int set_stops(struct conduct *conduct, enum end driver, const json_t *body)

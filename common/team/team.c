@@ -176,8 +176,8 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
 
     *team = (struct team){.plan = plan,
                           .end = end,
-                          .part = !plan_drives(plan, end)   ? PART_FOLLOWER
-                                  : plan_follows(plan, end) ? PART_BOTH
+                          .part = !plan->ends[end].drives   ? PART_FOLLOWER
+                                  : plan->ends[end].follows ? PART_BOTH
                                                             : PART_DRIVER,
                           .engine = engine_of(plan, end),
                           .per_number = per_number,

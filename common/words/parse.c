@@ -67,16 +67,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
     return 0;
 }
 
-/* The shapes that the role of an end sends and expects. The replies of a foreign peer have the
- * shape of the message. */
-static void derive_shapes(struct end_plan *own, const struct role *role, bool has_peer)
-{
-    if (role->sends)
-        own->outgoing = own->drives || role->relay_buffers ? SHAPE_MESSAGE : SHAPE_REPLY;
-    if (role->receives)
-        own->incoming = own->drives && role->times && !has_peer ? SHAPE_REPLY : SHAPE_MESSAGE;
-}
-
+/* The replies of a foreign peer have the shape of the message. */
 static void derive_end(struct plan *plan, enum end end)
 {
     enum role_index index = plan->workload->role(plan, end);
@@ -88,17 +79,10 @@ static void derive_end(struct plan *plan, enum end end)
     own->follows = !own->drives || index == ROLE_BOTH;
     own->hands_over =
         end == END_CLIENT && plan->handoff == HANDOFF_THREAD && role->times && !role->reconnects;
-    derive_shapes(own, role, plan_has_peer(plan));
-}
-
-/* After derive_end() of all ends: the strategy of an end depends on which end drives. */
-static void derive_options(struct plan *plan, enum end end)
-{
-    const struct strategy *strategy = plan_strategy(plan, end)->strategy;
-    struct end_plan *own = &plan->ends[end];
-
-    own->strategy_sets_nodelay = own->outgoing != SHAPE_NONE && strategy->nodelay;
-    own->sets_zerocopy = own->outgoing != SHAPE_NONE && strategy->zerocopy;
+    if (role->sends)
+        own->outgoing = own->drives || role->relay_buffers ? SHAPE_MESSAGE : SHAPE_REPLY;
+    if (role->receives)
+        own->incoming = own->drives && role->times && !plan_has_peer(plan) ? SHAPE_REPLY : SHAPE_MESSAGE;
 }
 
 /* What the variants that were chosen say: readers of a plan need not know their structs. */
@@ -111,8 +95,14 @@ static void derive(struct plan *plan)
     plan->feed = (struct strategy_choice){.strategy = &strategy_coalesce, .parameter = PARAMETER_NONE};
     for (int end = 0; end < END_COUNT; end++)
         derive_end(plan, (enum end)end);
-    for (int end = 0; end < END_COUNT; end++)
-        derive_options(plan, (enum end)end);
+    /* After derive_end() of all ends: the strategy of an end depends on which end drives. */
+    for (int end = 0; end < END_COUNT; end++) {
+        const struct strategy *strategy = plan_strategy(plan, (enum end)end)->strategy;
+        struct end_plan *own = &plan->ends[end];
+
+        own->strategy_sets_nodelay = own->outgoing != SHAPE_NONE && strategy->nodelay;
+        own->sets_zerocopy = own->outgoing != SHAPE_NONE && strategy->zerocopy;
+    }
 }
 
 /* Resets the words that are fixed at the client and the server of a proxy: one only feeds it, the

@@ -216,7 +216,7 @@ static void run(void)
 
 static enum end driver(void)
 {
-    return plan_drives(&plan, END_CLIENT) ? END_CLIENT : END_SERVER;
+    return plan.ends[END_CLIENT].drives ? END_CLIENT : END_SERVER;
 }
 
 static void check_totals(uint64_t messages)

@@ -382,8 +382,8 @@ TEST(the_roles_follow_from_the_workload_and_its_direction)
     struct plan plan;
 
     parse(&plan, WORDS("message=15x2", "reply=16+4K", "write=cork", "reply_write=more"));
-    assert_true(plan_drives(&plan, END_CLIENT) && !plan_follows(&plan, END_CLIENT));
-    assert_true(plan_follows(&plan, END_SERVER) && !plan_drives(&plan, END_SERVER));
+    assert_true(plan.ends[END_CLIENT].drives && !plan.ends[END_CLIENT].follows);
+    assert_true(plan.ends[END_SERVER].follows && !plan.ends[END_SERVER].drives);
     assert_ptr_equal(plan_outgoing(&plan, END_CLIENT), &plan.message);
     assert_ptr_equal(plan_incoming(&plan, END_CLIENT), &plan.reply);
     assert_ptr_equal(plan_outgoing(&plan, END_SERVER), &plan.reply);
@@ -392,7 +392,7 @@ TEST(the_roles_follow_from_the_workload_and_its_direction)
     plan_free(&plan);
 
     parse(&plan, WORDS("workload=stream", "direction=receive", "write=cork"));
-    assert_true(plan_drives(&plan, END_SERVER) && plan_follows(&plan, END_CLIENT));
+    assert_true(plan.ends[END_SERVER].drives && plan.ends[END_CLIENT].follows);
     assert_ptr_equal(plan_role(&plan, END_SERVER), &plan.workload->roles[ROLE_DRIVER]);
     assert_ptr_equal(plan_outgoing(&plan, END_SERVER), &plan.message);
     assert_ptr_equal(plan_incoming(&plan, END_CLIENT), &plan.message);
@@ -417,7 +417,7 @@ TEST(the_words_of_a_proxy_are_those_of_what_sends_on)
     assert_string_equal(json_string_value(json_object_get(words, "proxy.rcvbuf")), "4K");
     assert_string_equal(json_string_value(json_object_get(words, "via")), "own");
     assert_int_equal(plan.message.bytes, 65536);
-    assert_true(plan_has_proxy(&plan) && !plan_drives(&plan, END_PROXY) && plan_follows(&plan, END_PROXY));
+    assert_true(plan_has_proxy(&plan) && !plan.ends[END_PROXY].drives && plan.ends[END_PROXY].follows);
     assert_int_equal(plan_neighbour(&plan, END_CLIENT), END_PROXY);
     plan_free(&plan);
     refuse(WORDS("workload=proxy", "read=msgtrunc"), "read=msgtrunc delivers no bytes");
