@@ -17,11 +17,12 @@
 
 /* ---- words ---- */
 
+/* NULL: no list. */
 static json_t *list_strings(const char *const *strings)
 {
-    json_t *list = json_array();
+    json_t *list = strings ? json_array() : NULL;
 
-    while (*strings)
+    while (strings && *strings)
         json_array_append_new(list, json_string(*strings++));
     return list;
 }
@@ -37,24 +38,16 @@ static json_t *list_variants_of(const struct axis *axis)
 
 static json_t *list_word(const struct word *word)
 {
-    json_t *entry = json_pack("{s:s, s:s, s:s?, s:s, s:b, s:b, s:b, s:s}", "key", word->key, "kind",
-                              word->kind->name, "default", word->preset, "scope",
-                              word->scope == WORD_OF_CELL ? "cell" : "run", "ends", word->per_end, "lists",
-                              word->kind->lists, "ranges", word->kind->ranges, "help", word->help);
+    const struct word_kind *kind = word->kind;
+    json_t *choices = word->axis ? list_variants_of(word->axis) : list_strings(word->choices);
 
-    if (word->choices)
-        json_object_set_new(entry, "choices", list_strings(word->choices));
-    if (word->kind->names)
-        json_object_set_new(entry, "names", list_strings(word->kind->names));
-    if (word->axis)
-        json_object_set_new(entry, "choices", list_variants_of(word->axis));
-    if (word->unit)
-        json_object_set_new(entry, "unit", json_string(word->unit));
-    if (word->maximum) {
-        json_object_set_new(entry, "minimum", json_integer((json_int_t)word->minimum));
-        json_object_set_new(entry, "maximum", json_integer((json_int_t)word->maximum));
-    }
-    return entry;
+    return json_pack("{s:s, s:s, s:s?, s:s, s:b, s:b, s:b, s:s, s:o*, s:o*, s:s*, s:o*, s:o*}", "key",
+                     word->key, "kind", kind->name, "default", word->preset, "scope",
+                     word->scope == WORD_OF_CELL ? "cell" : "run", "ends", word->per_end, "lists",
+                     kind->lists, "ranges", kind->ranges, "help", word->help, "choices", choices, "names",
+                     list_strings(kind->names), "unit", word->unit, "minimum",
+                     word->maximum ? json_integer((json_int_t)word->minimum) : NULL, "maximum",
+                     word->maximum ? json_integer((json_int_t)word->maximum) : NULL);
 }
 
 /* ---- variants ---- */

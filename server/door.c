@@ -70,20 +70,16 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 
 static int print_ready(const struct door *door, struct problem *problem)
 {
-    CLEANUP_JSON json_t *ready = json_pack("{s:{s:s}}", "ready", "version", UNCORK_VERSION);
-    json_t *inner = json_object_get(ready, "ready");
+    bool is_unix = door->address.storage.ss_family == AF_UNIX;
+    CLEANUP_JSON json_t *ready = NULL;
     char text[ADDRESS_MAX];
 
     address_format(text, &door->address);
-    if (door->address.storage.ss_family != AF_UNIX) {
+    if (!is_unix)
         *strrchr(text, ':') = '\0';
-        json_object_set_new(inner, "port", json_integer(address_port(&door->address)));
-    }
-    json_object_set_new(inner, "address", json_string(text));
-    if (door->is_proxy)
-        json_object_set_new(inner, "proxy", json_true());
-    if (door->plain)
-        json_object_set_new(inner, "plain", json_string(door->plain));
+    ready = json_pack("{s:{s:s, s:s, s:o*, s:o*, s:s*}}", "ready", "version", UNCORK_VERSION, "address", text,
+                      "port", is_unix ? NULL : json_integer(address_port(&door->address)), "proxy",
+                      door->is_proxy ? json_true() : NULL, "plain", door->plain);
     if (json_dumpf(ready, stdout, JSON_SORT_KEYS) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
         return problem_failure(problem, "cannot print the ready line");
     return 0;
