@@ -147,7 +147,8 @@ def test_a_proxy_relays_what_a_ring_received_in_small_chunks(chunk: str, read: s
         [
             f"workload=proxy read={read} write={write} chunk={chunk} window={window} messages=2 "
             "verify=on warmup=0s place=free"
-            for write in ("nodelay", "writev", "uring-bundle", "uring-sendmsg") for window in (4, 300)
+            for write in ("nodelay", "writev", "uring-bundle", "uring-sendmsg")
+            for window in (4, 300)
         ]
     ):
         assert record["status"] == "ok", record["reason"]

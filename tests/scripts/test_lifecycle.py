@@ -62,5 +62,6 @@ def test_every_function_of_the_walks_through_the_core_is_defined_once():
                         if path.name != "absent.c")
     assert len(walked) > 10
     for function in walked:
-        defined = re.findall(rf"^(?:static )?\w[\w ]*[ *]{function}\([^;{{]*\)\n{{", sources, re.MULTILINE)
+        defined = re.findall(rf"^(?:static )?\w[\w ]*[ *]{function}\([^;{{]*\)\n{{", sources,
+                             re.MULTILINE)
         assert len(defined) == 1, (function, len(defined))

@@ -518,7 +518,8 @@ TEST(a_long_value_comes_through_a_channel_whole)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
     assert_int_equal(uv_loop_init(&loop), 0);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i], &problem), 0);
+        assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i], &problem),
+                         0);
     channel_send_long(&sides[0].channel, CONTROL_REPORT, value);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_true(sides[1].messages > 10);

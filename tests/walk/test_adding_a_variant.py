@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""docs/adding-a-strategy.md and docs/adding-a-filter.md, followed literally in a scratch copy of the
-tree by somebody who knows nothing else."""
+"""docs/adding-a-strategy.md and docs/adding-a-filter.md, followed literally in a scratch copy of
+the tree by somebody who knows nothing else."""
 
 from __future__ import annotations
 
