@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef UNCORK_CLIENT_SETTING_H
+#define UNCORK_CLIENT_SETTING_H
+
+#include "plan/plan.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Prints what the run had around it: lab, TLS, buffers that were clamped, CPUs, engines. `all`: the
+ * reports of the ends, NULL where there is none. */
+void setting_print(FILE *out, const json_t *record, const json_t *const all[END_COUNT]);
+
+#endif
