@@ -34,6 +34,13 @@ static inline struct loan *loans_of(struct loans *loans, uint32_t number)
     return &loans->list[number % LOANS_MAX];
 }
 
+/* The number of a send of which only the low bits are known, by a mask of them: the first from the
+ * oldest that is outstanding. */
+static inline uint32_t loans_number(const struct loans *loans, uint32_t low, uint32_t mask)
+{
+    return loans->returned + ((low - loans->returned) & mask);
+}
+
 /* Adds the next send, which lends the spans before number `end` (0: not known yet). Returns the
  * number of the send. */
 static inline uint32_t loans_add(struct loans *loans, uint64_t end)

@@ -84,8 +84,7 @@ static void sent(struct watch *watch, const struct completion *completion)
     int result = 0;
 
     if (completion->gives_back) {
-        uint32_t number = connection->loans->returned +
-                          ((completion->token - connection->loans->returned) & REQUEST_TOKEN_MAX);
+        uint32_t number = loans_number(connection->loans, completion->token, REQUEST_TOKEN_MAX);
 
         connection_returned(connection, number, number, completion->copied);
     } else {

@@ -16,7 +16,7 @@ uint32_t provided_buffers(uint64_t parameter)
     return buffers;
 }
 
-/* Counts the pieces of the group at the head, at most as many as there are buffers. */
+/* Counts the fragments of the group at the head, at most as many as there are buffers. */
 static void measure_group(struct connection *connection, struct provided_request *providing)
 {
     uint32_t most = provided_buffers(connection->strategy_parameter);

@@ -14,7 +14,7 @@
 struct provided_request {
     struct request request; /* first */
     size_t bytes;           /* in the provided buffers */
-    uint32_t added;         /* pieces of the group at the head, when the buffers were filled */
+    uint32_t added;         /* fragments of the group at the head, when the buffers were filled */
     uint32_t marks;         /* of the last of these */
     bool restart;           /* empty the ring of buffers first */
 };

@@ -8,7 +8,7 @@
  * notification (net.core.optmem_max). The send must wait until a notification arrives.
  */
 #include "connection/loans.h"
-#include "strategy/strategy.h"
+#include "strategy/request.h"
 
 #include <limits.h>
 
@@ -35,23 +35,13 @@ static int send_some(struct connection *connection)
     return 0;
 }
 
-static int push(struct connection *connection)
-{
-    while (!queue_is_idle(&connection->queue)) {
-        int result =
-            queue_at_group_end(&connection->queue) ? strategy_flush(connection) : send_some(connection);
-
-        if (result < 0)
-            return result;
-    }
-    return 0;
-}
-
 const struct strategy strategy_zerocopy = {
     .variant = {"zerocopy", "one sendmsg(MSG_ZEROCOPY) of the group, whose memory comes back later"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_ZEROCOPY,
     .nodelay = true,
     .zerocopy = true,
     .lends = LOANS_WINDOWS,
-    .push = push,
+    .state_size = sizeof(struct request), /* never in flight: the call returns the result */
+    .push = request_push,
+    .send_group = send_some,
 };

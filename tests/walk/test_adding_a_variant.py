@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""docs/adding-a-strategy.md and docs/adding-a-filter.md, followed literally in a scratch copy of
-the tree by somebody who knows nothing else."""
+"""The commands and files of docs/adding-a-strategy.md and docs/adding-a-filter.md work in a scratch
+copy of the tree."""
 
 from __future__ import annotations
 
