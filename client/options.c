@@ -58,7 +58,7 @@ static int take_lifeline(struct options *options, const char *text, struct probl
 {
     uint64_t fd = STDIN_FILENO;
 
-    if (text && (units_parse_count(text, &fd) < 0 || fd > INT_MAX))
+    if (text && (units_parse(&units_count, text, &fd) < 0 || fd > INT_MAX))
         return problem_usage(problem,
                              "--with-parent=%.40s: write --with-parent, or --with-parent=FD with the number "
                              "of a descriptor",

@@ -108,8 +108,8 @@ static void print_clamps(FILE *out, const char *end, const json_t *report)
         uint64_t given_bytes = record_number(clamp, "given_bytes");
         char asked[UNITS_TEXT_MAX], given[UNITS_TEXT_MAX];
 
-        units_format_size(asked, asked_bytes);
-        units_format_size(given, given_bytes);
+        units_format(&units_size, asked, asked_bytes);
+        units_format(&units_size, given, given_bytes);
         fprintf(out, "  %s=%s: the %s was given %s, ", word, asked, end, given);
         if (json_object_get(clamp, "sysctl"))
             fprintf(out, "the most that sysctl %s allows\n", text(clamp, "sysctl"));

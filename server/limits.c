@@ -17,7 +17,7 @@ int limits_check(const struct plan *plan, enum end end, struct problem *problem)
                                "connections=%" PRIu64 ": this server starts at most %" PRIu64
                                " threads a session; engine=poll needs fewer",
                                plan->connections, LIMIT_THREADS);
-    units_format_size(text, LIMIT_MEMORY);
+    units_format(&units_size, text, LIMIT_MEMORY);
     if (plan_memory_bytes(plan, end, threads) > LIMIT_MEMORY)
         return problem_failure(
             problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",

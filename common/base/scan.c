@@ -7,7 +7,7 @@
 bool scan_file(const char *path, int count, const char *format, ...)
 {
     FILE *file = fopen(path, "re");
-    char line[512];
+    char line[4096];
     bool found = false;
 
     while (file && !found && fgets(line, sizeof line, file)) {

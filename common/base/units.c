@@ -3,30 +3,32 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-struct unit {
-    const char *name;
-    uint64_t factor;
-};
+const struct units units_count = {"0", {{"", 1}}};
+const struct units units_size = {"0", {{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}, {"", 1}}};
+const struct units units_duration = {"0s", {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}}};
+const struct units units_rate = {"0bit",
+                                 {{"gbit", 1000000000}, {"mbit", 1000000}, {"kbit", 1000}, {"bit", 1}}};
+const struct units units_percent = {"0%", {{"%", 10000}}};
 
-/* Largest first: formatting uses the first unit that divides the value. */
-static const struct unit size_units[] = {{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}, {0}};
-static const struct unit duration_units[] = {
-    {"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}, {0}};
-static const struct unit rate_units[] = {
-    {"gbit", 1000000000}, {"mbit", 1000000}, {"kbit", 1000}, {"bit", 1}, {0}};
-static const struct unit percent_units[] = {{"%", 10000}, {0}};
+#define FINEST 1000000000 /* the largest factor: more decimals than its zeros are never exact */
+
+static bool is_digit(char character)
+{
+    return character >= '0' && character <= '9';
+}
 
 int units_take_number(const char **text, uint64_t *value)
 {
     const char *at = *text;
     uint64_t sum = 0;
 
-    if (*at < '0' || *at > '9')
+    if (!is_digit(*at))
         return -EINVAL;
-    for (; *at >= '0' && *at <= '9'; at++) {
+    for (; is_digit(*at); at++) {
         uint64_t digit = (uint64_t)(*at - '0');
 
         if (sum > (UINT64_MAX - digit) / 10)
@@ -52,7 +54,7 @@ int units_take_size(const char **text, uint64_t *bytes)
 
     if (result < 0)
         return result;
-    for (const struct unit *unit = size_units; unit->name; unit++) {
+    for (const struct unit *unit = units_size.units; *unit->name; unit++) {
         if (**text == *unit->name) {
             ++*text;
             return scale(bytes, unit->factor);
@@ -61,115 +63,48 @@ int units_take_size(const char **text, uint64_t *bytes)
     return 0;
 }
 
-int units_parse_count(const char *text, uint64_t *count)
+int units_parse(const struct units *units, const char *text, uint64_t *value)
 {
-    int result = units_take_number(&text, count);
-
-    return result < 0 ? result : *text ? -EINVAL : 0;
-}
-
-int units_parse_size(const char *text, uint64_t *bytes)
-{
-    int result = units_take_size(&text, bytes);
-
-    return result < 0 ? result : *text ? -EINVAL : 0;
-}
-
-/* Reads decimals after the point, as a part of `factor`. -EINVAL where they are finer than that. */
-static int take_decimals(const char **text, uint64_t factor, uint64_t *share)
-{
-    const char *at = *text;
-
-    if (*at < '0' || *at > '9')
-        return -EINVAL;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        if (factor % 10)
-            return -EINVAL;
-        factor /= 10;
-        *share += (uint64_t)(*at - '0') * factor;
-    }
-    *text = at;
-    return 0;
-}
-
-/* Digits, perhaps with decimals, and one of the units. */
-static int parse_in(const struct unit *unit, const char *text, uint64_t *value)
-{
-    const char *decimals = NULL;
+    uint64_t decimals = 0, parts = 1; /* decimals / parts of a unit */
     int result = units_take_number(&text, value);
 
     if (result < 0)
         return result;
     if (*text == '.') {
-        decimals = ++text;
-        text += strspn(text, "0123456789");
+        if (!is_digit(*++text))
+            return -EINVAL;
+        for (; is_digit(*text) && parts < FINEST; text++, parts *= 10)
+            decimals = decimals * 10 + (uint64_t)(*text - '0');
     }
-    for (; unit->name; unit++) {
-        uint64_t share = 0;
-
+    for (const struct unit *unit = units->units; unit->name; unit++) {
         if (strcmp(text, unit->name) != 0)
             continue;
-        if (decimals && (result = take_decimals(&decimals, unit->factor, &share)) < 0)
-            return result;
-        if ((result = scale(value, unit->factor)) < 0)
-            return result;
-        if (*value > UINT64_MAX - share)
+        if (unit->factor % parts)
+            return -EINVAL;
+        decimals *= unit->factor / parts;
+        if (scale(value, unit->factor) < 0 || *value > UINT64_MAX - decimals)
             return -ERANGE;
-        *value += share;
+        *value += decimals;
         return 0;
     }
     return -EINVAL;
 }
 
-int units_parse_duration(const char *text, uint64_t *ns)
+void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value)
 {
-    return parse_in(duration_units, text, ns);
-}
+    const struct unit *unit = units->units;
+    uint64_t rest;
+    int length;
 
-int units_parse_rate(const char *text, uint64_t *bits)
-{
-    return parse_in(rate_units, text, bits);
-}
-
-int units_parse_percent(const char *text, uint64_t *millionths)
-{
-    return parse_in(percent_units, text, millionths);
-}
-
-static void format(char text[UNITS_TEXT_MAX], uint64_t value, const struct unit *unit, const char *zero)
-{
-    while (unit->name && value % unit->factor != 0)
+    if (!value) {
+        strcpy(text, units->zero);
+        return;
+    }
+    while (value % unit->factor && unit[1].name)
         unit++;
-    if (value)
-        snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 "%s", value / (unit->name ? unit->factor : 1),
-                 unit->name ? unit->name : "");
-    else
-        strcpy(text, zero);
-}
-
-void units_format_size(char text[UNITS_TEXT_MAX], uint64_t bytes)
-{
-    format(text, bytes, size_units, "0");
-}
-
-void units_format_duration(char text[UNITS_TEXT_MAX], uint64_t ns)
-{
-    format(text, ns, duration_units, "0s");
-}
-
-void units_format_rate(char text[UNITS_TEXT_MAX], uint64_t bits)
-{
-    format(text, bits, rate_units, "0bit");
-}
-
-void units_format_percent(char text[UNITS_TEXT_MAX], uint64_t millionths)
-{
-    int length = snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 ".%04u", millionths / 10000,
-                          (unsigned)(millionths % 10000));
-
-    while (text[length - 1] == '0')
-        length--;
-    if (text[length - 1] == '.')
-        length--;
-    strcpy(text + length, "%");
+    rest = value % unit->factor;
+    length = snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 "%s", value / unit->factor, rest ? "." : "");
+    for (uint64_t place = unit->factor / 10; rest; rest %= place, place /= 10)
+        text[length++] = (char)('0' + rest / place);
+    strcpy(text + length, unit->name);
 }

@@ -9,30 +9,33 @@
 
 #define UNITS_TEXT_MAX 32 /* bytes that hold any formatted figure with its NUL */
 
+/* How a kind of figure is spelled. */
+struct units {
+    const char *zero; /* the spelling of 0 */
+    struct unit {
+        const char *name;
+        uint64_t factor;
+    } units[5]; /* largest first, {0} at the end */
+};
+
+/* A plain count; a size in bytes ("64K", powers of 1024); a duration in ns ("2s", "0.2s", "150ms",
+ * "50us", "10ns"); a rate in bits per second ("100mbit", "2.5gbit"); a share in millionths
+ * ("0.1%"). */
+extern const struct units units_count, units_size, units_duration, units_rate, units_percent;
+
 /* Reads digits at `*text` and moves `*text` past them. 0, -EINVAL where there is no digit, -ERANGE
  * beyond 64 bits. */
 int units_take_number(const char **text, uint64_t *value);
 
-/* A size at `*text` in bytes: digits and an optional K, M or G (powers of 1024). Returns as
- * above. */
+/* A size at `*text`: digits and an optional K, M or G. Returns as above. */
 int units_take_size(const char **text, uint64_t *bytes);
 
-/* The whole text as a plain count, a size in bytes, or a duration in ns ("2s", "0.2s", "150ms",
- * "50us", "10ns"). */
-int units_parse_count(const char *text, uint64_t *count);
-int units_parse_size(const char *text, uint64_t *bytes);
-int units_parse_duration(const char *text, uint64_t *ns);
+/* The whole text as a figure of this kind. Decimals may not be finer than the figure. Returns as
+ * above. */
+int units_parse(const struct units *units, const char *text, uint64_t *value);
 
-/* The whole text as a rate in bits per second ("100mbit", "2.5gbit"), or a share in millionths
- * ("0.1%"). */
-int units_parse_rate(const char *text, uint64_t *bits);
-int units_parse_percent(const char *text, uint64_t *millionths);
-
-/* The shortest exact spelling that the parsers read back: 1536 -> "1536", 4096 -> "4K", 200000000
+/* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K", 200000000
  * ns -> "200ms". */
-void units_format_size(char text[UNITS_TEXT_MAX], uint64_t bytes);
-void units_format_duration(char text[UNITS_TEXT_MAX], uint64_t ns);
-void units_format_rate(char text[UNITS_TEXT_MAX], uint64_t bits);
-void units_format_percent(char text[UNITS_TEXT_MAX], uint64_t millionths);
+void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value);
 
 #endif

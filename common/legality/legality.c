@@ -265,7 +265,7 @@ static int check_room(const struct plan *plan, enum end end, struct problem *pro
 
     if (!plan->counts_segments || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
         return 0;
-    units_format_size(value, own->rcvbuf_bytes);
+    units_format(&units_size, value, own->rcvbuf_bytes);
     return check_needs("rcvbuf", value, CAPABLE_KEEP, plan->transport, own->security, 0, problem);
 }
 

@@ -9,53 +9,53 @@
 #include <time.h>
 #include <unistd.h>
 
+#define CPU_COUNT_KEY(count, key) [count] = key,
+static const char *const keys[CPU_COUNT_COUNT] = {CPU_COUNTS(CPU_COUNT_KEY)};
+
+static void set(struct cpu_reading *reading, enum cpu_count count, uint64_t value)
+{
+    reading->counts[count] = value;
+    reading->known |= 1u << count;
+}
+
 /* ---- cycles, instructions, migrations: Linux ---- */
+
+static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTIONS};
 
 #ifdef __linux__
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-static const struct {
-    uint32_t type;
-    uint64_t config;
-} events[CPU_EVENT_COUNT] = {
-    [CPU_CYCLES] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-    [CPU_INSTRUCTIONS] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-};
-
-static int event_open(enum cpu_event event)
+static int event_open(enum cpu_count event)
 {
     struct perf_event_attr attributes;
 
     memset(&attributes, 0, sizeof attributes);
     attributes.size = sizeof attributes;
-    attributes.type = events[event].type;
-    attributes.config = events[event].config;
+    attributes.type = PERF_TYPE_HARDWARE;
+    attributes.config = event == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS;
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* Debugging figures of the scheduler (sched(7)), which not every kernel has. */
-void cpu_look(struct cpu_reading *reading)
-{
-    reading->migrations = -1;
-    scan_file("/proc/thread-self/sched", 1, "se.nr_migrations : %" SCNd64, &reading->migrations);
 }
 
 #else
 
-static int event_open(enum cpu_event event)
+static int event_open(enum cpu_count event)
 {
     (void)event;
     return -1;
 }
 
+#endif
+
+/* Debugging figures of the scheduler (sched(7)), which not every kernel has. */
 void cpu_look(struct cpu_reading *reading)
 {
-    reading->migrations = -1;
-}
+    uint64_t migrations;
 
-#endif
+    if (scan_file("/proc/thread-self/sched", 1, "se.nr_migrations : %" SCNu64, &migrations))
+        set(reading, CPU_MIGRATIONS, migrations);
+}
 
 /* ---- times and switches of the calling thread ---- */
 
@@ -78,32 +78,33 @@ static void read_usage(struct cpu_reading *reading)
     mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
     mach_port_t self = mach_thread_self();
 
-    reading->switches_known = false;
-    reading->times_known = thread_info(self, THREAD_BASIC_INFO, (thread_info_t)&info, &count) == KERN_SUCCESS;
+    if (thread_info(self, THREAD_BASIC_INFO, (thread_info_t)&info, &count) == KERN_SUCCESS) {
+        set(reading, CPU_USER, time_ns(info.user_time));
+        set(reading, CPU_SYSTEM, time_ns(info.system_time));
+    }
     mach_port_deallocate(mach_task_self(), self);
-    reading->user_ns = time_ns(info.user_time);
-    reading->system_ns = time_ns(info.system_time);
 }
 
 #elif defined RUSAGE_THREAD
 
 static void read_usage(struct cpu_reading *reading)
 {
-    struct rusage usage = {0};
+    struct rusage usage;
 
     clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* updates the counts of a running thread */
-    reading->times_known = reading->switches_known = getrusage(RUSAGE_THREAD, &usage) == 0;
-    reading->user_ns = timeval_ns(usage.ru_utime);
-    reading->system_ns = timeval_ns(usage.ru_stime);
-    reading->voluntary_switches = (uint64_t)usage.ru_nvcsw;
-    reading->forced_switches = (uint64_t)usage.ru_nivcsw;
+    if (getrusage(RUSAGE_THREAD, &usage) < 0)
+        return;
+    set(reading, CPU_USER, timeval_ns(usage.ru_utime));
+    set(reading, CPU_SYSTEM, timeval_ns(usage.ru_stime));
+    set(reading, CPU_VOLUNTARY, (uint64_t)usage.ru_nvcsw);
+    set(reading, CPU_FORCED, (uint64_t)usage.ru_nivcsw);
 }
 
 #else /* NetBSD has one clock per thread, without a split into user and system time */
 
 static void read_usage(struct cpu_reading *reading)
 {
-    reading->times_known = reading->switches_known = false;
+    (void)reading;
 }
 
 #endif
@@ -130,7 +131,7 @@ static void work(void)
 
 static uint64_t spent_ns(const struct cpu_reading *reading)
 {
-    return reading->user_ns + reading->system_ns;
+    return reading->counts[CPU_USER] + reading->counts[CPU_SYSTEM];
 }
 
 static bool times_move(void (*read)(struct cpu_reading *reading))
@@ -138,7 +139,7 @@ static bool times_move(void (*read)(struct cpu_reading *reading))
     struct cpu_reading before = {0}, after = {0};
 
     read(&before);
-    for (int i = 0; i < PORTIONS && before.times_known; i++) {
+    for (int i = 0; i < PORTIONS && before.known & CPU_TIMES; i++) {
         read(&before);
         work();
         read(&after);
@@ -153,21 +154,21 @@ static bool switches_move(void (*read)(struct cpu_reading *reading))
     struct cpu_reading before = {0}, after = {0};
 
     read(&before);
-    if (!before.switches_known)
+    if (!(before.known & CPU_SWITCHES))
         return true;
-    for (int i = 0; i < SLEEPS && after.voluntary_switches <= before.voluntary_switches; i++) {
+    for (int i = 0; i < SLEEPS && after.counts[CPU_VOLUNTARY] <= before.counts[CPU_VOLUNTARY]; i++) {
         nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
         read(&after);
     }
-    return after.voluntary_switches > before.voluntary_switches;
+    return after.counts[CPU_VOLUNTARY] > before.counts[CPU_VOLUNTARY];
 }
 
-struct cpu_account cpu_account_try(void (*read)(struct cpu_reading *reading))
+uint32_t cpu_account_try(void (*read)(struct cpu_reading *reading))
 {
-    return (struct cpu_account){times_move(read), switches_move(read)};
+    return (times_move(read) ? CPU_TIMES : 0) | (switches_move(read) ? CPU_SWITCHES : 0);
 }
 
-static struct cpu_account believed = {true, true};
+static uint32_t believed = CPU_TIMES | CPU_SWITCHES;
 
 void cpu_probe(void)
 {
@@ -176,13 +177,10 @@ void cpu_probe(void)
 
 /* ---- readings ---- */
 
-static const char *const event_names[CPU_EVENT_COUNT] = {
-    [CPU_CYCLES] = "cycles", [CPU_INSTRUCTIONS] = "instructions"};
-
 void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
 {
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
-        meter->fds[event] = events_wanted ? event_open((enum cpu_event)event) : -1;
+        meter->fds[event] = events_wanted ? event_open(events[event]) : -1;
 }
 
 void cpu_meter_close(struct cpu_meter *meter)
@@ -194,17 +192,17 @@ void cpu_meter_close(struct cpu_meter *meter)
 
 static void read_events(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
+    uint64_t value;
+
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
-        reading->counted[event] =
-            meter->fds[event] >= 0 && read(meter->fds[event], &reading->events[event],
-                                           sizeof reading->events[event]) == sizeof reading->events[event];
+        if (meter->fds[event] >= 0 && read(meter->fds[event], &value, sizeof value) == sizeof value)
+            set(reading, events[event], value);
 }
 
 static void read_account(struct cpu_reading *reading)
 {
     read_usage(reading);
-    reading->times_known &= believed.times;
-    reading->switches_known &= believed.switches;
+    reading->known &= believed | ~(CPU_TIMES | CPU_SWITCHES);
 }
 
 void cpu_meter_begin(const struct cpu_meter *meter, struct cpu_reading *reading)
@@ -221,57 +219,66 @@ void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading)
 
 struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b)
 {
-    struct cpu_reading sum = {
-        .times_known = a->times_known && b->times_known,
-        .switches_known = a->switches_known && b->switches_known,
-        .user_ns = a->user_ns + b->user_ns,
-        .system_ns = a->system_ns + b->system_ns,
-        .voluntary_switches = a->voluntary_switches + b->voluntary_switches,
-        .forced_switches = a->forced_switches + b->forced_switches,
-        .migrations = a->migrations < 0 || b->migrations < 0 ? -1 : a->migrations + b->migrations,
-    };
+    struct cpu_reading sum = {.known = a->known & b->known};
 
-    for (int event = 0; event < CPU_EVENT_COUNT; event++) {
-        sum.counted[event] = a->counted[event] && b->counted[event];
-        sum.events[event] = a->events[event] + b->events[event];
-    }
+    for (int count = 0; count < CPU_COUNT_COUNT; count++)
+        sum.counts[count] = a->counts[count] + b->counts[count];
     return sum;
-}
-
-static void put_difference(json_t *cpu, const char *key, uint64_t before, uint64_t after)
-{
-    json_object_set_new(cpu, key, json_integer((json_int_t)(after - before)));
 }
 
 json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after)
 {
     json_t *cpu = json_object();
 
-    if (before->times_known && after->times_known) {
-        put_difference(cpu, "user_ns", before->user_ns, after->user_ns);
-        put_difference(cpu, "system_ns", before->system_ns, after->system_ns);
-    }
-    if (before->switches_known && after->switches_known) {
-        put_difference(cpu, "voluntary_switches", before->voluntary_switches, after->voluntary_switches);
-        put_difference(cpu, "forced_switches", before->forced_switches, after->forced_switches);
-    }
-    if (before->migrations >= 0 && after->migrations >= 0)
-        json_object_set_new(cpu, "migrations", json_integer(after->migrations - before->migrations));
-    for (int event = 0; event < CPU_EVENT_COUNT; event++)
-        if (before->counted[event] && after->counted[event])
-            put_difference(cpu, event_names[event], before->events[event], after->events[event]);
+    for (int count = 0; count < CPU_COUNT_COUNT; count++)
+        if (before->known & after->known & 1u << count)
+            json_object_set_new(cpu, keys[count],
+                                json_integer((json_int_t)(after->counts[count] - before->counts[count])));
     if (json_object_size(cpu))
         return cpu;
     json_decref(cpu);
     return NULL;
 }
 
+/* ---- the process and the machine ---- */
+
 json_t *cpu_process_to_json(void)
 {
     struct rusage usage;
 
-    if (!believed.times || getrusage(RUSAGE_SELF, &usage) < 0)
+    if (!(believed & CPU_TIMES) || getrusage(RUSAGE_SELF, &usage) < 0)
         return NULL;
     return json_pack("{s:I, s:I}", "user_ns", (json_int_t)timeval_ns(usage.ru_utime), "system_ns",
                      (json_int_t)timeval_ns(usage.ru_stime));
+}
+
+/* proc_stat(5): user nice system idle iowait irq softirq steal, in clock ticks. Some systems print
+ * zeros. */
+void cpu_read_machine(struct cpu_reading *reading)
+{
+    uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
+    uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+
+    *reading = (struct cpu_reading){0};
+    if (!scan_file("/proc/stat", 8,
+                   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                   " %" SCNu64,
+                   &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) ||
+        user + system + idle == 0)
+        return;
+    set(reading, CPU_USER, (user + nice) * tick_ns);
+    set(reading, CPU_SYSTEM, system * tick_ns);
+    set(reading, CPU_IDLE, (idle + iowait) * tick_ns);
+    set(reading, CPU_IRQ, irq * tick_ns);
+    set(reading, CPU_SOFTIRQ, softirq * tick_ns);
+    set(reading, CPU_STEAL, steal * tick_ns);
+}
+
+/* proc_pid_statm(5): size and resident, in pages. */
+uint64_t memory_resident_bytes(void)
+{
+    uint64_t pages = 0;
+
+    scan_file("/proc/self/statm", 1, "%*u %" SCNu64, &pages);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }

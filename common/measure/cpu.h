@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CPU cost of a thread, CPU time of the machine, and memory of the process. System differences live in cpu.c
- * and machine.c. */
+/* CPU cost of a thread, CPU time of the machine, and memory of the process. System differences live in
+ * cpu.c. */
 #ifndef UNCORK_MEASURE_CPU_H
 #define UNCORK_MEASURE_CPU_H
 
@@ -8,23 +8,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum cpu_event { CPU_CYCLES, CPU_INSTRUCTIONS, CPU_EVENT_COUNT };
+/* Count, key in the record. A thread has those up to CPU_INSTRUCTIONS; all CPUs of the machine since
+ * boot have the times. */
+#define CPU_COUNTS(X)                                                                                        \
+    X(CPU_USER, "user_ns")                                                                                   \
+    X(CPU_SYSTEM, "system_ns")                                                                               \
+    X(CPU_VOLUNTARY, "voluntary_switches")                                                                   \
+    X(CPU_FORCED, "forced_switches")                                                                         \
+    X(CPU_MIGRATIONS, "migrations")                                                                          \
+    X(CPU_CYCLES, "cycles")                                                                                  \
+    X(CPU_INSTRUCTIONS, "instructions")                                                                      \
+    X(CPU_IDLE, "idle_ns")                                                                                   \
+    X(CPU_IRQ, "irq_ns")                                                                                     \
+    X(CPU_SOFTIRQ, "softirq_ns")                                                                             \
+    X(CPU_STEAL, "steal_ns")
 
-/* Counters of the calling thread. Only this thread opens, reads and closes them. */
+#define CPU_COUNT_ENUM(count, key) count,
+enum cpu_count { CPU_COUNTS(CPU_COUNT_ENUM) CPU_COUNT_COUNT };
+#undef CPU_COUNT_ENUM
+
+struct cpu_reading {
+    uint32_t known; /* bit per count: the system reports it, and it is true */
+    uint64_t counts[CPU_COUNT_COUNT];
+};
+
+/* Counters of cycles and instructions of the calling thread. Only this thread opens, reads and
+ * closes them. */
+#define CPU_EVENT_COUNT 2
 struct cpu_meter {
     int fds[CPU_EVENT_COUNT]; /* perf_event_open(2), -1 where it is not permitted or not wanted */
 };
 
-struct cpu_reading {
-    bool times_known, switches_known; /* false: not counted per thread, or counted wrongly */
-    uint64_t user_ns, system_ns, voluntary_switches, forced_switches;
-    int64_t migrations; /* -1 where the system does not report them */
-    uint64_t events[CPU_EVENT_COUNT];
-    bool counted[CPU_EVENT_COUNT];
-};
-
-/* `events` opens the counters of cycles and instructions. The kernel saves and restores them at
- * every thread switch: request and reply were seen to be 12 % slower. So they are optional. */
+/* `events` opens the counters. The kernel saves and restores them at every thread switch: request
+ * and reply were seen to be 12 % slower. So they are optional. */
 void cpu_meter_open(struct cpu_meter *meter, bool events);
 void cpu_meter_close(struct cpu_meter *meter);
 
@@ -36,14 +52,12 @@ void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading);
 /* Reads the migrations from a file of /proc, which takes 12 us: call it outside of an interval. */
 void cpu_look(struct cpu_reading *reading);
 
-/* Which counts of a thread follow its work; true also for counts that the system does not
- * report. */
-struct cpu_account {
-    bool times, switches;
-};
+#define CPU_TIMES (1u << CPU_USER | 1u << CPU_SYSTEM)
+#define CPU_SWITCHES (1u << CPU_VOLUNTARY | 1u << CPU_FORCED)
 
-/* Tests the counts that `read` returns: the calling thread works and sleeps for a moment. */
-struct cpu_account cpu_account_try(void (*read)(struct cpu_reading *reading));
+/* Tests the counts that `read` returns: the calling thread works and sleeps for a moment. Returns
+ * CPU_TIMES, CPU_SWITCHES or both: those that follow its work, or that the system does not report. */
+uint32_t cpu_account_try(void (*read)(struct cpu_reading *reading));
 
 /* Tests which counts work here; later readings omit the others. Call it once, before threads
  * read. */
@@ -52,34 +66,16 @@ void cpu_probe(void);
 /* Sum of two threads: the counts that both have. */
 struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b);
 
-/* The `cpu` object of a thread in the record: `after` - `before`. Counts that are not known are
- * absent; NULL where none is. New reference. */
+/* The `cpu` object of a thread or the `machine` object of an end in the record: `after` - `before`.
+ * Counts that are not known are absent; NULL where none is. New reference. */
 json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after);
 
 /* The `process` object of an end: the use of this process since its start. NULL where the system
  * does not report it, or where its counts per thread are wrong. New reference. */
 json_t *cpu_process_to_json(void);
 
-/* All CPUs of the machine since boot, from /proc/stat. */
-enum machine_time {
-    MACHINE_USER,
-    MACHINE_SYSTEM,
-    MACHINE_IDLE,
-    MACHINE_IRQ,
-    MACHINE_SOFTIRQ,
-    MACHINE_STEAL,
-    MACHINE_TIME_COUNT
-};
-
-struct machine_reading {
-    bool known; /* false where the system does not count */
-    uint64_t ns[MACHINE_TIME_COUNT];
-};
-
-void machine_read(struct machine_reading *reading);
-
-/* The `machine` object of an end, NULL where the system does not count. New reference. */
-json_t *machine_to_json(const struct machine_reading *before, const struct machine_reading *after);
+/* All CPUs of the machine since boot. */
+void cpu_read_machine(struct cpu_reading *reading);
 
 /* Resident memory of this process in bytes, shared libraries included; 0 where the system does not
  * report it. */

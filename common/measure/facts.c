@@ -15,22 +15,7 @@
 #include <uv.h>
 
 #define LINE_MAX_BYTES 4096
-
-/* The first line of a file without its end, NULL where it cannot be read or is empty. */
-static const char *read_line(const char *path, char line[LINE_MAX_BYTES])
-{
-    FILE *file = fopen(path, "re");
-    char *got;
-
-    if (!file)
-        return NULL;
-    got = fgets(line, LINE_MAX_BYTES, file);
-    fclose(file);
-    if (!got)
-        return NULL;
-    line[strcspn(line, "\n")] = '\0';
-    return *line ? line : NULL;
-}
+#define FIRST_LINE "%4095[^\n]" /* a format of scan_file() */
 
 static char host_id[256];
 
@@ -49,7 +34,7 @@ static void make_host_id(void)
         snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)proc.st_ctim.tv_sec,
                  proc.st_ctim.tv_nsec);
 #endif
-    if (read_line("/proc/sys/kernel/random/boot_id", line))
+    if (scan_file("/proc/sys/kernel/random/boot_id", 1, FIRST_LINE, line))
         snprintf(host_id, sizeof host_id, "%.200s", line);
 }
 
@@ -111,12 +96,13 @@ static const char *const sysctls[] = {
     "kernel.sched_rt_runtime_us",
 };
 
-static void put_line(json_t *facts, const char *key, const char *path)
+/* `format` scans one value from a line of the file. */
+static void put_value(json_t *facts, const char *key, const char *path, const char *format)
 {
-    char line[LINE_MAX_BYTES];
+    char value[LINE_MAX_BYTES];
 
-    if (read_line(path, line))
-        json_object_set_new(facts, key, json_string(line));
+    if (scan_file(path, 1, format, value) && strcmp(value, "unknown") != 0) /* gVisor's processor */
+        json_object_set_new(facts, key, json_string(value));
 }
 
 static json_t *collect_sysctls(void)
@@ -129,7 +115,7 @@ static json_t *collect_sysctls(void)
         snprintf(path, sizeof path, "/proc/sys/%s", sysctls[i]);
         for (char *at = path + strlen("/proc/sys/"); *at; at++)
             *at = *at == '.' ? '/' : *at;
-        put_line(values, sysctls[i], path);
+        put_value(values, sysctls[i], path, FIRST_LINE);
     }
     return values;
 }
@@ -147,20 +133,11 @@ static json_t *collect_mitigations(void)
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        put_line(mitigations, entry->d_name, path);
+        put_value(mitigations, entry->d_name, path, FIRST_LINE);
     }
     if (dir)
         closedir(dir);
     return mitigations;
-}
-
-/* `format` scans one value from a line of the file. */
-static void put_value(json_t *facts, const char *key, const char *path, const char *format)
-{
-    char value[LINE_MAX_BYTES];
-
-    if (scan_file(path, 1, format, value) && strcmp(value, "unknown") != 0) /* gVisor's processor */
-        json_object_set_new(facts, key, json_string(value));
 }
 
 static void put_system(json_t *facts)
@@ -188,7 +165,7 @@ json_t *facts_collect(const struct address *towards)
     json_object_set_new(facts, "cpus_online", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
     json_object_set_new(facts, "virtualisation", json_string(virtualisation_name())); /* NULL: absent */
     for (size_t i = 0; i < sizeof file_facts / sizeof *file_facts; i++)
-        put_line(facts, file_facts[i].key, file_facts[i].path);
+        put_value(facts, file_facts[i].key, file_facts[i].path, FIRST_LINE);
     json_object_set_new(facts, "mitigations", collect_mitigations());
     json_object_set_new(facts, "sysctl", collect_sysctls());
     json_object_set_new(facts, "versions",

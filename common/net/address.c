@@ -38,7 +38,7 @@ static int split(struct parts *parts, const char *text)
     size_t length;
     uint64_t port;
 
-    if (!colon || units_parse_count(colon + 1, &port) < 0 || port > UINT16_MAX)
+    if (!colon || units_parse(&units_count, colon + 1, &port) < 0 || port > UINT16_MAX)
         return -EINVAL;
     length = (size_t)(colon - text);
     if (*text == '[') {

@@ -26,7 +26,8 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
         longest = 128;
     }
     bits = longest;
-    if (longest && (!text[length] || units_parse_count(text + length + 1, &bits) == 0) && bits <= longest) {
+    if (longest && (!text[length] || units_parse(&units_count, text + length + 1, &bits) == 0) &&
+        bits <= longest) {
         prefix->bits = (unsigned)bits;
         return 0;
     }

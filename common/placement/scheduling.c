@@ -27,7 +27,7 @@ int scheduling_parse(struct scheduling *scheduling, const char *text, struct pro
         if (strlen(class_names[class]) != name || strncmp(class_names[class], text, name) != 0 ||
             (text[name] == ':') != realtime)
             continue;
-        if (realtime && (units_parse_count(text + name + 1, &priority) < 0 || !priority ||
+        if (realtime && (units_parse(&units_count, text + name + 1, &priority) < 0 || !priority ||
                          priority > SCHEDULING_PRIORITY_MAX))
             break;
         *scheduling = (struct scheduling){(enum scheduling_class) class, (int)priority};

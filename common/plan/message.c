@@ -155,7 +155,7 @@ char *shape_format(const struct shape *shape)
         for (next = i + 1;
              !(spans[next - 1].marks & FRAGMENT_ENDS_GROUP) && spans[next].size == spans[i].size; next++)
             bytes += spans[next].bytes;
-        units_format_size(spelled, spans[i].size);
+        units_format(&units_size, spelled, spans[i].size);
         if (bytes > spans[i].size)
             fprintf(out, "%" PRIu32 "x", bytes / spans[i].size);
         fputs(spelled, out);

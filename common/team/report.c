@@ -236,7 +236,7 @@ json_t *team_report(const struct team *team)
         put_number(report, "resident_bytes", team->resident_after);
     }
     put(report, "process", cpu_process_to_json());
-    put(report, "machine", machine_to_json(&team->machine_before, &team->machine_after));
+    put(report, "machine", cpu_to_json(&team->machine_before, &team->machine_after));
     for (size_t i = 0; i < team->worker_count; i++)
         json_array_append_new(threads, report_thread(&team->workers[i]));
     put(report, "threads", threads);

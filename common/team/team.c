@@ -272,14 +272,14 @@ int team_await(struct team *team, enum release release, struct problem *problem)
     return unlock_and_check(team, problem);
 }
 
-int team_meet(struct team *team, struct machine_reading *machine, struct problem *problem)
+int team_meet(struct team *team, struct cpu_reading *machine, struct problem *problem)
 {
     size_t expected;
 
     uv_mutex_lock(&team->mutex);
     expected = (team->met / team->worker_count + 1) * team->worker_count;
     if (++team->met == expected) {
-        machine_read(machine);
+        cpu_read_machine(machine);
         uv_cond_broadcast(&team->released);
     }
     while (team->met < expected && !team->cancelled)

@@ -105,7 +105,7 @@ struct team {
     size_t connection_count, worker_count;
     size_t per_number; /* connections per number; 2 at a proxy: to client and server */
     struct worker *workers;
-    struct machine_reading machine_before, machine_after;
+    struct cpu_reading machine_before, machine_after;
     uint64_t resident_before, resident_after; /* bytes, without and with the connections */
 
     uv_mutex_t mutex; /* protects the fields below, up to failed_phase */
@@ -191,7 +191,7 @@ int team_await(struct team *team, enum release release, struct problem *problem)
 
 /* A barrier for all threads: none prepares or reads figures while another one works. The last one
  * reads the machine's account. Returns -1 with a failure when the team was cancelled. */
-int team_meet(struct team *team, struct machine_reading *machine, struct problem *problem);
+int team_meet(struct team *team, struct cpu_reading *machine, struct problem *problem);
 
 /* Stores a new descriptor. If the team was cancelled: closes it and returns -ECANCELED. */
 int team_adopt(void *team, struct connection *connection, int fd);

@@ -9,7 +9,6 @@
 #include "words/target.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,29 +62,23 @@ const struct word_kind kind_choice = {
 
 /* How a kind of number is spelled. */
 struct number {
-    int (*parse)(const char *text, uint64_t *value);
-    void (*format)(char text[UNITS_TEXT_MAX], uint64_t value);
+    const struct units *units;
     const char *like; /* an example */
 };
-
-static void format_count(char text[UNITS_TEXT_MAX], uint64_t value)
-{
-    snprintf(text, UNITS_TEXT_MAX, "%" PRIu64, value);
-}
 
 static int parse_as(const struct number *number, const struct word *word, const char *text, uint64_t *value,
                     struct problem *problem)
 {
     char minimum[UNITS_TEXT_MAX], maximum[UNITS_TEXT_MAX];
-    int result = number->parse(text, value);
+    int result = units_parse(number->units, text, value);
 
     if (result == -EINVAL)
         return problem_usage(problem, "%s=%.60s is no %s; write it like %s", word->key, text, word->unit,
                              number->like);
     if (result == 0 && *value >= word->minimum && *value <= word->maximum)
         return 0;
-    number->format(minimum, word->minimum);
-    number->format(maximum, word->maximum);
+    units_format(number->units, minimum, word->minimum);
+    units_format(number->units, maximum, word->maximum);
     return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
 }
 
@@ -104,7 +97,7 @@ static char *number_format(const struct word *word, const void *field)
 
     if (!value && word->word_for_zero)
         return strdup(word->word_for_zero);
-    word->kind->number->format(text, value);
+    units_format(word->kind->number->units, text, value);
     return strdup(text);
 }
 
@@ -115,11 +108,11 @@ static char *number_format(const struct word *word, const void *field)
                                           .number = &(const struct number){__VA_ARGS__},                     \
                                           .lists = true,                                                     \
                                           .ranges = has_ranges}
-NUMBER_KIND(size, true, units_parse_size, units_format_size, "4096, 64K or 1M");
-NUMBER_KIND(count, true, units_parse_count, format_count, "100");
-NUMBER_KIND(duration, false, units_parse_duration, units_format_duration, "2s, 0.2s, 150ms or 50us");
-NUMBER_KIND(rate, false, units_parse_rate, units_format_rate, "100mbit, 1gbit or 2.5gbit");
-NUMBER_KIND(percent, false, units_parse_percent, units_format_percent, "1% or 0.01%");
+NUMBER_KIND(size, true, &units_size, "4096, 64K or 1M");
+NUMBER_KIND(count, true, &units_count, "100");
+NUMBER_KIND(duration, false, &units_duration, "2s, 0.2s, 150ms or 50us");
+NUMBER_KIND(rate, false, &units_rate, "100mbit, 1gbit or 2.5gbit");
+NUMBER_KIND(percent, false, &units_percent, "1% or 0.01%");
 
 /* ---- a name with a layer and a size after colons ---- */
 
@@ -134,7 +127,7 @@ static int refuse_parameter(const struct word *word, const struct strategy *stra
     const char *name = strategy->variant.name;
     char limit[UNITS_TEXT_MAX];
 
-    units_format_size(limit, parameter_max(strategy));
+    units_format(&units_size, limit, parameter_max(strategy));
     if (!strategy->parameter)
         return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, text, name);
     return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s%s",
@@ -153,7 +146,7 @@ static bool take_layer(struct strategy_choice *choice, const char *text)
 static bool take_size(struct strategy_choice *choice, const char *text)
 {
     return choice->strategy->parameter && choice->parameter == PARAMETER_NONE &&
-           units_parse_size(text, &choice->parameter) == 0 && choice->parameter &&
+           units_parse(&units_size, text, &choice->parameter) == 0 && choice->parameter &&
            choice->parameter <= parameter_max(choice->strategy);
 }
 
@@ -185,7 +178,7 @@ static char *strategy_format(const struct word *word, const void *field)
 
     (void)word;
     if (choice->parameter != PARAMETER_NONE)
-        units_format_size(size, choice->parameter);
+        units_format(&units_size, size, choice->parameter);
     snprintf(text, sizeof text, "%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
              cork_layer_names[choice->layer], *size ? ":" : "", size);
     return strdup(text);
@@ -196,7 +189,7 @@ const struct word_kind kind_strategy = {
 
 static int source_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
-    static const struct number cold_size = {units_parse_size, units_format_size, "cold:256M"};
+    static const struct number cold_size = {&units_size, "cold:256M"};
 
     if (!strcmp(text, "hot")) {
         *(uint64_t *)field = 0;
@@ -214,7 +207,7 @@ static char *source_format(const struct word *word, const void *field)
     (void)word;
     if (!*(const uint64_t *)field)
         return strdup("hot");
-    units_format_size(text + 5, *(const uint64_t *)field);
+    units_format(&units_size, text + 5, *(const uint64_t *)field);
     return strdup(text);
 }
 

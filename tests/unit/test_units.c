@@ -26,7 +26,7 @@ TEST(a_size_is_digits_and_perhaps_k_m_or_g)
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         uint64_t bytes = 1;
 
-        assert_int_equal(units_parse_size(sizes[i].text, &bytes), 0);
+        assert_int_equal(units_parse(&units_size, sizes[i].text, &bytes), 0);
         assert_int_equal(bytes, sizes[i].value);
     }
 }
@@ -38,7 +38,7 @@ TEST(a_size_is_the_whole_text_and_nothing_else)
     uint64_t bytes;
 
     for (size_t i = 0; i < COUNT_OF(refused); i++)
-        assert_int_equal(units_parse_size(refused[i], &bytes), -EINVAL);
+        assert_int_equal(units_parse(&units_size, refused[i], &bytes), -EINVAL);
 }
 
 TEST(a_size_beyond_64_bits_is_out_of_range)
@@ -48,19 +48,19 @@ TEST(a_size_beyond_64_bits_is_out_of_range)
     uint64_t bytes;
 
     for (size_t i = 0; i < COUNT_OF(refused); i++)
-        assert_int_equal(units_parse_size(refused[i], &bytes), -ERANGE);
+        assert_int_equal(units_parse(&units_size, refused[i], &bytes), -ERANGE);
 }
 
 TEST(a_count_takes_no_unit)
 {
     uint64_t count = 0;
 
-    assert_int_equal(units_parse_count("1000", &count), 0);
+    assert_int_equal(units_parse(&units_count, "1000", &count), 0);
     assert_int_equal(count, 1000);
-    assert_int_equal(units_parse_count("1K", &count), -EINVAL);
-    assert_int_equal(units_parse_count("-1", &count), -EINVAL);
-    assert_int_equal(units_parse_count("", &count), -EINVAL);
-    assert_int_equal(units_parse_count("18446744073709551616", &count), -ERANGE);
+    assert_int_equal(units_parse(&units_count, "1K", &count), -EINVAL);
+    assert_int_equal(units_parse(&units_count, "-1", &count), -EINVAL);
+    assert_int_equal(units_parse(&units_count, "", &count), -EINVAL);
+    assert_int_equal(units_parse(&units_count, "18446744073709551616", &count), -ERANGE);
 }
 
 TEST(a_duration_has_a_unit_and_perhaps_decimals)
@@ -74,7 +74,7 @@ TEST(a_duration_has_a_unit_and_perhaps_decimals)
     for (size_t i = 0; i < COUNT_OF(durations); i++) {
         uint64_t ns = 1;
 
-        assert_int_equal(units_parse_duration(durations[i].text, &ns), 0);
+        assert_int_equal(units_parse(&units_duration, durations[i].text, &ns), 0);
         assert_int_equal(ns, durations[i].value);
     }
 }
@@ -87,9 +87,9 @@ TEST(a_duration_is_strict)
     uint64_t ns;
 
     for (size_t i = 0; i < COUNT_OF(refused); i++)
-        assert_int_equal(units_parse_duration(refused[i], &ns), -EINVAL);
-    assert_int_equal(units_parse_duration("18446744074s", &ns), -ERANGE);
-    assert_int_equal(units_parse_duration("18446744073.709551616s", &ns), -ERANGE);
+        assert_int_equal(units_parse(&units_duration, refused[i], &ns), -EINVAL);
+    assert_int_equal(units_parse(&units_duration, "18446744074s", &ns), -ERANGE);
+    assert_int_equal(units_parse(&units_duration, "18446744073.709551616s", &ns), -ERANGE);
 }
 
 TEST(a_rate_counts_bits_in_thousands)
@@ -103,12 +103,12 @@ TEST(a_rate_counts_bits_in_thousands)
     uint64_t bits;
 
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
-        assert_int_equal(units_parse_rate(rates[i].text, &bits), 0);
+        assert_int_equal(units_parse(&units_rate, rates[i].text, &bits), 0);
         assert_int_equal(bits, rates[i].value);
     }
     for (size_t i = 0; i < COUNT_OF(refused); i++)
-        assert_int_equal(units_parse_rate(refused[i], &bits), -EINVAL);
-    assert_int_equal(units_parse_rate("18446744074gbit", &bits), -ERANGE);
+        assert_int_equal(units_parse(&units_rate, refused[i], &bits), -EINVAL);
+    assert_int_equal(units_parse(&units_rate, "18446744074gbit", &bits), -ERANGE);
 }
 
 TEST(a_percentage_is_exact_to_a_millionth)
@@ -120,13 +120,13 @@ TEST(a_percentage_is_exact_to_a_millionth)
     uint64_t millionths;
 
     for (size_t i = 0; i < COUNT_OF(shares); i++) {
-        assert_int_equal(units_parse_percent(shares[i].text, &millionths), 0);
+        assert_int_equal(units_parse(&units_percent, shares[i].text, &millionths), 0);
         assert_int_equal(millionths, shares[i].value);
-        units_format_percent(text, millionths);
+        units_format(&units_percent, text, millionths);
         assert_string_equal(text, shares[i].text);
     }
     for (size_t i = 0; i < COUNT_OF(refused); i++)
-        assert_int_equal(units_parse_percent(refused[i], &millionths), -EINVAL);
+        assert_int_equal(units_parse(&units_percent, refused[i], &millionths), -EINVAL);
 }
 
 TEST(taking_a_number_stops_behind_its_last_digit)
@@ -162,11 +162,11 @@ TEST(the_shortest_exact_spelling_is_written)
     char text[UNITS_TEXT_MAX];
 
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-        units_format_size(text, sizes[i].value);
+        units_format(&units_size, text, sizes[i].value);
         assert_string_equal(text, sizes[i].text);
     }
     for (size_t i = 0; i < COUNT_OF(durations); i++) {
-        units_format_duration(text, durations[i].value);
+        units_format(&units_duration, text, durations[i].value);
         assert_string_equal(text, durations[i].text);
     }
 }
@@ -179,18 +179,18 @@ TEST(what_is_written_is_read_back)
         uint64_t value = dice_bits(&dice) >> dice_roll(&dice, 64) << dice_roll(&dice, 32), back = 0;
         char text[UNITS_TEXT_MAX];
 
-        units_format_size(text, value);
-        assert_int_equal(units_parse_size(text, &back), 0);
+        units_format(&units_size, text, value);
+        assert_int_equal(units_parse(&units_size, text, &back), 0);
         assert_int_equal(back, value);
         value -= dice_roll(&dice, 2) ? value % 1000000 : 0;
-        units_format_duration(text, value);
-        assert_int_equal(units_parse_duration(text, &back), 0);
+        units_format(&units_duration, text, value);
+        assert_int_equal(units_parse(&units_duration, text, &back), 0);
         assert_int_equal(back, value);
-        units_format_rate(text, value);
-        assert_int_equal(units_parse_rate(text, &back), 0);
+        units_format(&units_rate, text, value);
+        assert_int_equal(units_parse(&units_rate, text, &back), 0);
         assert_int_equal(back, value);
-        units_format_percent(text, value);
-        assert_int_equal(units_parse_percent(text, &back), 0);
+        units_format(&units_percent, text, value);
+        assert_int_equal(units_parse(&units_percent, text, &back), 0);
         assert_int_equal(back, value);
     }
 }
