@@ -42,20 +42,18 @@ static void on_idle(uv_timer_t *timer)
     struct door *door = timer->data;
 
     fprintf(stderr, "uncork-server: no client for %" PRIu64 " s: ends, as --idle says\n",
-            door->idle_ms / 1000);
+            door->options->idle_ms / 1000);
     shut(door);
 }
 
-void door_occupy(struct door *door)
+void door_set_occupied(struct door *door, bool is_occupied)
 {
-    if (!door->is_shut)
+    if (door->is_shut || !door->options->idle_ms)
+        return;
+    if (is_occupied)
         uv_timer_stop(&door->idle);
-}
-
-void door_vacate(struct door *door)
-{
-    if (!door->is_shut && door->idle_ms)
-        uv_timer_start(&door->idle, on_idle, door->idle_ms, 0);
+    else
+        uv_timer_start(&door->idle, on_idle, door->options->idle_ms, 0);
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
@@ -70,6 +68,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 
 static int print_ready(const struct door *door, struct problem *problem)
 {
+    const struct variant *plain = door->options->plain;
     bool is_unix = door->address.storage.ss_family == AF_UNIX;
     CLEANUP_JSON json_t *ready = NULL;
     char text[ADDRESS_MAX];
@@ -79,7 +78,7 @@ static int print_ready(const struct door *door, struct problem *problem)
         *strrchr(text, ':') = '\0';
     ready = json_pack("{s:{s:s, s:s, s:o*, s:o*, s:s*}}", "ready", "version", UNCORK_VERSION, "address", text,
                       "port", is_unix ? NULL : json_integer(address_port(&door->address)), "proxy",
-                      door->is_proxy ? json_true() : NULL, "plain", door->plain);
+                      door->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL);
     if (json_dumpf(ready, stdout, JSON_SORT_KEYS) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
         return problem_failure(problem, "cannot print the ready line");
     return 0;
@@ -95,14 +94,15 @@ static void start_handles(struct door *door)
     uv_poll_start(&door->listener, UV_READABLE, on_connection);
     uv_signal_start(&door->terminate, on_signal, SIGTERM);
     uv_signal_start(&door->interrupt, on_signal, SIGINT);
-    door_vacate(door);
-    if (door->with_parent)
+    door_set_occupied(door, false);
+    if (door->options->with_parent)
         lifeline_hold(&door->parent, &door->loop, STDIN_FILENO, on_parent_gone, door);
 }
 
 int door_serve(struct door *door, int fd, struct problem *problem)
 {
     uv_loop_init(&door->loop);
+    door->address = door->options->address;
     door->fd = address_listen(fd, &door->address, problem);
     if (door->fd >= 0) {
         start_handles(door);

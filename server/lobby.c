@@ -14,10 +14,8 @@
 #define PENDING_MAX 16384 /* connections without a complete hello at the same time */
 
 struct pending {
-    uv_poll_t poll; /* first member: cast to uv_handle_t */
-    struct lobby *lobby;
-    struct pending *next;
-    int fd; /* -1: the owner has it */
+    uv_poll_t poll; /* first member: cast to uv_handle_t; its data is the lobby */
+    int fd;         /* -1: the owner has it */
     size_t size;
     uint8_t hello[SINK_HELLO_SIZE]; /* its first `hello_size` bytes are used */
 };
@@ -63,77 +61,58 @@ json_t *lobby_describe(const struct lobby *lobby, const struct plan *plan)
 
 /* ---- connections ---- */
 
-static void try_closed(struct lobby *lobby)
+static void on_closed(uv_handle_t *handle)
 {
-    if (!lobby->closing || !lobby->listener_closed || lobby->pending)
+    struct lobby *lobby = handle->data;
+
+    if (handle != (uv_handle_t *)&lobby->listener) {
+        struct pending *pending = (struct pending *)handle;
+
+        if (pending->fd >= 0)
+            close(pending->fd);
+        free(pending);
+    }
+    if (--lobby->open_handles > 0)
         return;
     free(lobby->here);
     lobby->events->closed(lobby->owner);
 }
 
-static void on_pending_closed(uv_handle_t *handle)
+static void reject(struct pending *pending)
 {
-    struct pending *pending = (struct pending *)handle;
-    struct lobby *lobby = pending->lobby;
-    struct pending **at = &lobby->pending;
+    struct lobby *lobby = pending->poll.data;
 
-    while (*at != pending)
-        at = &(*at)->next;
-    *at = pending->next;
-    lobby->pending_count--;
-    if (pending->fd >= 0)
-        close(pending->fd);
-    free(pending);
-    try_closed(lobby);
+    lobby->strangers++;
+    uv_close((uv_handle_t *)&pending->poll, on_closed);
 }
 
-static void dismiss(struct pending *pending, bool stranger)
+/* The hello is complete. Rejects it if the token is wrong, the number is taken, or the answer cannot
+ * be sent. */
+static void admit(struct pending *pending)
 {
-    if (uv_is_closing((uv_handle_t *)&pending->poll))
-        return;
-    pending->lobby->strangers += stranger;
-    uv_close((uv_handle_t *)&pending->poll, on_pending_closed);
-}
-
-/* Returns the number of the connection. Returns -1 if the token is wrong, the number is taken,
- * or the answer cannot be sent. */
-static int64_t find_place(const struct pending *pending)
-{
-    const struct lobby *lobby = pending->lobby;
+    struct lobby *lobby = pending->poll.data;
     uint8_t answer[SINK_ANSWER_SIZE];
     bool answers = lobby->hello_size == SINK_HELLO_SIZE;
     int64_t number = answers ? sink_hello_read(pending->hello, lobby->token, lobby->expected, answer)
                              : hello_read(pending->hello, lobby->token, lobby->expected);
-
-    if (number < 0 || lobby->here[number])
-        return -1;
-    if (answers && send(pending->fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)
-        return -1;
-    return number;
-}
-
-static void admit(struct pending *pending)
-{
-    struct lobby *lobby = pending->lobby;
-    int64_t index = find_place(pending);
     int fd = pending->fd;
 
-    if (index < 0) {
-        dismiss(pending, true);
+    if (number < 0 || lobby->here[number] ||
+        (answers && send(fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)) {
+        reject(pending);
         return;
     }
-    lobby->here[index] = true;
+    lobby->here[number] = true;
     pending->fd = -1;
-    uv_poll_stop(&pending->poll);
-    dismiss(pending, false);
-    lobby->events->joined(lobby->owner, (size_t)index, fd);
+    uv_close((uv_handle_t *)&pending->poll, on_closed);
+    lobby->events->joined(lobby->owner, (size_t)number, fd);
 }
 
 /* Reads no byte after the hello: the next ones belong to the run. */
 static void on_pending_readable(uv_poll_t *poll, int status, int events)
 {
     struct pending *pending = (struct pending *)poll;
-    size_t hello_size = pending->lobby->hello_size;
+    size_t hello_size = ((struct lobby *)poll->data)->hello_size;
     ssize_t size;
 
     (void)events;
@@ -141,30 +120,12 @@ static void on_pending_readable(uv_poll_t *poll, int status, int events)
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (size <= 0) {
-        dismiss(pending, true);
+        reject(pending);
         return;
     }
     pending->size += (size_t)size;
     if (pending->size == hello_size)
         admit(pending);
-}
-
-static void welcome(struct lobby *lobby, int fd)
-{
-    struct pending *pending = lobby->pending_count < PENDING_MAX ? calloc(1, sizeof *pending) : NULL;
-
-    if (!pending || uv_poll_init(lobby->listener.loop, &pending->poll, fd) < 0) {
-        lobby->strangers++;
-        free(pending);
-        close(fd);
-        return;
-    }
-    pending->lobby = lobby;
-    pending->fd = fd;
-    pending->next = lobby->pending;
-    lobby->pending = pending;
-    lobby->pending_count++;
-    uv_poll_start(&pending->poll, UV_READABLE | UV_DISCONNECT, on_pending_readable);
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
@@ -173,8 +134,20 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     int fd;
 
     (void)status, (void)events;
-    while ((fd = sockets_accept(lobby->fd, false)) >= 0)
-        welcome(lobby, fd);
+    while ((fd = sockets_accept(lobby->fd, false)) >= 0) {
+        struct pending *pending = lobby->open_handles <= PENDING_MAX ? calloc(1, sizeof *pending) : NULL;
+
+        if (!pending || uv_poll_init(poll->loop, &pending->poll, fd) < 0) {
+            lobby->strangers++;
+            free(pending);
+            close(fd);
+            continue;
+        }
+        pending->poll.data = lobby;
+        pending->fd = fd;
+        lobby->open_handles++;
+        uv_poll_start(&pending->poll, UV_READABLE | UV_DISCONNECT, on_pending_readable);
+    }
 }
 
 int lobby_accept(struct lobby *lobby, const struct plan *plan, enum end end, uv_loop_t *loop,
@@ -189,6 +162,7 @@ int lobby_accept(struct lobby *lobby, const struct plan *plan, enum end end, uv_
     lobby->owner = owner;
     uv_poll_init(loop, &lobby->listener, lobby->fd);
     lobby->listener.data = lobby;
+    lobby->open_handles = 1;
     lobby->here = calloc(lobby->expected, sizeof *lobby->here);
     if (!lobby->here)
         return problem_failure(problem, "out of memory for %zu data connections", lobby->expected);
@@ -196,25 +170,19 @@ int lobby_accept(struct lobby *lobby, const struct plan *plan, enum end end, uv_
     return 0;
 }
 
-static void on_listener_closed(uv_handle_t *handle)
+static void close_handle(uv_handle_t *handle, void *lobby)
 {
-    struct lobby *lobby = handle->data;
-
-    lobby->listener_closed = true;
-    try_closed(lobby);
+    if (handle->data == lobby && !uv_is_closing(handle))
+        uv_close(handle, on_closed);
 }
 
 void lobby_close(struct lobby *lobby)
 {
-    if (lobby->closing || !lobby->is_open)
+    if (!lobby->is_open)
         return;
-    lobby->closing = true;
-    if (lobby->accepts) {
-        uv_poll_stop(&lobby->listener);
-        uv_close((uv_handle_t *)&lobby->listener, on_listener_closed);
-    }
+    lobby->is_open = false;
+    if (lobby->accepts)
+        uv_walk(lobby->listener.loop, close_handle, lobby);
     close(lobby->fd);
     address_unlink(&lobby->address, true);
-    for (struct pending *pending = lobby->pending; pending; pending = pending->next)
-        dismiss(pending, false);
 }

@@ -21,7 +21,8 @@ struct lobby {
     struct address address;
     uint8_t token[TOKEN_SIZE];      /* every data connection sends it */
     uint8_t key[SECURITY_KEY_SIZE]; /* of their TLS */
-    bool is_open, accepts;          /* after lobby_listen(), lobby_accept() */
+    bool is_open;                   /* from lobby_listen() to lobby_close() */
+    bool accepts;                   /* after lobby_accept() */
 
     size_t expected;   /* connections */
     size_t hello_size; /* SINK_HELLO_SIZE: they come from a proxy, which expects an answer */
@@ -29,10 +30,8 @@ struct lobby {
     void *owner;
     uint64_t strangers;
     uv_poll_t listener;
-    bool *here;              /* by connection number */
-    struct pending *pending; /* connections without a complete hello */
-    size_t pending_count;
-    bool closing, listener_closed;
+    bool *here;          /* by connection number */
+    size_t open_handles; /* the listener, and the connections without a complete hello */
 };
 
 /* Listens at the host of the control channel and draws a token and a key. Returns 0, or -1 with

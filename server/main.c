@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "control/channel.h"
-#include "legality/probe.h"
 #include "placement/scheduling.h"
 #include "server.h"
 
@@ -41,15 +40,6 @@ static const char help[] =
 
 #define IDLE_MAX_NS (UINT64_C(24) * 3600 * NS_PER_S)
 
-struct options {
-    const char *listen;
-    const struct variant *plain; /* NULL: serves uncork clients */
-    struct sinks sinks;
-    struct psk_list *keys;            /* NULL: no key needed */
-    uint64_t idle_ms;                 /* 0: no timeout */
-    int insecure, with_parent, proxy; /* bool, set by getopt_long(3) */
-};
-
 static void print_help(void)
 {
     fputs(help, stdout);
@@ -63,6 +53,13 @@ static int parse_plain(struct options *options, const char *name, struct problem
         return problem_usage(problem, "--plain is given twice; a server has one service");
     options->plain = axis_find(&plain_axis, name, problem);
     return options->plain ? 0 : -1;
+}
+
+static int allow_sink(struct options *options, const char *text, struct problem *problem)
+{
+    if (options->sink_count == SINKS_MAX)
+        return problem_usage(problem, "--allow-sink is given more than %d times", SINKS_MAX);
+    return prefix_parse(&options->sinks[options->sink_count++], text, problem);
 }
 
 static int parse_idle(struct options *options, const char *text, struct problem *problem)
@@ -89,10 +86,13 @@ static int check_options(struct options *options, struct problem *problem)
     if (options->idle_ms && options->plain)
         return problem_usage(problem,
                              "--idle and --plain contradict each other: foreign clients have no runs");
-    if (!options->proxy && options->sinks.count)
+    if (!options->proxy && options->sink_count)
         return problem_usage(problem, "--allow-sink is for a proxy: add --proxy");
-    if (!options->sinks.count)
-        sinks_allow_local(&options->sinks);
+    if (!options->sink_count) {
+        allow_sink(options, "127.0.0.0/8", problem);
+        allow_sink(options, "::1", problem);
+        allow_sink(options, "unix", problem);
+    }
     return 0;
 }
 
@@ -126,7 +126,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
             result = parse_plain(options, optarg, problem);
             break;
         case 'a':
-            result = sinks_allow(&options->sinks, optarg, problem);
+            result = allow_sink(options, optarg, problem);
             break;
         case 'k':
             result = channel_take_keys(&options->keys, optarg, "a file may have many identities", problem);
@@ -153,32 +153,17 @@ static int parse_options(struct options *options, int count, char **arguments, s
     return check_options(options, problem);
 }
 
-static int check_address(const struct options *options, struct address *address, struct problem *problem)
+static int check_address(struct options *options, struct problem *problem)
 {
-    if (address_parse(address, options->listen, problem) < 0)
+    if (address_parse(&options->address, options->listen, problem) < 0)
         return -1;
-    if (address_is_local(address) || options->keys)
+    if (address_is_local(&options->address) || options->keys)
         return 0;
     if (!options->insecure)
         return problem_usage(problem, "--listen %s can be reached by other machines; give %s--insecure",
                              options->listen, options->plain ? "" : "--psk FILE, or ");
     fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", options->listen);
     return 0;
-}
-
-static int serve(const struct options *options, struct problem *problem)
-{
-    struct server_setup setup = {.sinks = options->proxy ? &options->sinks : NULL,
-                                 .keys = options->keys,
-                                 .with_parent = options->with_parent,
-                                 .idle_ms = options->idle_ms};
-
-    if (check_address(options, &setup.address, problem) < 0)
-        return -1;
-    if (options->plain)
-        return plain_run(options->plain, &setup.address, options->with_parent, problem);
-    probe_counters();
-    return server_run(&setup, problem);
 }
 
 int main(int count, char **arguments)
@@ -188,8 +173,8 @@ int main(int count, char **arguments)
 
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_give_back();
-    if (parse_options(&options, count, arguments, &problem) == 0)
-        serve(&options, &problem);
+    if (parse_options(&options, count, arguments, &problem) == 0 && check_address(&options, &problem) == 0)
+        (options.plain ? plain_run : server_run)(&options, &problem);
     psk_free(options.keys);
     if (problem.kind != PROBLEM_NONE)
         fprintf(stderr, "uncork-server: %s\n", problem.text);

@@ -216,24 +216,20 @@ static void on_shut(void *owner)
 
 static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
 
-int plain_run(const struct variant *service, const struct address *address, bool with_parent,
-              struct problem *problem)
+int plain_run(const struct options *options, struct problem *problem)
 {
-    const char *word = address->storage.ss_family == AF_UNIX ? "transport=unix" : "transport=tcp";
+    bool is_unix = options->address.storage.ss_family == AF_UNIX;
+    const char *word = is_unix ? "transport=unix" : "transport=tcp";
     struct plain plain = {
-        .door = {.address = *address,
-                 .with_parent = with_parent,
-                 .plain = service->name,
-                 .events = &door_events,
-                 .owner = &plain},
-        .service = (const struct service *)service, /* the variant is the first member */
+        .door = {.options = options, .events = &door_events, .owner = &plain},
+        .service = (const struct service *)options->plain, /* the variant is the first member */
     };
     int fd, result = -1;
 
     draw_patterns();
     if (plan_parse(&plain.plan, &word, 1, problem) < 0)
         return -1;
-    fd = transport_socket(&plain.plan, END_SERVER, address, problem);
+    fd = transport_socket(&plain.plan, END_SERVER, &options->address, problem);
     if (fd >= 0)
         result = door_serve(&plain.door, fd, problem);
     plan_free(&plain.plan);

@@ -1,64 +1,143 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
 
+#include "base/hex.h"
+#include "base/secret.h"
+#include "base/version.h"
+#include "connection/workload.h"
 #include "door.h"
-#include "session.h"
+#include "legality/legality.h"
+#include "legality/probe.h"
+#include "limits.h"
+#include "lobby.h"
+#include "measure/facts.h"
+#include "team/conduct.h"
+#include "words/parse.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define QUIET_MS 1000 /* between two lines about rejected clients */
 
 struct server {
     struct door door;
-    struct sessions sessions;
+    const struct options *options;
+    struct session *newest; /* first of a list */
+    size_t count;
+    struct session *running; /* the others wait until it has ended; NULL: none */
     struct {
         uint64_t count;    /* since the last report of a session */
         uint64_t unlogged; /* since the last line on standard error */
         uint64_t quiet_ms; /* loop time before which no other line is printed */
-    } rejected;            /* clients */
+    } rejected;            /* clients that ended or timed out before they were known */
 };
 
-static void on_arrived(void *owner, int fd)
-{
-    struct server *server = owner;
+/* One client's run, from its control connection to the report. */
+struct session {
+    struct server *server;
+    struct session *next; /* older */
+    struct channel channel;
+    uv_timer_t timer;
+    const char *late;    /* why the session ends when the timer does; NULL: connections are missing */
+    struct address peer; /* address of the client */
+    enum end end;        /* the role in the run: server or proxy */
+    struct plan plan;
+    struct lobby lobby;
+    struct team team;
+    struct conduct conduct;
+    size_t joined;
+    bool remote, has_plan, waits, has_team, asked, ending;
+    int open_parts; /* channel, timer, lobby, team; at zero the session is freed */
+};
 
-    sessions_add(&server->sessions, fd);
-    if (server->sessions.count > 0)
-        door_occupy(&server->door);
+/* ---- the end ---- */
+
+static void begin(struct session *session);
+
+/* Removes the session from the list. If it ran, the oldest one that waits begins. */
+static void leave(struct session *session)
+{
+    struct server *server = session->server;
+    struct session **at = &server->newest, *waiting = NULL;
+
+    while (*at != session)
+        at = &(*at)->next;
+    *at = session->next;
+    door_set_occupied(&server->door, --server->count > 0);
+    if (server->running != session)
+        return;
+    for (struct session *other = server->newest; other; other = other->next)
+        if (other->waits)
+            waiting = other;
+    server->running = waiting;
+    if (waiting)
+        begin(waiting);
 }
 
-static void on_shut(void *owner)
+static void part_closed(void *owner)
 {
-    struct server *server = owner;
+    struct session *session = owner;
 
-    sessions_end(&server->sessions,
-                 server->sessions.sinks ? "the proxy was told to end" : "the server was told to end");
+    if (--session->open_parts > 0)
+        return;
+    if (session->has_plan)
+        plan_free(&session->plan);
+    secret_wipe(session->lobby.key, sizeof session->lobby.key);
+    leave(session);
+    free(session);
 }
 
-static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
-
-static void on_ended(void *owner)
+static void on_timer_closed(uv_handle_t *handle)
 {
-    struct server *server = owner;
-
-    if (server->sessions.count == 0)
-        door_vacate(&server->door);
+    part_closed(handle->data);
 }
 
-/* Prints the reason, at most once a second. A client of a Unix socket has no address: prints the
- * server's. */
-static void on_rejected(void *owner, const struct address *peer, const char *why)
+static void close_parts(struct session *session)
 {
-    struct server *server = owner;
+    if (session->ending)
+        return;
+    session->ending = true;
+    session->waits = false;
+    if (session->has_team)
+        team_close(&session->team);
+    lobby_close(&session->lobby);
+    uv_close((uv_handle_t *)&session->timer, on_timer_closed);
+    channel_close(&session->channel);
+}
+
+/* `phase` NULL: before the run. */
+static void fail(struct session *session, const char *phase, const struct problem *problem)
+{
+    channel_send_problem(&session->channel, phase, problem);
+    close_parts(session);
+}
+
+static void end(struct session *session, const char *why)
+{
+    struct problem problem = {0};
+
+    problem_failure(&problem, "%s", why);
+    fail(session, session->has_team ? team_phase(&session->team) : "start", &problem);
+}
+
+/* Prints the reason, at most once a second. A known client that closes or times out is not a
+ * rejected one. A client of a Unix socket has no address: prints the server's. */
+static void count_rejected(const struct session *session, const char *why)
+{
+    struct server *server = session->server;
     uint64_t now_ms = uv_now(&server->door.loop);
     char text[ADDRESS_MAX], others[64] = "";
 
+    if (session->channel.is_known)
+        return;
     server->rejected.count++;
     server->rejected.unlogged++;
     if (now_ms < server->rejected.quiet_ms)
         return;
-    address_format(text, peer->storage.ss_family == AF_UNIX ? &server->door.address : peer);
+    address_format(text, session->peer.storage.ss_family == AF_UNIX ? &server->door.address : &session->peer);
     if (server->rejected.unlogged > 1)
         snprintf(others, sizeof others, "; it is one of %" PRIu64 " since the last such line",
                  server->rejected.unlogged);
@@ -67,31 +146,380 @@ static void on_rejected(void *owner, const struct address *peer, const char *why
     server->rejected.quiet_ms = now_ms + QUIET_MS;
 }
 
-static uint64_t take_rejected(void *owner)
+static void on_timeout(uv_timer_t *timer)
 {
-    struct server *server = owner;
-    uint64_t count = server->rejected.count;
+    struct session *session = timer->data;
+    struct problem problem = {0};
 
-    server->rejected.count = 0;
-    return count;
+    if (!session->channel.is_known) {
+        count_rejected(session, "did not say within 3 s what it wants");
+        close_parts(session);
+    } else if (session->late) {
+        end(session, session->late);
+    } else {
+        problem_failure(&problem, "%zu of %" PRIu64 " data connections came with the token", session->joined,
+                        session->plan.connections);
+        fail(session, "hello", &problem);
+    }
 }
 
-static const struct sessions_events sessions_events = {
-    .rejected = on_rejected, .take_rejected = take_rejected, .ended = on_ended};
-
-int server_run(const struct server_setup *setup, struct problem *problem)
+static void set_timeout(struct session *session, uint64_t ms, const char *late)
 {
-    struct server server = {.sessions = {.loop = &server.door.loop,
-                                         .sinks = setup->sinks,
-                                         .keys = setup->keys,
-                                         .events = &sessions_events,
-                                         .owner = &server},
-                            .door = {.address = setup->address,
-                                     .with_parent = setup->with_parent,
-                                     .idle_ms = setup->idle_ms,
-                                     .is_proxy = setup->sinks != NULL,
-                                     .events = &door_events,
-                                     .owner = &server}};
+    session->late = late;
+    uv_timer_start(&session->timer, on_timeout, ms, 0);
+}
 
+/* ---- the run ---- */
+
+static void on_passed(void *owner, enum phase passed)
+{
+    struct session *session = owner;
+    const struct problem *problem;
+    const char *phase;
+    uint64_t strangers;
+    json_t *report;
+
+    conduct_passed(&session->conduct, passed);
+    if (passed != PHASE_REPORT)
+        return;
+    if ((problem = team_problem(&session->team, &phase))) {
+        fail(session, phase, problem);
+        return;
+    }
+    report = team_report(&session->team);
+    strangers = session->lobby.strangers + team_strangers(&session->team);
+    json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
+    json_object_set_new(report, "turned_away", json_integer((json_int_t)session->server->rejected.count));
+    session->server->rejected.count = 0;
+    channel_send_long(&session->channel, CONTROL_REPORT, report);
+    json_decref(report);
+    set_timeout(session, LIMIT_LEAVE_MS, "the report was not taken");
+}
+
+static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
+
+static void start_team(struct session *session)
+{
+    struct problem problem = {0};
+
+    set_timeout(session, limits_run_ms(&session->plan), "the run took longer than this server allows");
+    if (team_start(&session->team, &problem) < 0)
+        fail(session, "hello", &problem);
+}
+
+static void on_joined(void *owner, size_t index, int fd)
+{
+    struct session *session = owner;
+
+    team_give(&session->team, index, fd);
+    if (++session->joined < session->plan.connections)
+        return;
+    lobby_close(&session->lobby);
+    start_team(session);
+}
+
+static const struct lobby_events lobby_events = {.joined = on_joined, .closed = part_closed};
+
+static int open_team(struct session *session, struct problem *problem)
+{
+    const struct plan *plan = &session->plan;
+    enum end from = session->end == END_PROXY ? END_CLIENT : plan_neighbour(plan, END_SERVER);
+    struct team *team = &session->team;
+
+    session->has_team = true;
+    session->open_parts++;
+    session->conduct = (struct conduct){.team = team, .channels[END_CLIENT] = &session->channel};
+    if (team_open(team, &session->server->door.loop, plan, session->end, session->remote, &team_events,
+                  session, problem) < 0)
+        return -1;
+    memcpy(team->keys[from], session->lobby.key, sizeof session->lobby.key);
+    if (plan_role(plan, session->end)->reconnects) { /* its data thread accepts */
+        team->listener = session->lobby.fd;
+        memcpy(team->token, session->lobby.token, TOKEN_SIZE);
+        return 0;
+    }
+    session->open_parts++;
+    return lobby_accept(&session->lobby, plan, session->end, &session->server->door.loop, &lobby_events,
+                        session, problem);
+}
+
+static void await_connections(struct session *session)
+{
+    const struct plan *plan = &session->plan;
+
+    set_timeout(session,
+                LIMIT_JOIN_MS + plan->connections / LIMIT_JOINS_PER_MS +
+                    (plan_captures(plan) ? LIMIT_CAPTURE_MS : 0),
+                NULL);
+}
+
+static void begin(struct session *session)
+{
+    struct problem problem = {0};
+
+    session->waits = false;
+    /* legality_check() probes sockets, rings, TLS layers and placement. This takes the loop and two
+     * CPUs for up to 3 s: no other client may be measured in that time. */
+    if (limits_check(&session->plan, session->end, &problem) < 0 ||
+        legality_check(&session->plan, session->end, session->remote, &problem) < 0 ||
+        lobby_listen(&session->lobby, &session->plan, session->end, &session->channel, &problem) < 0 ||
+        (session->end != END_PROXY && open_team(session, &problem) < 0)) {
+        fail(session, NULL, &problem);
+        return;
+    }
+    channel_send(&session->channel, CONTROL_READY, lobby_describe(&session->lobby, &session->plan));
+    if (session->end == END_PROXY)
+        set_timeout(session, LIMIT_SINK_MS, "the client did not say where the server is");
+    else if (session->lobby.accepts)
+        await_connections(session);
+    else
+        start_team(session);
+}
+
+/* ---- a proxy's sink ---- */
+
+static bool is_here(const char *host)
+{
+    return !strcmp(host, facts_host_id());
+}
+
+static void take_secrets(struct session *session, const json_t *body, struct problem *problem)
+{
+    struct team *team = &session->team;
+
+    if (hex_parse(team->token, TOKEN_SIZE, control_text(body, "token")) < 0)
+        problem_failure(problem, "the token of the server is none");
+    if (session->plan.encrypts &&
+        hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE, control_text(body, "key")) < 0)
+        problem_failure(problem, "the key of the server is none");
+}
+
+/* Parses the numeric address of the sink. Returns -1 with a problem if it is none or not allowed. */
+static int parse_sink(const struct options *options, const char *text, struct address *sink,
+                      struct problem *problem)
+{
+    if (address_parse_numeric(sink, text, problem) < 0)
+        return -1;
+    for (size_t i = 0; i < options->sink_count; i++)
+        if (prefix_holds(&options->sinks[i], sink))
+            return 0;
+    return problem_failure(
+        problem, "this proxy may not connect to %s; start it with an --allow-sink that holds it", text);
+}
+
+/* The proxy sends nothing to the sink before the source has connected too. */
+static void take_sink(struct session *session, const json_t *body)
+{
+    const char *text = control_text(body, "address");
+    struct problem problem = {0};
+    struct address sink;
+
+    if (session->end != END_PROXY || !session->lobby.is_open || session->has_team)
+        problem_failure(&problem, "a message that does not belong here");
+    else if (parse_sink(session->server->options, text, &sink, &problem) == 0) {
+        session->remote = session->remote && !is_here(control_text(body, "host"));
+        if (open_team(session, &problem) == 0)
+            take_secrets(session, body, &problem);
+    }
+    if (problem.kind != PROBLEM_NONE) {
+        fail(session, "connect", &problem);
+        return;
+    }
+    session->team.target = sink;
+    await_connections(session);
+}
+
+/* ---- messages ---- */
+
+static int check_version(const json_t *body, struct problem *problem)
+{
+    const char *version = control_text(body, "version");
+
+    if (!strcmp(version, UNCORK_VERSION))
+        return 0;
+    return problem_failure(problem,
+                           "this server is uncork %s, the client is %.40s; use the same version on both ends",
+                           UNCORK_VERSION, version);
+}
+
+static int parse_plan(struct session *session, const json_t *body, struct problem *problem)
+{
+    const json_t *words = json_object_get(body, "words");
+    size_t count = json_array_size(words);
+    const char **texts = calloc(count + 1, sizeof *texts);
+    int result;
+
+    if (!texts)
+        return problem_failure(problem, "out of memory for %zu words", count);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = json_string_value(json_array_get(words, i));
+    result = plan_parse(&session->plan, texts, count, problem);
+    free(texts);
+    session->has_plan = result == 0;
+    session->remote = !is_here(control_text(body, "host"));
+    return result;
+}
+
+static int choose_end(struct session *session, const json_t *body, struct problem *problem)
+{
+    const char *name = control_text(body, "end");
+
+    session->end = session->server->options->proxy ? END_PROXY : END_SERVER;
+    if (end_parse(name) == session->end)
+        return 0;
+    return session->end == END_PROXY
+               ? problem_failure(problem, "this is a proxy, not a server: its place is via=")
+               : problem_failure(problem,
+                                 "this is a server, not a proxy: start one with uncork-server --proxy");
+}
+
+static int check_plan(const struct session *session, struct problem *problem)
+{
+    const struct plan *plan = &session->plan;
+
+    if (!plan_has_end(plan, session->end))
+        return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
+                             plan->workload->variant.name, end_names[session->end]);
+    if (plan->encrypts && !channel_is_private(&session->channel))
+        return problem_usage(problem,
+                             "security=%s: its key may not cross this control channel, which others can "
+                             "read; give --psk FILE to both ends",
+                             plan->ends[session->end].security->variant.name);
+    return 0;
+}
+
+static void take_plan(struct session *session, const json_t *body)
+{
+    struct problem problem = {0};
+
+    uv_timer_stop(&session->timer);
+    if (session->has_plan)
+        problem_failure(&problem, "a session has one plan");
+    else if (check_version(body, &problem) == 0 && choose_end(session, body, &problem) == 0 &&
+             parse_plan(session, body, &problem) == 0)
+        check_plan(session, &problem);
+    if (problem.kind != PROBLEM_NONE) {
+        fail(session, NULL, &problem);
+    } else if (session->server->running) {
+        session->waits = true;
+        channel_send(&session->channel, CONTROL_WAIT, NULL);
+    } else {
+        session->server->running = session;
+        begin(session);
+    }
+}
+
+static void take_ask(struct session *session, const json_t *body)
+{
+    struct problem problem = {0};
+    json_t *facts;
+
+    if (session->has_plan || session->asked)
+        problem_failure(&problem, "the client asked for facts twice, or after its plan");
+    if (problem.kind != PROBLEM_NONE || check_version(body, &problem) < 0) {
+        fail(session, NULL, &problem);
+        return;
+    }
+    session->asked = true;
+    set_timeout(session, LIMIT_LEAVE_MS, session->late);
+    facts = facts_collect(&session->peer);
+    channel_send_long(&session->channel, CONTROL_FACTS, facts);
+    json_decref(facts);
+}
+
+static void take_phase(struct session *session, enum control_type type, const json_t *body)
+{
+    struct problem problem = {0};
+
+    if (!session->has_team || conduct_message(&session->conduct, END_CLIENT, type, body, &problem) == 0)
+        problem_failure(&problem, "a message that does not belong here");
+    if (problem.kind != PROBLEM_NONE)
+        fail(session, "run", &problem);
+}
+
+static void on_message(void *owner, enum control_type type, const json_t *body)
+{
+    struct session *session = owner;
+
+    switch (type) {
+    case CONTROL_PLAN:
+        take_plan(session, body);
+        break;
+    case CONTROL_ASK:
+        take_ask(session, body);
+        break;
+    case CONTROL_SINK:
+        take_sink(session, body);
+        break;
+    case CONTROL_FAILED: /* the client knows the reason */
+        close_parts(session);
+        break;
+    default:
+        take_phase(session, type, body);
+    }
+}
+
+static void on_ended(void *owner, const char *why)
+{
+    struct session *session = owner;
+
+    if (session->channel.has_heard)
+        count_rejected(session, why);
+    close_parts(session); /* the client is gone: no message */
+}
+
+static const struct channel_events channel_events = {
+    .message = on_message, .ended = on_ended, .closed = part_closed, .is_server = true};
+
+/* ---- the daemon ---- */
+
+/* Starts a session, which frees itself at its end. */
+static void on_arrived(void *owner, int fd)
+{
+    struct server *server = owner;
+    struct session *session = calloc(1, sizeof *session);
+    struct problem problem = {0};
+
+    if (!session) {
+        close(fd);
+        return;
+    }
+    session->server = server;
+    session->next = server->newest;
+    server->newest = session;
+    session->open_parts = 2;
+    uv_timer_init(&server->door.loop, &session->timer);
+    session->timer.data = session;
+    set_timeout(session, LIMIT_PLAN_MS, "no plan came on the control connection");
+    if (address_of_peer(&session->peer, fd) < 0)
+        session->peer.storage.ss_family = AF_UNIX; /* the client is gone */
+    if (channel_open(&session->channel, &server->door.loop, fd, server->options->keys, &channel_events,
+                     session, &problem) < 0) {
+        close_parts(session);
+    } else if (server->count >= LIMIT_CONTROL_CONNECTIONS) {
+        problem_failure(&problem, "%d clients are connected to this server already",
+                        LIMIT_CONTROL_CONNECTIONS);
+        fail(session, NULL, &problem);
+    }
+    server->count++;
+    door_set_occupied(&server->door, true);
+}
+
+static void on_shut(void *owner)
+{
+    struct server *server = owner;
+
+    for (struct session *session = server->newest; session; session = session->next)
+        end(session, server->options->proxy ? "the proxy was told to end" : "the server was told to end");
+}
+
+static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
+
+int server_run(const struct options *options, struct problem *problem)
+{
+    struct server server = {.door = {.options = options, .events = &door_events, .owner = &server},
+                            .options = options};
+
+    probe_counters();
     return door_serve(&server.door, -1, problem);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of uncork-server. */
+#ifndef UNCORK_SERVER_OPTIONS_H
+#define UNCORK_SERVER_OPTIONS_H
+
+#include "base/axis.h"
+#include "control/psk.h"
+#include "net/prefix.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SINKS_MAX 64
+
+struct options {
+    const char *listen;
+    struct address address;         /* of `listen` */
+    const struct variant *plain;    /* the service for foreign clients; NULL: serves uncork clients */
+    struct prefix sinks[SINKS_MAX]; /* what a proxy may connect to: the client, which names the
+                                       sink, may be a stranger */
+    size_t sink_count;
+    struct psk_list *keys; /* a client must have one of these; NULL: no TLS */
+    uint64_t idle_ms;      /* ends after this time without a client; 0: never */
+    int insecure, proxy;   /* bool, set by getopt_long(3) */
+    int with_parent;       /* bool: the end of standard input ends it too */
+};
+
+#endif
