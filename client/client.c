@@ -78,8 +78,7 @@ static int find_address(struct link *link, struct client *client, struct problem
             return -1;
         return options_check_address(client->options, link->end, &link->address, problem);
     }
-    if (own_server_start(own, &client->loop, link->end == END_PROXY, &client->options->where[link->end],
-                         problem) < 0)
+    if (own_server_start(own, link->end == END_PROXY, &client->options->where[link->end], problem) < 0)
         return -1;
     link->address = own->address;
     link->keys = own->keys;

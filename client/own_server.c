@@ -6,58 +6,38 @@
 #include "base/netns.h"
 #include "base/secret.h"
 #include "control/channel_tls.h"
+#include "net/sockets.h"
 
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <uv.h>
 
 #define READY_WITHIN_MS 5000
 #define ENDS_WITHIN_MS 2000
-#define KEY_FILE "/dev/fd/3" /* after standard input, output and error */
-#define DYING_MS 50          /* its connections close before its exit is reported */
+#define KEY_FD 3 /* after standard input, output and error */
+#define KEY_FILE "/dev/fd/3"
+#define DYING_MS 50 /* its connections close before its exit is reported */
 
-static void on_exit_of_server(uv_process_t *process, int64_t status, int signal)
-{
-    struct own_server *server = process->data;
+extern char **environ;
 
-    server->ended = server->has_line = true;
-    server->exit_status = status;
-    server->exit_signal = signal;
-}
-
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
-{
-    struct own_server *server = handle->data;
-
-    (void)suggested;
-    *buffer = uv_buf_init(server->line + server->size, (unsigned)(sizeof server->line - 1 - server->size));
-}
-
-static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
-{
-    struct own_server *server = stream->data;
-
-    (void)buffer;
-    if (size > 0)
-        server->size += (size_t)size;
-    server->has_line |= memchr(server->line, '\n', server->size) != NULL;
-    if (size < 0 || server->size == sizeof server->line - 1)
-        uv_read_stop(stream);
-}
-
-/* Runs the loop until `*done` or the time is over. */
-static bool run_until(const struct own_server *server, const bool *done, uint64_t within_ms)
+/* Whether the server, which was started, ends within this time. */
+static bool ends_within(struct own_server *server, uint64_t within_ms)
 {
     uint64_t until = clock_now_ns() + within_ms * NS_PER_MS;
 
-    uv_run(server->loop, UV_RUN_NOWAIT);
-    while (!*done && clock_now_ns() < until) {
+    while (waitpid(server->pid, &server->status, WNOHANG) == 0) {
+        if (clock_now_ns() >= until)
+            return false;
         uv_sleep(1);
-        uv_run(server->loop, UV_RUN_NOWAIT);
     }
-    return *done;
+    server->pid = 0;
+    close(server->tie);
+    return true;
 }
 
 /* The server's program is in the directory of the client's. */
@@ -117,52 +97,33 @@ static void list_arguments(char *arguments[10], char *program, bool proxy, const
     *next = NULL;
 }
 
-/* `key`: descriptor that becomes KEY_FILE; -1: none. */
+/* `key`: descriptor that becomes KEY_FD; -1: none. */
 static int spawn(struct own_server *server, bool proxy, const struct where *where, int key,
                  struct problem *problem)
 {
     char program[4096], *arguments[10];
-    uv_stdio_container_t stdio[4] = {
-        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
-        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
-        {.flags = UV_INHERIT_FD, .data.fd = 2},
-        {.flags = UV_INHERIT_FD, .data.fd = key},
-    };
-    uv_process_options_t options = {.exit_cb = on_exit_of_server,
-                                    .file = program,
-                                    .args = arguments,
-                                    .stdio = stdio,
-                                    .stdio_count = key < 0 ? 3 : 4};
-    int result;
+    posix_spawn_file_actions_t actions;
+    int ends[2], error;
 
     if (find_program(program, sizeof program, problem) < 0)
         return -1;
     list_arguments(arguments, program, proxy, where);
-    uv_pipe_init(server->loop, &server->input, 0);
-    uv_pipe_init(server->loop, &server->output, 0);
-    server->process.data = server->input.data = server->output.data = server;
-    result = uv_spawn(server->loop, &server->process, &options);
-    server->spawned = true;
-    server->ended = result < 0;
-    if (result < 0)
-        return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(result));
-    uv_read_start((uv_stream_t *)&server->output, on_alloc, on_read);
-    return 0;
-}
-
-static int parse_ready(struct own_server *server, struct problem *problem)
-{
-    CLEANUP_JSON json_t *line = json_loadb(server->line, server->size, JSON_DISABLE_EOF_CHECK, NULL);
-    const json_t *ready = json_object_get(line, "ready");
-    const char *host = json_string_value(json_object_get(ready, "address"));
-    char text[ADDRESS_MAX];
-
-    if (!host)
-        return problem_failure(problem, "uncork-server said '%.100s' instead of its ready line",
-                               server->line);
-    snprintf(text, sizeof text, "%s:%lld", host,
-             (long long)json_integer_value(json_object_get(ready, "port")));
-    return address_parse(&server->address, text, problem);
+    if (sockets_make_pair(ends) < 0)
+        return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(-errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    if (key >= 0)
+        posix_spawn_file_actions_adddup2(&actions, key, KEY_FD);
+    error = posix_spawn(&server->pid, program, &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    server->tie = ends[0];
+    if (!error)
+        return 0;
+    close(ends[0]);
+    server->pid = 0;
+    return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(-error));
 }
 
 static int spawn_there(struct own_server *server, bool proxy, const struct where *where,
@@ -171,76 +132,86 @@ static int spawn_there(struct own_server *server, bool proxy, const struct where
     CLEANUP_CLOSE int key = -1;
     int before, result, left;
 
-    if (where->netns) {
-        if (channel_tls_check("lab=on", problem) < 0 || !(server->keys = psk_draw(problem)) ||
-            (key = open_key(server, problem)) < 0)
-            return -1;
-    }
-    before = where->netns ? netns_enter(where->netns) : 0;
+    if (!where->netns)
+        return spawn(server, proxy, where, key, problem);
+    if (channel_tls_check("lab=on", problem) < 0 || !(server->keys = psk_draw(problem)) ||
+        (key = open_key(server, problem)) < 0)
+        return -1;
+    before = netns_enter(where->netns);
     if (before < 0)
         return problem_failure(problem, "cannot enter the network namespace %s: %s", where->netns,
                                strerror(-before));
     result = spawn(server, proxy, where, key, problem); /* starts in the namespace */
-    left = where->netns ? netns_leave(before) : 0;
+    left = netns_leave(before);
     if (left < 0)
         return problem_failure(problem, "cannot come back from the network namespace %s: %s", where->netns,
                                strerror(-left));
     return result;
 }
 
-int own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct where *where,
-                     struct problem *problem)
+/* Reads the first line that it prints. Returns its size; 0: the server ended, or printed none. */
+static size_t read_line(const struct own_server *server, char *line, size_t room)
 {
-    if (server->spawned && !server->ended)
-        return 0;
-    own_server_stop(server);
-    *server = (struct own_server){.loop = loop};
-    if (spawn_there(server, proxy, where, problem) < 0)
-        return -1;
-    if (!run_until(server, &server->has_line, READY_WITHIN_MS) || server->ended)
-        return problem_failure(problem, "uncork-server did not become ready");
-    return parse_ready(server, problem);
+    uint64_t until = clock_now_ns() + READY_WITHIN_MS * NS_PER_MS;
+    size_t size = 0;
+
+    while (!memchr(line, '\n', size)) {
+        ssize_t got = recv(server->tie, line + size, room - size, MSG_DONTWAIT);
+
+        if (got == 0 || (got < 0 && (errno != EAGAIN || clock_now_ns() >= until)))
+            return 0;
+        if (got > 0)
+            size += (size_t)got;
+        else
+            uv_sleep(1);
+    }
+    return size;
 }
 
-static void on_closed(uv_handle_t *handle)
+int own_server_start(struct own_server *server, bool proxy, const struct where *where,
+                     struct problem *problem)
 {
-    struct own_server *server = handle->data;
+    CLEANUP_JSON json_t *ready = NULL;
+    char line[512] = "", text[ADDRESS_MAX];
+    const char *host;
+    size_t size;
+    int port;
 
-    server->closed = --server->open_handles == 0;
+    if (server->pid && !ends_within(server, 0))
+        return 0;
+    own_server_stop(server);
+    if (spawn_there(server, proxy, where, problem) < 0)
+        return -1;
+    size = read_line(server, line, sizeof line - 1);
+    if (!size)
+        return problem_failure(problem, "uncork-server did not become ready");
+    ready = json_loadb(line, size, JSON_DISABLE_EOF_CHECK, NULL);
+    if (json_unpack(ready, "{s:{s:s, s:i}}", "ready", "address", &host, "port", &port) < 0)
+        return problem_failure(problem, "uncork-server said '%.100s' instead of its ready line", line);
+    snprintf(text, sizeof text, "%s:%d", host, port);
+    return address_parse(&server->address, text, problem);
 }
 
 void own_server_stop(struct own_server *server)
 {
-    uv_handle_t *handles[] = {(uv_handle_t *)&server->process, (uv_handle_t *)&server->input,
-                              (uv_handle_t *)&server->output};
-
     psk_free(server->keys);
     server->keys = NULL;
-    if (!server->spawned)
+    if (!server->pid)
         return;
-    if (!server->ended)
-        uv_process_kill(&server->process, SIGTERM);
-    if (!run_until(server, &server->ended, ENDS_WITHIN_MS)) {
-        uv_process_kill(&server->process, SIGKILL);
-        run_until(server, &server->ended, ENDS_WITHIN_MS);
+    kill(server->pid, SIGTERM);
+    if (!ends_within(server, ENDS_WITHIN_MS)) {
+        kill(server->pid, SIGKILL);
+        ends_within(server, ENDS_WITHIN_MS);
     }
-    for (size_t i = 0; i < sizeof handles / sizeof *handles; i++) {
-        uv_close(handles[i], on_closed);
-        server->open_handles++;
-    }
-    run_until(server, &server->closed, ENDS_WITHIN_MS);
-    server->spawned = false;
 }
 
 const char *own_server_fate(struct own_server *server, char text[64])
 {
-    if (server->spawned)
-        run_until(server, &server->ended, DYING_MS);
-    if (!server->spawned || !server->ended)
+    if (!server->pid || !ends_within(server, DYING_MS))
         return NULL;
-    if (server->exit_signal)
-        snprintf(text, 64, "was ended by signal %d", server->exit_signal);
+    if (WIFSIGNALED(server->status))
+        snprintf(text, 64, "was ended by signal %d", WTERMSIG(server->status));
     else
-        snprintf(text, 64, "ended with status %d", (int)server->exit_status);
+        snprintf(text, 64, "ended with status %d", WEXITSTATUS(server->status));
     return text;
 }

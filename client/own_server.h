@@ -7,7 +7,7 @@
 #include "net/address.h"
 
 #include <stdbool.h>
-#include <uv.h>
+#include <sys/types.h>
 
 /* Where our own processes start: beside this one, or in a network namespace of a lab. */
 struct where {
@@ -17,23 +17,18 @@ struct where {
     const char *sink;         /* proxy: the address that it may connect to; NULL: loopback */
 };
 
+/* Zero it before use. */
 struct own_server {
-    uv_loop_t *loop;
-    uv_process_t process;
-    uv_pipe_t input, output; /* it ends when its input closes, also if this process is killed */
-    char line[512];
-    size_t size;
+    pid_t pid; /* 0: it was not started, or has ended */
+    int tie;   /* to its standard input and output; when it closes, the server ends */
     struct address address;
-    struct psk_list *keys;                 /* the key of its control channel; NULL: no TLS, it is local */
-    bool spawned, ended, has_line, closed; /* has_line: its first line is complete, or it ended */
-    int open_handles;
-    int64_t exit_status;
-    int exit_signal;
+    struct psk_list *keys; /* the key of its control channel; NULL: no TLS, it is local */
+    int status;            /* of waitpid(2), when it has ended */
 };
 
 /* Starts the server (or a proxy) there if it does not run, and waits until it is ready. In a lab
  * it gets a new key. Returns 0, or -1 with a problem. */
-int own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct where *where,
+int own_server_start(struct own_server *server, bool proxy, const struct where *where,
                      struct problem *problem);
 
 /* Ends the server and waits for its exit. Harmless if it does not run. */
