@@ -4,19 +4,22 @@
 #include "base/cleanup.h"
 #include "base/version.h"
 #include "base/whole_file.h"
-#include "batch.h"
+#include "legality/legality.h"
 #include "legality/probe.h"
 #include "list.h"
 #include "placement/scheduling.h"
-#include "record.h"
 #include "run.h"
 #include "words/expand.h"
 #include "words/parse.h"
+#include "words/word.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+
+#define LINE_WORDS_MAX 256
+#define BATCH_END "end" /* last line of the input: it may stay open as a lifeline */
 
 static const char help[] =
     "Usage: uncork-client [OPTIONS] [key=value ...]\n"
@@ -55,6 +58,8 @@ static const char help[] =
     "  --version       print the version\n"
     "  -h, --help      print this\n";
 
+/* ---- output ---- */
+
 static int write_json(const json_t *record, const char *path, struct problem *problem)
 {
     struct whole_file file;
@@ -68,7 +73,17 @@ static int write_json(const json_t *record, const char *path, struct problem *pr
     return -1;
 }
 
-/* ---- what the process can do ---- */
+/* Prints `json`, which is stolen, as one line. Returns 0, or -1 with a failure. */
+static int print_json(json_t *json, struct problem *problem)
+{
+    CLEANUP_JSON json_t *stolen = json;
+
+    if (!stolen)
+        return problem_failure(problem, "out of memory for an answer");
+    if (json_dumpf(stolen, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
+        return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
+    return 0;
+}
 
 /* Checks the file before the run, so that the record can be written. */
 static int check_output(const struct options *options, struct problem *problem)
@@ -80,58 +95,215 @@ static int check_output(const struct options *options, struct problem *problem)
     return whole_file_check(options->file, problem);
 }
 
-static int do_run(const struct options *options, struct problem *problem)
+/* ---- cells ---- */
+
+/* One of the command line, or one for each line of a file. */
+struct cells {
+    struct plan *plans;
+    size_t count;
+};
+
+static int append_cell(struct cells *cells, const char *const *words, size_t count, struct problem *problem)
 {
-    CLEANUP_JSON json_t *record = NULL;
-    struct client client;
-    struct plan plan;
+    struct plan *grown = realloc(cells->plans, (cells->count + 1) * sizeof *grown);
+
+    if (!grown)
+        return problem_failure(problem, "out of memory");
+    cells->plans = grown;
+    if (plan_parse(&grown[cells->count], words, count, problem) < 0)
+        return -1;
+    cells->count++;
+    return 0;
+}
+
+static int append_line(struct cells *cells, char *line, struct problem *problem)
+{
+    const char *words[LINE_WORDS_MAX], *word;
+    size_t count = 0;
+
+    while ((word = strsep(&line, " \t\r\n"))) {
+        if (!*word)
+            continue;
+        if (count == LINE_WORDS_MAX)
+            return problem_usage(problem, "more than %d words", LINE_WORDS_MAX);
+        words[count++] = word;
+    }
+    return append_cell(cells, words, count, problem);
+}
+
+/* Skips empty lines and lines that begin with #. A usage problem names file and line. */
+static int read_lines(struct cells *cells, FILE *file, const char *path, struct problem *problem)
+{
+    CLEANUP_FREE char *line = NULL;
+    size_t size = 0;
+
+    for (unsigned long number = 1; getline(&line, &size, file) >= 0; number++) {
+        struct problem why = {0};
+
+        if (!strcmp(line, BATCH_END "\n"))
+            break;
+        if (line[strspn(line, " \t\r\n")] == '\0' || *line == '#')
+            continue;
+        if (append_line(cells, line, &why) < 0)
+            return problem_usage(problem, "%s:%lu: %.500s", path, number, why.text);
+    }
+    return 0;
+}
+
+static int read_cells(struct cells *cells, const struct options *options, struct problem *problem)
+{
+    bool is_stdin;
+    FILE *file;
+    int result;
+
+    if (options->action != ACTION_BATCH && options->action != ACTION_CHECK)
+        return append_cell(cells, options->words, options->word_count, problem);
+    is_stdin = !strcmp(options->file, "-");
+    file = is_stdin ? stdin : fopen(options->file, "re");
+    if (!file)
+        return problem_usage(problem, "%s: %s", options->file, strerror(errno));
+    result = read_lines(cells, file, is_stdin ? "standard input" : options->file, problem);
+    if (!is_stdin)
+        fclose(file);
+    return result;
+}
+
+/* Rejects words that the cell does not use. Returns 0, or -1 with a usage problem. */
+static int refuse_unused(const struct plan *plan, struct problem *problem)
+{
+    CLEANUP_JSON json_t *unused = plan_words_unused(plan);
+    const char *key = json_string_value(json_array_get(unused, 0));
+
+    if (!key)
+        return 0;
+    if (word_is_of_lab(key))
+        return problem_usage(problem, "'%s' is of a lab; uncork run ... lab=on %s=... makes one", key, key);
+    return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
+}
+
+static int print_end(const struct cells *cells, struct problem *problem)
+{
+    return print_json(json_pack("{s:I}", "end", (json_int_t)cells->count), problem);
+}
+
+/* ---- what the process can do ---- */
+
+static int check_cells(const struct options *options, const struct cells *cells, struct problem *problem)
+{
+    bool is_facts = options->action == ACTION_FACTS;
+
+    for (size_t i = 0; i < cells->count; i++)
+        if ((!is_facts && refuse_unused(&cells->plans[i], problem) < 0) ||
+            options_check(options, &cells->plans[i], problem) < 0)
+            return -1;
+    if (options->action == ACTION_RUN)
+        return check_output(options, problem);
+    if (options->pcap && cells->count > 1)
+        return problem_usage(problem, "--pcap is for one run, and this batch has %zu", cells->count);
+    return 0;
+}
+
+/* The record of ACTION_RUN. A failed run is a problem. */
+static int answer(const struct options *options, json_t *record, struct problem *problem)
+{
+    const char *status = json_string_value(json_object_get(record, "status"));
     int result = 0;
 
-    if (plan_parse(&plan, options->words, options->word_count, problem) < 0)
-        return -1;
-    if (batch_refuse_unused(&plan, problem) == 0 && options_check(options, &plan, problem) == 0 &&
-        check_output(options, problem) == 0) {
-        probe_counters();
-        client_open(&client, options);
-        if (client_follow_parent(&client, problem) == 0)
-            record = run_cell(&client, &plan, problem);
-        client_close(&client);
-    }
-    plan_free(&plan);
-    if (!record)
-        return -1;
     if (options->file)
         result = write_json(record, options->file, problem);
     else if (options->json)
         result = print_json(json_incref(record), problem);
-    if (strcmp(json_string_value(json_object_get(record, "status")), "ok") != 0)
-        return problem_failure(problem, "%s: %s", json_string_value(json_object_get(record, "status")),
+    if (strcmp(status, "ok") != 0)
+        return problem_failure(problem, "%s: %s", status,
                                json_string_value(json_object_get(record, "reason")));
     if (!options->json)
         answer_print(stdout, record);
     return result;
 }
 
-/* Runs or checks the lines of a file. */
-static int do_batch(const struct options *options, struct problem *problem)
+/* Runs every line and prints its record. Goes on after a failed run. */
+static int run_batch(struct client *client, const struct cells *cells, struct problem *problem)
 {
-    struct client client;
-    struct batch batch;
-    int result;
+    for (size_t i = 0; i < cells->count; i++) {
+        json_t *record = run_cell(client, &cells->plans[i], problem);
 
-    if (batch_read(&batch, options->file, problem) < 0)
-        return -1;
-    if (options->action == ACTION_CHECK) {
-        result = batch_check(&batch, problem);
-    } else {
-        probe_counters();
-        client_open(&client, options);
-        result = client_follow_parent(&client, problem);
-        if (result == 0)
-            result = batch_run(&batch, &client, problem);
-        client_close(&client);
+        if (client->orphaned) {
+            json_decref(record);
+            return problem_failure(problem, "the process that asked for these runs has ended");
+        }
+        if (!record || print_json(record, problem) < 0)
+            return -1;
     }
-    batch_free(&batch);
+    return print_end(cells, problem);
+}
+
+/* ACTION_RUN, ACTION_BATCH, ACTION_FACTS. */
+static int run(const struct options *options, const struct cells *cells, struct problem *problem)
+{
+    CLEANUP_JSON json_t *record = NULL;
+    struct client client;
+    int result = -1;
+
+    if (check_cells(options, cells, problem) < 0)
+        return -1;
+    client_open(&client, options);
+    if (options->action == ACTION_FACTS) {
+        record = run_facts(&client, cells->plans, problem);
+    } else if (client_follow_parent(&client, problem) == 0) {
+        probe_counters();
+        if (options->action == ACTION_BATCH)
+            result = run_batch(&client, cells, problem);
+        else
+            record = run_cell(&client, cells->plans, problem);
+    }
+    client_close(&client);
+    if (record && options->action == ACTION_FACTS)
+        return print_json(json_incref(record), problem);
+    return record ? answer(options, record, problem) : result;
+}
+
+/* The reason why an end does not support the plan. For server and proxy only if they are ours:
+ * then this machine decides. */
+static int check_ends(const struct plan *plan, struct problem *problem)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end) && plan_is_own(plan, (enum end)end) &&
+            legality_check(plan, (enum end)end, false, problem) < 0)
+            return -1;
+    return 0;
+}
+
+/* Prints for each line the plan that would run: docs/record.md, --check. */
+static int check(const struct cells *cells, struct problem *problem)
+{
+    for (size_t i = 0; i < cells->count; i++) {
+        const struct plan *plan = &cells->plans[i];
+        struct problem why = {0};
+        json_t *line = json_pack("{s:o, s:o, s:o}", "words", plan_words(plan), "given",
+                                 plan_words_given(plan), "unused", plan_words_unused(plan));
+
+        if (!plan->messages && !plan->bytes)
+            json_object_set_new(line, "planned_ns",
+                                json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
+        /* what only the run can find out makes the run fail */
+        if (check_ends(plan, &why) < 0 && why.kind == PROBLEM_UNSUPPORTED)
+            json_object_set_new(line, "unsupported", json_string(why.text));
+        if (print_json(line, problem) < 0)
+            return -1;
+    }
+    return print_end(cells, problem);
+}
+
+static int do_cells(const struct options *options, struct problem *problem)
+{
+    struct cells cells = {0};
+    int result = read_cells(&cells, options, problem);
+
+    if (result == 0)
+        result = options->action == ACTION_CHECK ? check(&cells, problem) : run(options, &cells, problem);
+    for (size_t i = 0; i < cells.count; i++)
+        plan_free(&cells.plans[i]);
+    free(cells.plans);
     return result;
 }
 
@@ -140,23 +312,6 @@ static int do_expand(const struct options *options, struct problem *problem)
     json_t *expanded = expand_words(options->words, options->word_count, problem);
 
     return expanded ? print_json(json_pack("{s:o}", "words", expanded), problem) : -1;
-}
-
-static int do_facts(const struct options *options, struct problem *problem)
-{
-    struct client client;
-    struct plan plan;
-    json_t *facts = NULL;
-
-    if (plan_parse(&plan, options->words, options->word_count, problem) < 0)
-        return -1;
-    if (options_check(options, &plan, problem) == 0) {
-        client_open(&client, options);
-        facts = run_facts(&client, &plan, problem);
-        client_close(&client);
-    }
-    plan_free(&plan);
-    return facts ? print_json(facts, problem) : -1;
 }
 
 static int do_list(const struct options *options, struct problem *problem)
@@ -178,9 +333,9 @@ static int do_print(const struct options *options, struct problem *problem)
 }
 
 static int (*const actions[])(const struct options *options, struct problem *problem) = {
-    [ACTION_RUN] = do_run,     [ACTION_BATCH] = do_batch,    [ACTION_CHECK] = do_batch,
+    [ACTION_RUN] = do_cells,   [ACTION_BATCH] = do_cells,    [ACTION_CHECK] = do_cells,
     [ACTION_LIST] = do_list,   [ACTION_LIST_JSON] = do_list, [ACTION_EXPAND] = do_expand,
-    [ACTION_FACTS] = do_facts, [ACTION_VERSION] = do_print,  [ACTION_HELP] = do_print,
+    [ACTION_FACTS] = do_cells, [ACTION_VERSION] = do_print,  [ACTION_HELP] = do_print,
 };
 
 int main(int count, char **arguments)

@@ -112,14 +112,3 @@ bool record_says(const json_t *record, const char *key, const char *value)
 {
     return !strcmp(record_word(record, key), value);
 }
-
-int print_json(json_t *json, struct problem *problem)
-{
-    CLEANUP_JSON json_t *stolen = json;
-
-    if (!stolen)
-        return problem_failure(problem, "out of memory for an answer");
-    if (json_dumpf(stolen, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
-        return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
-    return 0;
-}

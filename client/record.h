@@ -38,8 +38,4 @@ const json_t *record_first(const json_t *end, const char *path);
 const char *record_word(const json_t *record, const char *key);
 bool record_says(const json_t *record, const char *key, const char *value);
 
-/* Prints `json`, which is stolen, as one line on standard output. Returns 0, or -1 with a
- * failure. */
-int print_json(json_t *json, struct problem *problem);
-
 #endif
