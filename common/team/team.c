@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/secret.h"
+#include "connection/sizes.h"
 #include "connection/workload.h"
+#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <assert.h>
@@ -14,31 +16,19 @@
 
 /* ---- its connections ---- */
 
-struct connection *team_next_connection(const struct team *team, struct team_cursor *at)
-{
-    while (team->workers && at->worker < team->worker_count) {
-        const struct worker *worker = &team->workers[at->worker];
-
-        if (at->index < worker->count)
-            return &worker->connections[at->index++];
-        *at = (struct team_cursor){.worker = at->worker + 1};
-    }
-    return NULL;
-}
-
 /* The first connection number of a thread. The threads' counts differ by at most one. */
 static size_t first_number(const struct team *team, size_t worker)
 {
     return worker * team->plan->connections / team->worker_count;
 }
 
-/* The first connection of a number. */
-static struct connection *find_connection(const struct team *team, size_t number)
+/* `index` is below connection_count. Those of one number follow each other. */
+static struct connection *find_connection(const struct team *team, size_t index)
 {
-    size_t index = ((number + 1) * team->worker_count - 1) / team->plan->connections;
+    size_t number = index / team->per_number;
+    size_t worker = ((number + 1) * team->worker_count - 1) / team->plan->connections;
 
-    number -= first_number(team, index);
-    return &team->workers[index].connections[number * team->per_number];
+    return &team->workers[worker].connections[index - first_number(team, worker) * team->per_number];
 }
 
 /* ---- phases ---- */
@@ -66,6 +56,112 @@ const char *team_phase(const struct team *team)
     return phases[team->passed <= PHASE_REPORT ? PHASE_RUN : PHASE_REPORT].name;
 }
 
+/* ---- the watch: threads that are stuck in a handshake, or move no byte for seconds ---- */
+
+#define WATCH_MS 500
+#define STALLED_MS 5000
+#define SLOWEST_BYTES_PER_MS 100000
+#define HANDSHAKE_WITHIN_MS 4000
+#define HANDSHAKE_EACH_MS 5 /* for each connection of the run: this may be the last one */
+#define PAUSES_MS 30000     /* thirty mean gaps of an open loop: no Poisson gap is that long */
+
+/* Bytes moved so far. */
+static uint64_t moved(const struct team *team)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < team->connection_count; i++)
+        sum += atomic_load_explicit(&find_connection(team, i)->calls.moved, memory_order_relaxed);
+    return sum;
+}
+
+/* Bytes that the kernel has not sent yet. Inside one long call only this number changes. */
+static uint64_t unsent(struct team *team)
+{
+    uint64_t sum = 0;
+
+    uv_mutex_lock(&team->mutex); /* descriptors may come and go */
+    for (size_t i = 0; i < team->connection_count; i++)
+        sum += sockets_unsent(find_connection(team, i)->calls.fd);
+    uv_mutex_unlock(&team->mutex);
+    return sum;
+}
+
+/* Time without movement that is no stall. Included are the gap of an open loop between two
+ * requests and the time to fault in memory. So are one call with a whole fragment, and the spin
+ * time of one batch. */
+static uint64_t stall_timeout_ms(const struct team *team)
+{
+    const struct plan *plan = team->plan;
+    uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
+
+    for (int end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end))
+            bytes += plan_memory_bytes(plan, (enum end)end, engine_threads(plan, (enum end)end));
+    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
+           plan->window * plan->spin_ns / NS_PER_MS;
+}
+
+/* Returns 0, or -1 with a failure. watch_moves() too. */
+static int watch_handshakes(const struct team *team, struct problem *problem)
+{
+    uint64_t within_ms = HANDSHAKE_WITHIN_MS + HANDSHAKE_EACH_MS * team->plan->connections;
+    uint64_t now = clock_now_ns();
+
+    for (size_t i = 0; team->plan->encrypts && i < team->connection_count; i++) {
+        const struct connection *connection = find_connection(team, i);
+        uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
+
+        if (since && since + within_ms * NS_PER_MS < now)
+            return problem_failure(problem, "the %s did not finish its handshake with the %s in time",
+                                   end_names[connection->peer], end_names[team->end]);
+    }
+    return 0;
+}
+
+static int watch_moves(struct team *team, struct problem *problem)
+{
+    uint64_t now = uv_now(team->watch.loop), sum = moved(team);
+    uint64_t left = sum == team->moved_before ? unsent(team) : 0;
+    bool moves = sum != team->moved_before || left != team->unsent_before;
+
+    if (moves)
+        team->moved_ms = now;
+    else if (now - team->moved_ms > stall_timeout_ms(team))
+        return problem_failure(problem, "the %s has moved nothing for %d s", end_names[team->end],
+                               (int)((now - team->moved_ms) / 1000));
+    team->moved_before = sum;
+    team->unsent_before = left;
+    return 0;
+}
+
+static void on_watch(uv_timer_t *watch)
+{
+    struct team *team = watch->data;
+    const char *phase = "handshake";
+    struct problem problem = {0};
+    int result = watch_handshakes(team, &problem);
+
+    if (result == 0 && team->passed > PHASE_START) {
+        phase = team_phase(team);
+        result = watch_moves(team, &problem);
+    }
+    if (result == 0)
+        return;
+    team_cancel(team, phase, &problem);
+    uv_timer_stop(watch);
+}
+
+/* Threads first connect, which is timed elsewhere, and make handshakes. After PHASE_START, bytes
+ * have to move. */
+static void begin_to_watch_moves(struct team *team)
+{
+    uv_update_time(team->watch.loop);
+    team->moved_ms = uv_now(team->watch.loop);
+}
+
+/* ---- threads have reported ---- */
+
 static bool all_have_reported(struct team *team, int phase)
 {
     bool all;
@@ -85,7 +181,7 @@ static void on_wake(uv_async_t *wake)
             continue;
         team->passed = phase + 1;
         if (phase == PHASE_START)
-            stall_watch_restart(team);
+            begin_to_watch_moves(team);
         if (phase == PHASE_REPORT) {
             team->resident_after = memory_resident_bytes();
             uv_timer_stop(&team->watch);
@@ -173,6 +269,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
               const struct team_events *events, void *owner, struct problem *problem)
 {
     size_t per_number = plan_role(plan, end)->relay_buffers ? 2 : 1;
+    size_t connections = plan->connections * per_number, threads = engine_threads(plan, end), made = 0;
 
     *team = (struct team){.plan = plan,
                           .end = end,
@@ -181,8 +278,6 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
                                                             : PART_DRIVER,
                           .engine = engine_of(plan, end),
                           .per_number = per_number,
-                          .connection_count = plan->connections * per_number,
-                          .worker_count = engine_threads(plan, end),
                           .listener = -1,
                           .resident_before = memory_resident_bytes(),
                           .events = events,
@@ -195,22 +290,25 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
     team->open_handles = 2;
     if (plan_cpus(plan, end, remote, &team->cpus, problem) < 0)
         return -1;
-    team->workers = calloc(team->worker_count, sizeof *team->workers);
-    for (size_t i = 0; i < team->worker_count; i++)
-        if (!team->workers || make_worker(&team->workers[i], team, i) < 0)
-            return problem_failure(problem, "out of memory for %zu connections", team->connection_count);
+    team->workers = calloc(threads, sizeof *team->workers);
+    team->worker_count = team->workers ? threads : 0;
+    while (made < team->worker_count && make_worker(&team->workers[made], team, made) == 0)
+        made++;
+    if (made < threads)
+        return problem_failure(problem, "out of memory for %zu connections", connections);
+    team->connection_count = connections;
     return 0;
 }
 
 void team_give(struct team *team, size_t index, int fd)
 {
-    find_connection(team, index)->calls.fd = fd;
+    find_connection(team, index * team->per_number)->calls.fd = fd;
 }
 
 int team_start(struct team *team, struct problem *problem)
 {
     team->origin_ns = clock_now_ns();
-    stall_watch_start(team);
+    uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
     for (size_t i = 0; i < team->worker_count; i++)
         team->workers[i].dial.listener = team->listener;
     for (size_t i = 0; i < team->worker_count; i++) {
@@ -289,14 +387,14 @@ int team_meet(struct team *team, struct cpu_reading *machine, struct problem *pr
 
 uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more)
 {
-    const struct connection *connection = find_connection(team, index);
+    const struct connection *connection = find_connection(team, index * team->per_number);
 
     return connection->queue.flushed_bytes + more * connection->outgoing->bytes;
 }
 
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes)
 {
-    struct connection *connection = find_connection(team, index);
+    struct connection *connection = find_connection(team, index * team->per_number);
 
     if (connection->twin && connection->peer != driver)
         connection = connection->twin;
@@ -321,9 +419,6 @@ void team_engine_opened(struct worker *worker)
 
 void team_cancel(struct team *team, const char *phase, const struct problem *problem)
 {
-    const struct connection *connection;
-    struct team_cursor at = {0};
-
     uv_mutex_lock(&team->mutex);
     if (!team->cancelled) {
         team->problem = *problem;
@@ -331,10 +426,10 @@ void team_cancel(struct team *team, const char *phase, const struct problem *pro
     }
     team->cancelled = true;
     uv_cond_broadcast(&team->released);
-    while ((connection = team_next_connection(team, &at)))
-        if (connection->calls.fd >= 0)
-            shutdown(connection->calls.fd, SHUT_RDWR);
-    for (size_t i = 0; team->workers && i < team->worker_count; i++) {
+    for (size_t i = 0; i < team->connection_count; i++)
+        if (find_connection(team, i)->calls.fd >= 0)
+            shutdown(find_connection(team, i)->calls.fd, SHUT_RDWR);
+    for (size_t i = 0; i < team->worker_count; i++) {
         atomic_store(&team->workers[i].bench.cancelled, true);
         wake_locked(&team->workers[i]);
     }
@@ -370,23 +465,23 @@ static void on_closed(uv_handle_t *handle)
 void team_close(struct team *team)
 {
     static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
-    struct connection *connection;
-    struct team_cursor at = {0};
 
     if (uv_is_closing((uv_handle_t *)&team->wake))
         return;
     team_cancel(team, "finish", &closed);
-    for (size_t i = 0; team->workers && i < team->worker_count; i++)
+    for (size_t i = 0; i < team->worker_count; i++)
         if (team->workers[i].own.started)
             uv_thread_join(&team->workers[i].own.handle);
-    for (size_t i = 0; team->workers && i < team->worker_count; i++) /* no thread runs now */
+    for (size_t i = 0; i < team->worker_count; i++) /* no thread runs now */
         team->engine->close(&team->workers[i].duty);
-    while ((connection = team_next_connection(team, &at))) { /* before the workbench that it uses */
+    for (size_t i = 0; i < team->connection_count; i++) { /* before the workbench that it uses */
+        struct connection *connection = find_connection(team, i);
+
         if (connection->calls.fd >= 0)
             close(connection->calls.fd);
         connection_close(connection);
     }
-    for (size_t i = 0; team->workers && i < team->worker_count; i++) {
+    for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
 
         free(worker->connections);
@@ -396,7 +491,7 @@ void team_close(struct team *team)
         workbench_close(&worker->bench);
     }
     free(team->workers);
-    team->workers = NULL;
+    team->connection_count = team->worker_count = 0;
     secret_wipe(team->keys, sizeof team->keys);
     uv_close((uv_handle_t *)&team->wake, on_closed);
     uv_close((uv_handle_t *)&team->watch, on_closed);

@@ -118,7 +118,7 @@ struct team {
     char failed_phase[32];
 
     uv_async_t wake;
-    uv_timer_t watch; /* team/stall_watch.c */
+    uv_timer_t watch; /* of a team that is stuck */
     int open_handles;
     uint64_t moved_before, unsent_before, moved_ms;
     int passed; /* control knows that all threads have reported the phases below this one */
@@ -164,14 +164,6 @@ const struct problem *team_problem(const struct team *team, const char **phase);
 /* After PHASE_REPORT without a failure: this end's part of the record. New reference. */
 json_t *team_report(const struct team *team);
 
-/* Position in a loop over all connections of a team: by thread, then by number. */
-struct team_cursor {
-    size_t worker, index;
-};
-
-/* Returns the connection at the cursor and advances the cursor. NULL after the last one. */
-struct connection *team_next_connection(const struct team *team, struct team_cursor *at);
-
 /* After PHASE_REPORT: number of connections that the threads closed because of a wrong token. */
 uint64_t team_strangers(const struct team *team);
 
@@ -198,22 +190,5 @@ int team_adopt(void *team, struct connection *connection, int fd);
 
 /* Call when the engine of the worker is open: from then on other threads may wake it. */
 void team_engine_opened(struct worker *worker);
-
-/* Connects the sockets that this end connects, and sends the token on them. Sets and checks the
- * options of all sockets. Returns 0, or -1 with a problem. */
-int establish_connect(struct worker *worker, struct problem *problem);
-
-/* Makes the TLS contexts of a worker's open connections. Then makes the handshakes of those that
- * have descriptors, in the order of their numbers, as the other end does. Does nothing if the plan
- * does not encrypt. Returns 0, or -1 with a failure that names the end at fault. */
-int establish_handshakes(struct worker *worker, struct problem *problem);
-
-/* ---- for the team: cancels it when its threads are stuck ---- */
-
-/* Starts the timer team->watch. It checks handshakes, and after PHASE_START also bytes. */
-void stall_watch_start(struct team *team);
-
-/* Restarts the time after which a team that moves no byte has stalled. */
-void stall_watch_restart(struct team *team);
 
 #endif
