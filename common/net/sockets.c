@@ -19,68 +19,12 @@
 #endif
 
 #ifdef SOCK_CLOEXEC
-
-int sockets_make(int family, int type, int protocol)
-{
-    return socket(family, type | SOCK_CLOEXEC, protocol);
-}
-
-int sockets_make_nonblocking(int family, int type, int protocol)
-{
-    return sockets_make(family, type | SOCK_NONBLOCK, protocol);
-}
-
-int sockets_make_pair(int fds[2])
-{
-    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
-}
-
-static int accept_one(int listener, bool blocking)
-{
-    return accept4(listener, NULL, NULL, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK));
-}
-
-#else /* macOS: in two steps */
-
-static int close_on_exec(int fd)
-{
-    if (fd >= 0)
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
-    return fd;
-}
-
-int sockets_make(int family, int type, int protocol)
-{
-    return close_on_exec(socket(family, type, protocol));
-}
-
-int sockets_make_nonblocking(int family, int type, int protocol)
-{
-    int fd = sockets_make(family, type, protocol);
-
-    if (fd >= 0)
-        sockets_set_blocking(fd, false);
-    return fd;
-}
-
-int sockets_make_pair(int fds[2])
-{
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
-        return -1;
-    close_on_exec(fds[0]);
-    close_on_exec(fds[1]);
-    return 0;
-}
-
-static int accept_one(int listener, bool blocking)
-{
-    int fd = close_on_exec(accept(listener, NULL, NULL));
-
-    if (fd >= 0)
-        sockets_set_blocking(fd, blocking);
-    return fd;
-}
-
+#define IN_ONE_CALL true
+#else /* macOS */
+#define IN_ONE_CALL false
+#define SOCK_CLOEXEC 0
+#define SOCK_NONBLOCK 0
+#define accept4(listener, address, size, flags) accept(listener, address, size)
 #endif
 
 void sockets_set_blocking(int fd, bool blocking)
@@ -88,6 +32,35 @@ void sockets_set_blocking(int fd, bool blocking)
     int flags = fcntl(fd, F_GETFL);
 
     fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+}
+
+/* Sets what a system without SOCK_CLOEXEC and SOCK_NONBLOCK could not set at the creation. */
+static int set_up(int fd, bool blocking)
+{
+    if (!IN_ONE_CALL && fd >= 0) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        sockets_set_blocking(fd, blocking);
+    }
+    return fd;
+}
+
+int sockets_make(int family, int type, int protocol)
+{
+    return set_up(socket(family, type | SOCK_CLOEXEC, protocol), true);
+}
+
+int sockets_make_nonblocking(int family, int type, int protocol)
+{
+    return set_up(socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol), false);
+}
+
+int sockets_make_pair(int fds[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+        return -1;
+    set_up(fds[0], true);
+    set_up(fds[1], true);
+    return 0;
 }
 
 uint64_t sockets_unsent(int fd)
@@ -152,7 +125,7 @@ int sockets_accept(int listener, bool blocking)
     if (spare < 0)
         keep_spare();
     while (fd < 0 && again) {
-        fd = accept_one(listener, blocking);
+        fd = set_up(accept4(listener, NULL, NULL, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK)), blocking);
         again = fd < 0 && (errno == EINTR || errno == ECONNABORTED);
         /* EMFILE is also reported when no connection is pending */
         if (fd < 0 && (errno == EMFILE || errno == ENFILE))
