@@ -7,16 +7,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define RANGE "net.ipv4.ip_local_port_range"
@@ -59,14 +56,10 @@ static int split(struct parts *parts, const char *text)
 
 int address_check(const char *text)
 {
+    struct address unused;
     struct parts parts;
 
-    if (is_unix(text)) {
-        struct address unused;
-
-        return address_set_path(&unused, text + strlen(UNIX_PREFIX));
-    }
-    return split(&parts, text);
+    return is_unix(text) ? address_set_path(&unused, text + strlen(UNIX_PREFIX)) : split(&parts, text);
 }
 
 static int parse(struct address *address, const char *text, int flags, struct problem *problem)
@@ -99,118 +92,98 @@ int address_parse_numeric(struct address *address, const char *text, struct prob
     return parse(address, text, AI_NUMERICHOST | AI_NUMERICSERV, problem);
 }
 
-/* A link-local address is valid only with its interface. */
-static void format_ipv6(char text[ADDRESS_MAX], const struct sockaddr_in6 *in)
+void address_format(char text[ADDRESS_MAX], const struct address *address)
 {
     char host[INET6_ADDRSTRLEN] = "?", link[16] = "";
 
-    inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof host);
-    if (in->sin6_scope_id)
-        snprintf(link, sizeof link, "%%%u", (unsigned)in->sin6_scope_id);
-    snprintf(text, ADDRESS_MAX, "[%s%s]:%d", host, link, ntohs(in->sin6_port));
-}
-
-void address_format(char text[ADDRESS_MAX], const struct address *address)
-{
-    char host[INET_ADDRSTRLEN] = "?";
-
-    switch (address->storage.ss_family) {
+    switch (address->any.sa_family) {
     case AF_INET:
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)&address->storage)->sin_addr, host, sizeof host);
+        inet_ntop(AF_INET, &address->in.sin_addr, host, sizeof host);
         snprintf(text, ADDRESS_MAX, "%s:%d", host, address_port(address));
         break;
-    case AF_INET6:
-        format_ipv6(text, (const struct sockaddr_in6 *)&address->storage);
+    case AF_INET6: /* a link-local address is valid only with its interface */
+        inet_ntop(AF_INET6, &address->in6.sin6_addr, host, sizeof host);
+        if (address->in6.sin6_scope_id)
+            snprintf(link, sizeof link, "%%%u", (unsigned)address->in6.sin6_scope_id);
+        snprintf(text, ADDRESS_MAX, "[%s%s]:%d", host, link, address_port(address));
         break;
     case AF_UNIX:
-        snprintf(text, ADDRESS_MAX, UNIX_PREFIX "%s", address_path(address));
+        snprintf(text, ADDRESS_MAX, UNIX_PREFIX "%s", address->un.sun_path);
         break;
     default:
-        snprintf(text, ADDRESS_MAX, "address family %d", address->storage.ss_family);
+        snprintf(text, ADDRESS_MAX, "address family %d", address->any.sa_family);
     }
 }
 
 int address_of_socket(struct address *address, int fd)
 {
     *address = (struct address){.size = sizeof address->storage};
-    return getsockname(fd, (struct sockaddr *)&address->storage, &address->size) < 0 ? -errno : 0;
+    return getsockname(fd, &address->any, &address->size) < 0 ? -errno : 0;
 }
 
 int address_of_peer(struct address *address, int fd)
 {
     *address = (struct address){.size = sizeof address->storage};
-    return getpeername(fd, (struct sockaddr *)&address->storage, &address->size) < 0 ? -errno : 0;
+    return getpeername(fd, &address->any, &address->size) < 0 ? -errno : 0;
 }
 
 bool address_is_local(const struct address *address)
 {
-    switch (address->storage.ss_family) {
+    switch (address->any.sa_family) {
     case AF_INET:
-        return ntohl(((const struct sockaddr_in *)&address->storage)->sin_addr.s_addr) >> 24 ==
-               IN_LOOPBACKNET;
+        return ntohl(address->in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
     case AF_INET6:
-        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)&address->storage)->sin6_addr);
+        return IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr);
     default:
-        return address->storage.ss_family == AF_UNIX;
+        return address->any.sa_family == AF_UNIX;
     }
 }
 
 int address_host(uint8_t host[16], const struct address *address)
 {
-    const struct in6_addr *in6 = &((const struct sockaddr_in6 *)&address->storage)->sin6_addr;
-    int family = address->storage.ss_family;
+    const struct in6_addr *in6 = &address->in6.sin6_addr;
+    int family = address->any.sa_family;
+    bool is_mapped = family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(in6);
 
     memset(host, 0, 16);
     if (family == AF_INET)
-        memcpy(host, &((const struct sockaddr_in *)&address->storage)->sin_addr, 4);
-    if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(in6)) {
-        memcpy(host, in6->s6_addr + 12, 4);
-        return AF_INET;
-    }
-    if (family == AF_INET6)
-        memcpy(host, in6, 16);
-    return family;
+        memcpy(host, &address->in.sin_addr, 4);
+    else if (family == AF_INET6)
+        memcpy(host, in6->s6_addr + (is_mapped ? 12 : 0), is_mapped ? 4 : 16);
+    return is_mapped ? AF_INET : family;
+}
+
+/* Both families that have a port have it at the same offset. */
+static bool has_port(const struct address *address)
+{
+    _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
+                   "one place for the port");
+
+    return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
 }
 
 int address_port(const struct address *address)
 {
-    switch (address->storage.ss_family) {
-    case AF_INET:
-        return ntohs(((const struct sockaddr_in *)&address->storage)->sin_port);
-    case AF_INET6:
-        return ntohs(((const struct sockaddr_in6 *)&address->storage)->sin6_port);
-    default:
-        return 0;
-    }
+    return has_port(address) ? ntohs(address->in.sin_port) : 0;
 }
 
 void address_set_port(struct address *address, int port)
 {
-    switch (address->storage.ss_family) {
-    case AF_INET:
-        ((struct sockaddr_in *)&address->storage)->sin_port = htons((uint16_t)port);
-        break;
-    case AF_INET6:
-        ((struct sockaddr_in6 *)&address->storage)->sin6_port = htons((uint16_t)port);
-        break;
-    }
+    if (has_port(address))
+        address->in.sin_port = htons((uint16_t)port);
 }
 
 const char *address_path(const struct address *address)
 {
-    return address->storage.ss_family == AF_UNIX ? ((const struct sockaddr_un *)&address->storage)->sun_path
-                                                 : "";
+    return address->any.sa_family == AF_UNIX ? address->un.sun_path : "";
 }
 
 int address_set_path(struct address *address, const char *path)
 {
-    struct sockaddr_un *un = (struct sockaddr_un *)&address->storage;
-
-    if (!*path || strlen(path) >= sizeof un->sun_path)
+    if (!*path || strlen(path) >= sizeof address->un.sun_path)
         return -EINVAL;
-    *address = (struct address){.size = sizeof *un};
-    un->sun_family = AF_UNIX;
-    strcpy(un->sun_path, path);
+    *address = (struct address){.un.sun_family = AF_UNIX, .size = sizeof address->un};
+    strcpy(address->un.sun_path, path);
     return 0;
 }
 
@@ -255,17 +228,13 @@ int ports_exhausted(const char *address, struct problem *problem)
 static int await_connect(int fd, int within_ms)
 {
     struct pollfd writable = {.fd = fd, .events = POLLOUT};
-    int error = 0;
-    socklen_t size = sizeof error;
 
-    if (poll(&writable, 1, within_ms) != 1)
-        return ETIMEDOUT;
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
+    return poll(&writable, 1, within_ms) == 1 ? -sockets_error(fd) : ETIMEDOUT;
 }
 
 static int call_connect(int fd, const struct address *address)
 {
-    return connect(fd, (const struct sockaddr *)&address->storage, address->size) < 0 ? errno : 0;
+    return connect(fd, &address->any, address->size) < 0 ? errno : 0;
 }
 
 /* connect(2) of a non-blocking Unix socket fails at once when the backlog is full, and no event
@@ -296,7 +265,7 @@ static int connect_ip(int fd, const struct address *address, int within_ms)
 int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem)
 {
     char text[ADDRESS_MAX];
-    bool is_ip = address->storage.ss_family != AF_UNIX;
+    bool is_ip = address->any.sa_family != AF_UNIX;
     int error = is_ip ? connect_ip(fd, address, within_ms) : connect_unix(fd, address, within_ms);
 
     if (!error)
@@ -315,7 +284,7 @@ int address_listen(int fd, struct address *address, struct problem *problem)
 
     address_format(text, address);
     if (fd < 0)
-        fd = sockets_make(address->storage.ss_family, SOCK_STREAM, 0);
+        fd = sockets_make(address->any.sa_family, SOCK_STREAM, 0);
     if (fd < 0)
         return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
     sockets_set_blocking(fd, false);
@@ -323,7 +292,7 @@ int address_listen(int fd, struct address *address, struct problem *problem)
      * TIME_WAIT. */
     if (address_port(address) != 0)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, (struct sockaddr *)&address->storage, address->size) < 0)
+    if (bind(fd, &address->any, address->size) < 0)
         failed = "bind";
     else if (listen(fd, SOMAXCONN) == 0 && address_of_socket(address, fd) == 0)
         return fd;
@@ -334,10 +303,10 @@ int address_listen(int fd, struct address *address, struct problem *problem)
 
 void address_unlink(const struct address *address, bool directory)
 {
-    char path[sizeof((struct sockaddr_un *)0)->sun_path];
+    char path[sizeof address->un.sun_path];
     char *slash;
 
-    if (address->storage.ss_family != AF_UNIX)
+    if (address->any.sa_family != AF_UNIX)
         return;
     memcpy(path, address_path(address), sizeof path);
     unlink(path);

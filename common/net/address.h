@@ -5,14 +5,22 @@
 
 #include "base/problem.h"
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #define ADDRESS_MAX 160 /* bytes that hold any formatted address with its NUL */
 
 struct address {
-    struct sockaddr_storage storage;
+    union {
+        struct sockaddr_storage storage; /* the first, so that an initializer zeroes all */
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+        struct sockaddr_un un;
+    };
     socklen_t size;
 };
 
