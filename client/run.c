@@ -412,7 +412,8 @@ static void clear(struct run *run)
 {
     if (run->has_team)
         team_close(&run->team);
-    capture_free(run->capture);
+    if (run->capture)
+        capture_library->free(run->capture);
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             channel_close(&run->links[end].channel);

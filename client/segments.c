@@ -41,7 +41,7 @@ static int spare_cpu(const struct plan *plan, bool remote)
 struct capture *segments_watch(const struct plan *plan, const struct address *server, bool remote,
                                const char *path, struct problem *problem)
 {
-    return capture_start(server, spare_cpu(plan, remote), path, problem);
+    return capture_library->start(server, spare_cpu(plan, remote), path, problem);
 }
 
 /* ---- what came of it ---- */
@@ -89,7 +89,7 @@ static int add_all(struct tally *tally, const struct capture *capture, int link,
     struct segment segment;
     size_t at = 0;
 
-    while (capture_next(capture, &at, &captured))
+    while (capture_library->next(capture, &at, &captured))
         if (frame_parse(&segment, link, captured.bytes, captured.size, captured.wire_bytes) &&
             tally_add(tally, &segment) < 0)
             return problem_failure(problem, "out of memory for the capture");
@@ -124,7 +124,7 @@ static json_t *make_report(const struct capture *capture, const struct capture_f
 
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)
 {
-    const struct capture_facts *facts = capture_stop(capture, problem);
+    const struct capture_facts *facts = capture_library->stop(capture, problem);
     json_t *report = NULL;
     struct endpoint server;
     struct tally *tally;
@@ -137,7 +137,7 @@ json_t *segments_report(struct capture *capture, const struct team *team, struct
     else
         problem_failure(problem, "out of memory for the capture");
     tally_free(tally);
-    if (problem->kind == PROBLEM_NONE && capture_write(capture, problem) == 0)
+    if (problem->kind == PROBLEM_NONE && capture_library->write(capture, problem) == 0)
         return report;
     json_decref(report);
     return NULL;

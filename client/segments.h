@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 /* Starts the capture, before the first connection to `server`. `remote`: no thread of another
- * end is on this machine. Returns NULL with a problem; free with capture_free(). */
+ * end is on this machine. Returns NULL with a problem; free with capture_library->free(). */
 struct capture *segments_watch(const struct plan *plan, const struct address *server, bool remote,
                                const char *path, struct problem *problem);
 

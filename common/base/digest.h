@@ -13,16 +13,19 @@
 
 struct digest;
 
+struct digest_library {
+    struct digest *(*open)(void); /* NULL when memory is exhausted */
+    void (*close)(struct digest *digest);
+    void (*update)(struct digest *digest, const void *data, size_t size);
+
+    /* The digest of all bytes so far; update() may follow. */
+    void (*read)(struct digest *digest, uint8_t result[DIGEST_SIZE]);
+};
+
+/* NULL: this build has no OpenSSL, and digest_check() fails. */
+extern const struct digest_library *const digest_library;
+
 /* 0 if this build has SHA-256, or -1 with an unsupported problem. */
 int digest_check(struct problem *problem);
-
-/* NULL when memory is exhausted. */
-struct digest *digest_open(void);
-void digest_close(struct digest *digest); /* NULL is allowed */
-
-void digest_update(struct digest *digest, const void *data, size_t size);
-
-/* The digest of all bytes so far; digest_update() may follow. */
-void digest_read(struct digest *digest, uint8_t result[DIGEST_SIZE]);
 
 #endif

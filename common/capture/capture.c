@@ -6,6 +6,8 @@
  */
 #include "capture/capture.h"
 
+#ifdef UNCORK_HAS_PCAP
+
 #include "base/whole_file.h"
 #include "capture/frame.h"
 #include "measure/device.h"
@@ -199,15 +201,32 @@ static int open_towards(struct capture *capture, const struct address *server, s
     return set_filter(capture, &endpoint, problem);
 }
 
-struct capture *capture_start(const struct address *server, int cpu, const char *path,
-                              struct problem *problem)
+static void join(struct capture *capture)
+{
+    if (!capture->runs)
+        return;
+    atomic_store(&capture->stops, true);
+    uv_thread_join(&capture->thread);
+    capture->runs = false;
+}
+
+static void free_capture(struct capture *capture)
+{
+    join(capture);
+    if (capture->pcap)
+        pcap_close(capture->pcap);
+    free(capture->room);
+    free(capture);
+}
+
+static struct capture *start(const struct address *server, int cpu, const char *path, struct problem *problem)
 {
     struct capture *capture = calloc(1, sizeof *capture);
     int result;
 
     if (!capture || !(capture->room = malloc(ROOM_BYTES))) {
         problem_failure(problem, "out of memory");
-        capture_free(capture);
+        free(capture);
         return NULL;
     }
     capture->cpu = cpu;
@@ -219,22 +238,13 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
             return capture;
         problem_failure(problem, "no thread for the capture: %s", uv_strerror(result));
     }
-    capture_free(capture);
+    free_capture(capture);
     return NULL;
 }
 
 /* ---- its end ---- */
 
-static void join(struct capture *capture)
-{
-    if (!capture->runs)
-        return;
-    atomic_store(&capture->stops, true);
-    uv_thread_join(&capture->thread);
-    capture->runs = false;
-}
-
-const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem)
+static const struct capture_facts *stop(struct capture *capture, struct problem *problem)
 {
     join(capture);
     if (capture->problem.kind == PROBLEM_NONE)
@@ -253,7 +263,7 @@ static const struct pcap_pkthdr *next_stored(const struct capture *capture, size
     return stored;
 }
 
-bool capture_next(const struct capture *capture, size_t *at, struct captured *captured)
+static bool next(const struct capture *capture, size_t *at, struct captured *captured)
 {
     const struct pcap_pkthdr *stored = next_stored(capture, at);
 
@@ -280,7 +290,7 @@ static int dump(struct capture *capture, FILE *file, struct problem *problem)
                     : problem_failure(problem, "cannot write %s: %s", capture->facts.path, strerror(errno));
 }
 
-int capture_write(struct capture *capture, struct problem *problem)
+static int write_file(struct capture *capture, struct problem *problem)
 {
     struct whole_file file;
 
@@ -294,13 +304,17 @@ int capture_write(struct capture *capture, struct problem *problem)
     return -1;
 }
 
-void capture_free(struct capture *capture)
+static const struct capture_library pcap_library = {start, stop, next, write_file, free_capture};
+const struct capture_library *const capture_library = &pcap_library;
+
+#else
+
+const struct capture_library *const capture_library = NULL;
+
+int capture_check(struct problem *problem)
 {
-    if (!capture)
-        return;
-    join(capture);
-    if (capture->pcap)
-        pcap_close(capture->pcap);
-    free(capture->room);
-    free(capture);
+    return problem_unsupported(problem, "capture=on: this build has no libpcap; install libpcap-dev "
+                                        "(libpcap-devel) and build again");
 }
+
+#endif

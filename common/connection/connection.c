@@ -78,7 +78,7 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     connection->rearms_quickack = plan->transport->counts_segments && connection->incoming &&
                                   plan->ends[end].quickack == QUICKACK_REARM;
     if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
-        !(connection->digest = digest_open()))
+        !(connection->digest = digest_library->open()))
         return -ENOMEM;
     state = connection->role->state_size ? connection->role->state_size(plan) : 0;
     if (state && !(connection->role_state = calloc(1, state)))
@@ -99,7 +99,8 @@ void connection_close(struct connection *connection)
     queue_close(&connection->queue);
     if (connection->reading_state)
         connection->reading->close(connection);
-    digest_close(connection->digest);
+    if (connection->digest)
+        digest_library->close(connection->digest);
     free(connection->strategy_state);
     free(connection->reading_state);
     free(connection->role_state);
@@ -147,7 +148,7 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
         }
     }
     if (connection->digest)
-        digest_update(connection->digest, data, size);
+        digest_library->update(connection->digest, data, size);
     return 0;
 }
 

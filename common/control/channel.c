@@ -25,37 +25,31 @@ static void on_written(uv_write_t *request, int status)
 {
     struct channel *channel = request->handle->data;
 
-    free(request->data);
     free(request);
     /* If the peer has closed, the data left to read ends the channel: it may hold the reason. */
     if (status < 0 && status != UV_ECANCELED && status != UV_EPIPE && status != UV_ECONNRESET)
         end(channel, uv_strerror(status));
 }
 
-/* Owns the bytes. */
-static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
+/* Writes a copy of the bytes. */
+static int write_bytes(void *owner, const uint8_t *bytes, size_t size)
 {
-    uv_write_t *request = malloc(sizeof *request);
-    uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size);
+    struct channel *channel = owner;
+    struct written {
+        uv_write_t request;
+        uint8_t bytes[];
+    } *written = malloc(sizeof *written + size);
+    uv_buf_t buffer;
 
-    if (request) {
-        request->data = bytes;
-        if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
-            return;
+    if (written) {
+        memcpy(written->bytes, bytes, size);
+        buffer = uv_buf_init((char *)written->bytes, (unsigned)size);
+        if (uv_write(&written->request, &channel->stream, &buffer, 1, on_written) == 0)
+            return 0;
     }
-    free(request);
-    free(bytes);
+    free(written);
     end(channel, "broke the control channel");
-}
-
-/* Writes the records of TLS, its own messages included. */
-static void write_output(struct channel *channel)
-{
-    uint8_t *bytes;
-    size_t size = channel_tls_take_output(channel->tls, &bytes);
-
-    if (size)
-        write_bytes(channel, bytes, size);
+    return -1;
 }
 
 static int write_message(struct channel *channel, enum control_type type, const json_t *body,
@@ -67,13 +61,9 @@ static int write_message(struct channel *channel, enum control_type type, const 
 
     if (control_encode(type, body, &bytes, &size, problem) < 0)
         return -1;
-    if (!channel->tls) {
-        write_bytes(channel, bytes, size);
-        return 0;
-    }
-    result = channel_tls_send(channel->tls, bytes, size, problem);
+    result = channel->tls ? channel_tls_library->send(channel->tls, bytes, size, problem)
+                          : write_bytes(channel, bytes, size);
     free(bytes);
-    write_output(channel);
     return result;
 }
 
@@ -111,7 +101,8 @@ static void on_closed(uv_handle_t *handle)
 
     if (--channel->open_handles > 0)
         return;
-    channel_tls_free(channel->tls);
+    if (channel->tls)
+        channel_tls_library->free(channel->tls);
     channel->events->closed(channel->owner);
 }
 
@@ -138,10 +129,8 @@ static void on_close_timeout(uv_timer_t *timer)
 static void shut_down(struct channel *channel)
 {
     uv_read_stop(&channel->stream);
-    if (channel->tls) {
-        channel_tls_end(channel->tls);
-        write_output(channel);
-    }
+    if (channel->tls)
+        channel_tls_library->end(channel->tls);
     if (uv_shutdown(&channel->shutdown, &channel->stream, on_shutdown) < 0)
         close_handles(channel);
 }
@@ -191,10 +180,9 @@ static int take_plain(void *owner, const uint8_t *bytes, size_t size, struct pro
 static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     bool closes = channel->closing; /* closes after a last message */
-    int result = channel_tls_receive(channel->tls, bytes, size, take_plain, channel, problem);
+    int result = channel_tls_library->receive(channel->tls, bytes, size, problem);
 
     channel->is_known = channel->tls->is_up;
-    write_output(channel);
     if (closes && channel->is_known)
         shut_down(channel);
     return result;
@@ -202,9 +190,14 @@ static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, 
 
 static const char *cut_text(const struct channel *channel, int result)
 {
-    if (channel->tls && !channel->is_known && (result == UV_EOF || result == UV_ECONNRESET))
-        return channel_tls_cut_text(channel->tls);
-    return result == UV_EOF ? "closed the control channel" : uv_strerror(result);
+    bool in_handshake = channel->tls && !channel->is_known;
+
+    if (!in_handshake || (result != UV_EOF && result != UV_ECONNRESET))
+        return result == UV_EOF ? "closed the control channel" : uv_strerror(result);
+    if (channel->events->is_server || channel->has_heard)
+        return "closed the connection in the middle of the TLS handshake";
+    return "closed the connection when it saw TLS, and so speaks none: start it with --psk FILE, "
+           "or leave --psk out here";
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -243,6 +236,8 @@ static void on_timer(uv_timer_t *timer)
 
 /* ---- the beginning ---- */
 
+static const struct channel_tls_events tls_events = {write_bytes, take_plain};
+
 static int open_stream(struct channel *channel, uv_loop_t *loop, int fd)
 {
     struct address address;
@@ -276,17 +271,14 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     channel->open_handles = 2;
     uv_update_time(loop);
     channel->heard_ms = uv_now(loop);
-    if (keys && !(channel->tls = channel_tls_create(keys, events->is_server, problem)))
+    if (result == 0 && keys &&
+        !(channel->tls = channel_tls_library->create(keys, events->is_server, &tls_events, channel, problem)))
         return -1; /* without its required TLS the channel reads nothing */
     if (result == 0)
         result = uv_read_start(&channel->stream, on_alloc, on_read);
     if (result == 0)
         result = uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
-    if (result < 0)
-        return problem_failure(problem, "control channel: %s", uv_strerror(result));
-    if (channel->tls)
-        write_output(channel);
-    return 0;
+    return result < 0 ? problem_failure(problem, "control channel: %s", uv_strerror(result)) : 0;
 }
 
 void channel_send_problem(struct channel *channel, const char *phase, const struct problem *problem)

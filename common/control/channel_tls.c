@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/channel_tls.h"
 
+#ifdef UNCORK_HAS_GNUTLS
+
 #include "control/codec.h"
 
 #include <errno.h>
@@ -19,27 +21,15 @@
     "NONE:+VERS-TLS1.3:+ECDHE-PSK:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+GROUP-X25519:+GROUP-SECP256R1"      \
     ":+SIGN-EDDSA-ED25519"
 
-static int append(struct tls_bytes *bytes, const uint8_t *data, size_t size)
-{
-    uint8_t *grown = realloc(bytes->data, bytes->size + size);
-
-    if (!grown)
-        return -1;
-    memcpy(grown + bytes->size, data, size);
-    bytes->data = grown;
-    bytes->size += size;
-    return 0;
-}
-
 /* ---- what GnuTLS asks for ---- */
 
 static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t size)
 {
     struct channel_tls *tls = pointer;
 
-    if (append(&tls->output, data, size) == 0)
+    if (tls->events->write(tls->owner, data, size) == 0)
         return (ssize_t)size;
-    gnutls_transport_set_errno(tls->session, ENOMEM);
+    gnutls_transport_set_errno(tls->session, EPIPE);
     return -1;
 }
 
@@ -97,13 +87,18 @@ static int show_key(gnutls_session_t session, gnutls_datum_t *identity, gnutls_d
 static int refuse_plain(struct channel_tls *tls, struct problem *problem)
 {
     struct problem ignored = {0};
+    uint8_t *bytes;
     json_t *body;
+    size_t size;
 
     if (!tls->is_server)
         return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
     body = json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
                      "this server takes only clients with a key: give --psk FILE, with one that it knows");
-    control_encode(CONTROL_REFUSED, body, &tls->output.data, &tls->output.size, &ignored);
+    if (control_encode(CONTROL_REFUSED, body, &bytes, &size, &ignored) == 0) {
+        tls->events->write(tls->owner, bytes, size);
+        free(bytes);
+    }
     json_decref(body);
     return problem_failure(problem, "speaks no TLS, which only ends without a key do");
 }
@@ -179,7 +174,7 @@ static int shake_hands(struct channel_tls *tls, struct problem *problem)
     return result < 0 ? fail(tls, result, problem) : come_up(tls, problem);
 }
 
-static int unseal(struct channel_tls *tls, channel_tls_take *take, void *owner, struct problem *problem)
+static int unseal(struct channel_tls *tls, struct problem *problem)
 {
     uint8_t plain[RECORD_MAX];
     int result = 0;
@@ -188,7 +183,7 @@ static int unseal(struct channel_tls *tls, channel_tls_take *take, void *owner, 
         ssize_t size = gnutls_record_recv(tls->session, plain, sizeof plain);
 
         if (size > 0)
-            result = take(owner, plain, (size_t)size, problem);
+            result = tls->events->take(tls->owner, plain, (size_t)size, problem);
         else if (size == 0 || size == GNUTLS_E_AGAIN)
             break; /* after a close_notify the end of the stream follows */
         else if (gnutls_error_is_fatal((int)size))
@@ -197,8 +192,7 @@ static int unseal(struct channel_tls *tls, channel_tls_take *take, void *owner, 
     return result;
 }
 
-int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, channel_tls_take *take,
-                        void *owner, struct problem *problem)
+static int receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     bool is_first = !tls->has_heard;
 
@@ -208,46 +202,30 @@ int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t si
     tls->arrived = (struct tls_bytes){(uint8_t *)(uintptr_t)bytes, size};
     if (!tls->is_up && shake_hands(tls, problem) < 0)
         return -1;
-    return tls->is_up ? unseal(tls, take, owner, problem) : 0;
+    return tls->is_up ? unseal(tls, problem) : 0;
 }
 
-int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+static int send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
+    struct tls_bytes *waiting = &tls->waiting;
+    uint8_t *grown;
+
     if (tls->is_up)
         return seal(tls, bytes, size, problem);
-    return append(&tls->waiting, bytes, size) < 0 ? problem_failure(problem, "out of memory") : 0;
+    if (!(grown = realloc(waiting->data, waiting->size + size)))
+        return problem_failure(problem, "out of memory");
+    memcpy(grown + waiting->size, bytes, size);
+    *waiting = (struct tls_bytes){grown, waiting->size + size};
+    return 0;
 }
 
-void channel_tls_end(struct channel_tls *tls)
+static void end(struct channel_tls *tls)
 {
     if (tls->is_up)
         gnutls_bye(tls->session, GNUTLS_SHUT_WR);
 }
 
-size_t channel_tls_take_output(struct channel_tls *tls, uint8_t **bytes)
-{
-    size_t size = tls->output.size;
-
-    *bytes = tls->output.data;
-    tls->output = (struct tls_bytes){0};
-    return size;
-}
-
-const char *channel_tls_cut_text(const struct channel_tls *tls)
-{
-    if (tls->is_server || tls->has_heard)
-        return "closed the connection in the middle of the TLS handshake";
-    return "closed the connection when it saw TLS, and so speaks none: start it with --psk FILE, "
-           "or leave --psk out here";
-}
-
 /* ---- the beginning and the end ---- */
-
-int channel_tls_check(const char *option, struct problem *problem)
-{
-    (void)option, (void)problem;
-    return 0;
-}
 
 static int set_credentials(struct channel_tls *tls)
 {
@@ -282,26 +260,7 @@ static int open_session(struct channel_tls *tls)
     return result < 0 ? result : set_credentials(tls);
 }
 
-/* A client sends first. */
-struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem)
-{
-    struct channel_tls *tls = calloc(1, sizeof *tls);
-    int result = GNUTLS_E_MEMORY_ERROR;
-
-    if (tls) {
-        tls->keys = keys;
-        tls->is_server = is_server;
-        result = open_session(tls);
-    }
-    if (result < 0)
-        problem_failure(problem, "cannot prepare TLS: %s", gnutls_strerror(result));
-    else if (is_server || shake_hands(tls, problem) == 0)
-        return tls;
-    channel_tls_free(tls);
-    return NULL;
-}
-
-void channel_tls_free(struct channel_tls *tls)
+static void free_tls(struct channel_tls *tls)
 {
     if (!tls)
         return;
@@ -311,7 +270,41 @@ void channel_tls_free(struct channel_tls *tls)
         gnutls_psk_free_server_credentials(tls->server);
     if (tls->client)
         gnutls_psk_free_client_credentials(tls->client);
-    free(tls->output.data);
     free(tls->waiting.data);
     free(tls);
+}
+
+static struct channel_tls *create(const struct psk_list *keys, bool is_server,
+                                  const struct channel_tls_events *events, void *owner,
+                                  struct problem *problem)
+{
+    struct channel_tls *tls = calloc(1, sizeof *tls);
+    int result = GNUTLS_E_MEMORY_ERROR;
+
+    if (tls) {
+        *tls = (struct channel_tls){.events = events, .owner = owner, .keys = keys, .is_server = is_server};
+        result = open_session(tls);
+    }
+    if (result < 0)
+        problem_failure(problem, "cannot prepare TLS: %s", gnutls_strerror(result));
+    else if (is_server || shake_hands(tls, problem) == 0)
+        return tls;
+    free_tls(tls);
+    return NULL;
+}
+
+static const struct channel_tls_library gnutls_library = {create, free_tls, receive, send, end};
+const struct channel_tls_library *const channel_tls_library = &gnutls_library;
+#else
+const struct channel_tls_library *const channel_tls_library = NULL;
+#endif
+
+int channel_tls_check(const char *option, struct problem *problem)
+{
+    if (channel_tls_library)
+        return 0;
+    return problem_unsupported(
+        problem,
+        "%s needs TLS, and this build has no GnuTLS; install libgnutls28-dev (gnutls-devel) and build again",
+        option);
 }
