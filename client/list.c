@@ -116,8 +116,8 @@ json_t *list_make(void)
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         json_object_set_new(variants, axes[i].key, list_axis(axes[i].axis));
     return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o}", "uncork", UNCORK_VERSION, "schema", RECORD_SCHEMA,
-                     "revision", version_revision(), "homepage", version_homepage(), "words", words,
-                     "variants", variants);
+                     "revision", version_revision, "homepage", version_homepage, "words", words, "variants",
+                     variants);
 }
 
 /* ---- for a person ---- */

@@ -329,7 +329,7 @@ static int do_print(const struct options *options, struct problem *problem)
     (void)problem;
     if (options->action == ACTION_HELP)
         return fputs(help, stdout);
-    return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision());
+    return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
 }
 
 static int (*const actions[])(const struct options *options, struct problem *problem) = {

@@ -3,13 +3,13 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/netns.h"
 #include "base/secret.h"
 #include "control/channel_tls.h"
 #include "net/sockets.h"
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -126,26 +126,38 @@ static int spawn(struct own_server *server, bool proxy, const struct where *wher
     return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(-error));
 }
 
+/* Moves the calling thread into a network namespace. 0, or -1 with errno. */
+static int move_into(int netns)
+{
+#ifdef __linux__
+    return setns(netns, CLONE_NEWNET);
+#else
+    (void)netns;
+    errno = ENOSYS;
+    return -1;
+#endif
+}
+
 static int spawn_there(struct own_server *server, bool proxy, const struct where *where,
                        struct problem *problem)
 {
-    CLEANUP_CLOSE int key = -1;
-    int before, result, left;
+    CLEANUP_CLOSE int key = -1, before = -1, there = -1;
+    int result;
 
     if (!where->netns)
         return spawn(server, proxy, where, key, problem);
     if (channel_tls_check("lab=on", problem) < 0 || !(server->keys = psk_draw(problem)) ||
         (key = open_key(server, problem)) < 0)
         return -1;
-    before = netns_enter(where->netns);
-    if (before < 0)
+    before = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    there = open(where->netns, O_RDONLY | O_CLOEXEC);
+    if (before < 0 || there < 0 || move_into(there) < 0)
         return problem_failure(problem, "cannot enter the network namespace %s: %s", where->netns,
-                               strerror(-before));
+                               strerror(errno));
     result = spawn(server, proxy, where, key, problem); /* starts in the namespace */
-    left = netns_leave(before);
-    if (left < 0)
+    if (move_into(before) < 0)
         return problem_failure(problem, "cannot come back from the network namespace %s: %s", where->netns,
-                               strerror(-left));
+                               strerror(errno));
     return result;
 }
 

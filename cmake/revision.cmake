@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Writes revision.h at build time, and only when it changes: what git describe says of the sources,
+# Writes version.c at build time, and only when it changes: what git describe says of the sources,
 # and the address that they were cloned from, if it is public and has no user's name in it.
 execute_process(
     COMMAND git -c safe.directory=* describe --always --dirty --tags
@@ -16,10 +16,15 @@ execute_process(
     OUTPUT_VARIABLE homepage
     OUTPUT_STRIP_TRAILING_WHITESPACE
     ERROR_QUIET)
-if(NOT homepage MATCHES "^https?://[^@\"\\]+$")
-    set(homepage "")
+if(homepage MATCHES "^https?://[^@\"\\]+$")
+    set(homepage "\"${homepage}\"")
+else()
+    set(homepage 0)
 endif()
-set(text "#define UNCORK_REVISION \"${revision}\"\n#define UNCORK_HOMEPAGE \"${homepage}\"\n")
+set(text "#include \"base/version.h\"\n
+const char *const version_revision = \"${revision}\";
+const char *const version_homepage = ${homepage};
+")
 if(EXISTS ${OUTPUT})
     file(READ ${OUTPUT} before)
 endif()

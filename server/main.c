@@ -135,7 +135,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
             result = parse_idle(options, optarg, problem);
             break;
         case 'v':
-            printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision());
+            printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
             return 1;
         case 'h':
             print_help();

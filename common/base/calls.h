@@ -8,8 +8,7 @@
 #ifndef UNCORK_BASE_CALLS_H
 #define UNCORK_BASE_CALLS_H
 
-#include "base/lending.h"
-#include "base/mapping.h"
+#include "base/zerocopy.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -5,10 +5,9 @@
 /* UNCORK_VERSION comes from the build: project(uncork VERSION ...). */
 #define RECORD_SCHEMA 1 /* of the record: docs/record.md */
 
-/* The output of git describe at build time; "unknown" outside a checkout. */
-const char *version_revision(void);
-
-/* The http or https address of the git remote of the sources; NULL where there is none. */
-const char *version_homepage(void);
+/* The build writes these: cmake/revision.cmake. The output of git describe, "unknown" outside a
+ * checkout; and the http or https address of the git remote of the sources, NULL where there is
+ * none. */
+extern const char *const version_revision, *const version_homepage;
 
 #endif

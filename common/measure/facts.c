@@ -170,7 +170,7 @@ json_t *facts_collect(const struct address *towards)
     json_object_set_new(facts, "sysctl", collect_sysctls());
     json_object_set_new(facts, "versions",
                         json_pack("{s:s, s:s, s:s, s:s, s:s}", "uncork", UNCORK_VERSION, "revision",
-                                  version_revision(), "compiler", __VERSION__, "libuv", uv_version_string(),
+                                  version_revision, "compiler", __VERSION__, "libuv", uv_version_string(),
                                   "jansson", JANSSON_VERSION));
     if (towards)
         json_object_set_new(facts, "device", device_towards(towards)); /* NULL: absent */

@@ -6,7 +6,7 @@
  * The next call unmaps the pages. Bytes that one call copied after the pages that it mapped come
  * later in the stream; the next read() delivers them.
  */
-#include "base/mapping.h"
+#include "base/zerocopy.h"
 #include "connection/capability.h"
 #include "connection/reading.h"
 

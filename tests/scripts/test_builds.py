@@ -178,10 +178,11 @@ def test_a_build_knows_where_its_sources_came_from_unless_a_name_is_in_the_addre
 ) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     subprocess.run(["git", "-C", tmp_path, "config", "remote.origin.url", origin], check=True)
-    header = tmp_path / "revision.h"
-    subprocess.run(["cmake", f"-DSOURCE_DIR={tmp_path}", f"-DOUTPUT={header}", "-P",
+    source = tmp_path / "version.c"
+    subprocess.run(["cmake", f"-DSOURCE_DIR={tmp_path}", f"-DOUTPUT={source}", "-P",
                     ROOT / "cmake/revision.cmake"], check=True)
-    assert f'#define UNCORK_HOMEPAGE "{homepage}"\n' in header.read_text()
+    known = f'"{homepage}"' if homepage else 0
+    assert f"version_homepage = {known};\n" in source.read_text()
 
 
 def test_a_client_is_told_neither_that_it_is_a_build_nor_where_it_is() -> None:
