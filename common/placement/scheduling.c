@@ -67,21 +67,11 @@ static int get_policy(int *policy, struct sched_param *parameters)
     return 0;
 }
 
-static int set_policy(int policy, const struct sched_param *parameters)
-{
-    return sched_setscheduler(0, policy, parameters) < 0 ? -errno : 0;
-}
-
 #else
 
 static int get_policy(int *policy, struct sched_param *parameters)
 {
     return -pthread_getschedparam(pthread_self(), policy, parameters);
-}
-
-static int set_policy(int policy, const struct sched_param *parameters)
-{
-    return -pthread_setschedparam(pthread_self(), policy, parameters);
 }
 
 #endif
@@ -121,10 +111,8 @@ static int set_thread(const struct scheduling *wanted)
     else if (wanted->priority < sched_get_priority_min(policy) ||
              wanted->priority > sched_get_priority_max(policy))
         return -ERANGE;
-    result = set_policy(policy, &parameters);
-    if (result < 0)
-        return result;
-    return is_in(wanted) ? 0 : -EOPNOTSUPP;
+    result = -pthread_setschedparam(pthread_self(), policy, &parameters);
+    return result == 0 && !is_in(wanted) ? -EOPNOTSUPP : result;
 }
 
 #else /* other systems may have classes of these names with other guarantees */
@@ -182,31 +170,15 @@ static bool has_item(const char *list, const char *item)
     return false;
 }
 
-/* The group of this process under the controller `cpu`, from its line "3:cpu,cpuacct:/name". */
-static bool find_group(char group[GROUP_MAX])
+/* Scans two texts from the first line of a file that has `cpu` in its `list`, one of the two. */
+static bool find_cpu(const char *path, const char *format, char *first, char *second, const char *list)
 {
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    char line[2 * GROUP_MAX], controllers[GROUP_MAX];
+    FILE *file = fopen(path, "re");
+    char line[4 * GROUP_MAX];
     bool found = false;
 
     while (file && !found && fgets(line, sizeof line, file))
-        found = sscanf(line, "%*[^:]:%255[^:]:%255[^\n]", controllers, group) == 2 &&
-                has_item(controllers, "cpu");
-    if (file)
-        fclose(file);
-    return found;
-}
-
-/* The mount point of that controller, from a line "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0". */
-static bool find_mount(char mount[GROUP_MAX])
-{
-    FILE *file = fopen("/proc/self/mounts", "re");
-    char line[4 * GROUP_MAX], type[32], options[2 * GROUP_MAX];
-    bool found = false;
-
-    while (file && !found && fgets(line, sizeof line, file))
-        found = sscanf(line, "%*s %255s %31s %511s", mount, type, options) == 3 && !strcmp(type, "cgroup") &&
-                has_item(options, "cpu");
+        found = sscanf(line, format, first, second) == 2 && has_item(list, "cpu");
     if (file)
         fclose(file);
     return found;
@@ -215,10 +187,12 @@ static bool find_mount(char mount[GROUP_MAX])
 /* The file that gives the group no real-time time; false where there is no such file. */
 static bool find_empty_group(char path[2 * GROUP_MAX + 32])
 {
-    char mount[GROUP_MAX], group[GROUP_MAX];
+    char mount[GROUP_MAX], group[GROUP_MAX], list[2 * GROUP_MAX] = "";
     long long runtime_us;
 
-    if (!find_group(group) || !find_mount(mount))
+    /* lines "3:cpu,cpuacct:/name" and "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0" */
+    if (!find_cpu("/proc/self/cgroup", "%*[^:]:%511[^:]:%255[^\n]", list, group, list) ||
+        !find_cpu("/proc/self/mounts", "%*s %255s cgroup %511s", mount, list, list))
         return false;
     snprintf(path, 2 * GROUP_MAX + 32, "%s%s/cpu.rt_runtime_us", mount, group);
     return scan_file(path, 1, "%lld", &runtime_us) && runtime_us == 0;
@@ -283,7 +257,8 @@ int scheduling_set_thread(const struct scheduling *wanted, struct problem *probl
 }
 
 struct trial {
-    struct scheduling wanted;
+    const struct scheduling *wanted;
+    struct problem *problem;
     int result;
 };
 
@@ -291,12 +266,12 @@ static void try_it(void *argument)
 {
     struct trial *trial = argument;
 
-    trial->result = set_thread(&trial->wanted);
+    trial->result = scheduling_set_thread(trial->wanted, trial->problem);
 }
 
 int scheduling_check(const struct scheduling *wanted, struct problem *problem)
 {
-    struct trial trial = {.wanted = *wanted};
+    struct trial trial = {.wanted = wanted, .problem = problem};
     uv_thread_t thread;
     int result = uv_thread_create(&thread, try_it, &trial);
 
@@ -304,7 +279,7 @@ int scheduling_check(const struct scheduling *wanted, struct problem *problem)
         return problem_failure(problem, "sched: a thread to try it in cannot be started: %s",
                                uv_strerror(result));
     uv_thread_join(&thread);
-    return trial.result < 0 ? refuse(wanted, trial.result, problem) : 0;
+    return trial.result;
 }
 
 void scheduling_give_back(void)
