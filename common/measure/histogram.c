@@ -29,11 +29,6 @@ uint64_t histogram_width(uint32_t bin)
     return UINT64_C(1) << shift_of(bin);
 }
 
-static double clamp(double value, double low, double high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
 double histogram_quantile(const struct histogram *histogram, double q)
 {
     uint64_t rank = (uint64_t)ceil(q * (double)histogram->count), seen = 0;
@@ -45,7 +40,7 @@ double histogram_quantile(const struct histogram *histogram, double q)
         if (seen && seen >= rank) {
             double middle = (double)histogram_low(bin) + (double)(histogram_width(bin) - 1) / 2;
 
-            return clamp(middle, (double)histogram->minimum, (double)histogram->maximum);
+            return fmin(fmax(middle, (double)histogram->minimum), (double)histogram->maximum);
         }
     }
     return (double)histogram->maximum;

@@ -149,18 +149,6 @@ static void raise_largest(struct tcp_reading *reading, uint64_t window)
         reading->figures[TCP_LARGEST_PEER_WINDOW] = window;
 }
 
-void tcp_info_read(int fd, struct tcp_reading *reading)
-{
-    uint64_t largest = reading->figures[TCP_LARGEST_PEER_WINDOW];
-
-    *reading = (struct tcp_reading){0};
-    read_figures(fd, reading);
-    if (!(reading->known & 1u << TCP_PEER_WINDOW))
-        return;
-    put(reading, TCP_LARGEST_PEER_WINDOW, largest);
-    raise_largest(reading, reading->figures[TCP_PEER_WINDOW]);
-}
-
 /* A 32-bit counter may wrap. It cannot advance by half of its range in a moment. */
 static bool went_back(const struct tcp_reading *before, const struct tcp_reading *after)
 {
@@ -168,13 +156,17 @@ static bool went_back(const struct tcp_reading *before, const struct tcp_reading
            (uint32_t)(after->figures[TCP_SEGS_OUT] - before->figures[TCP_SEGS_OUT]) > UINT32_MAX / 2;
 }
 
-void tcp_info_read_again(int fd, struct tcp_reading *reading)
+void tcp_info_read(int fd, struct tcp_reading *reading)
 {
-    struct tcp_reading after = *reading;
+    struct tcp_reading now = {0};
 
-    tcp_info_read(fd, &after);
-    if ((after.known & reading->known) == reading->known && !went_back(reading, &after))
-        *reading = after;
+    read_figures(fd, &now);
+    if (now.known & 1u << TCP_PEER_WINDOW) {
+        put(&now, TCP_LARGEST_PEER_WINDOW, reading->figures[TCP_LARGEST_PEER_WINDOW]);
+        raise_largest(&now, now.figures[TCP_PEER_WINDOW]);
+    }
+    if ((now.known & reading->known) == reading->known && !went_back(reading, &now))
+        *reading = now;
 }
 
 void tcp_info_watch_window(int fd, struct tcp_reading *reading)

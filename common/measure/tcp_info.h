@@ -41,12 +41,9 @@ struct tcp_reading {
 };
 
 /* Reads the figures of a connected socket; none are known where it is not TCP or the system does
- * not report them. */
+ * not report them. `reading` is zeroed or has earlier figures. They stay if the system reports none
+ * any more, or counts from 0 again: an MPTCP connection does so after its first subflow has ended. */
 void tcp_info_read(int fd, struct tcp_reading *reading);
-
-/* Reads again into `reading`, which has earlier figures. They stay if the system reports none any
- * more, or counts from 0 again: an MPTCP connection does so after its first subflow has ended. */
-void tcp_info_read_again(int fd, struct tcp_reading *reading);
 
 /* Updates the largest peer window in `reading` from the current window. */
 void tcp_info_watch_window(int fd, struct tcp_reading *reading);

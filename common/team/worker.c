@@ -64,17 +64,16 @@ static const struct connection *next_with_tcp(const struct worker *worker, size_
     return connection;
 }
 
-/* Reads the TCP figures of each connection by which this end sends: tcp_info_read() or
- * tcp_info_read_again(). Nothing where the transport has no segments. */
-static void read_tcp(struct worker *worker, struct figures *figures,
-                     void (*read)(int fd, struct tcp_reading *reading))
+/* Reads the TCP figures of each connection by which this end sends. Nothing where the transport has
+ * no segments. */
+static void read_tcp(struct worker *worker, struct figures *figures)
 {
     const struct connection *connection;
     size_t at = 0;
 
     worker->tcp_count = 0;
     while ((connection = next_with_tcp(worker, &at)))
-        read(connection->calls.fd, &figures->tcp[worker->tcp_count++]);
+        tcp_info_read(connection->calls.fd, &figures->tcp[worker->tcp_count++]);
 }
 
 /* A close_notify is a segment with data each way, and part of no message: subtracts it from the
@@ -426,7 +425,7 @@ static int mark(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
 
-    read_tcp(worker, &worker->before, tcp_info_read);
+    read_tcp(worker, &worker->before);
     memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
     read_counts(worker, &worker->before);
     workbench_restart(&worker->bench);
@@ -497,7 +496,7 @@ static void look_back(struct worker *worker)
     read_options(worker);
     for (size_t i = 0; worker->bench.paced && role->missed && i < worker->count; i++)
         worker->missed += role->missed(&worker->connections[i]);
-    read_tcp(worker, &worker->after, tcp_info_read_again);
+    read_tcp(worker, &worker->after);
     if (worker->team->plan->encrypts)
         leave_out_close_notify(worker);
     thread_look(&worker->after.own);
@@ -519,7 +518,7 @@ static int finish(struct worker *worker, struct problem *problem)
     if (!works_on || forgets)
         read_options(worker);
     if (forgets)
-        read_tcp(worker, &worker->after, tcp_info_read);
+        read_tcp(worker, &worker->after);
     if (waits && settle(worker, team->engine->finish(&worker->duty), problem) < 0)
         return -1;
     settle_interval(worker, clock_now_ns());
