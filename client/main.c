@@ -221,6 +221,30 @@ static int answer(const struct options *options, json_t *record, struct problem 
     return result;
 }
 
+static void on_parent_gone(void *owner)
+{
+    struct client *client = owner;
+
+    client->orphaned = true;
+    if (client->on_orphaned)
+        client->on_orphaned(client->owner);
+}
+
+/* With a lifeline: ends the run when the parent process closes the other end of that descriptor.
+ * Returns 0, or -1 with a usage problem if it is neither a pipe nor a socket. */
+static int follow_parent(struct client *client, struct problem *problem)
+{
+    int fd = client->options->lifeline;
+
+    if (fd == NO_LIFELINE)
+        return 0;
+    if (uv_guess_handle(fd) != UV_NAMED_PIPE)
+        return problem_usage(problem, "--with-parent needs a pipe or a socket, which descriptor %d is not",
+                             fd);
+    lifeline_hold(&client->parent, &client->loop, fd, on_parent_gone, client);
+    return 0;
+}
+
 /* Runs every line and prints its record. Goes on after a failed run. */
 static int run_batch(struct client *client, const struct cells *cells, struct problem *problem)
 {
@@ -241,22 +265,26 @@ static int run_batch(struct client *client, const struct cells *cells, struct pr
 static int run(const struct options *options, const struct cells *cells, struct problem *problem)
 {
     CLEANUP_JSON json_t *record = NULL;
-    struct client client;
+    struct client client = {.options = options};
     int result = -1;
 
     if (check_cells(options, cells, problem) < 0)
         return -1;
-    client_open(&client, options);
+    uv_loop_init(&client.loop);
     if (options->action == ACTION_FACTS) {
         record = run_facts(&client, cells->plans, problem);
-    } else if (client_follow_parent(&client, problem) == 0) {
+    } else if (follow_parent(&client, problem) == 0) {
         probe_counters();
         if (options->action == ACTION_BATCH)
             result = run_batch(&client, cells, problem);
         else
             record = run_cell(&client, cells->plans, problem);
     }
-    client_close(&client);
+    for (int end = 0; end < END_COUNT; end++)
+        own_server_stop(&client.own[end]);
+    lifeline_release(&client.parent);
+    uv_run(&client.loop, UV_RUN_NOWAIT);
+    uv_loop_close(&client.loop);
     if (record && options->action == ACTION_FACTS)
         return print_json(json_incref(record), problem);
     return record ? answer(options, record, problem) : result;

@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What getopt_long(3) returns: this, a letter, or an enum action. */
+#define OPTION_ARGUMENT 1
+
 /* The option for the place of each of our own processes. */
 static const char *const place_options[END_COUNT] = {
     [END_SERVER] = "--server-in",
@@ -116,20 +119,12 @@ static int take_option(struct options *options, int option, struct problem *prob
         return take_pcap(options, optarg, problem);
     case 'p':
         return take_lifeline(options, optarg, problem);
-    case 'j':
-        return take_action(options, ACTION_RUN, NULL, problem);
-    case 'b':
-        return take_action(options, ACTION_BATCH, optarg, problem);
-    case 't':
-        return take_action(options, ACTION_CHECK, optarg, problem);
     case 'l':
         return take_list(options, optarg, problem);
-    case 'e':
-        return take_action(options, ACTION_EXPAND, NULL, problem);
-    case 'f':
-        return take_action(options, ACTION_FACTS, NULL, problem);
-    default:
+    case OPTION_ARGUMENT:
         return take_argument(options, optarg, problem);
+    default:
+        return take_action(options, (enum action)option, optarg, problem);
     }
 }
 
@@ -161,13 +156,13 @@ int options_parse(struct options *options, int count, char **arguments, struct p
         {"insecure", no_argument, NULL, 'i'},
         {"pcap", required_argument, NULL, 'c'},
         {"with-parent", optional_argument, NULL, 'p'},
-        {"json", no_argument, NULL, 'j'},
-        {"batch", required_argument, NULL, 'b'},
-        {"check", required_argument, NULL, 't'},
+        {"json", no_argument, NULL, ACTION_RUN},
+        {"batch", required_argument, NULL, ACTION_BATCH},
+        {"check", required_argument, NULL, ACTION_CHECK},
         {"list", optional_argument, NULL, 'l'},
-        {"expand", no_argument, NULL, 'e'},
-        {"facts", no_argument, NULL, 'f'},
-        {"version", no_argument, NULL, 'v'},
+        {"expand", no_argument, NULL, ACTION_EXPAND},
+        {"facts", no_argument, NULL, ACTION_FACTS},
+        {"version", no_argument, NULL, ACTION_VERSION},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
@@ -180,8 +175,8 @@ int options_parse(struct options *options, int count, char **arguments, struct p
         return problem_failure(problem, "out of memory for %d words", count);
     opterr = 0;
     while ((option = getopt_long(count, arguments, "-:h", names, &index)) >= 0) {
-        if (option == 'v' || option == 'h') {
-            options->action = option == 'v' ? ACTION_VERSION : ACTION_HELP;
+        if (option == ACTION_VERSION || option == 'h') {
+            options->action = option == 'h' ? ACTION_HELP : ACTION_VERSION;
             return 0;
         }
         if (option == ':')
@@ -270,17 +265,4 @@ int options_check(const struct options *options, const struct plan *plan, struct
     if (options->pcap && !plan_captures(plan))
         return problem_usage(problem, "--pcap is for a run that captures packets: add capture=on");
     return check_places(options->where, plan, problem);
-}
-
-int options_check_address(const struct options *options, enum end end, const struct address *address,
-                          struct problem *problem)
-{
-    char text[ADDRESS_MAX];
-
-    if (options->keys || options->insecure || address_is_local(address))
-        return 0;
-    address_format(text, address);
-    return problem_usage(problem,
-                         "the %s %s is on another machine: give --psk FILE here and there, or --insecure",
-                         end_names[end], text);
 }

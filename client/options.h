@@ -13,7 +13,7 @@
 
 enum action {
     ACTION_RUN,
-    ACTION_BATCH,
+    ACTION_BATCH = 2, /* getopt_long(3) returns 1 for an argument */
     ACTION_CHECK,
     ACTION_LIST,
     ACTION_LIST_JSON,
@@ -44,10 +44,5 @@ void options_free(struct options *options);
 
 /* Rejects a plan that does not fit the options. Returns 0, or -1 with a usage problem. */
 int options_check(const struct options *options, const struct plan *plan, struct problem *problem);
-
-/* Rejects an end with an address in words on another machine, if the channel has no TLS. Returns
- * 0, or -1 with a usage problem. */
-int options_check_address(const struct options *options, enum end end, const struct address *address,
-                          struct problem *problem);
 
 #endif

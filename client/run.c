@@ -1,36 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 #include "run.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hex.h"
-#include "base/secret.h"
 #include "base/version.h"
 #include "legality/legality.h"
 #include "measure/facts.h"
+#include "net/sockets.h"
 #include "record.h"
 #include "segments.h"
 #include "team/conduct.h"
+#include "transport/transport.h"
+#include "words/parse.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#define CONNECT_WITHIN_MS 4000
 #define REPORT_WITHIN_MS 30000 /* a server first receives the data in flight */
 #define HEARSAY_MS 300         /* for another end to report why our connections broke */
+
+/* The control connection to one other end. */
+struct link {
+    struct run *run;
+    enum end end;
+    struct address address;
+    struct channel channel;
+    bool is_open, is_asked; /* is_asked: CONTROL_PLAN was sent */
+    struct long_value received;
+    json_t *answer; /* its report or facts, when it is whole */
+};
 
 /* A run, or a request for facts. */
 struct run {
     struct client *client;
     const struct plan *plan;
-    struct link links[END_COUNT];                      /* by end; links[END_CLIENT] is unused */
-    struct address target;                             /* of the data connections */
-    uint8_t token[TOKEN_SIZE], key[SECURITY_KEY_SIZE]; /* of the data connections */
-    char host[256]; /* host id of the end that accepts the data connections */
+    struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
+    struct address target;        /* of the data connections */
+    json_t *ready;                /* CONTROL_READY of the end that accepts them; NULL: not yet */
     struct team team;
     struct conduct conduct;
     struct capture *capture; /* NULL: no capture */
     uv_timer_t patience;     /* for a missing report, or for another end's reason */
-    bool wants_facts, has_patience, has_team, team_done, listens, over;
-    int open_parts;
+    bool wants_facts, has_team, team_done, listens, over;
+    int open_parts; /* links, team and timer */
     struct run_result result;
 };
 
@@ -75,8 +89,7 @@ static void on_patience_closed(uv_handle_t *patience)
 static void finish(struct run *run)
 {
     run->over = true;
-    if (run->has_patience)
-        uv_timer_stop(&run->patience);
+    uv_timer_stop(&run->patience);
 }
 
 /* Keeps the first problem and appends one that another end reports. A running team ends first:
@@ -105,15 +118,6 @@ static void on_impatient(uv_timer_t *patience)
     give_up(run, "report", &problem);
 }
 
-static void start_patience(struct run *run, uv_timer_cb on_end, uint64_t ms)
-{
-    run->has_patience = true;
-    run->open_parts++;
-    uv_timer_init(&run->client->loop, &run->patience);
-    run->patience.data = run;
-    uv_timer_start(&run->patience, on_end, ms, 0);
-}
-
 static int make_reports(struct run *run, struct problem *problem)
 {
     json_t **reports = run->result.reports, *capture;
@@ -136,8 +140,8 @@ static void finish_if_done(struct run *run)
     if (!run->team_done)
         return;
     if (find_pending(run)) {
-        if (!run->has_patience)
-            start_patience(run, on_impatient, REPORT_WITHIN_MS);
+        if (!uv_is_active((uv_handle_t *)&run->patience))
+            uv_timer_start(&run->patience, on_impatient, REPORT_WITHIN_MS, 0);
         return;
     }
     if (make_reports(run, &problem) < 0)
@@ -165,7 +169,7 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
     if (is_first && plan_has_proxy(run->plan)) {
         run->over = false;
         run->listens = true;
-        start_patience(run, on_heard_nothing, HEARSAY_MS);
+        uv_timer_start(&run->patience, on_heard_nothing, HEARSAY_MS, 0);
     } else {
         send_failure(run, phase, problem);
     }
@@ -190,51 +194,131 @@ static void on_passed(void *owner, enum phase passed)
 
 static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
 
-static int open_team(struct run *run, bool remote, struct problem *problem)
+/* Starts the capture before the threads, which make the first connection. */
+static int start_team(struct run *run, bool remote, struct problem *problem)
 {
+    const struct plan *plan = run->plan;
+    enum end neighbour = plan_neighbour(plan, END_CLIENT);
     struct team *team = &run->team;
 
     run->has_team = true;
+    run->team_done = true; /* no thread runs yet that could reach PHASE_REPORT */
     run->open_parts++;
     run->conduct = (struct conduct){.team = team};
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             run->conduct.channels[end] = &run->links[end].channel;
-    if (team_open(team, &run->client->loop, run->plan, END_CLIENT, remote, &team_events, run, problem) < 0)
+    if (team_open(team, &run->client->loop, plan, END_CLIENT, remote, &team_events, run, problem) < 0)
         return -1;
     team->target = run->target;
-    memcpy(team->token, run->token, TOKEN_SIZE);
-    memcpy(team->keys[plan_neighbour(run->plan, END_CLIENT)], run->key, SECURITY_KEY_SIZE);
+    if (run->ready && (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
+                       (plan->encrypts && hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE,
+                                                    control_text(run->ready, "key")) < 0)))
+        return problem_failure(problem, "the %s's ready message makes no sense", end_names[neighbour]);
+    if (plan_captures(plan) &&
+        !(run->capture = segments_watch(plan, &run->target, remote, run->client->options->pcap, problem)))
+        return -1;
+    if (team_start(team, problem) < 0)
+        return -1;
+    run->team_done = false;
     return 0;
-}
-
-/* Starts the capture before the threads, which make the first connection. */
-static int start_team(struct run *run, bool remote, struct problem *problem)
-{
-    if (open_team(run, remote, problem) == 0) {
-        if (plan_captures(run->plan))
-            run->capture =
-                segments_watch(run->plan, &run->target, remote, run->client->options->pcap, problem);
-        if ((run->capture || !plan_captures(run->plan)) && team_start(&run->team, problem) == 0)
-            return 0;
-    }
-    run->team_done = true; /* no thread runs that could reach PHASE_REPORT */
-    return -1;
 }
 
 /* ---- one end after the other ---- */
 
-static int ask(struct run *run, enum end end, struct problem *problem);
-
-static int learn_target(struct run *run, const struct link *link, const struct address *data,
-                        const json_t *ready, struct problem *problem)
+/* Starts the end if it is our own. An end with an address in words may be on another machine only
+ * with TLS or --insecure. */
+static int find_address(struct link *link, const struct psk_list **keys, struct problem *problem)
 {
-    if (hex_parse(run->token, TOKEN_SIZE, control_text(ready, "token")) < 0 ||
-        (run->plan->encrypts && hex_parse(run->key, SECURITY_KEY_SIZE, control_text(ready, "key")) < 0))
-        return problem_failure(problem, "the %s's ready message makes no sense", end_names[link->end]);
-    run->target = *data;
-    snprintf(run->host, sizeof run->host, "%s", control_text(ready, "host"));
+    struct client *client = link->run->client;
+    const struct options *options = client->options;
+    struct own_server *own = &client->own[link->end];
+    char *name = link->run->result.addresses[link->end];
+    bool is_own = plan_is_own(link->run->plan, link->end);
+
+    if (is_own) {
+        if (own_server_start(own, link->end == END_PROXY, &options->where[link->end], problem) < 0)
+            return -1;
+        link->address = own->address;
+    } else if (address_parse(&link->address, plan_address(link->run->plan, link->end), problem) < 0) {
+        return -1;
+    }
+    *keys = is_own ? own->keys : options->keys;
+    address_format(name, &link->address);
+    if (is_own || options->keys || options->insecure || address_is_local(&link->address))
+        return 0;
+    return problem_usage(problem,
+                         "the %s %s is on another machine: give --psk FILE here and there, or --insecure",
+                         end_names[link->end], name);
+}
+
+static const struct channel_events channel_events;
+
+static int open_link(struct run *run, enum end end, struct problem *problem)
+{
+    const char *name = run->result.addresses[end];
+    struct link *link = &run->links[end];
+    const struct psk_list *keys;
+    int fd;
+
+    *link = (struct link){.run = run, .end = end};
+    if (find_address(link, &keys, problem) < 0)
+        return -1;
+    fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM, 0);
+    if (fd < 0)
+        return problem_failure(problem, "cannot make a socket for %s: %s", name, strerror(errno));
+    if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) < 0) {
+        close(fd);
+        return -1;
+    }
+    link->is_open = true;
+    run->open_parts++;
+    return channel_open(&link->channel, &run->client->loop, fd, keys, &channel_events, link, problem);
+}
+
+/* Opens a link and sends the plan. The host id that the server gets is that of its neighbour: the
+ * proxy, or this client. */
+static int ask(struct run *run, enum end end, struct problem *problem)
+{
+    const char *host =
+        end == END_SERVER && plan_has_proxy(run->plan) ? control_text(run->ready, "host") : facts_host_id();
+    CLEANUP_JSON json_t *words = plan_words(run->plan);
+    json_t *list = json_array(), *value;
+    const char *key;
+
+    if (open_link(run, end, problem) < 0) {
+        json_decref(list);
+        return -1;
+    }
+    json_object_foreach(words, key, value)
+    {
+        if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
+            json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
+    }
+    run->links[end].is_asked = true;
+    channel_send(&run->links[end].channel, CONTROL_PLAN,
+                 json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[end], "host",
+                           host, "words", list));
     return 0;
+}
+
+/* Gets the address of the data connections. An end chooses their port or path, but not the machine. */
+static int find_data(const struct link *link, struct address *data, const json_t *ready,
+                     struct problem *problem)
+{
+    const struct transport *transport = link->run->plan->transport;
+    const char *name = transport->variant.name, *end = end_names[link->end];
+
+    switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
+                                   control_text(ready, "path"))) {
+    case 0:
+        return 0;
+    case -EPERM:
+        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
+                               name, end, link->run->result.addresses[link->end]);
+    default:
+        return problem_failure(problem, "the %s's ready message names no place for transport=%s", end, name);
+    }
 }
 
 static int send_sink(const struct run *run, struct channel *proxy, const struct address *data,
@@ -258,24 +342,31 @@ static int send_sink(const struct run *run, struct channel *proxy, const struct 
  * the proxy gets the address of the server. */
 static int take_ready(struct run *run, struct link *link, const json_t *body, struct problem *problem)
 {
+    struct link *proxy = &run->links[END_PROXY];
     struct address data;
 
     if (run->has_team || !link->is_asked)
         return problem_failure(problem, "the %s is ready twice", end_names[link->end]);
     link->is_asked = false;
-    if (link_find_data(link, &data, body, problem) < 0 ||
-        (link->end == plan_neighbour(run->plan, END_CLIENT) &&
-         learn_target(run, link, &data, body, problem) < 0))
+    if (find_data(link, &data, body, problem) < 0)
         return -1;
+    if (link->end == plan_neighbour(run->plan, END_CLIENT)) {
+        run->target = data;
+        run->ready = json_deep_copy(body);
+    }
     if (link->end == END_PROXY)
         return ask(run, END_SERVER, problem);
-    if (run->links[END_PROXY].is_open &&
-        send_sink(run, &run->links[END_PROXY].channel, &data, body, problem) < 0)
+    if (proxy->is_open && send_sink(run, &proxy->channel, &data, body, problem) < 0)
         return -1;
-    return start_team(run, strcmp(run->host, facts_host_id()) != 0, problem);
+    return start_team(run, strcmp(control_text(run->ready, "host"), facts_host_id()) != 0, problem);
 }
 
 /* ---- messages ---- */
+
+static int refuse_message(const struct link *link, struct problem *problem)
+{
+    return problem_failure(problem, "the %s sent a message that does not belong here", end_names[link->end]);
+}
 
 /* Rejects a report before the run, or facts in a run: these would end the run as a success. */
 static int take_answer(struct run *run, struct link *link, enum control_type type, const json_t *body,
@@ -286,7 +377,7 @@ static int take_answer(struct run *run, struct link *link, enum control_type typ
     int result;
 
     if (type == CONTROL_FACTS ? !run->wants_facts : !run->has_team)
-        return link_refuse_message(link, problem);
+        return refuse_message(link, problem);
     if (link->answer)
         return problem_failure(problem, "the %s reported twice", name);
     result = long_value_add(&link->received, body, &link->answer, &wrong);
@@ -328,7 +419,7 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         break;
     default:
         if (!run->has_team || conduct_message(&run->conduct, link->end, type, body, &problem) == 0)
-            link_refuse_message(link, &problem);
+            refuse_message(link, &problem);
     }
     if (problem.kind != PROBLEM_NONE)
         give_up(run, phase, &problem);
@@ -348,28 +439,6 @@ static const struct channel_events channel_events = {
     .message = on_message, .ended = on_ended, .closed = link_closed};
 
 /* ---- the beginning ---- */
-
-static int open_link(struct run *run, enum end end, struct problem *problem)
-{
-    struct link *link = &run->links[end];
-    int result;
-
-    *link = (struct link){.run = run, .end = end, .plan = run->plan, .name = run->result.addresses[end]};
-    result = link_open(link, run->client, &channel_events, problem);
-    run->open_parts += link->is_open;
-    return result;
-}
-
-/* The host id that the server gets is that of its neighbour: the proxy, or this client. */
-static int ask(struct run *run, enum end end, struct problem *problem)
-{
-    const char *host = end == END_SERVER && plan_has_proxy(run->plan) ? run->host : facts_host_id();
-
-    if (open_link(run, end, problem) < 0)
-        return -1;
-    link_send_plan(&run->links[end], host);
-    return 0;
-}
 
 /* Without an uncork server there is no other end to wait for. */
 static int begin_alone(struct run *run, struct problem *problem)
@@ -417,15 +486,37 @@ static void clear(struct run *run)
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             channel_close(&run->links[end].channel);
-    if (run->has_patience)
-        uv_close((uv_handle_t *)&run->patience, on_patience_closed);
+    uv_close((uv_handle_t *)&run->patience, on_patience_closed);
     while (run->open_parts > 0)
         uv_run(&run->client->loop, UV_RUN_ONCE);
     for (int end = 0; end < END_COUNT; end++) {
         free(run->links[end].received.text);
         json_decref(run->links[end].answer);
     }
-    secret_wipe(run->key, sizeof run->key);
+    json_decref(run->ready);
+}
+
+/* Ends our own server and proxy after a failed run, so that the next run does not find them
+ * dying. Appends to the problem how they ended by themselves. */
+static void dismiss_own(struct client *client, struct problem *reason)
+{
+    for (int end = 0; end < END_COUNT; end++) {
+        char fate[64];
+        const char *ended = own_server_fate(&client->own[end], fate);
+        char text[96];
+
+        snprintf(text, sizeof text, "the %s %s", end_names[end], ended ? ended : "");
+        if (ended)
+            problem_add(reason, text);
+        own_server_stop(&client->own[end]);
+    }
+}
+
+static void open_timer(struct run *run)
+{
+    uv_timer_init(&run->client->loop, &run->patience);
+    run->patience.data = run;
+    run->open_parts = 1;
 }
 
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem)
@@ -436,6 +527,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     json_t *record = NULL;
     int result;
 
+    open_timer(&run);
     strcpy(run.result.phase, "start");
     if (legality_check(plan, END_CLIENT, false, reason) == 0) {
         result = plan->has_server ? ask(&run, plan_neighbour(plan, END_CLIENT), reason)
@@ -445,7 +537,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     }
     clear(&run);
     if (reason->kind == PROBLEM_FAILURE)
-        client_dismiss_own(client, reason);
+        dismiss_own(client, reason);
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;
@@ -465,6 +557,7 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
 
     if (!plan->has_server)
         return json_pack("{s:o}", "client", facts_collect(NULL));
+    open_timer(&run);
     /* An end may answer while the client starts the next one: that must not look like the last. */
     for (enum end end = END_CLIENT + 1; end < END_COUNT && reason->kind == PROBLEM_NONE; end++)
         if (plan_has_end(plan, end))

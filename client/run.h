@@ -3,10 +3,23 @@
 #ifndef UNCORK_CLIENT_RUN_H
 #define UNCORK_CLIENT_RUN_H
 
-#include "client.h"
-#include "plan/plan.h"
+#include "base/lifeline.h"
+#include "options.h"
+#include "own_server.h"
 
 #include <jansson.h>
+#include <uv.h>
+
+/* State that outlives a run: the loop, and our own server and proxy. */
+struct client {
+    uv_loop_t loop;
+    struct own_server own[END_COUNT]; /* by end; own[END_CLIENT] is never started */
+    const struct options *options;
+    struct lifeline parent;           /* with --with-parent */
+    bool orphaned;                    /* the parent has ended */
+    void (*on_orphaned)(void *owner); /* called then; NULL: no run is in progress */
+    void *owner;
+};
 
 /* Runs the plan and returns its record (new reference), also of a failed run. Returns NULL and
  * the problem for a usage problem that only the server could detect. */
