@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "answer.h"
 
+#include "base/units.h"
 #include "measure/histogram.h"
 #include "plan/plan.h"
 #include "record.h"
 #include "segments.h"
-#include "setting.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#define CPUS_SHOWN 4
+
 struct answer {
-    FILE *out;
     const json_t *record;
     const json_t *ends[END_COUNT]; /* NULL where there is none */
     enum end driver;               /* client or server */
@@ -35,12 +37,12 @@ static const struct scale count_scales[] = {{1e6, 1e-6, " M"}, {1e3, 1e-3, " k"}
 
 /* Three digits, never an exponent: 999.7 us becomes 1 ms. Values above the largest unit get more
  * digits. */
-static void print_scaled(FILE *out, double value, const struct scale *scales)
+static void print_scaled(double value, const struct scale *scales)
 {
     while (value * 1.0005 < scales->from)
         scales++;
     value *= scales->factor;
-    fprintf(out, value < 999.5 ? "%.3g%s" : "%.0f%s", value, scales->unit);
+    printf(value < 999.5 ? "%.3g%s" : "%.0f%s", value, scales->unit);
 }
 
 static const char *plural(uint64_t count)
@@ -56,21 +58,21 @@ static void print_word(const struct answer *answer, const char *before, const ch
     const char *value = record_word(answer->record, key);
 
     if (*value)
-        fprintf(answer->out, "%s%s%s", before, value, after);
+        printf("%s%s%s", before, value, after);
 }
 
 /* The library that encrypts, "gnutls"; if the ends differ "gnutls/openssl". */
-static void print_security(FILE *out, const json_t *record)
+static void print_security(const json_t *record)
 {
     const char *between = "";
     char key[32];
 
-    fputs(record_word(record, "security"), out);
+    fputs(record_word(record, "security"), stdout);
     for (int end = 0; end < END_COUNT; end++) {
         snprintf(key, sizeof key, "%s.security", end_names[end]);
         if (!*record_word(record, key))
             continue;
-        fprintf(out, "%s%s", between, record_word(record, key));
+        printf("%s%s", between, record_word(record, key));
         between = "/";
     }
 }
@@ -88,24 +90,24 @@ static void print_head(const struct answer *answer)
     if (record_says(record, "workload", "proxy"))
         print_word(answer, " in chunks of ", "chunk", "");
     print_word(answer, ", ", "transport", " ");
-    print_security(answer->out, record);
+    print_security(record);
     print_word(answer, ", ", "connections", " connection");
-    fputs(record_says(record, "connections", "1") ? "" : "s", answer->out);
+    fputs(record_says(record, "connections", "1") ? "" : "s", stdout);
     if (record_says(record, "workload", "connect"))
-        fputs(" at a time", answer->out);
+        fputs(" at a time", stdout);
     if (!record_says(record, "depth", "1"))
         print_word(answer, ", depth ", "depth", "");
     if (!record_says(record, "window", "1"))
         print_word(answer, ", window ", "window", "");
     if (record_says(record, "verify", "on"))
-        fputs(", verified", answer->out);
+        fputs(", verified", stdout);
     print_word(answer, ", peer ", "peer", "");
     print_word(answer, " (", "peer_does", ")");
     if (!record_says(record, "rate", "closed"))
         print_word(answer, "\n  open loop: ", "rate", " requests/s are due, ");
     print_word(answer, "arrival=", "arrival", "");
     print_word(answer, " pace=", "pace", "");
-    fputc('\n', answer->out);
+    putchar('\n');
 }
 
 /* ---- times and rates ---- */
@@ -169,25 +171,23 @@ static void print_histogram(const struct answer *answer, const char *name, const
     merge_histograms(&merged, answer->ends[answer->driver], key);
     if (!merged.count)
         return;
-    fprintf(answer->out, "  %s ", name);
+    printf("  %s ", name);
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
         if ((double)merged.count * (1 - quantiles[i].share) < 1 - 1e-9)
             break;
-        fprintf(answer->out, "%s ", quantiles[i].name);
-        print_scaled(answer->out, histogram_quantile(&merged, quantiles[i].share) / 1e9, time_scales);
-        fputs(", ", answer->out);
+        printf("%s ", quantiles[i].name);
+        print_scaled(histogram_quantile(&merged, quantiles[i].share) / 1e9, time_scales);
+        fputs(", ", stdout);
     }
-    fputs("max ", answer->out);
-    print_scaled(answer->out, (double)merged.maximum / 1e9, time_scales);
-    fputc('\n', answer->out);
+    fputs("max ", stdout);
+    print_scaled((double)merged.maximum / 1e9, time_scales);
+    putchar('\n');
 }
 
 static void print_per_second(const struct answer *answer, const char *unit)
 {
-    print_scaled(answer->out, (double)answer->messages / elapsed_seconds(answer->ends[answer->driver]),
-                 count_scales);
-    fprintf(answer->out, " %ss/s, %" PRIu64 " %s%s\n", unit, answer->messages, unit,
-            plural(answer->messages));
+    print_scaled((double)answer->messages / elapsed_seconds(answer->ends[answer->driver]), count_scales);
+    printf(" %ss/s, %" PRIu64 " %s%s\n", unit, answer->messages, unit, plural(answer->messages));
 }
 
 /* Open loop: the mean time per request would only be the inverse of the rate. So this line shows
@@ -197,12 +197,12 @@ static void print_open_loop(const struct answer *answer)
     const json_t *driver = answer->ends[answer->driver];
     uint64_t due = record_sum(driver, "due"), late = record_sum(driver, "late");
 
-    fprintf(answer->out, "  %" PRIu64 " request%s due, ", due, due == 1 ? " was" : "s were");
+    printf("  %" PRIu64 " request%s due, ", due, due == 1 ? " was" : "s were");
     if (late) {
-        fprintf(answer->out, "%" PRIu64 " of them never sent; ", late);
+        printf("%" PRIu64 " of them never sent; ", late);
         print_per_second(answer, "message");
     } else {
-        fprintf(answer->out, "%s sent\n", due == 1 ? "and was" : "all of them were");
+        printf("%s sent\n", due == 1 ? "and was" : "all of them were");
     }
 }
 
@@ -220,10 +220,10 @@ static void print_closed_loop(const struct answer *answer)
         spent_ns +=
             (double)record_number(thread, "elapsed_ns") * (double)record_number(thread, "connections");
     }
-    fputs("  ", answer->out);
+    fputs("  ", stdout);
     if (answer->messages >= record_sum(driver, "connections")) {
-        print_scaled(answer->out, spent_ns / 1e9 / (double)answer->messages, time_scales);
-        fprintf(answer->out, " per %s%s, ", unit, is_one || connects ? "" : " on its connection");
+        print_scaled(spent_ns / 1e9 / (double)answer->messages, time_scales);
+        printf(" per %s%s, ", unit, is_one || connects ? "" : " on its connection");
     }
     print_per_second(answer, unit);
 }
@@ -265,20 +265,20 @@ static void print_stream(const struct answer *answer)
         rate = byte_rate(client, "bytes_sent");
     }
     if (!messages || rate <= 0) {
-        fprintf(answer->out, "  %" PRIu64 " message%s: too few to time\n", messages, plural(messages));
+        printf("  %" PRIu64 " message%s: too few to time\n", messages, plural(messages));
         return;
     }
-    fputs("  ", answer->out);
-    print_scaled(answer->out, rate * 8, rate_scales);
-    fputs(", ", answer->out);
-    print_scaled(answer->out, (double)bytes / rate / (double)messages, time_scales);
-    fprintf(answer->out, " per message, %" PRIu64 " message%s\n", messages, plural(messages));
+    fputs("  ", stdout);
+    print_scaled(rate * 8, rate_scales);
+    fputs(", ", stdout);
+    print_scaled((double)bytes / rate / (double)messages, time_scales);
+    printf(" per message, %" PRIu64 " message%s\n", messages, plural(messages));
     if (answer->both) {
-        fputs("  of these ", answer->out);
-        print_scaled(answer->out, to_server * 8, rate_scales);
-        fputs(" to the server, ", answer->out);
-        print_scaled(answer->out, to_client * 8, rate_scales);
-        fputs(" to the client\n", answer->out);
+        fputs("  of these ", stdout);
+        print_scaled(to_server * 8, rate_scales);
+        fputs(" to the server, ", stdout);
+        print_scaled(to_client * 8, rate_scales);
+        fputs(" to the client\n", stdout);
     }
 }
 
@@ -314,22 +314,22 @@ static void print_counts(const struct answer *answer, enum end which, const char
         messages = which == END_PROXY ? answer->messages : record_sum(end, "messages_received");
     if (!end || !messages)
         return;
-    fprintf(answer->out, "  per %s: ", sent ? unit : "message");
+    printf("  per %s: ", sent ? unit : "message");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         double count = (double)record_sum(end, counts[i].key);
 
         if (counts[i].of && record_first(end, counts[i].key) && record_sum(end, counts[i].of))
-            fprintf(answer->out, "%s%.0f %% %s", between, 100 * count / (double)record_sum(end, counts[i].of),
-                    counts[i].name);
+            printf("%s%.0f %% %s", between, 100 * count / (double)record_sum(end, counts[i].of),
+                   counts[i].name);
         else if (!counts[i].of && count > 0)
-            fprintf(answer->out, "%s%.2f %s", between, count / (double)messages, counts[i].name);
+            printf("%s%.2f %s", between, count / (double)messages, counts[i].name);
         else
             continue;
         between = ", ";
     }
     if (!record_first(end, "write_calls"))
-        fprintf(answer->out, "%suncounted calls of libuv", between);
-    fprintf(answer->out, " (the %s)\n", end_names[which]);
+        printf("%suncounted calls of libuv", between);
+    printf(" (the %s)\n", end_names[which]);
 }
 
 /* Prints nothing for an end whose system does not report the CPU time of a thread. */
@@ -343,17 +343,129 @@ static void print_cpu(const struct answer *answer)
 
         if (!record_first(report, "cpu.user_ns"))
             continue;
-        fprintf(answer->out, "%s%s ", between, end_names[end]);
-        print_scaled(answer->out, (double)ns / 1e9 / (double)answer->messages, time_scales);
+        printf("%s%s ", between, end_names[end]);
+        print_scaled((double)ns / 1e9 / (double)answer->messages, time_scales);
         between = ", ";
     }
     if (*between == ',')
-        fputc('\n', answer->out);
+        putchar('\n');
 }
 
-void answer_print(FILE *out, const json_t *record)
+/* ---- what the run had around it ---- */
+
+/* The first few CPUs on which the threads of an end were at their end, each once. */
+static void print_cpus(const char *name, const json_t *end)
 {
-    struct answer answer = {.out = out, .record = record};
+    const json_t *threads = json_object_get(end, "threads"), *thread;
+    int seen[CPUS_SHOWN];
+    size_t i, j, count = 0;
+
+    printf("%s on CPU ", name);
+    json_array_foreach(threads, i, thread)
+    {
+        int cpu = (int)record_number(thread, "cpus.end");
+
+        for (j = 0; j < count && seen[j] != cpu; j++)
+            ;
+        if (j < count)
+            continue;
+        if (count == CPUS_SHOWN) {
+            printf("...");
+            break;
+        }
+        seen[count++] = cpu;
+        printf("%s%d", count > 1 ? "," : "", cpu);
+    }
+    if (json_array_size(threads) > 1)
+        printf(" (%zu threads)", json_array_size(threads));
+}
+
+static const char *text(const json_t *object, const char *path)
+{
+    const char *value = json_string_value(record_at(object, path));
+
+    return value ? value : "";
+}
+
+/* The lab, as set by the words. */
+static void print_lab(const struct answer *answer)
+{
+    static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
+
+    if (!record_says(answer->record, "lab", "on"))
+        return;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        printf("%s%s=%s", i ? " " : "  ", keys[i], record_word(answer->record, keys[i]));
+    putchar('\n');
+}
+
+static void print_place(const struct answer *answer)
+{
+    const char *engine = text(answer->ends[END_CLIENT], "engine");
+    const json_t *congestion = record_first(answer->ends[END_CLIENT], "options.congestion");
+    const char *between = ": ";
+
+    printf("  place=%s", record_word(answer->record, "place"));
+    for (int end = 0; end < END_COUNT; end++) {
+        if (!record_first(answer->ends[end], "cpus")) /* the system does not report it */
+            continue;
+        fputs(between, stdout);
+        between = ", ";
+        print_cpus(end_names[end], answer->ends[end]);
+    }
+    printf("; engine %s", engine);
+    for (int end = 0; end < END_COUNT; end++)
+        if (answer->ends[end] && strcmp(engine, text(answer->ends[end], "engine")) != 0)
+            printf(", %s's %s", end_names[end], text(answer->ends[end], "engine"));
+    if (congestion)
+        printf("; congestion %s", json_string_value(congestion));
+    putchar('\n');
+}
+
+/* The result of the handshake, and the library of each end. */
+static void print_tls(const struct answer *answer)
+{
+    const json_t *options = record_first(answer->ends[END_CLIENT], "options");
+    const char *between = ": ";
+
+    if (!json_object_get(options, "tls_version"))
+        return;
+    printf("  TLS %s, %s, %s", text(options, "tls_version"), text(options, "cipher"),
+           text(options, "key_exchange"));
+    for (int end = 0; end < END_COUNT; end++) {
+        if (!answer->ends[end])
+            continue;
+        printf("%s%s %s", between, end_names[end], text(answer->ends[end], "library"));
+        between = ", ";
+    }
+    putchar('\n');
+}
+
+/* The socket buffers that differ from the requested size. */
+static void print_clamps(const char *end, const json_t *report)
+{
+    json_t *clamped = json_object_get(record_first(report, "options"), "clamped"), *clamp;
+    const char *word;
+
+    json_object_foreach(clamped, word, clamp)
+    {
+        uint64_t asked_bytes = record_number(clamp, "asked_bytes");
+        uint64_t given_bytes = record_number(clamp, "given_bytes");
+        char asked[UNITS_TEXT_MAX], given[UNITS_TEXT_MAX];
+
+        units_format(&units_size, asked, asked_bytes);
+        units_format(&units_size, given, given_bytes);
+        printf("  %s=%s: the %s was given %s, ", word, asked, end, given);
+        if (json_object_get(clamp, "sysctl"))
+            printf("the most that sysctl %s allows\n", text(clamp, "sysctl"));
+        else
+            printf("the %s that the system has\n", given_bytes < asked_bytes ? "most" : "least");
+    }
+}
+
+void answer_print(const json_t *record)
+{
+    struct answer answer = {.record = record};
     bool client_drives, server_drives;
     enum end other;
 
@@ -371,7 +483,7 @@ void answer_print(FILE *out, const json_t *record)
         answer.messages = record_sum(answer.ends[END_CLIENT], "messages_received");
     print_head(&answer);
     if (!answer.messages) {
-        fputs("  no message was finished in the time\n", out);
+        fputs("  no message was finished in the time\n", stdout);
         return;
     }
     (*record_word(record, "direction") ? print_stream : print_request)(&answer);
@@ -379,6 +491,10 @@ void answer_print(FILE *out, const json_t *record)
     print_counts(&answer, answer.driver, "message");
     print_counts(&answer, other, answer.both ? "message" : "reply");
     print_cpu(&answer);
-    segments_print(out, answer.ends[END_CLIENT]);
-    setting_print(out, record, answer.ends);
+    segments_print(answer.ends[END_CLIENT]);
+    print_lab(&answer);
+    print_tls(&answer);
+    for (int end = 0; end < END_COUNT; end++)
+        print_clamps(end_names[end], answer.ends[end]);
+    print_place(&answer);
 }

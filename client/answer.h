@@ -3,9 +3,8 @@
 #define UNCORK_CLIENT_ANSWER_H
 
 #include <jansson.h>
-#include <stdio.h>
 
 /* Prints a record of status ok in a few lines for a person. */
-void answer_print(FILE *out, const json_t *record);
+void answer_print(const json_t *record);
 
 #endif

@@ -13,6 +13,7 @@
 #include "words/word.h"
 #include "workload/workload.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- words ---- */
@@ -129,7 +130,7 @@ static const char *text(const json_t *object, const char *key)
     return value ? value : "-";
 }
 
-static void print_words(FILE *out, const json_t *words, const char *scope)
+static void print_words(const json_t *words, const char *scope)
 {
     const json_t *word, *choice;
     size_t i, j;
@@ -138,57 +139,57 @@ static void print_words(FILE *out, const json_t *words, const char *scope)
     {
         if (strcmp(text(word, "scope"), scope) != 0)
             continue;
-        fprintf(out, "  %-15s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
+        printf("  %-15s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
         json_array_foreach(json_object_get(word, "choices"), j, choice)
         {
             if (!j)
-                fprintf(out, "  %-15s %-9s  ", "", "");
-            fprintf(out, "%s%s", j ? ", " : "", json_string_value(choice));
+                printf("  %-15s %-9s  ", "", "");
+            printf("%s%s", j ? ", " : "", json_string_value(choice));
         }
         if (json_object_get(word, "choices"))
-            fputc('\n', out);
+            putchar('\n');
     }
 }
 
-static void print_variant(FILE *out, const json_t *variant)
+static void print_variant(const json_t *variant)
 {
     const char *transport;
     json_t *why;
 
     if (json_is_string(json_object_get(variant, "takes")))
-        fprintf(out, "  %s:%s\n  %-15s %s\n", text(variant, "name"), text(variant, "takes"), "",
-                text(variant, "help"));
+        printf("  %s:%s\n  %-15s %s\n", text(variant, "name"), text(variant, "takes"), "",
+               text(variant, "help"));
     else
-        fprintf(out, "  %-15s %s\n", text(variant, "name"), text(variant, "help"));
+        printf("  %-15s %s\n", text(variant, "name"), text(variant, "help"));
     if (json_is_string(json_object_get(variant, "parameter")))
-        fprintf(out, "  %-15s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
+        printf("  %-15s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
     json_object_foreach(json_object_get(variant, "unsupported"), transport, why)
     {
         const char *reason = strstr(json_string_value(why), "here: ");
 
-        fprintf(out, "  %-15s not on %s: %s\n", "", transport,
-                reason ? reason + strlen("here: ") : json_string_value(why));
+        printf("  %-15s not on %s: %s\n", "", transport,
+               reason ? reason + strlen("here: ") : json_string_value(why));
     }
 }
 
-void list_print(FILE *out, const json_t *list)
+void list_print(const json_t *list)
 {
     const json_t *entry;
     const char *axis;
     json_t *entries;
     size_t i;
 
-    fprintf(out, "Words, with defaults; client., server. or proxy. before a word narrows it to one end where "
-                 "that makes sense:\n");
-    print_words(out, json_object_get(list, "words"), "cell");
-    fprintf(out, "\nWords of a whole matrix, which only uncork run takes:\n");
-    print_words(out, json_object_get(list, "words"), "run");
+    printf("Words, with defaults; client., server. or proxy. before a word narrows it to one end where "
+           "that makes sense:\n");
+    print_words(json_object_get(list, "words"), "cell");
+    printf("\nWords of a whole matrix, which only uncork run takes:\n");
+    print_words(json_object_get(list, "words"), "run");
     json_object_foreach(json_object_get(list, "variants"), axis, entries)
     {
-        fprintf(out, "\n%s:\n", axis);
+        printf("\n%s:\n", axis);
         json_array_foreach(entries, i, entry)
         {
-            print_variant(out, entry);
+            print_variant(entry);
         }
     }
 }

@@ -4,12 +4,11 @@
 #define UNCORK_CLIENT_LIST_H
 
 #include <jansson.h>
-#include <stdio.h>
 
 /* The whole vocabulary, as docs/record.md describes it. New reference. */
 json_t *list_make(void);
 
 /* Prints it for a person. */
-void list_print(FILE *out, const json_t *list);
+void list_print(const json_t *list);
 
 #endif

@@ -217,7 +217,7 @@ static int answer(const struct options *options, json_t *record, struct problem 
         return problem_failure(problem, "%s: %s", status,
                                json_string_value(json_object_get(record, "reason")));
     if (!options->json)
-        answer_print(stdout, record);
+        answer_print(record);
     return result;
 }
 
@@ -348,7 +348,7 @@ static int do_list(const struct options *options, struct problem *problem)
 
     if (options->action == ACTION_LIST_JSON)
         return print_json(json_incref(list), problem);
-    list_print(stdout, list);
+    list_print(list);
     return 0;
 }
 

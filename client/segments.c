@@ -7,6 +7,7 @@
 #include "record.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #define SIZES_SHOWN 8
 
@@ -145,41 +146,41 @@ json_t *segments_report(struct capture *capture, const struct team *team, struct
 
 /* ---- for a person ---- */
 
-static void print_way(FILE *out, const char *name, const json_t *way)
+static void print_way(const char *name, const json_t *way)
 {
     const json_t *pair;
     size_t i;
 
-    fprintf(out, "; %s %" PRIu64, name, record_number(way, "data_segments"));
+    printf("; %s %" PRIu64, name, record_number(way, "data_segments"));
     json_array_foreach(json_object_get(way, "sizes"), i, pair)
     {
         if (i == SIZES_SHOWN) {
-            fprintf(out, ", ...");
+            printf(", ...");
             break;
         }
-        fprintf(out, "%s%" JSON_INTEGER_FORMAT " x %" JSON_INTEGER_FORMAT, i ? ", " : ": ",
-                json_integer_value(json_array_get(pair, 1)), json_integer_value(json_array_get(pair, 0)));
+        printf("%s%" JSON_INTEGER_FORMAT " x %" JSON_INTEGER_FORMAT, i ? ", " : ": ",
+               json_integer_value(json_array_get(pair, 1)), json_integer_value(json_array_get(pair, 0)));
     }
     if (record_number(way, "super_packets"))
-        fprintf(out, " (%" PRIu64 " packets not cut up yet)", record_number(way, "super_packets"));
+        printf(" (%" PRIu64 " packets not cut up yet)", record_number(way, "super_packets"));
 }
 
-void segments_print(FILE *out, const json_t *client)
+void segments_print(const json_t *client)
 {
     const json_t *capture = json_object_get(client, "capture");
     const json_t *file = json_object_get(capture, "file");
 
     if (!capture)
         return;
-    fprintf(out, "  segments captured on %s", json_string_value(json_object_get(capture, "device")));
+    printf("  segments captured on %s", json_string_value(json_object_get(capture, "device")));
     for (int way = 0; way < WAY_COUNT; way++)
-        print_way(out, way_names[way], json_object_get(capture, way_names[way]));
+        print_way(way_names[way], json_object_get(capture, way_names[way]));
     if (record_number(capture, "dropped"))
-        fprintf(out, "; %" PRIu64 " packets were dropped, so this proves nothing",
-                record_number(capture, "dropped"));
+        printf("; %" PRIu64 " packets were dropped, so this proves nothing",
+               record_number(capture, "dropped"));
     if (json_is_true(json_object_get(capture, "truncated")))
-        fprintf(out, "; more than %u packets, so the end is missing", CAPTURE_PACKETS_MAX);
+        printf("; more than %u packets, so the end is missing", CAPTURE_PACKETS_MAX);
     if (file)
-        fprintf(out, "; %s", json_string_value(file));
-    fputc('\n', out);
+        printf("; %s", json_string_value(file));
+    putchar('\n');
 }

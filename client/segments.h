@@ -18,6 +18,6 @@ struct capture *segments_watch(const struct plan *plan, const struct address *se
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem);
 
 /* Prints the segments for a person; nothing without a capture. */
-void segments_print(FILE *out, const json_t *client);
+void segments_print(const json_t *client);
 
 #endif
