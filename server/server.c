@@ -3,12 +3,13 @@
 
 #include "base/hex.h"
 #include "base/secret.h"
+#include "base/units.h"
 #include "base/version.h"
+#include "connection/sizes.h"
 #include "connection/workload.h"
 #include "door.h"
 #include "legality/legality.h"
 #include "legality/probe.h"
-#include "limits.h"
 #include "lobby.h"
 #include "measure/facts.h"
 #include "team/conduct.h"
@@ -21,6 +22,18 @@
 #include <unistd.h>
 
 #define QUIET_MS 1000 /* between two lines about rejected clients */
+
+#define LIMIT_CONTROL_CONNECTIONS 64     /* sessions, the running one included */
+#define LIMIT_THREADS UINT64_C(4096)     /* of a session */
+#define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
+#define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
+#define LIMIT_TIME_MS UINT64_C(7200000)
+#define LIMIT_JOIN_MS 3000          /* for all data connections, plus */
+#define LIMIT_JOINS_PER_MS 1        /* connections: their minimum rate */
+#define LIMIT_CAPTURE_MS 3000       /* extra time if the client captures, which starts first */
+#define LIMIT_PLAN_MS 3000          /* for the first message of a control connection */
+#define LIMIT_LEAVE_MS 10000        /* for a client to read its report and close */
+#define LIMIT_SINK_MS LIMIT_TIME_MS /* for the client to name the sink: its server may be busy */
 
 struct server {
     struct door door;
@@ -52,6 +65,35 @@ struct session {
     bool remote, has_plan, waits, has_team, asked, ending;
     int open_parts; /* channel, timer, lobby, team; at zero the session is freed */
 };
+
+/* ---- limits ---- */
+
+/* Checks this end of the plan. Returns 0, or -1 with a failure that names the limit. */
+static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    uint64_t threads = engine_threads(plan, end);
+    char text[UNITS_TEXT_MAX];
+
+    if (threads > LIMIT_THREADS)
+        return problem_failure(problem,
+                               "connections=%" PRIu64 ": this server starts at most %" PRIu64
+                               " threads a session; engine=poll needs fewer",
+                               plan->connections, LIMIT_THREADS);
+    units_format(&units_size, text, LIMIT_MEMORY);
+    if (plan_memory_bytes(plan, end, threads) > LIMIT_MEMORY)
+        return problem_failure(
+            problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
+            plan->connections, text);
+    return 0;
+}
+
+/* Maximum time of a run of this plan; then the server ends it. */
+static uint64_t run_limit_ms(const struct plan *plan)
+{
+    bool fixed = plan->messages || plan->bytes;
+
+    return LIMIT_SLACK_MS + (fixed ? LIMIT_TIME_MS : 2 * (plan->warmup_ns + plan->duration_ns) / 1000000);
+}
 
 /* ---- the end ---- */
 
@@ -202,7 +244,7 @@ static void start_team(struct session *session)
 {
     struct problem problem = {0};
 
-    set_timeout(session, limits_run_ms(&session->plan), "the run took longer than this server allows");
+    set_timeout(session, run_limit_ms(&session->plan), "the run took longer than this server allows");
     if (team_start(&session->team, &problem) < 0)
         fail(session, "hello", &problem);
 }
@@ -260,7 +302,7 @@ static void begin(struct session *session)
     session->waits = false;
     /* legality_check() probes sockets, rings, TLS layers and placement. This takes the loop and two
      * CPUs for up to 3 s: no other client may be measured in that time. */
-    if (limits_check(&session->plan, session->end, &problem) < 0 ||
+    if (check_limits(&session->plan, session->end, &problem) < 0 ||
         legality_check(&session->plan, session->end, session->remote, &problem) < 0 ||
         lobby_listen(&session->lobby, &session->plan, session->end, &session->channel, &problem) < 0 ||
         (session->end != END_PROXY && open_team(session, &problem) < 0)) {
