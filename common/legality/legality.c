@@ -16,7 +16,7 @@
 #include "placement/cores.h"
 #include "security/security.h"
 #include "transport/transport.h"
-#include "words/kinds.h"
+#include "words/word.h"
 
 #include <inttypes.h>
 #include <stdio.h>

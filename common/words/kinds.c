@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/kinds.h"
+#include "words/word.h"
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
@@ -32,9 +32,6 @@ static char *variant_format(const struct word *word, const void *field)
     return strdup((*(const struct variant *const *)field)->name);
 }
 
-const struct word_kind kind_variant = {
-    .name = "variant", .parse = variant_parse, .format = variant_format, .lists = true};
-
 static int choice_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     struct nearest nearest = {.word = text};
@@ -55,23 +52,31 @@ static char *choice_format(const struct word *word, const void *field)
     return strdup(word->choices[*(const int *)field]);
 }
 
-const struct word_kind kind_choice = {
-    .name = "choice", .parse = choice_parse, .format = choice_format, .lists = true};
-
 /* ---- numbers ---- */
 
 /* How a kind of number is spelled. */
 struct number {
     const struct units *units;
-    const char *like; /* an example */
+    const char *prefix; /* of all spellings but that of 0 */
+    const char *like;   /* an example */
 };
 
-static int parse_as(const struct number *number, const struct word *word, const char *text, uint64_t *value,
-                    struct problem *problem)
+static int number_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
+    const struct number *number = word->kind->number;
+    const char *zero = word->word_for_zero, *prefix = number->prefix;
     char minimum[UNITS_TEXT_MAX], maximum[UNITS_TEXT_MAX];
-    int result = units_parse(number->units, text, value);
+    uint64_t *value = field;
+    int result;
 
+    *value = 0;
+    if (zero && !strcmp(text, zero))
+        return 0;
+    if (strncmp(text, prefix, strlen(prefix)) != 0)
+        return problem_usage(problem, "%s=%.60s: write %s, or %sSIZE like %s", word->key, text, zero, prefix,
+                             number->like);
+    text += strlen(prefix);
+    result = units_parse(number->units, text, value);
     if (result == -EINVAL)
         return problem_usage(problem, "%s=%.60s is no %s; write it like %s", word->key, text, word->unit,
                              number->like);
@@ -82,37 +87,18 @@ static int parse_as(const struct number *number, const struct word *word, const 
     return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
 }
 
-static int number_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    if (!word->word_for_zero || strcmp(text, word->word_for_zero) != 0)
-        return parse_as(word->kind->number, word, text, field, problem);
-    *(uint64_t *)field = 0;
-    return 0;
-}
-
 static char *number_format(const struct word *word, const void *field)
 {
+    const struct number *number = word->kind->number;
     uint64_t value = *(const uint64_t *)field;
-    char text[UNITS_TEXT_MAX];
+    char text[2 * UNITS_TEXT_MAX];
 
     if (!value && word->word_for_zero)
         return strdup(word->word_for_zero);
-    units_format(word->kind->number->units, text, value);
+    strcpy(text, number->prefix);
+    units_format(number->units, text + strlen(text), value);
     return strdup(text);
 }
-
-#define NUMBER_KIND(kind, has_ranges, ...)                                                                   \
-    const struct word_kind kind_##kind = {.name = #kind,                                                     \
-                                          .parse = number_parse,                                             \
-                                          .format = number_format,                                           \
-                                          .number = &(const struct number){__VA_ARGS__},                     \
-                                          .lists = true,                                                     \
-                                          .ranges = has_ranges}
-NUMBER_KIND(size, true, &units_size, "4096, 64K or 1M");
-NUMBER_KIND(count, true, &units_count, "100");
-NUMBER_KIND(duration, false, &units_duration, "2s, 0.2s, 150ms or 50us");
-NUMBER_KIND(rate, false, &units_rate, "100mbit, 1gbit or 2.5gbit");
-NUMBER_KIND(percent, false, &units_percent, "1% or 0.01%");
 
 /* ---- a name with a layer and a size after colons ---- */
 
@@ -184,38 +170,6 @@ static char *strategy_format(const struct word *word, const void *field)
     return strdup(text);
 }
 
-const struct word_kind kind_strategy = {
-    .name = "strategy", .parse = strategy_parse, .format = strategy_format, .lists = true};
-
-static int source_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    static const struct number cold_size = {&units_size, "cold:256M"};
-
-    if (!strcmp(text, "hot")) {
-        *(uint64_t *)field = 0;
-        return 0;
-    }
-    if (strncmp(text, "cold:", 5) != 0)
-        return problem_usage(problem, "%s=%.60s: write hot, or cold:SIZE like cold:256M", word->key, text);
-    return parse_as(&cold_size, word, text + 5, field, problem);
-}
-
-static char *source_format(const struct word *word, const void *field)
-{
-    char text[5 + UNITS_TEXT_MAX] = "cold:";
-
-    (void)word;
-    if (!*(const uint64_t *)field)
-        return strdup("hot");
-    units_format(&units_size, text + 5, *(const uint64_t *)field);
-    return strdup(text);
-}
-
-static const char *const source_names[] = {"hot", "cold:SIZE", NULL};
-
-const struct word_kind kind_source = {
-    .name = "source", .parse = source_parse, .format = source_format, .lists = true, .names = source_names};
-
 /* ---- values with a grammar of their own ---- */
 
 static int message_parse(const struct word *word, const char *text, void *field, struct problem *problem)
@@ -241,13 +195,6 @@ static void message_free(void *field)
     shape_free(field);
 }
 
-const struct word_kind kind_message = {.name = "message",
-                                       .parse = message_parse,
-                                       .format = message_format,
-                                       .free = message_free,
-                                       .lists = true,
-                                       .ranges = true};
-
 static int placing_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     (void)word;
@@ -259,11 +206,6 @@ static char *placing_format(const struct word *word, const void *field)
     (void)word;
     return place_format(field);
 }
-
-static const char *const place_names[] = {"apart", "together", "free", NULL};
-
-const struct word_kind kind_place = {
-    .name = "place", .parse = placing_parse, .format = placing_format, .lists = true, .names = place_names};
 
 static int sched_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
@@ -279,11 +221,6 @@ static char *sched_format(const struct word *word, const void *field)
     scheduling_format(text, field);
     return strdup(text);
 }
-
-static const char *const sched_names[] = {"other", "rr:N", "fifo:N", NULL};
-
-const struct word_kind kind_sched = {
-    .name = "sched", .parse = sched_parse, .format = sched_format, .lists = true, .names = sched_names};
 
 static char *text_format(const struct word *word, const void *field)
 {
@@ -302,14 +239,6 @@ static int congestion_parse(const struct word *word, const char *text, void *fie
     memcpy(field, text, length + 1);
     return 0;
 }
-
-static const char *const congestion_names[] = {"default", "system", NULL};
-
-const struct word_kind kind_congestion = {.name = "congestion",
-                                          .parse = congestion_parse,
-                                          .format = text_format,
-                                          .lists = true,
-                                          .names = congestion_names};
 
 #define SYSCTL_PREFIX "net."
 
@@ -357,12 +286,6 @@ static char *sysctl_complete(const char *previous, const char *item)
     return completed;
 }
 
-const struct word_kind kind_sysctl = {.name = "sysctl",
-                                      .parse = sysctl_parse,
-                                      .format = text_format,
-                                      .complete = sysctl_complete,
-                                      .lists = true};
-
 /* The user of the path checks that it exists. A blank would end the word in a line of words, and a
  * comma would end the item in a list. */
 static int path_parse(const struct word *word, const char *text, void *field, struct problem *problem)
@@ -378,10 +301,6 @@ static int path_parse(const struct word *word, const char *text, void *field, st
     return 0;
 }
 
-const struct word_kind kind_folder = {
-    .name = "folder", .parse = path_parse, .format = text_format, .lists = true};
-const struct word_kind kind_file = {.name = "file", .parse = path_parse, .format = text_format};
-
 static int target_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     (void)word;
@@ -390,9 +309,6 @@ static int target_parse(const struct word *word, const char *text, void *field, 
     memcpy(field, text, strlen(text) + 1);
     return 0;
 }
-
-const struct word_kind kind_target = {
-    .name = "target", .parse = target_parse, .format = text_format, .lists = true};
 
 static int address_word_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
@@ -406,8 +322,6 @@ static int address_word_parse(const struct word *word, const char *text, void *f
     return 0;
 }
 
-const struct word_kind kind_address = {.name = "address", .parse = address_word_parse, .format = text_format};
-
 static int words_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     (void)field;
@@ -416,4 +330,29 @@ static int words_parse(const struct word *word, const char *text, void *field, s
                                  word->key);
 }
 
-const struct word_kind kind_words = {.name = "words", .parse = words_parse};
+/* ---- the kinds ---- */
+
+/* clang-format off */
+#define KIND(kind, ...) const struct word_kind kind_##kind = {.name = #kind, __VA_ARGS__};
+#define NUMBER(...) .parse = number_parse, .format = number_format, .number = &(const struct number){__VA_ARGS__}
+#define NAMES(...) .names = (const char *const[]){__VA_ARGS__, NULL}
+KIND(variant,    .parse = variant_parse,      .format = variant_format,  .lists = true)
+KIND(choice,     .parse = choice_parse,       .format = choice_format,   .lists = true)
+KIND(strategy,   .parse = strategy_parse,     .format = strategy_format, .lists = true)
+KIND(size,       NUMBER(&units_size, "", "4096, 64K or 1M"),                .lists = true, .ranges = true)
+KIND(count,      NUMBER(&units_count, "", "100"),                           .lists = true, .ranges = true)
+KIND(duration,   NUMBER(&units_duration, "", "2s, 0.2s, 150ms or 50us"),    .lists = true)
+KIND(rate,       NUMBER(&units_rate, "", "100mbit, 1gbit or 2.5gbit"),      .lists = true)
+KIND(percent,    NUMBER(&units_percent, "", "1% or 0.01%"),                 .lists = true)
+KIND(source,     NUMBER(&units_size, "cold:", "cold:256M"),                 .lists = true, NAMES("hot", "cold:SIZE"))
+KIND(message,    .parse = message_parse,      .format = message_format,  .lists = true, .ranges = true, .free = message_free)
+KIND(place,      .parse = placing_parse,      .format = placing_format,  .lists = true, NAMES("apart", "together", "free"))
+KIND(sched,      .parse = sched_parse,        .format = sched_format,    .lists = true, NAMES("other", "rr:N", "fifo:N"))
+KIND(congestion, .parse = congestion_parse,   .format = text_format,     .lists = true, NAMES("default", "system"))
+KIND(sysctl,     .parse = sysctl_parse,       .format = text_format,     .lists = true, .complete = sysctl_complete)
+KIND(folder,     .parse = path_parse,         .format = text_format,     .lists = true)
+KIND(target,     .parse = target_parse,       .format = text_format,     .lists = true)
+KIND(file,       .parse = path_parse,         .format = text_format)
+KIND(address,    .parse = address_word_parse, .format = text_format)
+KIND(words,      .parse = words_parse)
+/* clang-format on */

@@ -7,12 +7,7 @@
 #define PARTS_MAX 3 /* client, server, proxy */
 
 #define TARGET(named, parameter, may_join, sentence)                                                         \
-    static const struct target target_##named = {                                                            \
-        .variant = {#named, sentence}, .takes = parameter, .joins = may_join};
-#include "words/targets.def"
-#undef TARGET
-
-#define TARGET(named, parameter, may_join, sentence) &target_##named.variant,
+    &(const struct target){.variant = {#named, sentence}, .takes = parameter, .joins = may_join}.variant,
 static const struct variant *const targets[] = {
 #include "words/targets.def"
 };

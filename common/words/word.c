@@ -9,7 +9,6 @@
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
-#include "words/kinds.h"
 #include "words/target.h"
 #include "workload/workload.h"
 
@@ -125,7 +124,7 @@ const struct word word_list[] = {
     {"read",        &kind_variant,    "recv",     OF_END(reading),      .used = by_receiver,   .axis = &reading_axis, .help = "how an end takes bytes out of the socket"},
     {"chunk",       &kind_size,       "64K",      OF_END(chunk_bytes),  .used = by_receiver,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .help = "size of a receive; a proxy forwards what one receive returned as one fragment"},
     {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   .choices = touch_names, .help = "what a receiver computes over the bytes: checksum is SHA-256"},
-    {"source",      &kind_source,     "hot",      OF_END(source_bytes), .used = by_sender,     .minimum = 1, .maximum = UINT64_C(4) << 30, .unit = "bytes", .help = "memory to send from: hot (one buffer) or cold:SIZE"},
+    {"source",      &kind_source,     "hot",      OF_END(source_bytes), .used = by_sender,     .minimum = 1, .maximum = UINT64_C(4) << 30, .unit = "bytes", .word_for_zero = "hot", .help = "memory to send from: hot (one buffer) or cold:SIZE"},
     {"verify",      &kind_choice,     "off",      OF_PLAN(verify),      .used = with_known_content, .choices = switch_names, .help = "the receiver checks the content of every byte"},
     {"connections", &kind_count,      "1",        OF_PLAN(connections), .used = always,        .minimum = 1, .maximum = 10000, .unit = "connections", .help = "connections, over all threads"},
     {"threads",     &kind_count,      "1",        OF_END(threads),      .used = if_threads_are_chosen, .minimum = 1, .maximum = 1024, .unit = "threads", .help = "data threads that share the connections; engine=block has a thread for each connection"},

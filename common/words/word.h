@@ -29,7 +29,7 @@ struct word_kind {
     /* Completes an item of a list that omits what the previous item has. New memory; NULL: items
      * omit nothing. */
     char *(*complete)(const char *previous, const char *item);
-    const struct number *number; /* kinds size, count, duration, rate, percent */
+    const struct number *number; /* of the kinds of numbers */
     bool lists;                  /* values may be a list a,b,c in a matrix */
     bool ranges;                 /* and a range a..b */
     const char *const *names;    /* NULL at the end; NULL: none, or word->choices has them */
@@ -50,8 +50,21 @@ struct word {
     const char *const *choices; /* kind choice: names by value, NULL at the end */
     uint64_t minimum, maximum;  /* numbers */
     const char *unit;           /* of numbers, for --list=json */
-    const char *word_for_zero;  /* kinds size, count, duration, rate, address: the spelling of 0 */
+    const char *word_for_zero;  /* numbers, kind address: the spelling of 0 */
 };
+
+/* The kinds, by the field of their words. */
+extern const struct word_kind kind_variant;  /* const struct variant *, of word->axis */
+extern const struct word_kind kind_choice;   /* int: index in word->choices */
+extern const struct word_kind kind_strategy; /* struct strategy_choice */
+extern const struct word_kind kind_message;  /* struct shape */
+extern const struct word_kind kind_place;    /* struct place */
+extern const struct word_kind kind_sched;    /* struct scheduling */
+extern const struct word_kind kind_words;    /* none: other words, for the runner */
+/* uint64_t: bytes, a number, ns, bits per second, millionths, bytes. */
+extern const struct word_kind kind_size, kind_count, kind_duration, kind_rate, kind_percent, kind_source;
+/* char[]: as typed. */
+extern const struct word_kind kind_congestion, kind_sysctl, kind_folder, kind_file, kind_target, kind_address;
 
 extern const struct word word_list[];
 extern const size_t word_count;
