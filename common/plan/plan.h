@@ -139,8 +139,8 @@ struct plan {
     bool counts_segments;        /* the transport is TCP */
     struct strategy_choice feed; /* how the client and the server of a proxy send */
 
-    /* The words that the user gave, by index in word_list: bit 0 without a prefix, bit 1 << (1 +
-     * end) with one. */
+    /* The words that the user gave, by index in word_list: bit 1 << end with that prefix, bit 1 <<
+     * END_COUNT without one. */
     uint8_t given[PLAN_WORDS_MAX];
 };
 

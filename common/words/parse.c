@@ -13,8 +13,7 @@
 
 extern const struct strategy strategy_coalesce; /* of the client and the server of a proxy */
 
-#define GIVEN_TO_BOTH 1u
-#define GIVEN_TO(end) (2u << (end))
+#define GIVEN_TO(prefix) (1u << (prefix)) /* END_COUNT: without a prefix */
 
 static int set_field(struct plan *plan, const struct word *word, enum end only, const char *value,
                      struct problem *problem)
@@ -46,7 +45,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
 {
     for (size_t i = 0; i < count; i++) {
         struct typed_word typed;
-        uint8_t *given, bit;
+        uint8_t *given;
 
         if (word_split(&typed, words[i], problem) < 0)
             return -1;
@@ -56,11 +55,10 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
             return problem_usage(problem, "%s is a word of a whole matrix; give it to uncork run",
                                  typed.word->key);
         given = &plan->given[typed.word - word_list];
-        bit = typed.prefix == END_COUNT ? GIVEN_TO_BOTH : GIVEN_TO(typed.prefix);
-        if (*given & bit)
+        if (*given & GIVEN_TO(typed.prefix))
             return problem_usage(problem, "'%.*s' is given twice", (int)(typed.value - words[i]) - 1,
                                  words[i]);
-        *given |= bit;
+        *given |= GIVEN_TO(typed.prefix);
         if (set_field(plan, typed.word, typed.prefix, typed.value, problem) < 0)
             return -1;
     }
@@ -143,14 +141,22 @@ static char *format_word(const struct plan *plan, const struct word *word, enum 
     return word->kind->format(word, word_field(word, (struct plan *)(uintptr_t)plan, end));
 }
 
-static int put_word(json_t *words, const struct plan *plan, const struct word *word, enum end end,
-                    bool prefixed)
+/* The key with its prefix; END_COUNT: without one. */
+static const char *key_of(char key[64], const struct word *word, enum end prefix)
+{
+    bool prefixed = prefix != END_COUNT;
+
+    snprintf(key, 64, "%s%s%s", prefixed ? end_names[prefix] : "", prefixed ? "." : "", word->key);
+    return key;
+}
+
+static void put_word(json_t *words, const struct plan *plan, const struct word *word, enum end end,
+                     enum end prefix)
 {
     CLEANUP_FREE char *value = format_word(plan, word, end);
     char key[64];
 
-    snprintf(key, sizeof key, "%s%s%s", prefixed ? end_names[end] : "", prefixed ? "." : "", word->key);
-    return json_object_set_new(words, key, json_string(value));
+    json_object_set_new(words, key_of(key, word, prefix), json_string(value));
 }
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
@@ -158,25 +164,19 @@ static bool is_used(const struct plan *plan, const struct word *word, enum end e
     return word->scope == WORD_OF_CELL && plan_has_end(plan, end) && word->used(plan, end);
 }
 
-/* The next end after `end` (-1: the first) that uses the word; END_COUNT: none. */
-static enum end next_user(const struct plan *plan, const struct word *word, int end)
-{
-    do
-        end++;
-    while (end < END_COUNT && !is_used(plan, word, (enum end)end));
-    return (enum end)end;
-}
-
 static bool users_differ(const struct plan *plan, const struct word *word)
 {
-    enum end first = next_user(plan, word, -1);
-    CLEANUP_FREE char *value = first < END_COUNT ? format_word(plan, word, first) : NULL;
+    CLEANUP_FREE char *first = NULL;
     bool differ = false;
 
-    for (enum end end = first; end < END_COUNT && !differ; end = next_user(plan, word, (int)end)) {
-        CLEANUP_FREE char *other = format_word(plan, word, end);
+    for (enum end end = 0; end < END_COUNT; end++) {
+        CLEANUP_FREE char *value = is_used(plan, word, end) ? format_word(plan, word, end) : NULL;
 
-        differ = strcmp(value, other) != 0;
+        differ |= first && value && strcmp(first, value) != 0;
+        if (!first) {
+            first = value;
+            value = NULL;
+        }
     }
     return differ;
 }
@@ -186,51 +186,46 @@ json_t *plan_words(const struct plan *plan)
     json_t *words = json_object();
 
     for (size_t i = 0; i < word_count; i++) {
-        const struct word *word = &word_list[i];
-        bool each = word->per_end && users_differ(plan, word);
-        enum end end = next_user(plan, word, -1);
+        bool differ = users_differ(plan, &word_list[i]);
 
-        for (; end < END_COUNT; end = each ? next_user(plan, word, (int)end) : END_COUNT)
-            put_word(words, plan, word, end, each);
+        for (enum end end = 0; end < END_COUNT; end++)
+            if (is_used(plan, &word_list[i], end))
+                put_word(words, plan, &word_list[i], end, differ ? end : END_COUNT);
     }
     return words;
 }
 
-/* The end that uses the value of a word given without a prefix, because no prefix overrides it;
- * END_COUNT: none. */
-static enum end find_holder(const struct plan *plan, const struct word *word)
+/* The end that uses the value of a word that was given with this prefix; END_COUNT: none does. A
+ * value without a prefix (END_COUNT) is not that of an end that has its own. */
+static enum end find_holder(const struct plan *plan, const struct word *word, enum end prefix)
 {
     uint8_t given = plan->given[word - word_list];
 
-    for (int end = 0; end < END_COUNT; end++)
-        if (is_used(plan, word, (enum end)end) && !(given & GIVEN_TO(end)))
-            return (enum end)end;
+    for (enum end end = 0; end < END_COUNT; end++)
+        if (is_used(plan, word, end) && (prefix == END_COUNT ? !(given & GIVEN_TO(end)) : prefix == end))
+            return end;
     return END_COUNT;
 }
 
-/* Puts a given word into `used` if `holder` uses its value, else its key into `unused` (NULL: not
- * wanted). `prefix`, `holder`: END_COUNT is none. */
-static void sort_word(const struct plan *plan, const struct word *word, enum end prefix, enum end holder,
-                      json_t *used, json_t *unused)
-{
-    if (holder != END_COUNT)
-        put_word(used, plan, word, holder, prefix != END_COUNT);
-    else if (prefix == END_COUNT)
-        json_array_append_new(unused, json_string(word->key));
-    else
-        json_array_append_new(unused, json_sprintf("%s.%s", end_names[prefix], word->key));
-}
-
+/* Puts the given words that an end uses into `used`, the keys of the others into `unused`. NULL:
+ * not wanted. */
 static void sort_given(const struct plan *plan, json_t *used, json_t *unused)
 {
-    for (size_t i = 0; i < word_count; i++) {
-        const struct word *word = &word_list[i];
+    static const enum end prefixes[] = {END_COUNT, END_CLIENT, END_SERVER, END_PROXY};
 
-        if (plan->given[i] & GIVEN_TO_BOTH)
-            sort_word(plan, word, END_COUNT, find_holder(plan, word), used, unused);
-        for (enum end end = 0; end < END_COUNT; end++)
-            if (plan->given[i] & GIVEN_TO(end))
-                sort_word(plan, word, end, is_used(plan, word, end) ? end : END_COUNT, used, unused);
+    for (size_t i = 0; i < word_count; i++) {
+        for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++) {
+            const struct word *word = &word_list[i];
+            enum end holder = find_holder(plan, word, prefixes[j]);
+            char key[64];
+
+            if (!(plan->given[i] & GIVEN_TO(prefixes[j])))
+                continue;
+            if (holder != END_COUNT)
+                put_word(used, plan, word, holder, prefixes[j]);
+            else
+                json_array_append_new(unused, json_string(key_of(key, word, prefixes[j])));
+        }
     }
 }
 
