@@ -15,25 +15,13 @@ static size_t find_first(const struct ranges *ranges, uint64_t begin)
     return at;
 }
 
-static int make_room(struct ranges *ranges)
+static int insert(struct ranges *ranges, size_t at, struct range range)
 {
-    size_t room = ranges->room ? 2 * ranges->room : 1;
-    struct range *grown;
+    struct range *grown = realloc(ranges->list, (ranges->count + 1) * sizeof *grown);
 
-    if (ranges->count < ranges->room)
-        return 0;
-    grown = realloc(ranges->list, room * sizeof *grown);
     if (!grown)
         return -ENOMEM;
     ranges->list = grown;
-    ranges->room = room;
-    return 0;
-}
-
-static int insert(struct ranges *ranges, size_t at, struct range range)
-{
-    if (make_room(ranges) < 0)
-        return -ENOMEM;
     memmove(ranges->list + at + 1, ranges->list + at, (ranges->count - at) * sizeof *ranges->list);
     ranges->list[at] = range;
     ranges->count++;

@@ -11,7 +11,7 @@ struct ranges {
     struct range {
         uint64_t begin, end; /* bytes `begin` to `end` - 1 */
     } * list;
-    size_t count, room;
+    size_t count;
 };
 
 /* Adds a range; `fresh` gets the number of its bytes that are new. 0, or -ENOMEM. */

@@ -36,7 +36,6 @@ struct stream {
 
 /* A connection, from the client's SYN on. */
 struct flow {
-    struct flow *next;
     bool counts, begun;
     struct stream streams[WAY_COUNT];
 };
@@ -61,7 +60,6 @@ struct tally {
     bool reconnects, ended, exhausted; /* exhausted: memory was short */
     uint64_t skipped;                  /* reconnects: connections yet to come before the interval */
     struct flow *flows[PORTS];         /* by port of the client */
-    struct flow *all;
     struct total totals[WAY_COUNT];
 };
 
@@ -193,13 +191,8 @@ static struct flow *flow_of(struct tally *tally, uint16_t port)
 
     if (flow)
         return flow;
-    flow = calloc(1, sizeof *flow);
-    if (!flow) {
-        tally->exhausted = true;
-        return NULL;
-    }
-    flow->next = tally->all;
-    tally->all = tally->flows[port] = flow;
+    flow = tally->flows[port] = calloc(1, sizeof *flow);
+    tally->exhausted |= !flow;
     return flow;
 }
 
@@ -213,7 +206,7 @@ static void begin_flow(struct tally *tally, const struct segment *segment)
         return;
     if (flow->begun) {
         end_flow(tally, flow);
-        *flow = (struct flow){.next = flow->next};
+        *flow = (struct flow){0};
     }
     flow->begun = true;
     if (tally->reconnects)
@@ -300,8 +293,9 @@ static void put_sizes(json_t *summary, const struct total *total)
 
 static void end_flows(struct tally *tally)
 {
-    for (struct flow *flow = tally->all; flow && !tally->ended; flow = flow->next)
-        end_flow(tally, flow);
+    for (size_t port = 0; port < PORTS && !tally->ended; port++)
+        if (tally->flows[port])
+            end_flow(tally, tally->flows[port]);
     tally->ended = true;
 }
 
@@ -349,10 +343,8 @@ void tally_free(struct tally *tally)
     if (!tally)
         return;
     end_flows(tally);
-    for (struct flow *flow = tally->all, *next; flow; flow = next) {
-        next = flow->next;
-        free(flow);
-    }
+    for (size_t port = 0; port < PORTS; port++)
+        free(tally->flows[port]);
     free(tally);
 }
 
