@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char digits[] = "0123456789abcdef";
+static const char digits[] = "0123456789abcdefABCDEF";
 
 void hex_format(char *text, const uint8_t *bytes, size_t size)
 {
@@ -14,30 +14,29 @@ void hex_format(char *text, const uint8_t *bytes, size_t size)
     *text = '\0';
 }
 
-int hex_parse(uint8_t *bytes, size_t size, const char *text)
-{
-    if (strlen(text) != 2 * size || strspn(text, digits) != 2 * size)
-        return -1;
-    return hex_read(bytes, size, text);
-}
-
 static int value_of(char digit)
 {
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    if (digit >= 'a' && digit <= 'f')
-        return digit - 'a' + 10;
-    return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
+    const char *found = memchr(digits, digit, sizeof digits - 1);
+    int value = found ? (int)(found - digits) : -1;
+
+    return value < 16 ? value : value - 6;
 }
 
-int hex_read(uint8_t *bytes, size_t size, const char *pairs)
+int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length)
 {
-    for (size_t i = 0; i < size; i++) {
-        int high = value_of(pairs[2 * i]), low = value_of(pairs[2 * i + 1]);
+    if (length % 2 || length / 2 > room)
+        return -1;
+    for (size_t i = 0; i < length / 2; i++) {
+        int high = value_of(text[2 * i]), low = value_of(text[2 * i + 1]);
 
         if (high < 0 || low < 0)
             return -1;
         bytes[i] = (uint8_t)(high << 4 | low);
     }
-    return 0;
+    return (int)(length / 2);
+}
+
+int hex_parse(uint8_t *bytes, size_t size, const char *text)
+{
+    return hex_read(bytes, size, text, strlen(text)) == (int)size ? 0 : -1;
 }

@@ -9,11 +9,11 @@
  * NUL. */
 void hex_format(char *text, const uint8_t *bytes, size_t size);
 
-/* The inverse: 0, or -1 where the text is not exactly 2 * size lower-case digits. */
-int hex_parse(uint8_t *bytes, size_t size, const char *text);
+/* The inverse, which takes upper-case digits too: the number of bytes. -1: the text of `length` is
+ * not pairs of digits, or more than `room` bytes. */
+int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length);
 
-/* The same, but of the first 2 * size characters of a longer text; upper-case digits are valid
- * too. */
-int hex_read(uint8_t *bytes, size_t size, const char *pairs);
+/* 0, or -1 where the text is not exactly 2 * size digits. */
+int hex_parse(uint8_t *bytes, size_t size, const char *text);
 
 #endif

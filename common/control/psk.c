@@ -20,14 +20,6 @@
 
 /* ---- one line ---- */
 
-/* Returns the number of bytes. -1: not pairs of digits, or more than `room` bytes. */
-static int parse_digits(uint8_t *bytes, size_t room, const char *text, size_t size)
-{
-    if (size % 2 || size / 2 > room || hex_read(bytes, size / 2, text) < 0)
-        return -1;
-    return (int)(size / 2);
-}
-
 static bool is_name(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -43,7 +35,7 @@ static const char *parse_identity(struct psk *psk, const char *text, size_t size
     int length = (int)size;
 
     if (is_hex)
-        length = parse_digits(psk->identity, sizeof psk->identity, text + 1, size - 1);
+        length = hex_read(psk->identity, sizeof psk->identity, text + 1, size - 1);
     else if (size > sizeof psk->identity || !is_name(text, size))
         length = -1;
     else
@@ -65,7 +57,7 @@ static const char *parse_line(struct psk *psk, const char *line, size_t size)
         return "there is no colon; write IDENTITY:KEY, the key in hexadecimal digits";
     if ((wrong = parse_identity(psk, line, before)))
         return wrong;
-    length = parse_digits(psk->key, sizeof psk->key, colon + 1, size - before - 1);
+    length = hex_read(psk->key, sizeof psk->key, colon + 1, size - before - 1);
     if (length < (int)PSK_KEY_MIN)
         return "a key has 32 to 128 hexadecimal digits, which are 16 to 64 bytes, and nothing behind them";
     psk->key_size = (size_t)length;
