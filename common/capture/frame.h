@@ -30,7 +30,6 @@ struct endpoint {
     uint16_t port;
 };
 
-#define SEGMENT_FIN 0x01u
 #define SEGMENT_SYN 0x02u
 #define SEGMENT_ACK 0x10u
 

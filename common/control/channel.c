@@ -238,25 +238,6 @@ static void on_timer(uv_timer_t *timer)
 
 static const struct channel_tls_events tls_events = {write_bytes, take_plain};
 
-static int open_stream(struct channel *channel, uv_loop_t *loop, int fd)
-{
-    struct address address;
-    int result;
-
-    if (address_of_socket(&address, fd) == 0 && address.storage.ss_family == AF_UNIX) {
-        uv_pipe_init(loop, &channel->pipe, 0);
-        result = uv_pipe_open(&channel->pipe, fd);
-    } else {
-        uv_tcp_init(loop, &channel->tcp);
-        result = uv_tcp_open(&channel->tcp, fd);
-        uv_tcp_nodelay(&channel->tcp, 1);
-    }
-    if (result < 0)
-        close(fd);
-    channel->handle.data = channel;
-    return result;
-}
-
 int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct psk_list *keys,
                  const struct channel_events *events, void *owner, struct problem *problem)
 {
@@ -265,7 +246,11 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     memset(channel, 0, sizeof *channel);
     channel->events = events;
     channel->owner = owner;
-    result = open_stream(channel, loop, fd);
+    uv_tcp_init(loop, &channel->tcp);
+    channel->handle.data = channel;
+    if ((result = uv_tcp_open(&channel->tcp, fd)) < 0) /* takes any stream socket, also a Unix one */
+        close(fd);
+    uv_tcp_nodelay(&channel->tcp, 1);
     uv_timer_init(loop, &channel->timer);
     channel->timer.data = channel;
     channel->open_handles = 2;

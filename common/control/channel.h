@@ -27,7 +27,6 @@ struct channel {
         uv_handle_t handle;
         uv_stream_t stream;
         uv_tcp_t tcp;
-        uv_pipe_t pipe;
     };
     uv_timer_t timer;
     uv_shutdown_t shutdown;
