@@ -52,13 +52,6 @@ static ssize_t nothing_recv(int fd, void *data, size_t size, int flags)
     return (ssize_t)size;
 }
 
-static int nothing_map(int fd, struct mapped *mapped)
-{
-    (void)fd;
-    mapped->mapped = mapped->most;
-    return 0;
-}
-
 static int nothing_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
     (void)fd, (void)level, (void)name, (void)value, (void)size;
@@ -71,7 +64,6 @@ const struct call_table calls_of_nothing = {
     .sendfile = nothing_sendfile,
     .take_returned = nothing_take_returned,
     .recv = nothing_recv,
-    .map = nothing_map,
     .setsockopt = nothing_setsockopt,
 };
 
@@ -85,25 +77,14 @@ uint64_t calls_count_path(const struct call_counts *counts, enum call_path path)
     return sum;
 }
 
-struct call_counts calls_difference(const struct call_counts *after, const struct call_counts *before)
+struct call_counts calls_add(const struct call_counts *a, const struct call_counts *b, int times)
 {
-    struct call_counts difference;
-
-    for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
-        difference.made[kind] = after->made[kind] - before->made[kind];
-#define SUBTRACT(name) difference.name = after->name - before->name;
-    CALL_NOTES(SUBTRACT)
-#undef SUBTRACT
-    return difference;
-}
-
-struct call_counts calls_sum(const struct call_counts *a, const struct call_counts *b)
-{
+    uint64_t factor = (uint64_t)times;
     struct call_counts sum;
 
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
-        sum.made[kind] = a->made[kind] + b->made[kind];
-#define ADD(name) sum.name = a->name + b->name;
+        sum.made[kind] = a->made[kind] + factor * b->made[kind];
+#define ADD(name) sum.name = a->name + factor * b->name;
     CALL_NOTES(ADD)
 #undef ADD
     return sum;

@@ -68,7 +68,8 @@ struct call_table {
     int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
 };
 
-/* The system's own; and functions that return at once, move everything and touch no memory. */
+/* The system's own; and functions that return at once, move everything and touch no memory, without
+ * `map`. */
 extern const struct call_table calls_of_sockets, calls_of_nothing;
 
 /* Counters beside those of the calls: name, what it counts. */
@@ -209,10 +210,7 @@ static inline int calls_set_option(struct calls *calls, enum call_kind kind, int
 /* Sum over the kinds of one path. */
 uint64_t calls_count_path(const struct call_counts *counts, enum call_path path);
 
-/* `after` - `before`, field by field. */
-struct call_counts calls_difference(const struct call_counts *after, const struct call_counts *before);
-
-/* `a` + `b`, field by field. */
-struct call_counts calls_sum(const struct call_counts *a, const struct call_counts *b);
+/* `a` + `times` * `b`, field by field: 1 for their sum, -1 for their difference. */
+struct call_counts calls_add(const struct call_counts *a, const struct call_counts *b, int times);
 
 #endif

@@ -226,15 +226,6 @@ static int check_pace(const struct plan *plan, bool remote, struct problem *prob
     return 0;
 }
 
-static int check_scheduling(const struct plan *plan, enum end end, bool remote, struct problem *problem)
-{
-    const struct scheduling *own = &plan->ends[end].scheduling;
-
-    if (check_pace(plan, remote, problem) < 0)
-        return -1;
-    return scheduling_is_realtime(own) ? scheduling_check(own, problem) : 0;
-}
-
 /* engine_receive() sets TCP_QUICKACK again. A ring and libuv receive without it. */
 static int check_quickack(const struct plan *plan, enum end end, const struct engine *engine,
                           struct problem *problem)
@@ -305,6 +296,7 @@ static int check_options(const struct plan *plan, enum end end, struct problem *
 
 int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
 {
+    const struct scheduling *scheduling = &plan->ends[end].scheduling;
     const struct engine *engine = engine_of(plan, end);
     struct place_list cpus;
 
@@ -318,8 +310,11 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
                                    plan->transport->variant.name);
     if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
         return -1;
-    if (engine->suits(plan, end, problem) < 0 || check_scheduling(plan, end, remote, problem) < 0 ||
-        check_limits(plan, end, problem) < 0)
+    if (engine->suits(plan, end, problem) < 0 || check_pace(plan, remote, problem) < 0)
+        return -1;
+    if (scheduling_is_realtime(scheduling) && scheduling_check(scheduling, problem) < 0)
+        return -1;
+    if (check_limits(plan, end, problem) < 0)
         return -1;
     if (plan->transport->check && plan->transport->check(problem) < 0)
         return -1;

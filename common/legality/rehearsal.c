@@ -25,34 +25,32 @@ struct rehearsal {
 
 static int open_side(struct rehearsal *rehearsal, enum end end, int fd)
 {
-    struct side *side = &rehearsal->sides[end];
-    struct security_terms terms = {.serves = end == END_SERVER,
-                                   .cipher = rehearsal->plan.cipher,
-                                   .handshake = rehearsal->plan.handshake};
-    struct connection *connection = &side->connection;
+    const struct plan *plan = &rehearsal->plan;
+    struct workbench *bench = &rehearsal->sides[end].bench;
+    struct connection *connection = &rehearsal->sides[end].connection;
+    struct security_terms terms = {
+        .serves = end == END_SERVER, .cipher = plan->cipher, .handshake = plan->handshake};
     int result;
 
-    side->bench.plan = &rehearsal->plan;
-    side->bench.end = end;
-    connection->plan = &rehearsal->plan;
-    connection->bench = &side->bench;
-    connection->end = end;
-    connection->peer = end == END_CLIENT ? END_SERVER : END_CLIENT;
-    connection->security = rehearsal->plan.ends[END_CLIENT].security;
+    bench->plan = plan;
+    bench->end = end;
+    *connection = (struct connection){
+        .plan = plan,
+        .bench = bench,
+        .end = end,
+        .peer = end == END_CLIENT ? END_SERVER : END_CLIENT,
+        .security = plan->ends[end].security,
+        .calls = {.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT},
+    };
     layer_stack(connection, &layer_socket, NULL);
-    connection->calls.table = &calls_of_sockets;
-    connection->calls.fd = fd;
-    connection->calls.flags = MSG_DONTWAIT;
-    result = security_agree(&side->bench, connection->peer, &terms);
+    result = security_agree(bench, connection->peer, &terms);
     return result < 0 ? result : security_begin(connection);
 }
 
 static void close_side(struct side *side)
 {
     security_end(&side->connection);
-    for (int peer = 0; peer < END_COUNT; peer++)
-        if (side->bench.contexts[peer])
-            side->connection.security->context_close(side->bench.contexts[peer]);
+    workbench_close(&side->bench);
 }
 
 /* ---- the trial ---- */

@@ -62,7 +62,7 @@ static void put_calls(json_t *thread, const struct worker *worker)
 {
     static const char *const sums[] = {
         [CALL_WRITES] = "write_calls", [CALL_READS] = "read_calls", [CALL_WAITS] = "wait_calls"};
-    struct call_counts calls = calls_difference(&worker->after.calls, &worker->before.calls);
+    struct call_counts calls = calls_add(&worker->after.calls, &worker->before.calls, -1);
 
     put(thread, "calls", report_calls(worker, &calls));
     if (worker->team->plan->encrypts)

@@ -46,7 +46,7 @@ static void read_counts(const struct worker *worker, struct figures *figures)
         figures->groups += connection->groups;
         figures->fragments += connection->queue.flushed_fragments;
         figures->bytes_received += connection->arrivals.bytes;
-        figures->calls = calls_sum(&figures->calls, &connection->calls.counts);
+        figures->calls = calls_add(&figures->calls, &connection->calls.counts, 1);
     }
 }
 
