@@ -166,6 +166,25 @@ static json_t *report_options(const struct worker *worker)
     return json_incref(worker->options);
 }
 
+/* Where and how the thread ran, from both ends of its interval. */
+static void put_placement(json_t *object, const struct team_thread *thread,
+                          const struct thread_reading *before, const struct thread_reading *after)
+{
+    char class[SCHEDULING_TEXT_MAX];
+    json_t *cpus;
+
+    if (after->scheduling_known) {
+        scheduling_format(class, &after->scheduling);
+        put(object, "sched", json_string(class));
+    }
+    if (before->cpu_number < 0)
+        return;
+    cpus = json_pack("{s:i, s:i}", "start", before->cpu_number, "end", after->cpu_number);
+    if (thread->pinned_to >= 0)
+        put(cpus, "asked", json_pack("[i]", thread->pinned_to));
+    put(object, "cpus", cpus);
+}
+
 /* The CPU time includes the sender thread. */
 static void put_cpu(json_t *thread, const struct worker *worker)
 {
@@ -177,7 +196,7 @@ static void put_cpu(json_t *thread, const struct worker *worker)
         first = cpu_sum(&first, &before->cpu);
         last = cpu_sum(&last, &after->cpu);
         put(sender, "cpu", cpu_to_json(&before->cpu, &after->cpu));
-        thread_report(sender, &worker->sender.own, before, after);
+        put_placement(sender, &worker->sender.own, before, after);
     }
     put(thread, "cpu", cpu_to_json(&first, &last));
     put(thread, "sender", sender);
@@ -198,7 +217,7 @@ static json_t *report_thread(const struct worker *worker)
     if (worker->team->plan->transport->counts_segments && !worker->connections->role->reconnects)
         put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
     put(thread, "options", report_options(worker));
-    thread_report(thread, &worker->own, &worker->before.own, &worker->after.own);
+    put_placement(thread, &worker->own, &worker->before.own, &worker->after.own);
     put(thread, "samples", samples_to_json(&worker->bench.samples));
     return thread;
 }

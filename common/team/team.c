@@ -152,36 +152,24 @@ static void on_watch(uv_timer_t *watch)
     uv_timer_stop(watch);
 }
 
-/* Threads first connect, which is timed elsewhere, and make handshakes. After PHASE_START, bytes
- * have to move. */
-static void begin_to_watch_moves(struct team *team)
-{
-    uv_update_time(team->watch.loop);
-    team->moved_ms = uv_now(team->watch.loop);
-}
-
 /* ---- threads have reported ---- */
-
-static bool all_have_reported(struct team *team, int phase)
-{
-    bool all;
-
-    uv_mutex_lock(&team->mutex);
-    all = team->reports[phase] == team->worker_count;
-    uv_mutex_unlock(&team->mutex);
-    return all;
-}
 
 static void on_wake(uv_async_t *wake)
 {
     struct team *team = wake->data;
+    size_t reports[PHASE_COUNT];
 
+    uv_mutex_lock(&team->mutex);
+    memcpy(reports, team->reports, sizeof reports);
+    uv_mutex_unlock(&team->mutex);
     for (int phase = team->passed; phase < PHASE_COUNT && !uv_is_closing((uv_handle_t *)wake); phase++) {
-        if (!all_have_reported(team, phase))
+        if (reports[phase] < team->worker_count)
             continue;
         team->passed = phase + 1;
-        if (phase == PHASE_START)
-            begin_to_watch_moves(team);
+        if (phase == PHASE_START) { /* from now on bytes have to move */
+            uv_update_time(team->watch.loop);
+            team->moved_ms = uv_now(team->watch.loop);
+        }
         if (phase == PHASE_REPORT) {
             team->resident_after = memory_resident_bytes();
             uv_timer_stop(&team->watch);

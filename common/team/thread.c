@@ -28,24 +28,6 @@ void thread_look(struct thread_reading *reading)
     reading->scheduling_known = scheduling_read_thread(&reading->scheduling) == 0;
 }
 
-void thread_report(json_t *object, const struct team_thread *thread, const struct thread_reading *before,
-                   const struct thread_reading *after)
-{
-    char class[SCHEDULING_TEXT_MAX];
-    json_t *cpus;
-
-    if (after->scheduling_known) {
-        scheduling_format(class, &after->scheduling);
-        json_object_set_new(object, "sched", json_string(class));
-    }
-    if (before->cpu_number < 0)
-        return;
-    cpus = json_pack("{s:i, s:i}", "start", before->cpu_number, "end", after->cpu_number);
-    if (thread->pinned_to >= 0)
-        json_object_set_new(cpus, "asked", json_pack("[i]", thread->pinned_to));
-    json_object_set_new(object, "cpus", cpus);
-}
-
 /* ---- the sender ---- */
 
 static void sender_main(void *argument)

@@ -7,7 +7,6 @@
 #include "measure/cpu.h"
 #include "plan/plan.h"
 
-#include <jansson.h>
 #include <uv.h>
 
 struct team_thread {
@@ -31,10 +30,6 @@ int thread_settle(struct team_thread *thread, const struct end_plan *own, struct
 /* Called by the thread, outside of the interval because it makes system calls: reads where and how
  * the thread runs. */
 void thread_look(struct thread_reading *reading);
-
-/* Adds `cpus` and `sched` to the thread's object in the record, from both ends of its interval. */
-void thread_report(json_t *object, const struct team_thread *thread, const struct thread_reading *before,
-                   const struct thread_reading *after);
 
 /* The second thread of a worker with handoff=thread: sends what the first one made
  * (engine/handover.h). The worker starts it before its first phase, orders it to read its figures,
