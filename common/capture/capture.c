@@ -160,7 +160,7 @@ int capture_check(struct problem *problem)
     char device[IF_NAMESIZE];
     pcap_t *pcap;
 
-    if (!is_checked && device_of_loopback(device) == 0 &&
+    if (!is_checked && device_name_towards(NULL, device) == 0 &&
         (pcap = open_device(device, CAPTURE_SNAP_BYTES * 64, &found)))
         pcap_close(pcap);
     is_checked = true;

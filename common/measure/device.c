@@ -94,22 +94,19 @@ static int find_name(const struct address *local, char name[IF_NAMESIZE])
     return at ? 0 : -1;
 }
 
-int device_of_loopback(char name[IF_NAMESIZE])
-{
-    return find_name(NULL, name);
-}
-
 /* Packets for an address of this machine leave by loopback, whichever device has the address. */
 int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
 {
     struct address local;
     int fd;
 
+    if (!address)
+        return find_name(NULL, name);
     if (address->storage.ss_family == AF_UNIX || (fd = connect_towards(address, &local)) < 0)
         return -1;
     close(fd);
     if (address_is_local(address) || find_name(address, name) == 0)
-        return device_of_loopback(name);
+        return find_name(NULL, name);
     return find_name(&local, name);
 }
 

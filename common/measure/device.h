@@ -12,9 +12,8 @@
  * Unix sockets and where there is no device. */
 json_t *device_towards(const struct address *address);
 
-/* The names of the device on the route to `address`, and of loopback. 0, or -1 where none is
+/* The name of the device on the route to `address`; NULL: of loopback. 0, or -1 where none is
  * known. */
 int device_name_towards(const struct address *address, char name[IF_NAMESIZE]);
-int device_of_loopback(char name[IF_NAMESIZE]);
 
 #endif

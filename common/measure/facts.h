@@ -17,7 +17,7 @@ const char *facts_host_id(void);
  * network device; NULL: no device. New reference. */
 json_t *facts_collect(const struct address *towards);
 
-/* ---- virtualisation between this system and the hardware: virtualisation.c ---- */
+/* ---- virtualisation between this system and the hardware ---- */
 
 #define VIRTUALISATION_VENDOR_BYTES 12
 
