@@ -5,7 +5,7 @@
 
 #include "base/axis.h"
 #include "control/psk.h"
-#include "net/prefix.h"
+#include "net/address.h"
 
 #include <stddef.h>
 #include <stdint.h>

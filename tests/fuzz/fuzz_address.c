@@ -4,7 +4,6 @@
 #include "text.h"
 
 #include "net/address.h"
-#include "net/prefix.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

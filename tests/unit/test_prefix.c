@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "net/prefix.h"
+#include "net/address.h"
 
 static bool holds(const char *text, const char *address)
 {

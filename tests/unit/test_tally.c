@@ -3,7 +3,6 @@
 
 #include "capture/tally.h"
 
-#include "capture/ranges.h"
 
 #include <netinet/in.h>
 
