@@ -15,7 +15,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,49 +32,38 @@ union keys {
     struct tls12_crypto_info_chacha20_poly1305 chacha20_poly1305;
 };
 
-/* Offsets and sizes of the fields. The nonce of the library is the kernel's salt, then its IV. */
-struct layout {
+/* All have the same fields in this order: info, IV, key, salt, sequence number. */
+static const struct layout {
     gnutls_cipher_algorithm_t algorithm;
     uint16_t type;
-    socklen_t size;
-    size_t key, key_size, salt, salt_size, iv, iv_size, sequence;
+    size_t iv_size, key_size, salt_size;
+} layouts[] = {
+    {GNUTLS_CIPHER_AES_128_GCM, TLS_CIPHER_AES_GCM_128, 8, 16, 4},
+    {GNUTLS_CIPHER_CHACHA20_POLY1305, TLS_CIPHER_CHACHA20_POLY1305, 12, 32, 0},
 };
 
-#define LAYOUT(gnutls, type, form)                                                                           \
-    {                                                                                                        \
-        gnutls, type, sizeof(struct form), offsetof(struct form, key), type##_KEY_SIZE,                      \
-            offsetof(struct form, salt), type##_SALT_SIZE, offsetof(struct form, iv), type##_IV_SIZE,        \
-            offsetof(struct form, rec_seq)                                                                   \
-    }
-
-static const struct layout layouts[] = {
-    LAYOUT(GNUTLS_CIPHER_AES_128_GCM, TLS_CIPHER_AES_GCM_128, tls12_crypto_info_aes_gcm_128),
-    LAYOUT(GNUTLS_CIPHER_CHACHA20_POLY1305, TLS_CIPHER_CHACHA20_POLY1305,
-           tls12_crypto_info_chacha20_poly1305),
-};
-
-static const struct layout *layout_of(gnutls_session_t session)
+/* The nonce of the library is the kernel's salt, then its IV. Returns the size of the keys; 0: the
+ * kernel does not have this cipher. */
+static socklen_t describe_keys(union keys *keys, gnutls_session_t session, bool incoming)
 {
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-        if (layouts[i].algorithm == gnutls_cipher_get(session))
-            return &layouts[i];
-    return NULL;
-}
-
-static int describe_keys(union keys *keys, const struct layout *layout, gnutls_session_t session,
-                         bool incoming)
-{
+    uint8_t sequence[8], *at = (uint8_t *)keys + sizeof keys->info;
     gnutls_datum_t mac, nonce, key;
-    uint8_t sequence[8], *at = (uint8_t *)keys;
 
-    if (gnutls_record_get_state(session, incoming, &mac, &nonce, &key, sequence) < 0 ||
-        nonce.size != layout->salt_size + layout->iv_size || key.size != layout->key_size)
-        return -EOPNOTSUPP;
-    *keys = (union keys){.info = {.version = TLS_1_3_VERSION, .cipher_type = layout->type}};
-    memcpy(at + layout->key, key.data, layout->key_size);
-    memcpy(at + layout->salt, nonce.data, layout->salt_size);
-    memcpy(at + layout->iv, nonce.data + layout->salt_size, layout->iv_size);
-    memcpy(at + layout->sequence, sequence, sizeof sequence);
+    if (gnutls_record_get_state(session, incoming, &mac, &nonce, &key, sequence) < 0)
+        return 0;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        const struct layout *layout = &layouts[i];
+
+        if (layout->algorithm != gnutls_cipher_get(session) || layout->key_size != key.size ||
+            layout->salt_size + layout->iv_size != nonce.size)
+            continue;
+        keys->info = (struct tls_crypto_info){.version = TLS_1_3_VERSION, .cipher_type = layout->type};
+        at = mempcpy(at, nonce.data + layout->salt_size, layout->iv_size);
+        at = mempcpy(at, key.data, layout->key_size);
+        at = mempcpy(at, nonce.data, layout->salt_size);
+        at = mempcpy(at, sequence, sizeof sequence);
+        return (socklen_t)(at - (uint8_t *)keys);
+    }
     return 0;
 }
 
@@ -89,14 +77,14 @@ static int set_option(int fd, int level, int name, const void *value, socklen_t 
 static int install_key(struct connection *connection, int direction)
 {
     gnutls_session_t session = gnutls_layer_session(connection);
-    const struct layout *layout = layout_of(session);
     union keys keys;
-    int result = layout ? describe_keys(&keys, layout, session, direction == TLS_RX) : -EOPNOTSUPP;
+    socklen_t size = describe_keys(&keys, session, direction == TLS_RX);
+    int result;
 
-    if (result < 0)
-        return result;
+    if (!size)
+        return -EOPNOTSUPP;
     connection->calls.counts.made[CALL_OPTION]++;
-    result = set_option(connection->calls.fd, SOL_TLS, direction, &keys, layout->size);
+    result = set_option(connection->calls.fd, SOL_TLS, direction, &keys, size);
     secret_wipe(&keys, sizeof keys);
     return result;
 }
