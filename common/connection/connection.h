@@ -38,6 +38,14 @@ enum awaits {
     AWAITS_EVENT /* a completion, lent memory, a handshake message, its next descriptor */
 };
 
+/* A send that completes later. It takes as much as it can of the group at the head. While it is in
+ * flight, the connection submits no other, so that bytes stay in order. */
+struct request {
+    bool in_flight;
+    bool silent;  /* success posts no completion: the reply of the other end proves it */
+    size_t bytes; /* still to be sent */
+};
+
 struct connection {
     const struct plan *plan;
     struct workbench *bench; /* of its thread */
@@ -68,6 +76,7 @@ struct connection {
     struct digest *digest;       /* touch=checksum: of all that arrived; else NULL */
 
     struct send_queue queue;
+    struct request request;
     const struct shape *outgoing, *incoming; /* NULL on an end that does not send, receive */
     size_t source_position;
     struct arrivals arrivals;

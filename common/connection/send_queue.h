@@ -125,6 +125,12 @@ static inline bool queue_at_group_end(const struct send_queue *queue)
            (queue->ring[(queue->accepted - 1) & queue->mask].marks & FRAGMENT_ENDS_GROUP);
 }
 
+/* True when no byte of the group at the head has been accepted. */
+static inline bool queue_at_group_begin(const struct send_queue *queue)
+{
+    return queue->accepted == queue->flushed && !queue->offset;
+}
+
 /* Takes `bytes` from the head, over as many spans as that needs. */
 static inline void queue_accept(struct send_queue *queue, size_t bytes)
 {

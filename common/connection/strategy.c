@@ -21,3 +21,37 @@ unsigned strategy_needs(const struct strategy_choice *choice, const struct secur
         return needs;
     return needs | (strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_HOLD : CAPABLE_CORK);
 }
+
+/* Sends that copy release their memory at once. Lent memory and that of a request return later. */
+int strategy_push(struct connection *connection)
+{
+    const struct strategy *strategy = connection->strategy;
+    struct send_queue *queue = &connection->queue;
+
+    while (!queue_is_idle(queue)) {
+        int result = 0;
+
+        if (!connection->request.in_flight && !queue_at_group_end(queue))
+            result = strategy->send_group(connection);
+        if (result == 0 && connection->request.in_flight)
+            return -EINPROGRESS;
+        if (!connection->loans)
+            queue_release(queue);
+        if (result == 0 && strategy->finish_group)
+            result = strategy->finish_group(connection);
+        if (result == 0 && connection->top->flush)
+            result = connection->top->flush(connection);
+        if (result < 0)
+            return result;
+        queue_flush(queue);
+    }
+    return 0;
+}
+
+void strategy_answered(struct connection *connection)
+{
+    queue_accept(&connection->queue, connection->request.bytes);
+    queue_release(&connection->queue);
+    queue_flush(&connection->queue);
+    connection->request = (struct request){0};
+}

@@ -3,8 +3,9 @@
  * A write strategy is a way to send a group of fragments.
  *
  * A strategy takes fragments from the head of the connection's send queue and never blocks. It
- * never joins fragments across the end of a group. It declares the size of the state that it keeps
- * between two calls; the core owns that memory, zeroed.
+ * never joins fragments across the end of a group. strategy_push() calls it for each group, and
+ * flushes. A strategy declares the size of the state that it keeps between two calls; the core owns
+ * that memory, zeroed.
  */
 #ifndef UNCORK_CONNECTION_STRATEGY_H
 #define UNCORK_CONNECTION_STRATEGY_H
@@ -19,7 +20,7 @@ struct strategy {
     uint64_t parameter_max; /* largest SIZE, a number; 0: bytes, at most a message */
     unsigned needs;         /* capabilities */
     unsigned joins;         /* capabilities by which it joins fragments, if there are segments */
-    bool nodelay;           /* sets TCP_NODELAY */
+    bool nagle;             /* leaves Nagle's algorithm on: does not set TCP_NODELAY */
     bool corks;             /* needs the layer in which it holds a group back: strategy_choice */
     bool from_file;         /* sends from memory that is a file */
     bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the
@@ -29,29 +30,16 @@ struct strategy {
     size_t state_size;
     size_t (*group_state_size)(size_t longest_group);
 
-    /*
-     * Sends as much of the queue as it can and flushes at each group end. The engine calls it again
-     * until it returns 0, also when the queue is empty but bytes are held back.
-     * Returns
-     *
-     * - 0: the queue is idle, everything is flushed;
-     * - -EAGAIN: the socket buffer is full; call again when the descriptor is writable;
-     * - -EINPROGRESS: requests are in flight, or memory must return first; call again after
-     *   completed() or connection_returned();
-     * - any other negative errno value: the connection is broken.
-     */
-    int (*push)(struct connection *connection);
-
-    /* Sends or submits the group at the head, for a push() that several strategies share: see
-     * strategy_push_groups(), corked_push(), request_push(). NULL: push() needs none. */
+    /* Sends the rest of the group at the head. 0: the end of the group was accepted, or a request is
+     * in flight, which takes as much of the group as it can. Else as strategy_push(). */
     int (*send_group)(struct connection *connection);
+
+    /* The end of the group was accepted: sends what the strategy holds back. 0, or as
+     * strategy_push(). NULL: it holds nothing back. */
+    int (*finish_group)(struct connection *connection);
 
     /* Handles the completion of a submitted send. 0 or a negative errno value. NULL: none. */
     int (*completed)(struct connection *connection, const struct completion *completion);
-
-    /* The other end has answered all messages (see connection_is_answered()). So a request that
-     * posts no completion is done. NULL: it has no such requests. */
-    void (*answered)(struct connection *connection);
 
     /* Number of buffers that it provides to the ring of each connection, with this parameter: a
      * power of two. NULL: none. */
@@ -62,6 +50,23 @@ struct strategy {
 };
 
 #define PARAMETER_NONE UINT64_MAX
+
+/*
+ * Sends as much of the queue as the strategy can and flushes at each group end. The engine calls it
+ * again until it returns 0, also when the queue is empty but bytes are held back.
+ * Returns
+ *
+ * - 0: the queue is idle, everything is flushed;
+ * - -EAGAIN: the socket buffer is full; call again when the descriptor is writable;
+ * - -EINPROGRESS: a request is in flight, or memory must return first; call again after
+ *   completed() or connection_returned();
+ * - any other negative errno value: the connection is broken.
+ */
+int strategy_push(struct connection *connection);
+
+/* The other end has answered all messages: see connection_is_answered(). So the request in flight,
+ * which is silent, is done. */
+void strategy_answered(struct connection *connection);
 
 /* The capabilities that this choice needs with this security layer on this transport; and the layer
  * in which it holds a group back. CORK_SEGMENT is TCP's cork. */

@@ -53,7 +53,7 @@ static int push(struct turn *turn)
     struct duty *duty = turn->turns->duty;
 
     if (!duty->handover)
-        return turn->connection->strategy->push(turn->connection);
+        return strategy_push(turn->connection);
     handover_post(duty->handover, HANDOVER_SEND);
     return -EINPROGRESS;
 }

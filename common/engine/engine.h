@@ -90,7 +90,7 @@ int engine_fail(struct connection *connection, const char *doing, int result);
 int engine_handshake(struct connection *connection);
 
 /* Continues to establish the connection without waiting: `connect` connects a socket, then the
- * hello and the handshake follow. 0 when it is done; or as strategy->push(). */
+ * hello and the handshake follow. 0 when it is done; or as strategy_push(). */
 int engine_establish(struct duty *duty, struct connection *connection,
                      int (*connect)(struct duty *duty, struct connection *connection));
 

@@ -61,7 +61,7 @@ static void push(struct handover *handover)
     int fd = connection->calls.fd, result;
 
     handover->taken_ns = clock_now_ns();
-    handover->result = result = connection->strategy->push(connection);
+    handover->result = result = strategy_push(connection);
     handover_done(handover);
     if (result < 0)
         shutdown(fd, SHUT_RDWR);

@@ -87,7 +87,7 @@ static void rearm(struct turn *turn)
 
 static int push(struct turn *turn)
 {
-    int result = turn->connection->strategy->push(turn->connection);
+    int result = strategy_push(turn->connection);
 
     poller_of(watch_of(turn))->unregistered |= result == -EINPROGRESS;
     return result;

@@ -57,12 +57,11 @@ static void half_closed(struct watch *watch)
 void ring_on_answer(struct watch *watch)
 {
     struct connection *connection = watch->turn.connection;
-    const struct role *role = connection->role;
+    const struct request *request = &connection->request;
 
-    if (!connection->strategy || !connection->strategy->answered || !role->answered ||
-        !role->answered(connection))
+    if (!request->in_flight || !request->silent || !connection->role->answered(connection))
         return;
-    connection->strategy->answered(connection);
+    strategy_answered(connection);
     connection->awaits = AWAITS_NOTHING;
 }
 

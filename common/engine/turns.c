@@ -97,7 +97,7 @@ static int push_once(struct turn *turn)
     int result =
         connection_is_open(connection) ? 0 : engine_establish(turn->turns->duty, connection, on->connect);
 
-    return result < 0 ? result : on->push ? on->push(turn) : connection->strategy->push(connection);
+    return result < 0 ? result : on->push ? on->push(turn) : strategy_push(connection);
 }
 
 static void push(struct turn *turn)

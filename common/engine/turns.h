@@ -29,7 +29,7 @@ struct turns_events {
     /* Connects a driver that reconnects, for engine_establish(). NULL: no connection does. */
     int (*connect)(struct duty *duty, struct connection *connection);
 
-    /* Calls the strategy once, and returns as strategy->push(). NULL: nothing else is to be done. */
+    /* Calls strategy_push(), and returns as it does. NULL: nothing else is to be done. */
     int (*push)(struct turn *turn);
 
     /* Receives the bytes that the security layer or the reading has buffered. */

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/corked.h"
+#include "strategy/strategy.h"
 
-static bool corks(const struct connection *connection)
+static int send_group(struct connection *connection)
 {
     uint64_t limit = connection->strategy_parameter;
+    bool corks = limit == PARAMETER_NONE || queue_group_bytes(&connection->queue) <= limit;
+    int result = corks ? group_cork(connection) : 0;
 
-    return limit == PARAMETER_NONE || queue_group_bytes(&connection->queue) <= limit;
-}
-
-static int push(struct connection *connection)
-{
-    return corked_push(connection, corks);
+    return result < 0 ? result : strategy_send_each(connection);
 }
 
 const struct strategy strategy_cork = {
     .variant = {"cork", "the cork on, a send() for each fragment, the cork off"},
     .parameter = "corks only groups up to that size",
     .corks = true,
-    .nodelay = true,
-    .state_size = sizeof(struct corked),
-    .push = push,
-    .send_group = strategy_send_each,
+    .state_size = sizeof(bool),
+    .send_group = send_group,
+    .finish_group = group_uncork,
 };

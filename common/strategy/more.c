@@ -9,7 +9,5 @@ static int send_group(struct connection *connection)
 const struct strategy strategy_more = {
     .variant = {"more", "a send() for each fragment, MSG_MORE on all but the last of a group"},
     .needs = CAPABLE_MORE,
-    .nodelay = true,
-    .push = strategy_push_groups,
     .send_group = send_group,
 };

@@ -4,7 +4,6 @@
 const struct strategy strategy_nagle = {
     .variant = {"nagle", "a send() for each fragment, Nagle's algorithm on"},
     .needs = CAPABLE_NODELAY,
-    .nodelay = false,
-    .push = strategy_push_groups,
+    .nagle = true,
     .send_group = strategy_send_each,
 };

@@ -23,12 +23,13 @@ static void measure_group(struct connection *connection, struct provided_request
     struct queue_cursor cursor = queue_begin(&connection->queue);
 
     providing->added = providing->marks = 0;
+    providing->end = connection->queue.accepted_bytes;
     while (providing->added < most && !(providing->marks & FRAGMENT_ENDS_GROUP)) {
         struct fragment fragment = queue_next(&connection->queue, &cursor);
 
         providing->added++;
         providing->marks = fragment.marks;
-        providing->bytes += fragment.size;
+        providing->end += fragment.size;
     }
 }
 
@@ -40,7 +41,7 @@ int provided_submit(struct connection *connection)
     struct provided_request *providing = connection->strategy_state;
     struct send_request request = {.options = SEND_PROVIDED};
 
-    if (!providing->bytes) {
+    if (providing->end == connection->queue.accepted_bytes) {
         measure_group(connection, providing);
         request.provide = providing->added;
         request.options |= providing->restart ? SEND_RESTART : 0;
@@ -50,7 +51,9 @@ int provided_submit(struct connection *connection)
         uint32_t marks = providing->added <= BUNDLE_BUFFERS ? providing->marks : 0;
 
         request.flags = MSG_WAITALL | (providing->marks & FRAGMENT_ENDS_GROUP ? 0 : MSG_MORE);
-        request.options |= SEND_BUNDLE | request_describe(connection, providing->bytes, marks);
+        request.options |=
+            SEND_BUNDLE |
+            request_describe(connection, providing->end - connection->queue.accepted_bytes, marks);
     } else {
         struct queue_cursor cursor = queue_begin(&connection->queue);
         struct fragment next = queue_next(&connection->queue, &cursor);
@@ -61,15 +64,6 @@ int provided_submit(struct connection *connection)
     return connection->top->submit(connection, &request);
 }
 
-void provided_answered(struct connection *connection)
-{
-    struct provided_request *providing = connection->strategy_state;
-    uint64_t before = connection->queue.accepted_bytes;
-
-    request_answered(connection);
-    providing->bytes -= connection->queue.accepted_bytes - before;
-}
-
 /*
  * After a short send, the next request empties the ring and adds the rest again. Linux 6.18 stops
  * a bundle that has waited for room 128 times (APOLL_MAX_RETRY). By then it has taken all buffers
@@ -78,14 +72,12 @@ void provided_answered(struct connection *connection)
 int provided_completed(struct connection *connection, const struct completion *completion)
 {
     struct provided_request *providing = connection->strategy_state;
-    int sent = request_sent(completion), result = request_completed(connection, completion);
+    const struct request *request = &connection->request;
+    int result = request_completed(connection, completion);
 
-    if (result < 0)
-        return result;
-    providing->bytes -= (size_t)sent;
-    if (!providing->request.in_flight && providing->request.bytes) {
-        providing->bytes = 0;
+    if (result == 0 && !request->in_flight && request->bytes) {
+        providing->end = connection->queue.accepted_bytes;
         providing->restart = true;
     }
-    return 0;
+    return result;
 }

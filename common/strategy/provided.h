@@ -12,16 +12,14 @@
 
 /* For uring-ring and uring-bundle, the strategies that send from provided buffers. */
 struct provided_request {
-    struct request request; /* first */
-    size_t bytes;           /* in the provided buffers */
-    uint32_t added;         /* fragments of the group at the head, when the buffers were filled */
-    uint32_t marks;         /* of the last of these */
-    bool restart;           /* empty the ring of buffers first */
+    uint64_t end;   /* of the provided buffers: accepted_bytes of the queue when all are sent */
+    uint32_t added; /* fragments of the group at the head, when the buffers were filled */
+    uint32_t marks; /* of the last of these */
+    bool restart;   /* empty the ring of buffers first */
 };
 
 uint32_t provided_buffers(uint64_t parameter);
 int provided_completed(struct connection *connection, const struct completion *completion);
-void provided_answered(struct connection *connection);
 
 /* send_group(): queues one request, for the next buffer, or for all as CAPABLE_SEND_BUNDLE allows. */
 int provided_submit(struct connection *connection);

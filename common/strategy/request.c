@@ -7,24 +7,6 @@
 
 #include <limits.h>
 
-int request_push(struct connection *connection)
-{
-    const struct request *request = connection->strategy_state;
-    struct send_queue *queue = &connection->queue;
-
-    while (!queue_is_idle(queue)) {
-        int result;
-
-        if (request->in_flight)
-            return -EINPROGRESS;
-        result = queue_at_group_end(queue) ? strategy_flush(connection)
-                                           : connection->strategy->send_group(connection);
-        if (result < 0)
-            return result;
-    }
-    return 0;
-}
-
 int request_flags(const struct connection *connection)
 {
     return connection->security->gives & CAPABLE_WHOLE ? MSG_WAITALL : 0;
@@ -32,7 +14,7 @@ int request_flags(const struct connection *connection)
 
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks)
 {
-    struct request *request = connection->strategy_state;
+    struct request *request = &connection->request;
     bool last = marks & FRAGMENT_ENDS_GROUP && marks & FRAGMENT_ENDS_MESSAGE;
     bool whole = request_flags(connection);
 
@@ -48,7 +30,7 @@ int request_sent(const struct completion *completion)
 
 int request_completed(struct connection *connection, const struct completion *completion)
 {
-    struct request *request = connection->strategy_state;
+    struct request *request = &connection->request;
     int sent = request_sent(completion);
 
     request->in_flight = completion->more;
@@ -74,16 +56,4 @@ struct queue_group request_gather(struct connection *connection)
 
     sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};
     return group;
-}
-
-void request_answered(struct connection *connection)
-{
-    struct request *request = connection->strategy_state;
-
-    if (!request->in_flight || !request->silent)
-        return;
-    request->in_flight = false;
-    queue_accept(&connection->queue, request->bytes);
-    queue_release(&connection->queue);
-    queue_flush(&connection->queue);
 }

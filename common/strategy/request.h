@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The strategies of io_uring and libuv have one request in flight for each connection.
- *
- * A request takes as much as it can of the group at the head. While it is in flight, the connection
- * submits no other, so that bytes stay in order. The queue accepts the bytes when the request
- * completes.
+ * The strategies of io_uring submit one request at a time: struct request. The queue accepts its
+ * bytes when the request completes.
  */
 #ifndef UNCORK_STRATEGY_REQUEST_H
 #define UNCORK_STRATEGY_REQUEST_H
 
 #include "connection/strategy.h"
 
-/* First member of the state of such a strategy. */
-struct request {
-    bool in_flight;
-    bool silent;  /* success posts no completion: the reply of the other end proves it */
-    size_t bytes; /* still to be sent */
-};
-
-/* push() of these strategies. Calls send_group() when no request is in flight. It queues a request,
- * describes it by request_describe(), and returns 0 or a negative errno value. */
-int request_push(struct connection *connection);
-
 /* Flags against short sends: MSG_WAITALL, or 0 if the descriptor refuses it. Without the flag, the
  * next request sends the rest of a short send. */
 int request_flags(const struct connection *connection);
 
-/* Describes a request of `bytes`, up to the end of a fragment with these marks. Returns SEND_SILENT
+/* Notes a request of `bytes` in flight, up to the end of a fragment with these marks. Returns SEND_SILENT
  * if the request needs no completion, else 0. A request without MSG_WAITALL needs one. */
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks);
 
@@ -41,7 +27,6 @@ int request_completed(struct connection *connection, const struct completion *co
 
 /* State of a strategy whose request sends the vectors of a group. */
 struct vector_request {
-    struct request request; /* first */
     struct msghdr message;
     struct iovec vectors[]; /* must stay valid until the completion */
 };
@@ -51,8 +36,5 @@ size_t request_vectors_size(size_t longest_group);
 
 /* Makes its message: the rest of the group at the head, or as much of it as there are vectors. */
 struct queue_group request_gather(struct connection *connection);
-
-/* answered() of the strategies of io_uring. */
-void request_answered(struct connection *connection);
 
 #endif

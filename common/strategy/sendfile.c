@@ -9,7 +9,7 @@
  * The kernel sends from the pages of the file and never reports when it is done with them. The
  * memory of a source never changes, so it counts as released once accepted.
  */
-#include "strategy/corked.h"
+#include "strategy/strategy.h"
 #include "transport/transport.h"
 
 static bool corks(const struct connection *connection)
@@ -34,8 +34,11 @@ static int send_group(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
     struct queue_cursor cursor = queue_begin(queue);
+    int result = corks(connection) ? group_cork(connection) : 0;
     bool done = false;
 
+    if (result < 0)
+        return result;
     while (!done) {
         bool first = queue->accepted == queue->flushed && !cursor.before;
         struct fragment rest = queue_next(queue, &cursor);
@@ -53,18 +56,12 @@ static int send_group(struct connection *connection)
     return 0;
 }
 
-static int push(struct connection *connection)
-{
-    return corked_push(connection, corks);
-}
-
 const struct strategy strategy_sendfile = {
     .variant = {"sendfile", "header by send(MSG_MORE), payload by sendfile() from memory that is a file"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_SENDFILE | CAPABLE_WAITING,
     .joins = CAPABLE_MORE | CAPABLE_CORK,
-    .nodelay = true,
     .from_file = true,
-    .state_size = sizeof(struct corked),
-    .push = push,
+    .state_size = sizeof(bool),
     .send_group = send_group,
+    .finish_group = group_uncork,
 };

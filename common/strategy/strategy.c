@@ -53,27 +53,27 @@ int strategy_send_vector(struct connection *connection)
     return 0;
 }
 
-int strategy_flush(struct connection *connection)
+static int hold(struct connection *connection, bool on)
 {
-    int (*flush)(struct connection *) = connection->top->flush;
-    int result = flush ? flush(connection) : 0;
+    const struct layer *layer = connection->cork_layer == CORK_RECORD ? connection->top : connection->bottom;
+    bool *corked = connection->strategy_state;
+    int result = layer->hold(connection, on);
 
     if (result == 0)
-        queue_flush(&connection->queue);
+        *corked = on;
     return result;
 }
 
-int strategy_push_groups(struct connection *connection)
+int group_cork(struct connection *connection)
 {
-    while (!queue_is_idle(&connection->queue)) {
-        int result =
-            queue_at_group_end(&connection->queue) ? 0 : connection->strategy->send_group(connection);
+    const bool *corked = connection->strategy_state;
 
-        queue_release(&connection->queue);
-        if (result == 0)
-            result = strategy_flush(connection);
-        if (result < 0)
-            return result;
-    }
-    return 0;
+    return queue_at_group_begin(&connection->queue) && !*corked ? hold(connection, true) : 0;
+}
+
+int group_uncork(struct connection *connection)
+{
+    const bool *corked = connection->strategy_state;
+
+    return *corked ? hold(connection, false) : 0;
 }

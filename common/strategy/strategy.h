@@ -8,7 +8,8 @@
 extern const struct axis strategy_axis;
 
 /* Sends the fragments of the group at the head by one send() each, with `more` as flags on all but
- * the last. 0 when the end of the group was accepted or the queue is empty, else as push(). */
+ * the last. 0 when the end of the group was accepted or the queue is empty, else as
+ * strategy_push(). */
 int strategy_send_group(struct connection *connection, int more);
 
 /* send_group(): strategy_send_group() without flags. */
@@ -18,12 +19,10 @@ int strategy_send_each(struct connection *connection);
  * several, joined by MSG_MORE. Returns as strategy_send_group(). */
 int strategy_send_vector(struct connection *connection);
 
-/* The end of a group was accepted and the strategy holds nothing back: flushes the security layer,
- * then the queue. 0, or as push(). */
-int strategy_flush(struct connection *connection);
-
-/* push() of the strategies that hold nothing back. Sends each group by send_group(), then flushes
- * it. send_group() returns 0 when the end of the group at the head was accepted. */
-int strategy_push_groups(struct connection *connection);
+/* For a strategy whose state is a bool: the cork of the connection's layer is on. group_cork()
+ * switches it on if no byte of the group at the head was accepted. group_uncork(), as
+ * finish_group(), switches it off. */
+int group_cork(struct connection *connection);
+int group_uncork(struct connection *connection);
 
 #endif

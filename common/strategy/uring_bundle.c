@@ -7,11 +7,8 @@ const struct strategy strategy_uring_bundle = {
     .parameter = PROVIDED_PARAMETER,
     .parameter_max = RING_BUFFERS_MAX,
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_BUFFERS | CAPABLE_SEND_BUNDLE,
-    .nodelay = true,
     .state_size = sizeof(struct provided_request),
     .buffers = provided_buffers,
-    .push = request_push,
     .send_group = provided_submit,
     .completed = provided_completed,
-    .answered = provided_answered,
 };

@@ -6,11 +6,8 @@ const struct strategy strategy_uring_ring = {
     .parameter = PROVIDED_PARAMETER,
     .parameter_max = RING_BUFFERS_MAX,
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_BUFFERS,
-    .nodelay = true,
     .state_size = sizeof(struct provided_request),
     .buffers = provided_buffers,
-    .push = request_push,
     .send_group = provided_submit,
     .completed = provided_completed,
-    .answered = provided_answered,
 };

@@ -8,9 +8,8 @@
 #include "strategy/request.h"
 
 struct chain_request {
-    struct request request; /* first */
-    uint32_t count;         /* links */
-    uint32_t generation;    /* of the chain; completions of older ones are ignored */
+    uint32_t count;      /* links */
+    uint32_t generation; /* of the chain; completions of older ones are ignored */
 };
 
 #define INDEX_BITS 8
@@ -77,9 +76,9 @@ static int completed(struct connection *connection, const struct completion *com
     uint32_t index = completion->token & (LINKS_MAX - 1);
     int sent = request_sent(completion);
 
-    if (!chain->request.in_flight || completion->token != token_of(chain, index))
+    if (!connection->request.in_flight || completion->token != token_of(chain, index))
         return 0;
-    chain->request.in_flight = false;
+    connection->request.in_flight = false;
     if (sent < 0)
         return sent;
     queue_accept(&connection->queue, bytes_of(&connection->queue, index) + (size_t)sent);
@@ -90,10 +89,7 @@ static int completed(struct connection *connection, const struct completion *com
 const struct strategy strategy_uring_send = {
     .variant = {"uring-send", "each fragment by its own SEND in an io_uring, linked, one enter"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_WHOLE,
-    .nodelay = true,
     .state_size = sizeof(struct chain_request),
-    .push = request_push,
     .send_group = submit,
     .completed = completed,
-    .answered = request_answered,
 };

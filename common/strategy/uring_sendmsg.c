@@ -16,11 +16,8 @@ static int submit(struct connection *connection)
 const struct strategy strategy_uring_sendmsg = {
     .variant = {"uring-sendmsg", "one SENDMSG of the group in an io_uring"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING,
-    .nodelay = true,
     .state_size = sizeof(struct vector_request),
     .group_state_size = request_vectors_size,
-    .push = request_push,
     .send_group = submit,
     .completed = request_completed,
-    .answered = request_answered,
 };

@@ -9,14 +9,14 @@
 
 static int submit(struct connection *connection)
 {
-    struct vector_request *lending = connection->strategy_state;
+    const struct vector_request *lending = connection->strategy_state;
     struct queue_group group;
     uint32_t number;
 
     if (loans_full(connection->loans))
         return -EINPROGRESS; /* memory must return first */
     group = request_gather(connection);
-    lending->request = (struct request){.in_flight = true, .bytes = group.bytes};
+    connection->request = (struct request){.in_flight = true, .bytes = group.bytes};
     number = loans_add(connection->loans, 0);
     return connection->top->submit(
         connection, &(struct send_request){.message = &lending->message,
@@ -27,11 +27,10 @@ static int submit(struct connection *connection)
 
 static int completed(struct connection *connection, const struct completion *completion)
 {
-    struct vector_request *lending = connection->strategy_state;
     struct loan *loan = loans_of(connection->loans, completion->token);
     int sent = request_sent(completion);
 
-    lending->request.in_flight = false;
+    connection->request.in_flight = false;
     if (sent < 0)
         return sent;
     queue_accept(&connection->queue, (size_t)sent);
@@ -44,11 +43,9 @@ static int completed(struct connection *connection, const struct completion *com
 const struct strategy strategy_uring_zc = {
     .variant = {"uring-zc", "one SEND_ZC or SENDMSG_ZC of the group in an io_uring, without a copy"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_ZC,
-    .nodelay = true,
     .lends = LOANS_WINDOWS,
     .state_size = sizeof(struct vector_request),
     .group_state_size = request_vectors_size,
-    .push = request_push,
     .send_group = submit,
     .completed = completed,
 };

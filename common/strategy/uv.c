@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes as a program with a libuv loop does: first uv_try_write(), then uv_write() of the rest. */
-#include "strategy/request.h"
+#include "strategy/strategy.h"
 
 #include <limits.h>
 
@@ -8,7 +8,6 @@
  * accepted now, released when libuv has written it. libuv copies the vectors. */
 static int write_group(struct connection *connection)
 {
-    struct request *writing = connection->strategy_state;
     struct iovec vectors[IOV_MAX];
     struct queue_group group = queue_gather(&connection->queue, vectors, IOV_MAX);
     struct msghdr message = {.msg_iov = vectors};
@@ -28,15 +27,13 @@ static int write_group(struct connection *connection)
     if (result < 0)
         return result;
     queue_accept(&connection->queue, group.bytes);
-    writing->in_flight = true;
-    return -EINPROGRESS;
+    connection->request.in_flight = true;
+    return 0;
 }
 
 static int completed(struct connection *connection, const struct completion *completion)
 {
-    struct request *writing = connection->strategy_state;
-
-    writing->in_flight = false;
+    connection->request.in_flight = false;
     if (completion->result == 0)
         queue_release(&connection->queue);
     return completion->result;
@@ -45,9 +42,6 @@ static int completed(struct connection *connection, const struct completion *com
 const struct strategy strategy_uv = {
     .variant = {"uv", "uv_try_write() of the group on a libuv stream, uv_write() of what did not go at once"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_STREAM | CAPABLE_LOOP,
-    .nodelay = true,
-    .state_size = sizeof(struct request),
-    .push = request_push,
     .send_group = write_group,
     .completed = completed,
 };

@@ -4,7 +4,5 @@
 const struct strategy strategy_writev = {
     .variant = {"writev", "one sendmsg() for the group"},
     .needs = CAPABLE_DESCRIPTOR,
-    .nodelay = true,
-    .push = strategy_push_groups,
     .send_group = strategy_send_vector,
 };

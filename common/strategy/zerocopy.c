@@ -8,40 +8,37 @@
  * notification (net.core.optmem_max). The send must wait until a notification arrives.
  */
 #include "connection/loans.h"
-#include "strategy/request.h"
+#include "strategy/strategy.h"
 
 #include <limits.h>
 
-/* Sends the rest of the group at the head, or as much of it as one call takes. */
-static int send_some(struct connection *connection)
+static int send_group(struct connection *connection)
 {
     struct loans *loans = connection->loans;
     struct send_queue *queue = &connection->queue;
     struct iovec vectors[IOV_MAX];
-    struct queue_group group;
-    ssize_t sent;
 
-    if (loans_full(loans))
-        return -EINPROGRESS;
-    group = queue_gather(queue, vectors, IOV_MAX);
-    sent = connection->top->sendv(connection, vectors, group.count,
-                                  lending_flag | (group.complete ? 0 : MSG_MORE));
-    if (sent == -ENOBUFS && loans_outstanding(loans))
-        return -EINPROGRESS;
-    if (sent < 0)
-        return (int)sent;
-    queue_accept(queue, (size_t)sent);
-    loans_add(loans, queue->accepted);
+    do {
+        struct queue_group group = queue_gather(queue, vectors, IOV_MAX);
+        ssize_t sent = -ENOBUFS;
+
+        if (!loans_full(loans))
+            sent = connection->top->sendv(connection, vectors, group.count,
+                                          lending_flag | (group.complete ? 0 : MSG_MORE));
+        if (sent == -ENOBUFS && loans_outstanding(loans))
+            return -EINPROGRESS;
+        if (sent < 0)
+            return (int)sent;
+        queue_accept(queue, (size_t)sent);
+        loans_add(loans, queue->accepted);
+    } while (!queue_at_group_end(queue));
     return 0;
 }
 
 const struct strategy strategy_zerocopy = {
     .variant = {"zerocopy", "one sendmsg(MSG_ZEROCOPY) of the group, whose memory comes back later"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_ZEROCOPY,
-    .nodelay = true,
     .zerocopy = true,
     .lends = LOANS_WINDOWS,
-    .state_size = sizeof(struct request), /* never in flight: the call returns the result */
-    .push = request_push,
-    .send_group = send_some,
+    .send_group = send_group,
 };

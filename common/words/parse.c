@@ -98,7 +98,7 @@ static void derive(struct plan *plan)
         const struct strategy *strategy = plan_strategy(plan, (enum end)end)->strategy;
         struct end_plan *own = &plan->ends[end];
 
-        own->strategy_sets_nodelay = own->outgoing != SHAPE_NONE && strategy->nodelay;
+        own->strategy_sets_nodelay = own->outgoing != SHAPE_NONE && !strategy->nagle;
         own->sets_zerocopy = own->outgoing != SHAPE_NONE && strategy->zerocopy;
     }
 }

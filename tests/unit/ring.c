@@ -8,7 +8,7 @@
 
 /* ---- the ring ---- */
 
-struct request {
+struct late_request {
     struct connection *connection;
     struct iovec vectors[VECTORS_MAX];
     int count;
@@ -16,7 +16,7 @@ struct request {
     uint64_t turns; /* that it goes on lending it */
 };
 
-static struct request requests[REQUESTS_MAX]; /* oldest first */
+static struct late_request requests[REQUESTS_MAX]; /* oldest first */
 static size_t request_count;
 static struct dice dice;
 
@@ -33,15 +33,15 @@ bool ring_is_empty(void)
 
 static void ring_submit(struct connection *connection, const struct iovec *vectors, int count)
 {
-    struct request *request = &requests[request_count++];
+    struct late_request *request = &requests[request_count++];
 
     assert_true(request_count <= REQUESTS_MAX && count <= VECTORS_MAX);
-    *request = (struct request){.connection = connection, .count = count};
+    *request = (struct late_request){.connection = connection, .count = count};
     memcpy(request->vectors, vectors, (size_t)count * sizeof *vectors);
 }
 
 /* Sends a part of the request, never more than some 3000 bytes. */
-static ssize_t carry_out(struct request *request)
+static ssize_t carry_out(struct late_request *request)
 {
     struct msghdr message = {.msg_iov = request->vectors,
                              .msg_iovlen = 1 + dice_roll(&dice, (uint64_t)request->count)};
@@ -53,10 +53,10 @@ static ssize_t carry_out(struct request *request)
     return sendmsg(request->connection->calls.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static int complete(struct request *request)
+static int complete(struct late_request *request)
 {
     struct connection *connection = request->connection;
-    struct request whole = *request;
+    struct late_request whole = *request;
     ssize_t sent = carry_out(request);
 
     *request = whole;
@@ -68,16 +68,16 @@ static int complete(struct request *request)
         connection, &(struct completion){.result = sent < 0 ? -errno : (int)sent, .more = true});
 }
 
-static bool is_oldest(const struct request *request)
+static bool is_oldest(const struct late_request *request)
 {
-    for (const struct request *other = requests; other < request; other++)
+    for (const struct late_request *other = requests; other < request; other++)
         if (other->connection == request->connection)
             return false;
     return true;
 }
 
 /* The memory of one connection comes back in the order in which it was lent. */
-static int give_back(struct request *request)
+static int give_back(struct late_request *request)
 {
     struct connection *connection = request->connection;
 
@@ -91,7 +91,7 @@ int ring_turn(void)
     int result = 0;
 
     for (size_t i = 0; i < request_count && result == 0; i++) {
-        struct request *request = &requests[i];
+        struct late_request *request = &requests[i];
 
         if (!request->sent) {
             result = complete(request);
@@ -108,7 +108,6 @@ int ring_turn(void)
 /* ---- the strategy ---- */
 
 struct late {
-    bool under_way;
     size_t left;    /* bytes of the group that are not sent */
     uint64_t begin; /* number of its first fragment */
     int first, count;
@@ -122,8 +121,9 @@ static size_t late_vectors_size(size_t longest_group)
     return longest_group * sizeof(struct iovec);
 }
 
-static void late_take_group(struct connection *connection, struct late *late)
+static int late_take_group(struct connection *connection)
 {
+    struct late *late = connection->strategy_state;
     struct queue_group group =
         queue_gather(&connection->queue, late->vectors, (int)connection->outgoing->count);
 
@@ -132,20 +132,17 @@ static void late_take_group(struct connection *connection, struct late *late)
     late->count = group.count;
     late->left = group.bytes;
     queue_accept(&connection->queue, group.bytes);
+    return 0;
 }
 
-static int late_push(struct connection *connection)
+static int late_send_rest(struct connection *connection)
 {
     struct late *late = connection->strategy_state;
 
-    if (late->under_way)
-        return -EINPROGRESS;
-    if (!late->left && queue_is_accepted(&connection->queue))
-        return 0;
     if (!late->left)
-        late_take_group(connection, late);
+        return 0;
     ring_submit(connection, late->vectors + late->first, late->count - late->first);
-    late->under_way = true;
+    connection->request.in_flight = true;
     return -EINPROGRESS;
 }
 
@@ -163,7 +160,7 @@ static int late_completed(struct connection *connection, const struct completion
 
     if (completion->gives_back)
         return late_give_back(connection, late);
-    late->under_way = false;
+    connection->request.in_flight = false;
     if (result < 0)
         return result;
     late->left -= (size_t)result;
@@ -177,16 +174,15 @@ static int late_completed(struct connection *connection, const struct completion
         late->first += !vector->iov_len;
     }
     late->gives_back[late->lent_count++] = late->left ? late->begin : connection->queue.accepted;
-    if (!late->left)
-        queue_flush(&connection->queue);
     return 0;
 }
 
 const struct strategy strategy_late = {
     .variant = {"late", "one request for the group, completed later"},
-    .nodelay = true,
     .state_size = sizeof(struct late),
     .group_state_size = late_vectors_size,
-    .push = late_push,
+    .send_group = late_take_group,
+    .finish_group = late_send_rest,
+    .lends = 1,
     .completed = late_completed,
 };

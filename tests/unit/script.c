@@ -171,7 +171,7 @@ void script_reclaim(struct script *opened)
 int script_push(struct script *opened)
 {
     const struct send_queue *queue = &opened->connection.queue;
-    int result = opened->connection.strategy->push(&opened->connection);
+    int result = strategy_push(&opened->connection);
 
     assert_true(queue->flushed <= queue->accepted && queue->accepted <= queue->appended);
     assert_true(queue->released <= queue->accepted);

@@ -157,7 +157,7 @@ static void check_queue(struct side *side)
 
 static void push(struct connection *connection)
 {
-    int result = connection->strategy->push(connection);
+    int result = strategy_push(connection);
 
     if (result != 0 && result != -EAGAIN && result != -EINPROGRESS)
         fail_msg("push() returned %d", result);

@@ -56,7 +56,7 @@ static void push_message(struct pair *pair, struct visits *visits)
     int result;
 
     connection_append(&pair->connection, 1);
-    while ((result = pair->connection.strategy->push(&pair->connection)) != 0) {
+    while ((result = strategy_push(&pair->connection)) != 0) {
         if (result != -EINPROGRESS || !pair->connection.strategy->zerocopy)
             assert_int_equal(result, -EAGAIN);
         assert_true(queue->flushed <= queue->accepted && queue->accepted <= queue->appended);
@@ -247,7 +247,7 @@ static void scripted_open(struct pair *pair, const char *write, const char *mess
 
 static int push(struct pair *pair)
 {
-    return pair->connection.strategy->push(&pair->connection);
+    return strategy_push(&pair->connection);
 }
 
 /* Calls of the write path that did something. */

@@ -70,7 +70,7 @@ static void close_stream(void)
 static int push(void)
 {
     const struct send_queue *queue = &pair.connection.queue;
-    int result = pair.connection.strategy->push(&pair.connection);
+    int result = strategy_push(&pair.connection);
 
     assert_true(queue->released <= queue->accepted && queue->flushed <= queue->accepted);
     assert_int_equal(queue->released, told.released);

@@ -194,7 +194,7 @@ static void push_all(void)
 {
     int result, turn = 0;
 
-    while ((result = connection.strategy->push(&connection)) != 0) {
+    while ((result = strategy_push(&connection)) != 0) {
         assert_true(turn++ < 100000);
         assert_true(result == -EAGAIN || result == -EINPROGRESS);
         check_queue();
@@ -265,7 +265,7 @@ TEST(a_kernel_that_takes_note_of_nothing_is_an_error_and_is_not_asked_for_ever)
     open_late(0, 5);
     append_group(2, 10);
     kernel.notes = 0;
-    assert_int_equal(connection.strategy->push(&connection), -ENOBUFS);
+    assert_int_equal(strategy_push(&connection), -ENOBUFS);
     kernel.notes = SENDS_MOST;
     push_all();
     reclaim_all();
