@@ -211,36 +211,27 @@ static bool is_own(const char *netns)
            own.st_ino == other.st_ino;
 }
 
-/* Checks the place of one of our own processes that the plan needs. */
-static int check_place(const struct where *where, const char *option, struct problem *problem)
-{
-    if (!where->netns)
-        return problem_usage(problem,
-                             "lab=on: there is no lab around this process (no %s); uncork run "
-                             "makes one, by hand see uncork lab --help",
-                             option);
-    if (is_own(where->netns))
-        return problem_usage(problem, "%s %s is the network namespace of this process: no lab lies between",
-                             option, where->netns);
-    return 0;
-}
-
 /* Rejects a plan that does not fit: lab=on without a lab, a lab without lab=on, no valid lab, or
  * a place for a proxy that the plan lacks. Returns 0, or -1 with a usage problem. */
 static int check_places(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem)
 {
     for (int end = 0; end < END_COUNT; end++) {
-        bool is_needed =
-            place_options[end] && plan_has_lab(plan) && (end != END_PROXY || plan_has_proxy(plan));
+        const char *option = place_options[end], *netns = where[end].netns;
+        bool is_needed = option && plan_has_lab(plan) && (end != END_PROXY || plan_has_proxy(plan));
 
-        if (is_needed) {
-            if (check_place(&where[end], place_options[end], problem) < 0)
-                return -1;
-        } else if (where[end].netns) {
-            return problem_usage(problem, "%s is for a run in a lab%s: add lab=on%s", place_options[end],
+        if (is_needed && !netns)
+            return problem_usage(problem,
+                                 "lab=on: there is no lab around this process (no %s); uncork run "
+                                 "makes one, by hand see uncork lab --help",
+                                 option);
+        if (is_needed && is_own(netns))
+            return problem_usage(problem,
+                                 "%s %s is the network namespace of this process: no lab lies between",
+                                 option, netns);
+        if (!is_needed && netns)
+            return problem_usage(problem, "%s is for a run in a lab%s: add lab=on%s", option,
                                  end == END_PROXY ? " with a proxy" : "",
                                  end == END_PROXY ? " workload=proxy" : "");
-        }
     }
     return 0;
 }

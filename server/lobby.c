@@ -7,6 +7,7 @@
 #include "net/sockets.h"
 #include "transport/transport.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,8 +27,11 @@ int lobby_listen(struct lobby *lobby, const struct plan *plan, enum end end, str
                  struct problem *problem)
 {
     struct address control_address, *data = &lobby->address;
+    bool is_for_proxy = end == END_SERVER && plan_has_proxy(plan);
     uv_os_fd_t fd;
 
+    lobby->plan = plan;
+    lobby->hello_size = is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE;
     if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0 ||
         plan->transport->data_address(data, &control_address) < 0)
         return problem_failure(problem, "cannot choose an address for data connections");
@@ -45,13 +49,13 @@ int lobby_listen(struct lobby *lobby, const struct plan *plan, enum end end, str
     return 0;
 }
 
-json_t *lobby_describe(const struct lobby *lobby, const struct plan *plan)
+json_t *lobby_describe(const struct lobby *lobby)
 {
     char token[2 * TOKEN_SIZE + 1], key[2 * SECURITY_KEY_SIZE + 1] = "";
     json_t *body;
 
     hex_format(token, lobby->token, sizeof lobby->token);
-    if (plan->encrypts)
+    if (lobby->plan->encrypts)
         hex_format(key, lobby->key, sizeof lobby->key);
     body = json_pack("{s:i, s:s, s:s, s:s, s:s}", "port", address_port(&lobby->address), "path",
                      address_path(&lobby->address), "token", token, "key", key, "host", facts_host_id());
@@ -93,8 +97,8 @@ static void admit(struct pending *pending)
     struct lobby *lobby = pending->poll.data;
     uint8_t answer[SINK_ANSWER_SIZE];
     bool answers = lobby->hello_size == SINK_HELLO_SIZE;
-    int64_t number = answers ? sink_hello_read(pending->hello, lobby->token, lobby->expected, answer)
-                             : hello_read(pending->hello, lobby->token, lobby->expected);
+    int64_t number = answers ? sink_hello_read(pending->hello, lobby->token, lobby->plan->connections, answer)
+                             : hello_read(pending->hello, lobby->token, lobby->plan->connections);
     int fd = pending->fd;
 
     if (number < 0 || lobby->here[number] ||
@@ -150,22 +154,19 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     }
 }
 
-int lobby_accept(struct lobby *lobby, const struct plan *plan, enum end end, uv_loop_t *loop,
-                 const struct lobby_events *events, void *owner, struct problem *problem)
+int lobby_accept(struct lobby *lobby, uv_loop_t *loop, const struct lobby_events *events, void *owner,
+                 struct problem *problem)
 {
-    bool is_for_proxy = end == END_SERVER && plan_has_proxy(plan);
-
     lobby->accepts = true;
-    lobby->expected = plan->connections;
-    lobby->hello_size = is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE;
     lobby->events = events;
     lobby->owner = owner;
     uv_poll_init(loop, &lobby->listener, lobby->fd);
     lobby->listener.data = lobby;
     lobby->open_handles = 1;
-    lobby->here = calloc(lobby->expected, sizeof *lobby->here);
+    lobby->here = calloc(lobby->plan->connections, sizeof *lobby->here);
     if (!lobby->here)
-        return problem_failure(problem, "out of memory for %zu data connections", lobby->expected);
+        return problem_failure(problem, "out of memory for %" PRIu64 " data connections",
+                               lobby->plan->connections);
     uv_poll_start(&lobby->listener, UV_READABLE, on_connection);
     return 0;
 }

@@ -24,7 +24,7 @@ struct lobby {
     bool is_open;                   /* from lobby_listen() to lobby_close() */
     bool accepts;                   /* after lobby_accept() */
 
-    size_t expected;   /* connections */
+    const struct plan *plan;
     size_t hello_size; /* SINK_HELLO_SIZE: they come from a proxy, which expects an answer */
     const struct lobby_events *events;
     void *owner;
@@ -40,11 +40,11 @@ int lobby_listen(struct lobby *lobby, const struct plan *plan, enum end end, str
                  struct problem *problem);
 
 /* The body of CONTROL_READY: address, token and key. New reference. */
-json_t *lobby_describe(const struct lobby *lobby, const struct plan *plan);
+json_t *lobby_describe(const struct lobby *lobby);
 
 /* Starts to accept. Returns 0, or -1 with a failure. */
-int lobby_accept(struct lobby *lobby, const struct plan *plan, enum end end, uv_loop_t *loop,
-                 const struct lobby_events *events, void *owner, struct problem *problem);
+int lobby_accept(struct lobby *lobby, uv_loop_t *loop, const struct lobby_events *events, void *owner,
+                 struct problem *problem);
 
 /* Closes the socket and removes its file. After lobby_accept() also closes the connections without
  * a complete hello, and then calls `closed`. May be called twice. */

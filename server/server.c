@@ -281,8 +281,7 @@ static int open_team(struct session *session, struct problem *problem)
         return 0;
     }
     session->open_parts++;
-    return lobby_accept(&session->lobby, plan, session->end, &session->server->door.loop, &lobby_events,
-                        session, problem);
+    return lobby_accept(&session->lobby, &session->server->door.loop, &lobby_events, session, problem);
 }
 
 static void await_connections(struct session *session)
@@ -309,7 +308,7 @@ static void begin(struct session *session)
         fail(session, NULL, &problem);
         return;
     }
-    channel_send(&session->channel, CONTROL_READY, lobby_describe(&session->lobby, &session->plan));
+    channel_send(&session->channel, CONTROL_READY, lobby_describe(&session->lobby));
     if (session->end == END_PROXY)
         set_timeout(session, LIMIT_SINK_MS, "the client did not say where the server is");
     else if (session->lobby.accepts)
