@@ -217,13 +217,16 @@ void own_server_stop(struct own_server *server)
     }
 }
 
-const char *own_server_fate(struct own_server *server, char text[64])
+void own_server_dismiss(struct own_server *server, const char *name, struct problem *reason)
 {
-    if (!server->pid || !ends_within(server, DYING_MS))
-        return NULL;
-    if (WIFSIGNALED(server->status))
-        snprintf(text, 64, "was ended by signal %d", WTERMSIG(server->status));
-    else
-        snprintf(text, 64, "ended with status %d", WEXITSTATUS(server->status));
-    return text;
+    char text[96];
+
+    if (server->pid && ends_within(server, DYING_MS)) {
+        if (WIFSIGNALED(server->status))
+            snprintf(text, sizeof text, "the %s was ended by signal %d", name, WTERMSIG(server->status));
+        else
+            snprintf(text, sizeof text, "the %s ended with status %d", name, WEXITSTATUS(server->status));
+        problem_add(reason, text);
+    }
+    own_server_stop(server);
 }

@@ -34,8 +34,8 @@ int own_server_start(struct own_server *server, bool proxy, const struct where *
 /* Ends the server and waits for its exit. Harmless if it does not run. */
 void own_server_stop(struct own_server *server);
 
-/* Returns how the server ended by itself, to follow its name; NULL if it runs. Waits a moment
- * for its exit, because its connections close first. */
-const char *own_server_fate(struct own_server *server, char text[64]);
+/* The same after a failed run. If it ended by itself, appends how to the reason. Waits a moment for
+ * that, because its connections close first. */
+void own_server_dismiss(struct own_server *server, const char *name, struct problem *reason);
 
 #endif

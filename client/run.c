@@ -496,22 +496,6 @@ static void clear(struct run *run)
     json_decref(run->ready);
 }
 
-/* Ends our own server and proxy after a failed run, so that the next run does not find them
- * dying. Appends to the problem how they ended by themselves. */
-static void dismiss_own(struct client *client, struct problem *reason)
-{
-    for (int end = 0; end < END_COUNT; end++) {
-        char fate[64];
-        const char *ended = own_server_fate(&client->own[end], fate);
-        char text[96];
-
-        snprintf(text, sizeof text, "the %s %s", end_names[end], ended ? ended : "");
-        if (ended)
-            problem_add(reason, text);
-        own_server_stop(&client->own[end]);
-    }
-}
-
 static void open_timer(struct run *run)
 {
     uv_timer_init(&run->client->loop, &run->patience);
@@ -536,8 +520,8 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
             complete(&run);
     }
     clear(&run);
-    if (reason->kind == PROBLEM_FAILURE)
-        dismiss_own(client, reason);
+    for (int end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
+        own_server_dismiss(&client->own[end], end_names[end], reason); /* the next run starts new ones */
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;
