@@ -6,12 +6,11 @@
 #include "base/secret.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <uv.h>
 
 #define TEXT_MAX (PSK_IDENTITIES_MAX * PSK_LINE_MAX)
@@ -129,34 +128,22 @@ static int check_rights(int fd, const char *path, struct problem *problem)
                          path, status.st_mode & S_IROTH ? "read" : "change", path);
 }
 
-/* Reads to the end. Returns the size, or -1. Does not use stdio: its buffers would keep the key. */
-static ssize_t read_all(int fd, char *text, size_t room, const char *path, struct problem *problem)
-{
-    size_t size = 0;
-    ssize_t part;
-
-    do {
-        part = read(fd, text + size, room - size);
-        if (part < 0 && errno != EINTR)
-            return problem_usage(problem, "%.200s: %s", path, strerror(errno));
-        size += part > 0 ? (size_t)part : 0;
-    } while (part != 0 && size < room);
-    if (size == room)
-        return problem_usage(problem, "%.200s: larger than any file of keys", path);
-    return (ssize_t)size;
-}
-
-static int read_keys(struct psk_list *list, int fd, const char *path, struct problem *problem)
+static int read_keys(struct psk_list *list, FILE *file, const char *path, struct problem *problem)
 {
     CLEANUP_FREE char *text = malloc(TEXT_MAX + 1);
-    ssize_t size;
+    size_t size;
     int result = -1;
 
     if (!text)
         return problem_failure(problem, "out of memory for keys");
-    size = read_all(fd, text, TEXT_MAX + 1, path, problem);
-    if (size >= 0)
-        result = psk_parse(list, text, (size_t)size, path, problem);
+    setvbuf(file, NULL, _IONBF, 0); /* a buffer of stdio would keep the keys */
+    size = fread(text, 1, TEXT_MAX + 1, file);
+    if (ferror(file))
+        problem_usage(problem, "%.200s: %s", path, strerror(errno));
+    else if (size > TEXT_MAX)
+        problem_usage(problem, "%.200s: larger than any file of keys", path);
+    else
+        result = psk_parse(list, text, size, path, problem);
     if (result == 0 && list->count == 0)
         result =
             problem_usage(problem, "%.200s: there is no key in it; psktool -u NAME -p FILE makes one", path);
@@ -166,17 +153,19 @@ static int read_keys(struct psk_list *list, int fd, const char *path, struct pro
 
 struct psk_list *psk_read(const char *path, struct problem *problem)
 {
-    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct psk_list *list;
+    FILE *file = fopen(path, "re");
+    struct psk_list *list = calloc(1, sizeof *list);
+    int result = -1;
 
-    if (fd < 0) {
+    if (!file)
         problem_usage(problem, "%.200s: %s", path, strerror(errno));
-        return NULL;
-    }
-    list = calloc(1, sizeof *list);
-    if (!list)
+    else if (!list)
         problem_failure(problem, "out of memory for keys");
-    if (list && check_rights(fd, path, problem) == 0 && read_keys(list, fd, path, problem) == 0)
+    else if (check_rights(fileno(file), path, problem) == 0)
+        result = read_keys(list, file, path, problem);
+    if (file)
+        fclose(file);
+    if (result == 0)
         return list;
     psk_free(list);
     return NULL;
