@@ -50,16 +50,6 @@ static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
     return (ssize_t)size;
 }
 
-static int copy_datum(gnutls_datum_t *datum, const uint8_t *data, size_t size)
-{
-    datum->data = gnutls_malloc(size);
-    datum->size = (unsigned)size;
-    if (!datum->data)
-        return GNUTLS_E_MEMORY_ERROR;
-    memcpy(datum->data, data, size);
-    return 0;
-}
-
 static int give_key(gnutls_session_t session, const gnutls_datum_t *identity, gnutls_datum_t *key)
 {
     struct channel_tls *tls = gnutls_session_get_ptr(session);
@@ -67,17 +57,11 @@ static int give_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
 
     snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)identity->size, (const char *)identity->data);
     tls->is_unknown = !psk;
-    return psk ? copy_datum(key, psk->key, psk->key_size) : -1;
-}
-
-static int show_key(gnutls_session_t session, gnutls_datum_t *identity, gnutls_datum_t *key)
-{
-    struct channel_tls *tls = gnutls_session_get_ptr(session);
-    const struct psk *psk = &tls->keys->entries[0];
-
-    if (copy_datum(identity, psk->identity, psk->identity_size) < 0)
+    if (!psk || !(key->data = gnutls_malloc(psk->key_size)))
         return -1;
-    return copy_datum(key, psk->key, psk->key_size);
+    memcpy(key->data, psk->key, psk->key_size);
+    key->size = (unsigned)psk->key_size;
+    return 0;
 }
 
 /* ---- what went wrong ---- */
@@ -230,6 +214,8 @@ static void end(struct channel_tls *tls)
 static int set_credentials(struct channel_tls *tls)
 {
     const struct psk *psk = &tls->keys->entries[0];
+    gnutls_datum_t identity = {(uint8_t *)(uintptr_t)psk->identity, (unsigned)psk->identity_size};
+    gnutls_datum_t key = {(uint8_t *)(uintptr_t)psk->key, (unsigned)psk->key_size};
     int result = tls->is_server ? gnutls_psk_allocate_server_credentials(&tls->server)
                                 : gnutls_psk_allocate_client_credentials(&tls->client);
 
@@ -241,8 +227,8 @@ static int set_credentials(struct channel_tls *tls)
     }
     snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)psk->identity_size,
              (const char *)psk->identity);
-    gnutls_psk_set_client_credentials_function2(tls->client, show_key);
-    return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->client);
+    result = gnutls_psk_set_client_credentials2(tls->client, &identity, &key, GNUTLS_PSK_KEY_RAW);
+    return result < 0 ? result : gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->client);
 }
 
 static int open_session(struct channel_tls *tls)

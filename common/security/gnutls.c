@@ -176,48 +176,37 @@ static ssize_t pull(gnutls_transport_ptr_t opaque, void *data, size_t size)
     return set_errno(session, tls_read(&session->wire, data, size));
 }
 
-static int set_up(struct session *session)
-{
-    const struct context *context = session->context;
-    gnutls_session_t gnutls = session->gnutls;
-    bool serves = context->terms.serves;
-
-    gnutls_session_set_ptr(gnutls, session);
-    gnutls_transport_set_ptr(gnutls, session);
-    gnutls_transport_set_vec_push_function(gnutls, push);
-    gnutls_transport_set_pull_function(gnutls, pull);
-    if (gnutls_priority_set(gnutls, context->priorities) < 0 ||
-        gnutls_credentials_set(gnutls, GNUTLS_CRD_PSK,
-                               serves ? (void *)context->server : (void *)context->client) < 0)
-        return -EINVAL;
-    if (context->ticket_key.data && gnutls_session_ticket_enable_server(gnutls, &context->ticket_key) < 0)
-        return -EINVAL;
-    if (context->ticket.data)
-        gnutls_session_set_data(gnutls, context->ticket.data, context->ticket.size);
-    return 0;
-}
-
 /* Disables the KeyUpdate that GnuTLS sends after 2^24 records by default. So all records carry
  * messages, as with OpenSSL. And the other end may use the kernel, which cannot follow a
  * KeyUpdate. */
 int gnutls_layer_open(struct connection *connection)
 {
     struct context *context = connection->bench->contexts[connection->peer];
-    unsigned flags = context->terms.serves ? GNUTLS_SERVER : GNUTLS_CLIENT;
+    bool serves = context->terms.serves;
+    unsigned flags = (serves ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_REKEY;
     struct session *session = calloc(1, sizeof *session);
 
-    if (!session)
-        return -ENOMEM;
     if (context->terms.handshake != HANDSHAKE_TICKET)
         flags |= GNUTLS_NO_TICKETS;
+    connection->filter_state = session;
+    if (!session || gnutls_init(&session->gnutls, flags) < 0)
+        return -ENOMEM;
     session->context = context;
     session->wire.connection = connection;
-    if (gnutls_init(&session->gnutls, flags | GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_REKEY) < 0) {
-        free(session);
-        return -ENOMEM;
-    }
-    connection->filter_state = session;
-    return set_up(session);
+    gnutls_session_set_ptr(session->gnutls, session);
+    gnutls_transport_set_ptr(session->gnutls, session);
+    gnutls_transport_set_vec_push_function(session->gnutls, push);
+    gnutls_transport_set_pull_function(session->gnutls, pull);
+    if (gnutls_priority_set(session->gnutls, context->priorities) < 0 ||
+        gnutls_credentials_set(session->gnutls, GNUTLS_CRD_PSK,
+                               serves ? (void *)context->server : (void *)context->client) < 0)
+        return -EINVAL;
+    if (context->ticket_key.data &&
+        gnutls_session_ticket_enable_server(session->gnutls, &context->ticket_key) < 0)
+        return -EINVAL;
+    if (context->ticket.data)
+        gnutls_session_set_data(session->gnutls, context->ticket.data, context->ticket.size);
+    return 0;
 }
 
 /* Keeps the last ticket, which arrives some time after the handshake. */
@@ -236,7 +225,8 @@ void gnutls_layer_close(struct connection *connection)
 {
     struct session *session = connection->filter_state;
 
-    keep_ticket(session);
+    if (session->gnutls)
+        keep_ticket(session);
     gnutls_deinit(session->gnutls);
     free(session);
 }

@@ -242,13 +242,19 @@ static int use_ticket(const struct session *session)
     return result;
 }
 
-static int set_up(struct session *session)
+static int open_session(struct connection *connection)
 {
-    const struct context *context = session->context;
+    struct context *context = connection->bench->contexts[connection->peer];
+    struct session *session = calloc(1, sizeof *session);
     BIO *bio = BIO_new(context->calls);
 
-    if (!bio)
+    connection->filter_state = session;
+    if (!session || !bio || !(session->openssl = SSL_new(context->openssl))) {
+        BIO_free(bio);
         return -ENOMEM;
+    }
+    session->context = context;
+    session->wire.connection = connection;
     BIO_set_data(bio, session);
     BIO_set_init(bio, 1);
     SSL_set_bio(session->openssl, bio, bio);
@@ -260,31 +266,14 @@ static int set_up(struct session *session)
     return context->ticket ? use_ticket(session) : 0;
 }
 
-static int open_session(struct connection *connection)
-{
-    struct context *context = connection->bench->contexts[connection->peer];
-    struct session *session = calloc(1, sizeof *session);
-
-    if (!session)
-        return -ENOMEM;
-    session->context = context;
-    session->wire.connection = connection;
-    session->openssl = SSL_new(context->openssl);
-    if (!session->openssl) {
-        free(session);
-        return -ENOMEM;
-    }
-    connection->filter_state = session;
-    return set_up(session);
-}
-
 /* Without a shutdown, OpenSSL does not resume a session, nor use its ticket. */
 static void close_session(struct connection *connection)
 {
     struct session *session = connection->filter_state;
 
     BIO_free_all(session->buffer);
-    SSL_set_shutdown(session->openssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    if (session->openssl)
+        SSL_set_shutdown(session->openssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(session->openssl);
     free(session);
 }
