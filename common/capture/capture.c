@@ -253,41 +253,32 @@ static const struct capture_facts *stop(struct capture *capture, struct problem 
     return NULL;
 }
 
-static const struct pcap_pkthdr *next_stored(const struct capture *capture, size_t *at)
+static bool next(const struct capture *capture, size_t *at, struct captured *captured)
 {
     const struct pcap_pkthdr *stored = (const struct pcap_pkthdr *)(const void *)(capture->room + *at);
 
     if (*at >= capture->used_bytes)
-        return NULL;
+        return false;
+    *captured = (struct captured){(const uint8_t *)(stored + 1), stored->caplen, stored->len};
     *at += stored_bytes(stored->caplen);
-    return stored;
-}
-
-static bool next(const struct capture *capture, size_t *at, struct captured *captured)
-{
-    const struct pcap_pkthdr *stored = next_stored(capture, at);
-
-    if (stored)
-        *captured = (struct captured){(const uint8_t *)(stored + 1), stored->caplen, stored->len};
-    return stored != NULL;
+    return true;
 }
 
 /* pcap_dump_close() would close `file`, which the caller closes: the dumper is only that stream. */
 static int dump(struct capture *capture, FILE *file, struct problem *problem)
 {
     pcap_dumper_t *dumper = pcap_dump_fopen(capture->pcap, file);
-    const struct pcap_pkthdr *stored;
+    struct captured captured;
     size_t at = 0;
-    bool is_whole;
 
     if (!dumper)
         return problem_failure(problem, "cannot write %s: %s", capture->facts.path,
                                pcap_geterr(capture->pcap));
-    while ((stored = next_stored(capture, &at)))
-        pcap_dump((u_char *)dumper, stored, (const u_char *)(stored + 1));
-    is_whole = pcap_dump_flush(dumper) == 0 && !ferror(file);
-    return is_whole ? 0
-                    : problem_failure(problem, "cannot write %s: %s", capture->facts.path, strerror(errno));
+    for (size_t before = 0; next(capture, &at, &captured); before = at)
+        pcap_dump((u_char *)dumper, (const void *)(capture->room + before), captured.bytes);
+    if (pcap_dump_flush(dumper) == 0 && !ferror(file))
+        return 0;
+    return problem_failure(problem, "cannot write %s: %s", capture->facts.path, strerror(errno));
 }
 
 static int write_file(struct capture *capture, struct problem *problem)
