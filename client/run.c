@@ -264,7 +264,7 @@ static int open_link(struct run *run, enum end end, struct problem *problem)
     *link = (struct link){.run = run, .end = end};
     if (find_address(link, &keys, problem) < 0)
         return -1;
-    fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM, 0);
+    fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM, 0, true);
     if (fd < 0)
         return problem_failure(problem, "cannot make a socket for %s: %s", name, strerror(errno));
     if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) < 0) {

@@ -16,8 +16,7 @@
 static int make_socket(struct connection *connection, const struct address *target, bool nonblocking)
 {
     int family = target->storage.ss_family, protocol = connection->plan->transport->protocol;
-    int fd = nonblocking ? sockets_make_nonblocking(family, SOCK_STREAM, protocol)
-                         : sockets_make(family, SOCK_STREAM, protocol);
+    int fd = sockets_make(family, SOCK_STREAM, protocol, !nonblocking);
 
     connection->calls.counts.made[CALL_SOCKET]++;
     return fd < 0 ? -errno : fd;

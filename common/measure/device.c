@@ -53,7 +53,7 @@ static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
 static int connect_towards(const struct address *address, struct address *local)
 {
     struct address target = *address;
-    int fd = sockets_make(address->storage.ss_family, SOCK_DGRAM, 0);
+    int fd = sockets_make(address->storage.ss_family, SOCK_DGRAM, 0, true);
 
     if (fd < 0)
         return -1;

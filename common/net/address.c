@@ -284,7 +284,7 @@ int address_listen(int fd, struct address *address, struct problem *problem)
 
     address_format(text, address);
     if (fd < 0)
-        fd = sockets_make(address->any.sa_family, SOCK_STREAM, 0);
+        fd = sockets_make(address->any.sa_family, SOCK_STREAM, 0, false);
     if (fd < 0)
         return problem_failure(problem, "cannot make a socket for %s: %s", text, strerror(errno));
     sockets_set_blocking(fd, false);

@@ -44,14 +44,9 @@ static int set_up(int fd, bool blocking)
     return fd;
 }
 
-int sockets_make(int family, int type, int protocol)
+int sockets_make(int family, int type, int protocol, bool blocking)
 {
-    return set_up(socket(family, type | SOCK_CLOEXEC, protocol), true);
-}
-
-int sockets_make_nonblocking(int family, int type, int protocol)
-{
-    return set_up(socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol), false);
+    return set_up(socket(family, type | SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK), protocol), blocking);
 }
 
 int sockets_make_pair(int fds[2])

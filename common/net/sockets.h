@@ -10,8 +10,7 @@
 void sockets_set_blocking(int fd, bool blocking);
 
 /* socket(2), socketpair(2) of Unix stream sockets: closed on exec. */
-int sockets_make(int family, int type, int protocol);
-int sockets_make_nonblocking(int family, int type, int protocol);
+int sockets_make(int family, int type, int protocol, bool blocking);
 int sockets_make_pair(int fds[2]);
 
 /* Bytes written to a socket that it has not sent yet; 0 for other files, or where the system does

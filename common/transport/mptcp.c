@@ -32,7 +32,7 @@ struct mptcp_head {
 
 static int check(struct problem *problem)
 {
-    int fd = sockets_make(AF_INET, SOCK_STREAM, PROTOCOL);
+    int fd = sockets_make(AF_INET, SOCK_STREAM, PROTOCOL, true);
 
     if (fd >= 0) {
         close(fd);

@@ -22,7 +22,7 @@ static int connect_through(int listener, int protocol, int fds[2])
 
     if (result < 0)
         return result;
-    if ((fds[0] = sockets_make(AF_INET, SOCK_STREAM, protocol)) < 0)
+    if ((fds[0] = sockets_make(AF_INET, SOCK_STREAM, protocol, true)) < 0)
         return -errno;
     if (connect(fds[0], (struct sockaddr *)&address.storage, address.size) == 0 &&
         (fds[1] = accept(listener, NULL, NULL)) >= 0)
@@ -44,7 +44,7 @@ int tcp_pair_through(int listener, int protocol, int fds[2])
 
 int tcp_make_pair(int protocol, int fds[2])
 {
-    int listener = sockets_make(AF_INET, SOCK_STREAM, protocol), result;
+    int listener = sockets_make(AF_INET, SOCK_STREAM, protocol, true), result;
 
     if (listener < 0)
         return -errno;

@@ -20,7 +20,7 @@ int transport_socket(const struct plan *plan, enum end end, const struct address
                      struct problem *problem)
 {
     const struct transport *transport = plan->transport;
-    int fd = sockets_make(address->storage.ss_family, SOCK_STREAM, transport->protocol);
+    int fd = sockets_make(address->storage.ss_family, SOCK_STREAM, transport->protocol, true);
 
     if (fd < 0)
         return problem_failure(problem, "cannot make a %s socket: %s", transport->variant.name,
