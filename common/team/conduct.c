@@ -10,18 +10,13 @@ static bool is_hub(const struct conduct *conduct)
     return conduct->team->end == END_CLIENT;
 }
 
-static unsigned bit_of(enum end end)
-{
-    return 1u << end;
-}
-
 static unsigned others(const struct conduct *conduct)
 {
     unsigned ends = 0;
 
     for (int end = 0; end < END_COUNT; end++)
         if (conduct->channels[end])
-            ends |= bit_of((enum end)end);
+            ends |= 1u << end;
     return ends;
 }
 
@@ -34,7 +29,7 @@ static unsigned receivers_of(const struct plan *plan, int driver)
         return 0;
     for (int end = 0; end < END_COUNT; end++)
         if (end != driver && plan_has_end(plan, (enum end)end) && plan->ends[end].follows)
-            ends |= bit_of((enum end)end);
+            ends |= 1u << end;
     return ends;
 }
 
@@ -63,8 +58,8 @@ static void note_ready(struct conduct *conduct, enum release release, int driver
 {
     unsigned receivers = receivers_of(conduct->team->plan, driver), *ready = &conduct->ready[release][driver];
 
-    *ready |= bit_of(end);
-    if (!(receivers & bit_of(end)) || (*ready & receivers) != receivers)
+    *ready |= 1u << end;
+    if (!(receivers & 1u << end) || (*ready & receivers) != receivers)
         return;
     if (driver == (int)conduct->team->end)
         team_release(conduct->team, release);
@@ -194,7 +189,7 @@ int conduct_message(struct conduct *conduct, enum end from, enum control_type ty
 {
     switch (type) {
     case CONTROL_JOINED:
-        conduct->joined |= bit_of(from);
+        conduct->joined |= 1u << from;
         if (conduct->joined == others(conduct))
             conduct_start(conduct);
         return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One end of the record; docs/record.md explains every key. */
+/* One end of the record; docs/record.md explains every key. A value that is NULL leaves its key out. */
 #include "team/team.h"
 
 #include "base/digest.h"
@@ -10,13 +10,6 @@
 #include "connection/workload.h"
 #include "measure/facts.h"
 #include "transport/transport.h"
-
-/* Sets a key to a new reference; NULL leaves the key out. */
-static void put(json_t *object, const char *key, json_t *value)
-{
-    if (value)
-        json_object_set_new(object, key, value);
-}
 
 static void put_number(json_t *object, const char *key, uint64_t value)
 {
@@ -54,7 +47,7 @@ static void put_tls(json_t *thread, const struct worker *worker, const struct ca
     put_number(thread, "handshakes", calls->handshakes);
     put_number(thread, "resumed", calls->resumed);
     if (worker->connections->drives)
-        put(thread, "handshake", histogram_to_json(&worker->bench.handshake));
+        json_object_set_new(thread, "handshake", histogram_to_json(&worker->bench.handshake));
 }
 
 /* Absent where libuv makes the calls: these cannot be counted. */
@@ -64,7 +57,7 @@ static void put_calls(json_t *thread, const struct worker *worker)
         [CALL_WRITES] = "write_calls", [CALL_READS] = "read_calls", [CALL_WAITS] = "wait_calls"};
     struct call_counts calls = calls_add(&worker->after.calls, &worker->before.calls, -1);
 
-    put(thread, "calls", report_calls(worker, &calls));
+    json_object_set_new(thread, "calls", report_calls(worker, &calls));
     if (worker->team->plan->encrypts)
         put_tls(thread, worker, &calls);
     for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
@@ -103,7 +96,7 @@ static void put_checksum(json_t *thread, const struct worker *worker)
             sum[j] ^= one[j];
     }
     hex_format(text, sum, sizeof sum);
-    put(thread, "checksum", json_string(text));
+    json_object_set_new(thread, "checksum", json_string(text));
 }
 
 static void put_work(json_t *thread, const struct worker *worker)
@@ -144,12 +137,12 @@ static void put_latency(json_t *thread, const struct worker *worker)
 
     if (!worker->connections->role->times)
         return;
-    put(thread, "latency", histogram_to_json(&bench->latency));
-    put(thread, "handover", histogram_to_json(&bench->handover));
+    json_object_set_new(thread, "latency", histogram_to_json(&bench->latency));
+    json_object_set_new(thread, "handover", histogram_to_json(&bench->handover));
     if (!bench->plan->rate)
         return;
-    put(thread, "service", histogram_to_json(&bench->service));
-    put(thread, "late_start", histogram_to_json(&bench->late_start));
+    json_object_set_new(thread, "service", histogram_to_json(&bench->service));
+    json_object_set_new(thread, "late_start", histogram_to_json(&bench->late_start));
     put_number(thread, "due", bench->due + worker->missed);
     put_number(thread, "late", worker->missed);
 }
@@ -159,9 +152,9 @@ static json_t *report_options(const struct worker *worker)
     const struct security_agreed *agreed = &worker->bench.agreed;
 
     if (worker->options && agreed->version) {
-        put(worker->options, "tls_version", json_string(agreed->version));
-        put(worker->options, "cipher", json_string(agreed->cipher));
-        put(worker->options, "key_exchange", json_string(agreed->key_exchange));
+        json_object_set_new(worker->options, "tls_version", json_string(agreed->version));
+        json_object_set_new(worker->options, "cipher", json_string(agreed->cipher));
+        json_object_set_new(worker->options, "key_exchange", json_string(agreed->key_exchange));
     }
     return json_incref(worker->options);
 }
@@ -175,14 +168,14 @@ static void put_placement(json_t *object, const struct team_thread *thread,
 
     if (after->scheduling_known) {
         scheduling_format(class, &after->scheduling);
-        put(object, "sched", json_string(class));
+        json_object_set_new(object, "sched", json_string(class));
     }
     if (before->cpu_number < 0)
         return;
     cpus = json_pack("{s:i, s:i}", "start", before->cpu_number, "end", after->cpu_number);
     if (thread->pinned_to >= 0)
-        put(cpus, "asked", json_pack("[i]", thread->pinned_to));
-    put(object, "cpus", cpus);
+        json_object_set_new(cpus, "asked", json_pack("[i]", thread->pinned_to));
+    json_object_set_new(object, "cpus", cpus);
 }
 
 /* The CPU time includes the sender thread. */
@@ -195,11 +188,11 @@ static void put_cpu(json_t *thread, const struct worker *worker)
     if (sender) {
         first = cpu_sum(&first, &before->cpu);
         last = cpu_sum(&last, &after->cpu);
-        put(sender, "cpu", cpu_to_json(&before->cpu, &after->cpu));
+        json_object_set_new(sender, "cpu", cpu_to_json(&before->cpu, &after->cpu));
         put_placement(sender, &worker->sender.own, before, after);
     }
-    put(thread, "cpu", cpu_to_json(&first, &last));
-    put(thread, "sender", sender);
+    json_object_set_new(thread, "cpu", cpu_to_json(&first, &last));
+    json_object_set_new(thread, "sender", sender);
 }
 
 static json_t *report_thread(const struct worker *worker)
@@ -215,10 +208,11 @@ static json_t *report_thread(const struct worker *worker)
     /* With a connection for each request, only the last one could be read, and only if it is
      * still open. */
     if (worker->team->plan->transport->counts_segments && !worker->connections->role->reconnects)
-        put(thread, "tcp_info", tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
-    put(thread, "options", report_options(worker));
+        json_object_set_new(thread, "tcp_info",
+                            tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
+    json_object_set_new(thread, "options", report_options(worker));
     put_placement(thread, &worker->own, &worker->before.own, &worker->after.own);
-    put(thread, "samples", samples_to_json(&worker->bench.samples));
+    json_object_set_new(thread, "samples", samples_to_json(&worker->bench.samples));
     return thread;
 }
 
@@ -228,7 +222,7 @@ static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
 
     if (!shape)
         return;
-    put(report, "write", json_string(plan_strategy(plan, end)->strategy->variant.name));
+    json_object_set_new(report, "write", json_string(plan_strategy(plan, end)->strategy->variant.name));
     if (plan_role(plan, end)->relay_buffers)
         return;
     put_number(report, "message_bytes", shape->bytes);
@@ -241,23 +235,23 @@ json_t *team_report(const struct team *team)
     const struct end_plan *own = &team->plan->ends[team->end];
     json_t *report = json_object(), *threads = json_array();
 
-    put(report, "host", json_string(facts_host_id()));
-    put(report, "drives", json_boolean(team->part != PART_FOLLOWER));
-    put(report, "engine", json_string(team->engine->variant.name));
-    put(report, "security", json_string(own->security->variant.name));
+    json_object_set_new(report, "host", json_string(facts_host_id()));
+    json_object_set_new(report, "drives", json_boolean(team->part != PART_FOLLOWER));
+    json_object_set_new(report, "engine", json_string(team->engine->variant.name));
+    json_object_set_new(report, "security", json_string(own->security->variant.name));
     if (own->security->library)
-        put(report, "library", json_string(own->security->library()));
+        json_object_set_new(report, "library", json_string(own->security->library()));
     put_outgoing(report, team->plan, team->end);
     if (plan_incoming(team->plan, team->end))
-        put(report, "read", json_string(own->reading->variant.name));
+        json_object_set_new(report, "read", json_string(own->reading->variant.name));
     if (team->resident_before && team->resident_after) {
         put_number(report, "resident_before_bytes", team->resident_before);
         put_number(report, "resident_bytes", team->resident_after);
     }
-    put(report, "process", cpu_process_to_json());
-    put(report, "machine", cpu_to_json(&team->machine_before, &team->machine_after));
+    json_object_set_new(report, "process", cpu_process_to_json());
+    json_object_set_new(report, "machine", cpu_to_json(&team->machine_before, &team->machine_after));
     for (size_t i = 0; i < team->worker_count; i++)
         json_array_append_new(threads, report_thread(&team->workers[i]));
-    put(report, "threads", threads);
+    json_object_set_new(report, "threads", threads);
     return report;
 }

@@ -228,14 +228,7 @@ static int agree(struct worker *worker, enum end peer, struct problem *problem)
                       : 0;
 }
 
-/* Waits until the socket is ready. If it never is, the stall watch ends the team. */
-static void await(const struct connection *connection, int result)
-{
-    struct pollfd ready = {connection->calls.fd, result == -EAGAIN ? POLLOUT : POLLIN, 0};
-
-    poll(&ready, 1, -1);
-}
-
+/* Waits until the socket is ready. If it never is, the watch ends the team. */
 static int make_handshake(struct connection *connection, struct problem *problem)
 {
     int result = security_begin(connection);
@@ -243,8 +236,10 @@ static int make_handshake(struct connection *connection, struct problem *problem
     connection->calls.flags = MSG_DONTWAIT;
     while (connection->state == STATE_HANDSHAKING &&
            (result == 0 || result == -EAGAIN || result == -EINPROGRESS)) {
+        struct pollfd ready = {connection->calls.fd, result == -EAGAIN ? POLLOUT : POLLIN, 0};
+
         if (result < 0)
-            await(connection, result);
+            poll(&ready, 1, -1);
         result = engine_handshake(connection);
     }
     connection->calls.flags = 0;
