@@ -7,11 +7,7 @@
 
 static unsigned shift_of(size_t size)
 {
-    unsigned shift = 0;
-
-    while (shift < 31 && (size_t)1 << shift < size)
-        shift++;
-    return (size_t)1 << shift == size ? shift : 0;
+    return size && !(size & (size - 1)) ? (unsigned)__builtin_ctzll(size) : 0;
 }
 
 int pool_open(struct pool *pool, size_t size, size_t headroom, uint32_t count)

@@ -67,11 +67,6 @@ static uint64_t timeval_ns(struct timeval time)
 #ifdef __APPLE__
 #include <mach/mach.h>
 
-static uint64_t time_ns(time_value_t time)
-{
-    return (uint64_t)time.seconds * NS_PER_S + (uint64_t)time.microseconds * NS_PER_US;
-}
-
 static void read_usage(struct cpu_reading *reading)
 {
     thread_basic_info_data_t info = {0};
@@ -79,8 +74,10 @@ static void read_usage(struct cpu_reading *reading)
     mach_port_t self = mach_thread_self();
 
     if (thread_info(self, THREAD_BASIC_INFO, (thread_info_t)&info, &count) == KERN_SUCCESS) {
-        set(reading, CPU_USER, time_ns(info.user_time));
-        set(reading, CPU_SYSTEM, time_ns(info.system_time));
+        set(reading, CPU_USER,
+            timeval_ns((struct timeval){info.user_time.seconds, info.user_time.microseconds}));
+        set(reading, CPU_SYSTEM,
+            timeval_ns((struct timeval){info.system_time.seconds, info.system_time.microseconds}));
     }
     mach_port_deallocate(mach_task_self(), self);
 }

@@ -68,30 +68,6 @@ static void read_figures(int fd, struct tcp_reading *reading)
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-/* OpenBSD reports the window and the retransmissions to root only. For other users both are 0, and
- * so is the size of the send buffer, which is never 0 in truth. */
-static bool is_whole(const struct tcp_info *info)
-{
-#ifdef __OpenBSD__
-    return info->tcpi_so_snd_sb_hiwat != 0;
-#else
-    (void)info;
-    return true;
-#endif
-}
-
-/* 0 means unknown: the round trip was shorter than a tick of the clock. NetBSD measures in half
- * seconds and reports them as if they were ticks. */
-static uint64_t rtt_ns(const struct tcp_info *info)
-{
-#ifdef __NetBSD__
-    (void)info;
-    return 0;
-#else
-    return info->tcpi_rtt * NS_PER_US;
-#endif
-}
-
 /* The same name, other contents: it counts no segments, and the congestion window is in bytes. */
 static void read_figures(int fd, struct tcp_reading *reading)
 {
@@ -102,10 +78,16 @@ static void read_figures(int fd, struct tcp_reading *reading)
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 || !info.tcpi_snd_mss)
         return;
     put(reading, TCP_CWND, info.tcpi_snd_cwnd / info.tcpi_snd_mss);
-    if (rtt_ns(&info))
-        put(reading, TCP_RTT, rtt_ns(&info));
-    if (!is_whole(&info))
+#ifndef __NetBSD__ /* it measures in half seconds and reports them as if they were ticks */
+    if (info.tcpi_rtt) /* 0: the round trip was shorter than a tick of the clock */
+        put(reading, TCP_RTT, info.tcpi_rtt * NS_PER_US);
+#endif
+#ifdef __OpenBSD__
+    /* It reports the window and the retransmissions to root only. For other users both are 0, and so
+     * is the size of the send buffer, which is never 0 in truth. */
+    if (!info.tcpi_so_snd_sb_hiwat)
         return;
+#endif
     put(reading, TCP_RETRANS_SEGS, info.tcpi_snd_rexmitpack);
     put(reading, TCP_PEER_WINDOW, info.tcpi_snd_wnd);
 }
