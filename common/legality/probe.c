@@ -180,20 +180,14 @@ static bool keeps_room(const int fds[2])
     return before > 0 && receive_room(fds[1]) == before;
 }
 
-static bool is_tcp(struct pair *pair)
-{
-    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
-    socklen_t size = sizeof address;
-
-    return getsockname(pair->to, (struct sockaddr *)&address, &size) == 0 && address.ss_family == AF_INET;
-}
-
 /* After SO_RCVBUF the system does not adapt the buffer: not of a listener, and not of accepted
  * sockets. */
 static bool probe_keep(struct pair *pair)
 {
     const int room = KEPT_BYTES;
-    int fds[2], listener = is_tcp(pair) ? socket(AF_INET, SOCK_STREAM, 0) : -1;
+    struct address address;
+    bool is_tcp = address_of_socket(&address, pair->to) == 0 && address.storage.ss_family == AF_INET;
+    int fds[2], listener = is_tcp ? socket(AF_INET, SOCK_STREAM, 0) : -1;
     bool keeps = false;
 
     if (listener < 0)

@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "placement/affinity.h"
 #include "placement/cores.h"
 
 #include <inttypes.h>

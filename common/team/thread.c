@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/thread.h"
 
-#include "placement/affinity.h"
 #include "placement/cores.h"
 
 #include <errno.h>

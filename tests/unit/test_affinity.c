@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "placement/affinity.h"
 #include "placement/cores.h"
 
 #include <stdatomic.h>
