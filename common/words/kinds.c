@@ -9,6 +9,7 @@
 #include "words/target.h"
 
 #include <errno.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,65 +223,51 @@ static char *sched_format(const struct word *word, const void *field)
     return strdup(text);
 }
 
+/* ---- texts ---- */
+
+/* How a kind of text is spelled. */
+struct spelling {
+    size_t size;         /* bytes of the field */
+    const char *pattern; /* regex(7), extended */
+    const char *wrong;   /* what the user reads behind another value */
+};
+
+static int spelled_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    const struct spelling *spelling = word->kind->spelling;
+    regex_t pattern;
+    bool fits;
+
+    if (regcomp(&pattern, spelling->pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return problem_failure(problem, "out of memory");
+    fits = strlen(text) < spelling->size && regexec(&pattern, text, 0, NULL, 0) == 0;
+    regfree(&pattern);
+    if (!fits)
+        return problem_usage(problem, "%s=%.60s%s", word->key, text, spelling->wrong);
+    memcpy(field, text, strlen(text) + 1);
+    return 0;
+}
+
 static char *text_format(const struct word *word, const void *field)
 {
     (void)word;
     return strdup(field);
 }
 
-static int congestion_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    size_t length = strlen(text);
+#define CONGESTION_WRONG " is no congestion control; write one like cubic, or system"
 
-    if (!length || length >= CONGESTION_NAME_MAX ||
-        strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") != length)
-        return problem_usage(problem, "%s=%.60s is no congestion control; write one like cubic, or system",
-                             word->key, text);
-    memcpy(field, text, length + 1);
-    return 0;
-}
-
-#define SYSCTL_PREFIX "net."
-
-/* Length of "net.ipv4.NAME" before a colon; 0 where the name is not valid. No component may be
- * empty, so that the path stays inside the folder of these sysctls. */
-static size_t sysctl_name_length(const char *text)
-{
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
-
-    if (strncmp(text, SYSCTL_PREFIX, strlen(SYSCTL_PREFIX)) != 0 || text[length] != ':' ||
-        text[length - 1] == '.')
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if (text[i] == '.' && text[i - 1] == '.')
-            return 0;
-    return length;
-}
-
-static int sysctl_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    size_t name = sysctl_name_length(text), length = strlen(text);
-    const char *value = text + name + 1;
-
-    if (strcmp(text, "none") != 0 &&
-        (!name || length >= SYSCTL_TEXT_MAX || !*value ||
-         strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:+-") !=
-             strlen(value)))
-        return problem_usage(problem, "%s=%.60s: write none, or NAME:VALUE like net.ipv4.tcp_sack:0",
-                             word->key, text);
-    memcpy(field, text, length + 1);
-    return 0;
-}
+/* No component of a name may be empty, so that its path stays inside the folder of these sysctls. */
+#define SYSCTL_PATTERN "^(none|net(\\.[a-zA-Z0-9_-]+)+:[a-zA-Z0-9_.:+-]+)$"
+#define SYSCTL_WRONG ": write none, or NAME:VALUE like net.ipv4.tcp_sack:0"
 
 /* "net.ipv4.tcp_sack:0,1": in a list, an item without a name has the name of the item before it. */
 static char *sysctl_complete(const char *previous, const char *item)
 {
-    size_t name = sysctl_name_length(previous), size;
+    size_t name = strcspn(previous, ":"), size = name + 1 + strlen(item) + 1;
     char *completed;
 
-    if (!name || !strcmp(item, "none") || !strncmp(item, SYSCTL_PREFIX, strlen(SYSCTL_PREFIX)))
+    if (!previous[name] || !strcmp(item, "none") || !strncmp(item, "net.", 4))
         return strdup(item);
-    size = name + 1 + strlen(item) + 1;
     if ((completed = malloc(size)))
         snprintf(completed, size, "%.*s:%s", (int)name, previous, item);
     return completed;
@@ -335,6 +322,7 @@ static int words_parse(const struct word *word, const char *text, void *field, s
 /* clang-format off */
 #define KIND(kind, ...) const struct word_kind kind_##kind = {.name = #kind, __VA_ARGS__};
 #define NUMBER(...) .parse = number_parse, .format = number_format, .number = &(const struct number){__VA_ARGS__}
+#define SPELLED(...) .parse = spelled_parse, .format = text_format, .spelling = &(const struct spelling){__VA_ARGS__}
 #define NAMES(...) .names = (const char *const[]){__VA_ARGS__, NULL}
 KIND(variant,    .parse = variant_parse,      .format = variant_format,  .lists = true)
 KIND(choice,     .parse = choice_parse,       .format = choice_format,   .lists = true)
@@ -348,8 +336,8 @@ KIND(source,     NUMBER(&units_size, "cold:", "cold:256M"),                 .lis
 KIND(message,    .parse = message_parse,      .format = message_format,  .lists = true, .ranges = true, .free = message_free)
 KIND(place,      .parse = placing_parse,      .format = placing_format,  .lists = true, NAMES("apart", "together", "free"))
 KIND(sched,      .parse = sched_parse,        .format = sched_format,    .lists = true, NAMES("other", "rr:N", "fifo:N"))
-KIND(congestion, .parse = congestion_parse,   .format = text_format,     .lists = true, NAMES("default", "system"))
-KIND(sysctl,     .parse = sysctl_parse,       .format = text_format,     .lists = true, .complete = sysctl_complete)
+KIND(congestion, SPELLED(CONGESTION_NAME_MAX, "^[a-z0-9_-]+$", CONGESTION_WRONG), .lists = true, NAMES("default", "system"))
+KIND(sysctl,     SPELLED(SYSCTL_TEXT_MAX, SYSCTL_PATTERN, SYSCTL_WRONG),          .lists = true, .complete = sysctl_complete)
 KIND(folder,     .parse = path_parse,         .format = text_format,     .lists = true)
 KIND(target,     .parse = target_parse,       .format = text_format,     .lists = true)
 KIND(file,       .parse = path_parse,         .format = text_format)

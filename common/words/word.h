@@ -29,10 +29,11 @@ struct word_kind {
     /* Completes an item of a list that omits what the previous item has. New memory; NULL: items
      * omit nothing. */
     char *(*complete)(const char *previous, const char *item);
-    const struct number *number; /* of the kinds of numbers */
-    bool lists;                  /* values may be a list a,b,c in a matrix */
-    bool ranges;                 /* and a range a..b */
-    const char *const *names;    /* NULL at the end; NULL: none, or word->choices has them */
+    const struct number *number;     /* of the kinds of numbers */
+    const struct spelling *spelling; /* of some kinds of texts */
+    bool lists;                      /* values may be a list a,b,c in a matrix */
+    bool ranges;                     /* and a range a..b */
+    const char *const *names;        /* NULL at the end; NULL: none, or word->choices has them */
 };
 
 struct word {
