@@ -2,12 +2,19 @@
 #include "connection/security.h"
 
 #include "base/clock.h"
+#include "base/secret.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 int security_begin(struct connection *connection)
 {
     int result = 0;
 
     lifecycle_advance(&connection->state, EVENT_OPENED);
+    if (connection->security->state_size &&
+        !(connection->filter_state = calloc(1, connection->security->state_size)))
+        return -ENOMEM;
     if (connection->security->open)
         result = connection->security->open(connection);
     if (result < 0)
@@ -23,6 +30,7 @@ void security_end(struct connection *connection)
 {
     if (connection->filter_state)
         connection->security->close(connection);
+    free(connection->filter_state);
     connection->filter_state = NULL;
     atomic_store_explicit(&connection->handshake_ns, 0, memory_order_relaxed);
 }
@@ -60,5 +68,25 @@ int security_half_close(struct connection *connection)
 
 int security_agree(struct workbench *bench, enum end peer, const struct security_terms *terms)
 {
-    return bench->plan->ends[bench->end].security->context_open(&bench->contexts[peer], terms);
+    const struct security *security = bench->plan->ends[bench->end].security;
+    struct security_terms *context = calloc(1, security->context_size);
+
+    if (!context)
+        return -ENOMEM;
+    *context = *terms;
+    bench->contexts[peer] = context;
+    return security->context_open(context);
+}
+
+void security_forget(struct workbench *bench, enum end peer)
+{
+    void *context = bench->contexts[peer];
+    const struct security *security = context ? bench->plan->ends[bench->end].security : NULL;
+
+    if (!context)
+        return;
+    security->context_close(context);
+    secret_wipe(context, security->context_size);
+    free(context);
+    bench->contexts[peer] = NULL;
 }

@@ -35,19 +35,23 @@ struct security {
     const char *(*library)(void); /* name and version, for the record */
 
     /* If it encrypts: credentials and the last ticket, which the connections of one thread with one
-     * peer share. 0 or a negative errno value; on failure `context` is NULL. */
-    int (*context_open)(void **context, const struct security_terms *terms);
+     * peer share. Memory of `context_size` that begins with the struct security_terms, and is zero
+     * behind it. 0 or a negative errno value; context_close() follows also after a failure. */
+    size_t context_size;
+    int (*context_open)(void *context);
     void (*context_close)(void *context);
 
-    /* Makes connection->filter_state for a new descriptor, from the context of its peer. 0 or a
-     * negative errno value. NULL: it has none. */
+    /* Sets up connection->filter_state for a new descriptor, from the context of its peer: zeroed
+     * memory of `state_size`. 0 or a negative errno value; close() follows also after a failure.
+     * NULL: it has none. */
+    size_t state_size;
     int (*open)(struct connection *connection);
 
     /* Continues the handshake. 0: it is done; -EAGAIN: call again when the descriptor is writable;
      * -EINPROGRESS: when it is readable; another negative errno value. NULL: there is none. */
     int (*handshake)(struct connection *connection);
 
-    /* Frees that state. */
+    /* Frees what that state owns. */
     void (*close)(struct connection *connection);
 
     /* Sends close_notify: nothing more follows. 0, -EAGAIN: call again when the descriptor is
@@ -80,5 +84,8 @@ int security_half_close(struct connection *connection);
 /* Opens the context of a thread for its connections with `peer`, under these terms. 0 or a negative
  * errno value. */
 int security_agree(struct workbench *bench, enum end peer, const struct security_terms *terms);
+
+/* Closes that context, if there is one, and wipes its keys. */
+void security_forget(struct workbench *bench, enum end peer);
 
 #endif

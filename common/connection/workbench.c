@@ -38,8 +38,7 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
 void workbench_close(struct workbench *bench)
 {
     for (int peer = 0; peer < END_COUNT; peer++)
-        if (bench->contexts[peer])
-            bench->plan->ends[bench->end].security->context_close(bench->contexts[peer]);
+        security_forget(bench, (enum end)peer);
     source_close(&bench->source);
     pool_close(&bench->pool);
 }

@@ -2,42 +2,10 @@
 /* TLS by GnuTLS: each send makes a record, unless it is corked. */
 #include "security/gnutls.h"
 
-#include "base/secret.h"
 #include "connection/capability.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* The connections of one thread with one peer share it. */
-struct context {
-    struct security_terms terms;
-    gnutls_priority_t priorities;
-    gnutls_psk_client_credentials_t client;
-    gnutls_psk_server_credentials_t server;
-    gnutls_datum_t ticket_key; /* of a server */
-    gnutls_datum_t ticket;     /* of a client: the last one */
-};
-
-struct session {
-    gnutls_session_t gnutls;
-    struct tls_wire wire;
-    struct context *context;
-};
-
-gnutls_session_t gnutls_layer_session(const struct connection *connection)
-{
-    const struct session *session = connection->filter_state;
-
-    return session->gnutls;
-}
-
-struct tls_wire *gnutls_layer_wire(const struct connection *connection)
-{
-    struct session *session = connection->filter_state;
-
-    return &session->wire;
-}
 
 /* ---- negotiated parameters ---- */
 
@@ -69,7 +37,7 @@ static enum handshake handshake_of(gnutls_session_t session)
 
 /* ---- context ---- */
 
-static int make_priorities(struct context *context)
+static int make_priorities(struct gnutls_context *context)
 {
     const char *exchange = context->terms.handshake == HANDSHAKE_PSK ? "PSK" : "ECDHE-PSK";
     char text[160];
@@ -82,7 +50,7 @@ static int make_priorities(struct context *context)
 
 static int find_key(gnutls_session_t session, const char *identity, gnutls_datum_t *key)
 {
-    const struct session *own = gnutls_session_get_ptr(session);
+    const struct gnutls_layer *own = gnutls_session_get_ptr(session);
 
     if (strcmp(identity, TLS_IDENTITY) != 0 || !(key->data = gnutls_malloc(SECURITY_KEY_SIZE)))
         return -1;
@@ -91,7 +59,7 @@ static int find_key(gnutls_session_t session, const char *identity, gnutls_datum
     return 0;
 }
 
-static int make_client(struct context *context)
+static int make_client(struct gnutls_context *context)
 {
     gnutls_datum_t key = {context->terms.key, SECURITY_KEY_SIZE};
 
@@ -101,7 +69,7 @@ static int make_client(struct context *context)
     return 0;
 }
 
-static int make_server(struct context *context)
+static int make_server(struct gnutls_context *context)
 {
     if (gnutls_psk_allocate_server_credentials(&context->server) < 0)
         return -ENOMEM;
@@ -121,7 +89,7 @@ static void wipe(gnutls_datum_t *datum)
 
 void gnutls_layer_close_context(void *opaque)
 {
-    struct context *context = opaque;
+    struct gnutls_context *context = opaque;
 
     if (context->client)
         gnutls_psk_free_client_credentials(context->client);
@@ -131,31 +99,21 @@ void gnutls_layer_close_context(void *opaque)
         gnutls_priority_deinit(context->priorities);
     wipe(&context->ticket_key);
     wipe(&context->ticket);
-    secret_wipe(context, sizeof *context);
-    free(context);
 }
 
-int gnutls_layer_open_context(void **opaque, const struct security_terms *terms)
+int gnutls_layer_open_context(void *opaque)
 {
-    struct context *context = calloc(1, sizeof *context);
-    int result = context ? 0 : -ENOMEM;
+    struct gnutls_context *context = opaque;
+    int result = make_priorities(context);
 
-    if (!context)
-        return result;
-    context->terms = *terms;
-    result = make_priorities(context);
-    if (result == 0)
-        result = terms->serves ? make_server(context) : make_client(context);
     if (result < 0)
-        gnutls_layer_close_context(context);
-    else
-        *opaque = context;
-    return result;
+        return result;
+    return context->terms.serves ? make_server(context) : make_client(context);
 }
 
 /* ---- session ---- */
 
-static ssize_t set_errno(struct session *session, ssize_t result)
+static ssize_t set_errno(struct gnutls_layer *session, ssize_t result)
 {
     if (result < 0)
         gnutls_transport_set_errno(session->gnutls, (int)-result);
@@ -164,14 +122,14 @@ static ssize_t set_errno(struct session *session, ssize_t result)
 
 static ssize_t push(gnutls_transport_ptr_t opaque, const giovec_t *vectors, int count)
 {
-    struct session *session = opaque;
+    struct gnutls_layer *session = opaque;
 
     return set_errno(session, tls_write(&session->wire, vectors, count));
 }
 
 static ssize_t pull(gnutls_transport_ptr_t opaque, void *data, size_t size)
 {
-    struct session *session = opaque;
+    struct gnutls_layer *session = opaque;
 
     return set_errno(session, tls_read(&session->wire, data, size));
 }
@@ -181,15 +139,14 @@ static ssize_t pull(gnutls_transport_ptr_t opaque, void *data, size_t size)
  * KeyUpdate. */
 int gnutls_layer_open(struct connection *connection)
 {
-    struct context *context = connection->bench->contexts[connection->peer];
+    struct gnutls_context *context = connection->bench->contexts[connection->peer];
     bool serves = context->terms.serves;
     unsigned flags = (serves ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_REKEY;
-    struct session *session = calloc(1, sizeof *session);
+    struct gnutls_layer *session = connection->filter_state;
 
     if (context->terms.handshake != HANDSHAKE_TICKET)
         flags |= GNUTLS_NO_TICKETS;
-    connection->filter_state = session;
-    if (!session || gnutls_init(&session->gnutls, flags) < 0)
+    if (gnutls_init(&session->gnutls, flags) < 0)
         return -ENOMEM;
     session->context = context;
     session->wire.connection = connection;
@@ -210,9 +167,9 @@ int gnutls_layer_open(struct connection *connection)
 }
 
 /* Keeps the last ticket, which arrives some time after the handshake. */
-static void keep_ticket(struct session *session)
+static void keep_ticket(struct gnutls_layer *session)
 {
-    struct context *context = session->context;
+    struct gnutls_context *context = session->context;
 
     if (context->terms.serves || context->terms.handshake != HANDSHAKE_TICKET ||
         !(gnutls_session_get_flags(session->gnutls) & GNUTLS_SFLAGS_SESSION_TICKET))
@@ -223,17 +180,16 @@ static void keep_ticket(struct session *session)
 
 void gnutls_layer_close(struct connection *connection)
 {
-    struct session *session = connection->filter_state;
+    struct gnutls_layer *session = connection->filter_state;
 
     if (session->gnutls)
         keep_ticket(session);
     gnutls_deinit(session->gnutls);
-    free(session);
 }
 
 static int broken(const struct connection *connection, const char *doing, int result)
 {
-    const struct session *session = connection->filter_state;
+    const struct gnutls_layer *session = connection->filter_state;
     const char *why = gnutls_strerror(result);
 
     if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
@@ -245,7 +201,7 @@ static int broken(const struct connection *connection, const char *doing, int re
  * differs. Sends an alert with the reason; the other end may not read it any more. */
 static int fail_handshake(struct connection *connection, int result)
 {
-    const struct session *session = connection->filter_state;
+    const struct gnutls_layer *session = connection->filter_state;
     bool rejects = session->context->terms.serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER;
 
     if (rejects)
@@ -259,7 +215,7 @@ static int fail_handshake(struct connection *connection, int result)
 
 int gnutls_layer_handshake(struct connection *connection)
 {
-    struct session *session = connection->filter_state;
+    struct gnutls_layer *session = connection->filter_state;
     int result;
 
     do
@@ -277,7 +233,7 @@ int gnutls_layer_handshake(struct connection *connection)
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
-    struct session *session = connection->filter_state;
+    struct gnutls_layer *session = connection->filter_state;
     ssize_t sent;
 
     (void)flags;
@@ -292,7 +248,7 @@ static ssize_t send_record(struct connection *connection, const void *data, size
 /* GNUTLS_E_AGAIN also follows a record without data, such as a ticket: then reads on. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
-    struct session *session = connection->filter_state;
+    struct gnutls_layer *session = connection->filter_state;
     ssize_t received;
 
     (void)flags;
@@ -309,7 +265,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
 
 static bool pending(const struct connection *connection)
 {
-    const struct session *session = connection->filter_state;
+    const struct gnutls_layer *session = connection->filter_state;
 
     return gnutls_record_check_pending(session->gnutls) > 0;
 }
@@ -324,7 +280,7 @@ static int sent_all(const struct connection *connection, int result)
 
 static int hold(struct connection *connection, bool on)
 {
-    struct session *session = connection->filter_state;
+    struct gnutls_layer *session = connection->filter_state;
 
     if (!on)
         return sent_all(connection, gnutls_record_uncork(session->gnutls, 0));
@@ -334,7 +290,7 @@ static int hold(struct connection *connection, bool on)
 
 static int send_close_notify(struct connection *connection)
 {
-    struct session *session = connection->filter_state;
+    struct gnutls_layer *session = connection->filter_state;
 
     return sent_all(connection, gnutls_bye(session->gnutls, GNUTLS_SHUT_WR));
 }
@@ -354,8 +310,10 @@ const struct security security_gnutls = {
     .encrypts = true,
     .counts_records = true,
     .library = gnutls_layer_library,
+    .context_size = sizeof(struct gnutls_context),
     .context_open = gnutls_layer_open_context,
     .context_close = gnutls_layer_close_context,
+    .state_size = sizeof(struct gnutls_layer),
     .open = gnutls_layer_open,
     .handshake = gnutls_layer_handshake,
     .close = gnutls_layer_close,

@@ -8,15 +8,32 @@
 
 #include <gnutls/gnutls.h>
 
+struct gnutls_context {
+    struct security_terms terms;
+    gnutls_priority_t priorities;
+    gnutls_psk_client_credentials_t client;
+    gnutls_psk_server_credentials_t server;
+    gnutls_datum_t ticket_key; /* of a server */
+    gnutls_datum_t ticket;     /* of a client: the last one */
+};
+
+/* The state of a connection. */
+struct gnutls_layer {
+    gnutls_session_t gnutls;
+    struct tls_wire wire;
+    struct gnutls_context *context;
+};
+
+static inline struct gnutls_layer *gnutls_layer_of(const struct connection *connection)
+{
+    return connection->filter_state;
+}
+
 const char *gnutls_layer_library(void);
-int gnutls_layer_open_context(void **context, const struct security_terms *terms);
+int gnutls_layer_open_context(void *context);
 void gnutls_layer_close_context(void *context);
 int gnutls_layer_open(struct connection *connection);
 int gnutls_layer_handshake(struct connection *connection);
 void gnutls_layer_close(struct connection *connection);
-
-/* The connection must have been opened. */
-gnutls_session_t gnutls_layer_session(const struct connection *connection);
-struct tls_wire *gnutls_layer_wire(const struct connection *connection);
 
 #endif

@@ -76,7 +76,7 @@ static int set_option(int fd, int level, int name, const void *value, socklen_t 
 
 static int install_key(struct connection *connection, int direction)
 {
-    gnutls_session_t session = gnutls_layer_session(connection);
+    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
     union keys keys;
     socklen_t size = describe_keys(&keys, session, direction == TLS_RX);
     int result;
@@ -157,7 +157,7 @@ static int on_alert(struct connection *connection, const struct record *record)
     const char *name = record->size == 2 ? gnutls_alert_get_name(record->data[1]) : NULL;
 
     if (record->size == 2 && record->data[1] == ALERT_CLOSE_NOTIFY) {
-        gnutls_layer_wire(connection)->got_close_notify = true;
+        gnutls_layer_of(connection)->wire.got_close_notify = true;
         return 0;
     }
     return unexpected(connection, "an alert: ", name ? name : "of no known kind");
@@ -173,7 +173,7 @@ static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level
 
 static int take_ticket(const struct connection *connection, const struct record *record)
 {
-    gnutls_session_t session = gnutls_layer_session(connection);
+    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
 
     gnutls_handshake_set_read_function(session, send_nothing);
     return gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, record->data, record->size);
@@ -224,7 +224,7 @@ static const char *receive_error(ssize_t result)
 
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
-    struct tls_wire *wire = gnutls_layer_wire(connection);
+    struct tls_wire *wire = &gnutls_layer_of(connection)->wire;
     ssize_t received = -EIO;
     int found = 1;
 
@@ -319,8 +319,10 @@ const struct security security_ktls = {
     .encrypts = true,
     .check = check,
     .library = gnutls_layer_library,
+    .context_size = sizeof(struct gnutls_context),
     .context_open = gnutls_layer_open_context,
     .context_close = gnutls_layer_close_context,
+    .state_size = sizeof(struct gnutls_layer),
     .open = gnutls_layer_open,
     .handshake = handshake,
     .close = gnutls_layer_close,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* TLS by OpenSSL: each SSL_write() makes a record; a buffering BIO above it is the cork. */
-#include "base/secret.h"
 #include "connection/capability.h"
 #include "security/tls.h"
 
@@ -8,7 +7,6 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The connections of one thread with one peer share it. */
@@ -208,25 +206,17 @@ static void close_context(void *opaque)
     SSL_SESSION_free(context->ticket);
     SSL_CTX_free(context->openssl);
     BIO_meth_free(context->calls);
-    secret_wipe(context, sizeof *context);
-    free(context);
 }
 
-static int open_context(void **opaque, const struct security_terms *terms)
+static int open_context(void *opaque)
 {
-    struct context *context = calloc(1, sizeof *context);
+    struct context *context = opaque;
 
-    if (!context)
-        return -ENOMEM;
-    context->terms = *terms;
     context->openssl = SSL_CTX_new(TLS_method());
-    if (!context->openssl || !make_calls(context) || !set_up_context(context)) {
-        ERR_clear_error();
-        close_context(context);
-        return -EINVAL;
-    }
-    *opaque = context;
-    return 0;
+    if (context->openssl && make_calls(context) && set_up_context(context))
+        return 0;
+    ERR_clear_error();
+    return -EINVAL;
 }
 
 /* ---- session ---- */
@@ -245,11 +235,10 @@ static int use_ticket(const struct session *session)
 static int open_session(struct connection *connection)
 {
     struct context *context = connection->bench->contexts[connection->peer];
-    struct session *session = calloc(1, sizeof *session);
+    struct session *session = connection->filter_state;
     BIO *bio = BIO_new(context->calls);
 
-    connection->filter_state = session;
-    if (!session || !bio || !(session->openssl = SSL_new(context->openssl))) {
+    if (!bio || !(session->openssl = SSL_new(context->openssl))) {
         BIO_free(bio);
         return -ENOMEM;
     }
@@ -275,7 +264,6 @@ static void close_session(struct connection *connection)
     if (session->openssl)
         SSL_set_shutdown(session->openssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(session->openssl);
-    free(session);
 }
 
 static int broken(const struct session *session, const char *doing)
@@ -427,8 +415,10 @@ const struct security security_openssl = {
     .encrypts = true,
     .counts_records = true,
     .library = library,
+    .context_size = sizeof(struct context),
     .context_open = open_context,
     .context_close = close_context,
+    .state_size = sizeof(struct session),
     .open = open_session,
     .handshake = handshake,
     .close = close_session,

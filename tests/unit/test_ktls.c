@@ -87,7 +87,7 @@ static int close_sides(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         security_end(&sides[i].connection);
-        sides[i].connection.security->context_close(sides[i].bench.contexts[sides[i].connection.peer]);
+        security_forget(&sides[i].bench, sides[i].connection.peer);
         close(sides[i].connection.calls.fd);
     }
     plan_free(&plan);
@@ -196,14 +196,14 @@ TEST(an_alert_is_named)
 {
     say(theirs);
     assert_int_equal(
-        gnutls_alert_send(gnutls_layer_session(theirs), GNUTLS_AL_FATAL, GNUTLS_A_INTERNAL_ERROR), 0);
+        gnutls_alert_send(gnutls_layer_of(theirs)->gnutls, GNUTLS_AL_FATAL, GNUTLS_A_INTERNAL_ERROR), 0);
     hear(ours);
     breaks("an alert: Internal error");
 }
 
 TEST(new_keys_of_the_peer_are_named)
 {
-    assert_int_equal(gnutls_session_key_update(gnutls_layer_session(theirs), 0), 0);
+    assert_int_equal(gnutls_session_key_update(gnutls_layer_of(theirs)->gnutls, 0), 0);
     breaks("an update of its keys");
 }
 
