@@ -68,7 +68,7 @@ static int begin_one(const struct connection *connection, const struct tcp_readi
  * thread continues. */
 static int set_beginnings(const struct team *team, struct tally *tally, struct problem *problem)
 {
-    bool reconnects = plan_role(team->plan, team->end)->reconnects;
+    bool reconnects = team->plan->workload->reconnects;
     uint64_t sockets = 0;
 
     for (size_t i = 0; i < team->worker_count; i++) {
@@ -102,7 +102,7 @@ static unsigned close_notify_ways(const struct plan *plan)
 {
     if (!plan->encrypts)
         return 0;
-    return plan_role(plan, END_CLIENT)->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
+    return plan->workload->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
 }
 
 static json_t *make_report(const struct capture *capture, const struct capture_facts *facts,

@@ -275,7 +275,7 @@ static int open_team(struct session *session, struct problem *problem)
                   session, problem) < 0)
         return -1;
     memcpy(team->keys[from], session->lobby.key, sizeof session->lobby.key);
-    if (plan_role(plan, session->end)->reconnects) { /* its data thread accepts */
+    if (plan->workload->reconnects) { /* its data thread accepts */
         team->listener = session->lobby.fd;
         memcpy(team->token, session->lobby.token, TOKEN_SIZE);
         return 0;

@@ -73,6 +73,7 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     connection->security = plan->ends[end].security;
     layer_stack(connection, &layer_socket, NULL);
     connection->role = plan_role(plan, end);
+    connection->reconnects = plan->workload->reconnects;
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
     connection->rearms_quickack = plan->transport->counts_segments && connection->incoming &&

@@ -51,6 +51,7 @@ struct connection {
     struct workbench *bench; /* of its thread */
     enum end end;
     enum end peer;           /* the end at the other side */
+    bool reconnects;         /* as its workload */
     bool drives, follows;    /* a proxy follows on one side and drives on the other */
     uint64_t number;         /* among all connections of the plan */
     struct connection *twin; /* at a proxy: of the same number, with the other peer; else NULL */

@@ -25,8 +25,6 @@ struct role {
     bool clocks;          /* reads the clock when a message is complete */
     bool times;           /* receives replies and fills the workbench's latency; needs clocks */
 
-    bool reconnects; /* has a new descriptor for every message: see engine/dial.h */
-
     /* The most receive buffers that the two connections of a pair hold. After arrived(), the bytes
      * stay in their buffer until released() returns it. NULL: the role keeps no bytes. */
     size_t (*relay_buffers)(const struct plan *plan);
@@ -70,7 +68,8 @@ struct role {
 
 struct workload {
     struct variant variant;
-    struct role roles[ROLE_COUNT]; /* empty: the workload has no such role */
+    bool reconnects;                      /* a new descriptor for every message: see engine/dial.h */
+    const struct role *roles[ROLE_COUNT]; /* NULL: the workload has no such role */
 
     /* The role of an end under this plan. */
     enum role_index (*role)(const struct plan *plan, enum end end);

@@ -14,17 +14,9 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     return check(problem);
 }
 
-/* Marks this as an engine. Never called: suits() refuses every plan. */
-static int run(struct duty *duty)
-{
-    (void)duty;
-    return -ENOSYS;
-}
-
 const struct engine engine_ring = {
     .variant = {"ring", "an io_uring for each thread, any number of connections"},
     .gives = CAPABLE_RING,
     .check = check,
     .suits = suits,
-    .run = run,
 };

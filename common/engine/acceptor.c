@@ -3,6 +3,7 @@
 
 #include "connection/workload.h"
 #include "control/hello.h"
+#include "net/sockets.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,15 +20,6 @@ struct pending {
     uint8_t hello[HELLO_SIZE];
 };
 
-int acceptor_suits(const struct plan *plan, enum end end, struct problem *problem)
-{
-    if (!plan_role(plan, end)->reconnects || !plan->ends[end].follows || plan->ends[end].threads == 1)
-        return 0;
-    return problem_unsupported(problem,
-                               "server.threads=%llu: one thread takes all connections of workload=%s",
-                               (unsigned long long)plan->ends[end].threads, plan->workload->variant.name);
-}
-
 int acceptor_open(struct acceptor *acceptor, struct turns *turns, bool nonblocking)
 {
     *acceptor = (struct acceptor){.nonblocking = nonblocking};
@@ -35,7 +27,8 @@ int acceptor_open(struct acceptor *acceptor, struct turns *turns, bool nonblocki
     if (uv_loop_init(&acceptor->loop) < 0)
         return -ENOMEM;
     acceptor->turns = turns;
-    acceptor->pending_fd = uv_backend_fd(&acceptor->loop);
+    acceptor->fds[0] = turns->duty->dial->listener;
+    acceptor->fds[1] = uv_backend_fd(&acceptor->loop);
     return 0;
 }
 
@@ -71,8 +64,7 @@ static void assign(struct acceptor *acceptor, const struct pending *pending)
         reject(acceptor, pending->fd);
         return;
     }
-    turns->list[number]->next_fd = pending->fd;
-    turns->on->assigned(turns->list[number]);
+    turn_accepted(turns->list[number], pending->fd);
 }
 
 /* ---- descriptors with an incomplete hello ---- */
@@ -112,7 +104,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         reject(pending->acceptor, pending->fd);
 }
 
-void acceptor_run(struct acceptor *acceptor)
+static void read_pending(struct acceptor *acceptor)
 {
     acceptor->turns->duty->bench->waits.made[CALL_EPOLL_WAIT]++;
     uv_run(&acceptor->loop, UV_RUN_NOWAIT);
@@ -144,7 +136,7 @@ static void add_pending(struct acceptor *acceptor, const struct pending *accepte
 
 /* Accepts one for each connection at most, until the backlog is empty. libuv watches a new
  * descriptor when its loop runs. */
-void acceptor_accept(struct acceptor *acceptor)
+static void accept_all(struct acceptor *acceptor)
 {
     struct duty *duty = acceptor->turns->duty;
     bool added = false;
@@ -153,7 +145,8 @@ void acceptor_accept(struct acceptor *acceptor)
         struct pending pending = {.acceptor = acceptor};
         int result;
 
-        pending.fd = dial_accept(duty->dial, &duty->bench->waits, acceptor->nonblocking);
+        duty->bench->waits.made[CALL_ACCEPT]++;
+        pending.fd = sockets_accept(duty->dial->listener, !acceptor->nonblocking);
         if (pending.fd < 0)
             break;
         result = read_hello(acceptor, &pending);
@@ -166,7 +159,15 @@ void acceptor_accept(struct acceptor *acceptor)
         added |= result == 0;
     }
     if (added)
-        acceptor_run(acceptor);
+        read_pending(acceptor);
+}
+
+void acceptor_readable(struct acceptor *acceptor, size_t index)
+{
+    if (index == 0)
+        accept_all(acceptor);
+    else
+        read_pending(acceptor);
 }
 
 void acceptor_close(struct acceptor *acceptor)

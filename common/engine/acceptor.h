@@ -15,26 +15,23 @@
 
 #include <uv.h>
 
+#define ACCEPTOR_FDS 2
+
 struct acceptor {
     struct turns *turns;
-    bool nonblocking; /* accepts nonblocking descriptors */
-    uv_loop_t loop;   /* watches the descriptors with an incomplete hello */
-    int pending_fd;   /* readable: call acceptor_run() */
+    bool nonblocking;      /* accepts nonblocking descriptors */
+    uv_loop_t loop;        /* watches the descriptors with an incomplete hello */
+    int fds[ACCEPTOR_FDS]; /* the listener, and the backend of `loop` */
     struct pending *first, **last;
     size_t count; /* of pending descriptors */
 };
-
-/* Whether threads of this plan can accept connections. 0, or -1 with an unsupported problem. */
-int acceptor_suits(const struct plan *plan, enum end end, struct problem *problem);
 
 /* 0 or a negative errno value. acceptor_close() works in both cases, and on a zeroed acceptor. */
 int acceptor_open(struct acceptor *acceptor, struct turns *turns, bool nonblocking);
 void acceptor_close(struct acceptor *acceptor);
 
-/* The listener is readable: calls on->assigned() for each connection whose hello has arrived. */
-void acceptor_accept(struct acceptor *acceptor);
-
-/* `pending_fd` is readable: reads the hellos that have arrived. */
-void acceptor_run(struct acceptor *acceptor);
+/* fds[index] is readable: accepts, and reads the hellos that have arrived. turn_accepted() follows
+ * for each that names a connection. */
+void acceptor_readable(struct acceptor *acceptor, size_t index);
 
 #endif

@@ -19,11 +19,11 @@
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    if (plan_role(plan, end)->reconnects && !plan->transport->has_other_end)
+    if (plan->workload->reconnects && !plan->transport->has_other_end)
         return problem_unsupported(
             problem, "workload=%s does not work with transport=%s: it has no other end to connect to",
             plan->workload->variant.name, plan->transport->variant.name);
-    if (plan_role(plan, end)->reconnects && !plan->ends[end].drives)
+    if (plan->workload->reconnects && !plan->ends[end].drives)
         return problem_unsupported(
             problem, "server.engine=block cannot carry workload=connect: a thread that serves one "
                      "connection does not take the next");
@@ -56,12 +56,6 @@ static int push(struct turn *turn)
         return strategy_push(turn->connection);
     handover_post(duty->handover, HANDOVER_SEND);
     return -EINPROGRESS;
-}
-
-static void close_descriptor(struct turn *turn)
-{
-    dial_close(turn->turns->duty->dial, turn->connection);
-    lifecycle_advance(&turn->connection->state, EVENT_RELEASED);
 }
 
 /* ---- waiting: one call each ---- */
@@ -156,7 +150,7 @@ static int await_reply(struct duty *duty)
     result = handover_wait(duty->handover);
     if (result < 0)
         return engine_fail(connection, "send to", result);
-    histogram_record(&duty->bench->handover, handover_delay_ns(duty->handover));
+    histogram_record(&duty->bench->handover, duty->handover->taken_ns - duty->handover->given_ns);
     connection->awaits = AWAITS_NOTHING;
     return 0;
 }
@@ -221,12 +215,8 @@ static void rearm(struct turn *turn)
     (void)turn; /* no events to re-arm: the engine waits in calls */
 }
 
-static const struct turns_events turns_events = {.connect = connect_blocking,
-                                                 .push = push,
-                                                 .take = take,
-                                                 .close = close_descriptor,
-                                                 .rearm = rearm,
-                                                 .wait = wait_in_call};
+static const struct turns_events turns_events = {
+    .connect = connect_blocking, .push = push, .take = take, .rearm = rearm, .wait = wait_in_call};
 
 /* ---- open and close ---- */
 

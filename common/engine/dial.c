@@ -13,25 +13,6 @@
 
 /* ---- the driver ---- */
 
-static int make_socket(struct connection *connection, const struct address *target, bool nonblocking)
-{
-    int family = target->storage.ss_family, protocol = connection->plan->transport->protocol;
-    int fd = sockets_make(family, SOCK_STREAM, protocol, !nonblocking);
-
-    connection->calls.counts.made[CALL_SOCKET]++;
-    return fd < 0 ? -errno : fd;
-}
-
-static int call_connect(struct connection *connection, const struct address *target)
-{
-    const struct sockaddr *address = (const struct sockaddr *)&target->storage;
-
-    connection->calls.counts.made[CALL_CONNECT]++;
-    if (connect(connection->calls.fd, address, target->size) == 0 || errno == EINPROGRESS)
-        return 0;
-    return -errno;
-}
-
 int dial_fail(const struct dial *dial, struct connection *connection, int result)
 {
     struct problem *problem = &connection->bench->problem;
@@ -48,38 +29,34 @@ int dial_fail(const struct dial *dial, struct connection *connection, int result
     return result;
 }
 
-static int open_socket(struct dial *dial, struct connection *connection, bool nonblocking)
-{
-    int fd = make_socket(connection, dial->target, nonblocking), result;
-
-    lifecycle_advance(&connection->state, EVENT_CONNECT);
-    if (fd < 0)
-        return fd;
-    result = dial->adopt(dial->owner, connection, fd);
-    if (result == 0)
-        result = options_set_again(dial->plan, connection->end, &connection->calls, BEFORE_CONNECT);
-    if (result == 0)
-        result = transport_prepare_again(dial->plan, connection->end, &connection->calls);
-    connection->hello_left = plan_has_peer(dial->plan) ? 0 : HELLO_SIZE;
-    connection_restart_loans(connection);
-    return result;
-}
-
 int dial_open(struct dial *dial, struct connection *connection, bool nonblocking)
 {
-    int result = open_socket(dial, connection, nonblocking);
+    const struct plan *plan = connection->plan;
+    int family = dial->target->storage.ss_family, protocol = plan->transport->protocol;
+    int fd = sockets_make(family, SOCK_STREAM, protocol, !nonblocking);
+    int result = fd < 0 ? -errno : dial->adopt(dial->owner, connection, fd);
 
+    connection->calls.counts.made[CALL_SOCKET]++;
+    lifecycle_advance(&connection->state, EVENT_CONNECT);
+    connection->hello_left = plan_has_peer(plan) ? 0 : HELLO_SIZE;
+    connection_restart_loans(connection);
+    if (result == 0)
+        result = options_set_again(plan, connection->end, &connection->calls, BEFORE_CONNECT);
+    if (result == 0)
+        result = transport_prepare_again(plan, connection->end, &connection->calls);
     return result < 0 ? dial_fail(dial, connection, result) : 0;
 }
 
 int dial_connect(struct dial *dial, struct connection *connection, bool nonblocking)
 {
+    const struct sockaddr *address = (const struct sockaddr *)&dial->target->storage;
     int result = dial_open(dial, connection, nonblocking);
 
-    if (result == 0)
-        result = call_connect(connection, dial->target);
-    else
+    if (result < 0)
         return result;
+    connection->calls.counts.made[CALL_CONNECT]++;
+    if (connect(connection->calls.fd, address, dial->target->size) < 0 && errno != EINPROGRESS)
+        result = -errno;
     if (result == -EAGAIN) {
         dial_close(dial, connection);
         lifecycle_advance(&connection->state, EVENT_RELEASED);
@@ -109,21 +86,15 @@ int dial_send_hello(const struct dial *dial, struct connection *connection)
 
 /* ---- the follower ---- */
 
-int dial_accept(struct dial *dial, struct call_counts *counts, bool nonblocking)
-{
-    counts->made[CALL_ACCEPT]++;
-    return sockets_accept(dial->listener, !nonblocking);
-}
-
 int dial_assign(struct dial *dial, struct connection *connection, int fd)
 {
     int result = dial->adopt(dial->owner, connection, fd);
 
     connection_restart_loans(connection);
     if (result == 0)
-        result = transport_prepare_again(dial->plan, connection->end, &connection->calls);
+        result = transport_prepare_again(connection->plan, connection->end, &connection->calls);
     if (result == 0 && !dial->proved &&
-        transport_prove(dial->plan, connection->end, fd, &connection->bench->problem) < 0)
+        transport_prove(connection->plan, connection->end, fd, &connection->bench->problem) < 0)
         result = -EPROTONOSUPPORT;
     dial->proved = true;
     return result < 0 ? result : security_begin(connection);

@@ -15,7 +15,6 @@
 #include "net/address.h"
 
 struct dial {
-    const struct plan *plan;
     const struct address *target; /* that the driver connects to */
     const uint8_t *token;
     int listener;       /* of the follower, nonblocking; -1: none */
@@ -46,9 +45,6 @@ int dial_connect(struct dial *dial, struct connection *connection, bool nonblock
 /* Sends the rest of the hello with MSG_MORE, and begins a TLS session if the plan encrypts. 0, or a
  * negative errno value. */
 int dial_send_hello(const struct dial *dial, struct connection *connection);
-
-/* accept(2): a descriptor, or -1 if the backlog is empty. */
-int dial_accept(struct dial *dial, struct call_counts *counts, bool nonblocking);
 
 /* Assigns a descriptor to the connection that its hello names. 0 or a negative errno value. */
 int dial_assign(struct dial *dial, struct connection *connection, int fd);

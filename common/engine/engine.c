@@ -7,6 +7,7 @@
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "transport/options.h"
+#include "transport/transport.h"
 
 #include <string.h>
 
@@ -30,14 +31,29 @@ static unsigned needs_of(const struct plan *plan, enum end end)
 
 static bool gives_enough(const struct engine *engine, const struct plan *plan, enum end end)
 {
-    return engine->run && !(needs_of(plan, end) & ~engine->gives);
+    return engine->suits && !(needs_of(plan, end) & ~engine->gives);
 }
 
-static bool can_run(const struct engine *engine, const struct plan *plan, enum end end)
+int engine_suits(const struct engine *engine, const struct plan *plan, enum end end, struct problem *problem)
 {
-    struct problem ignored = {0};
+    const struct end_plan *own = &plan->ends[end];
+    const char *name = engine->variant.name;
 
-    return engine->suits(plan, end, &ignored) == 0;
+    if (!engine->one_each && !plan->transport->has_other_end)
+        return problem_unsupported(problem,
+                                   "engine=%s cannot carry transport=%s: there is no descriptor to watch",
+                                   name, plan->transport->variant.name);
+    if (!engine->one_each && own->hands_over)
+        return problem_unsupported(
+            problem,
+            "engine=%s cannot carry handoff=thread: its threads wait for many connections "
+            "at once, and send when they learn that they can; write engine=block",
+            name);
+    if (!engine->one_each && plan->workload->reconnects && own->follows && own->threads != 1)
+        return problem_unsupported(problem,
+                                   "server.threads=%llu: one thread takes all connections of workload=%s",
+                                   (unsigned long long)own->threads, plan->workload->variant.name);
+    return engine->suits(plan, end, problem);
 }
 
 /* Selects an engine with `one_each` only if the plan has a thread for each connection, or if no
@@ -45,16 +61,18 @@ static bool can_run(const struct engine *engine, const struct plan *plan, enum e
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
     const struct engine *named = plan->ends[end].engine, *able = NULL, *candidate = named, *last = named;
+    struct problem ignored;
 
-    for (size_t i = 0; !named->run && i < engine_axis.count; i++) {
+    for (size_t i = 0; !named->suits && i < engine_axis.count; i++) {
         const struct engine *engine = (const struct engine *)engine_axis.variants[i];
 
         last = engine;
         if (!gives_enough(engine, plan, end))
             continue;
-        if (!candidate->run || !plan->ends[end].hands_over) /* handoff: keep the first */
+        if (!candidate->suits || !plan->ends[end].hands_over) /* handoff: keep the first */
             candidate = engine;
-        if (!can_run(engine, plan, end))
+        ignored = (struct problem){0};
+        if (engine_suits(engine, plan, end, &ignored) < 0)
             continue;
         if (!engine->one_each || plan->ends[end].threads >= plan->connections)
             return engine;
@@ -62,7 +80,7 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
     }
     if (able)
         return able;
-    return candidate->run ? candidate : last; /* none can run the plan: its suits() reports why */
+    return candidate->suits ? candidate : last; /* none can run the plan: its suits() reports why */
 }
 
 int engine_check(unsigned needs, struct problem *problem)
@@ -84,16 +102,6 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 }
 
 /* ---- for the engines ---- */
-
-int engine_sends_itself(const struct plan *plan, enum end end, const char *name, struct problem *problem)
-{
-    if (!plan->ends[end].hands_over)
-        return 0;
-    return problem_unsupported(problem,
-                               "engine=%s cannot carry handoff=thread: its threads wait for many connections "
-                               "at once, and send when they learn that they can; write engine=block",
-                               name);
-}
 
 static const char *peer_of(const struct connection *connection)
 {

@@ -37,7 +37,7 @@ struct engine {
     /* Whether this system can run it. 0, or -1 with an unsupported problem. NULL: always. */
     int (*check)(struct problem *problem);
 
-    /* Whether it can carry this plan at this end. 0, or -1 with an unsupported problem. */
+    /* What engine_suits() does not check. NULL: the variant is no engine. */
     int (*suits)(const struct plan *plan, enum end end, struct problem *problem);
 
     /* Called in the thread before the first phase. 0 or a negative errno value. */
@@ -68,6 +68,9 @@ extern const struct axis engine_axis;
  * plan and gives the capabilities that strategy and reading need. */
 const struct engine *engine_of(const struct plan *plan, enum end end);
 
+/* Whether this engine can carry this plan at this end. 0, or -1 with an unsupported problem. */
+int engine_suits(const struct engine *engine, const struct plan *plan, enum end end, struct problem *problem);
+
 /* The data threads of `end` under this plan. */
 uint64_t engine_threads(const struct plan *plan, enum end end);
 
@@ -76,10 +79,6 @@ uint64_t engine_threads(const struct plan *plan, enum end end);
 int engine_check(unsigned needs, struct problem *problem);
 
 /* ---- for the engines ---- */
-
-/* For engines without a sender thread: 0, or -1 with an unsupported problem if the plan
- * needs one. */
-int engine_sends_itself(const struct plan *plan, enum end end, const char *name, struct problem *problem);
 
 /* Reports the error `result` of a strategy ("send to") or a reading ("receive from"). Sets the
  * problem of the workbench, unless it is set, and returns `result`. */
@@ -143,7 +142,7 @@ static inline bool engine_is_answered(const struct connection *connection)
 {
     const struct role *role = connection->role;
 
-    return role->reconnects && connection->drives && connection->calls.fd >= 0 &&
+    return connection->reconnects && connection->drives && connection->calls.fd >= 0 &&
            queue_is_idle(&connection->queue) && !role->wants(connection) && !engine_has_lent(connection);
 }
 
@@ -151,7 +150,7 @@ static inline bool engine_is_answered(const struct connection *connection)
  * the last one must be back: only that descriptor reports its return. */
 static inline bool engine_may_fill(const struct connection *connection)
 {
-    return !connection->role->reconnects || !engine_has_lent(connection);
+    return !connection->reconnects || !engine_has_lent(connection);
 }
 
 /* Reads the notifications that lent memory has come back. 1 when some has, 0 when none has, or an

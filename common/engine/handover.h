@@ -56,12 +56,6 @@ int handover_wait(struct handover *handover);
 /* Whether the order is done, without waiting. If so, handover_wait() returns at once. */
 bool handover_trywait(struct handover *handover);
 
-/* From post to the wake-up of the sender, of the last order. */
-static inline uint64_t handover_delay_ns(const struct handover *handover)
-{
-    return handover->taken_ns - handover->given_ns;
-}
-
 /* ---- the sender thread ---- */
 
 /* Executes each HANDOVER_SEND. Returns any other order; the caller executes it and calls

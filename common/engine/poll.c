@@ -9,13 +9,14 @@
  * It watches the descriptor (uv_poll_t), or a libuv stream on it if the strategy writes through
  * one. watch_for() and the callbacks of libuv make the difference.
  */
-#include "engine/engine.h"
+#include "engine/turns.h"
 
 #include "connection/capability.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
+#include "engine/acceptor.h"
 #include "engine/pause.h"
-#include "engine/poller.h"
+#include "engine/stream.h"
 #include "transport/transport.h"
 
 #include <stdlib.h>
@@ -24,21 +25,44 @@
 
 #define EVENTS_PER_CALL 1024 /* of libuv; after as many it calls epoll_wait(2) again */
 
+struct watch {
+    union { /* first: libuv passes it to the callbacks */
+        uv_handle_t handle;
+        uv_poll_t poll;
+        struct stream stream;
+    };
+    struct turn turn;
+    int events; /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
+};
+
+struct poller {
+    struct turns turns; /* first */
+    uv_loop_t loop;
+    uv_async_t wake;
+    struct acceptor acceptor; /* of a follower that reconnects */
+    uv_poll_t accepting[ACCEPTOR_FDS];
+    struct watch *watches;
+    size_t events;     /* in this iteration of the loop */
+    bool unregistered; /* the loop must run: watches changed, or a stream was written to */
+};
+
+static struct watch *watch_of(struct turn *turn)
+{
+    return (struct watch *)((char *)turn - offsetof(struct watch, turn));
+}
+
+static struct poller *poller_of(const struct watch *watch)
+{
+    return (struct poller *)watch->turn.turns;
+}
+
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    const struct role *role = plan_role(plan, end);
-
-    if (!plan->transport->has_other_end)
-        return problem_unsupported(problem,
-                                   "engine=poll cannot carry transport=%s: there is no descriptor to watch",
-                                   plan->transport->variant.name);
-    if (role->reconnects && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP)
+    if (plan->workload->reconnects && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP)
         return problem_unsupported(
             problem, "write=%s cannot carry workload=%s: a stream of libuv keeps its descriptor",
             plan_strategy(plan, end)->strategy->variant.name, plan->workload->variant.name);
-    if (engine_sends_itself(plan, end, "poll", problem) < 0)
-        return -1;
-    return acceptor_suits(plan, end, problem);
+    return 0;
 }
 
 /* ---- watched events ---- */
@@ -93,14 +117,14 @@ static int push(struct turn *turn)
     return result;
 }
 
-void poll_receive(struct watch *watch)
+static void receive(struct watch *watch)
 {
     turn_received(&watch->turn, engine_receive_ready(watch->turn.connection));
 }
 
 static void take(struct turn *turn)
 {
-    poll_receive(watch_of(turn));
+    receive(watch_of(turn));
 }
 
 static void on_event_of_end(struct watch *watch, int events)
@@ -142,7 +166,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
     if (events & UV_WRITABLE && !handshaking)
         watch->turn.connection->awaits = AWAITS_NOTHING;
     if (events & UV_READABLE || handshaking)
-        poll_receive(watch);
+        receive(watch);
     else
         turn_continue(&watch->turn, 0);
 }
@@ -169,6 +193,75 @@ static void on_written(struct stream *stream, int result)
 }
 
 static const struct stream_events stream_events = {.arrived = on_arrived, .written = on_written};
+
+/* ---- connections that reconnect ---- */
+
+static int watch_descriptor(struct watch *watch)
+{
+    struct connection *connection = watch->turn.connection;
+    int result = uv_poll_init(&poller_of(watch)->loop, &watch->poll, connection->calls.fd);
+
+    return result < 0 ? engine_fail(connection, "watch its connection to", result) : 0;
+}
+
+static int connect_and_watch(struct duty *duty, struct connection *connection)
+{
+    struct poller *poller = duty->state;
+    int result = dial_connect(duty->dial, connection, true);
+
+    return result < 0 ? result : watch_descriptor(&poller->watches[connection - duty->connections]);
+}
+
+/* Receives at once: the first message has probably arrived with the hello. */
+static void watch_and_receive(struct turn *turn)
+{
+    int result = watch_descriptor(watch_of(turn));
+
+    if (result < 0)
+        turn->turns->result = result;
+    else
+        receive(watch_of(turn));
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct watch *watch = (struct watch *)handle;
+
+    watch->handle.loop = NULL;
+    turn_released(&watch->turn);
+}
+
+/* libuv keeps its handle until the loop has run: only then can the next descriptor be watched. */
+static bool forget(struct turn *turn)
+{
+    struct watch *watch = watch_of(turn);
+
+    watch->events = 0;
+    uv_close(&watch->handle, on_closed);
+    return true;
+}
+
+static void on_acceptor(uv_poll_t *accepting, int status, int events)
+{
+    struct poller *poller = accepting->data;
+
+    (void)status, (void)events;
+    poller->events++;
+    acceptor_readable(&poller->acceptor, (size_t)(accepting - poller->accepting));
+}
+
+static int open_acceptor(struct poller *poller)
+{
+    int result = acceptor_open(&poller->acceptor, &poller->turns, true);
+
+    for (size_t i = 0; i < ACCEPTOR_FDS && result == 0; i++) {
+        result = uv_poll_init(&poller->loop, &poller->accepting[i], poller->acceptor.fds[i]);
+        poller->accepting[i].data = poller;
+        if (result == 0)
+            result = uv_poll_start(&poller->accepting[i], UV_READABLE, on_acceptor);
+    }
+    return result;
+}
 
 /* ---- the loop ---- */
 
@@ -201,11 +294,11 @@ static void wait_in_loop(struct turns *turns)
         turn_loop(poller, UV_RUN_NOWAIT);
 }
 
-static const struct turns_events turns_events = {.connect = poll_connect,
+static const struct turns_events turns_events = {.connect = connect_and_watch,
                                                  .push = push,
                                                  .take = take,
-                                                 .close = poll_close_descriptor,
-                                                 .assigned = poll_assigned,
+                                                 .accepted = watch_and_receive,
+                                                 .forget = forget,
                                                  .rearm = rearm,
                                                  .wait = wait_in_loop};
 
@@ -237,7 +330,7 @@ static int open_watch(struct poller *poller, size_t index)
     struct watch *watch = &poller->watches[index];
     struct connection *connection = &poller->turns.duty->connections[index];
 
-    if (connection->role->reconnects)
+    if (connection->reconnects)
         return 0;
     return writes_by_stream(connection)
                ? stream_open(&watch->stream, &poller->loop, connection, &stream_events)
@@ -276,7 +369,7 @@ static int poll_open(struct duty *duty)
     }
     if (stream_is(duty->connections))
         mark_uncounted(duty);
-    return duty->dial && duty->dial->listener >= 0 ? poll_open_acceptor(poller) : 0;
+    return duty->dial && duty->dial->listener >= 0 ? open_acceptor(poller) : 0;
 }
 
 static void close_watch(struct watch *watch)
@@ -298,7 +391,9 @@ static void poll_close(struct duty *duty)
     poller->turns.result = -ECANCELED; /* the callbacks begin nothing new */
     for (size_t i = 0; poller->watches && i < duty->count; i++)
         close_watch(&poller->watches[i]);
-    poll_close_acceptor(poller);
+    for (size_t i = 0; i < ACCEPTOR_FDS; i++)
+        if (poller->accepting[i].loop)
+            uv_close((uv_handle_t *)&poller->accepting[i], NULL);
     if (poller->wake.loop)
         uv_close((uv_handle_t *)&poller->wake, NULL);
     uv_run(&poller->loop, UV_RUN_DEFAULT);

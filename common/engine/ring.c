@@ -34,12 +34,6 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
     struct ring_setup setup = setup_of(&plan->ends[end]);
 
-    if (!plan->transport->has_other_end)
-        return problem_unsupported(problem,
-                                   "engine=ring cannot carry transport=%s: there is no descriptor to watch",
-                                   plan->transport->variant.name);
-    if (engine_sends_itself(plan, end, "ring", problem) < 0 || acceptor_suits(plan, end, problem) < 0)
-        return -1;
     return ring_check(&setup, problem);
 }
 
@@ -111,8 +105,6 @@ void ring_rearm(struct turn *turn)
     struct connection *connection = turn->connection;
     int result = 0;
 
-    if (connection->state == STATE_UNOPENED && turn->next_fd >= 0)
-        ring_assign(watch);
     if (connection->state < STATE_GREETING || connection->state == STATE_FAILED)
         return;
     if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)) && should_receive(turn))
@@ -122,7 +114,60 @@ void ring_rearm(struct turn *turn)
     if (result == 0 && engine_has_lent(connection) && !ring_is_outstanding(watch, RING_READABLE))
         result = request(watch, RING_ERROR);
     if (result < 0 && turn->turns->result == 0)
-        turn_stop(turn, engine_fail(connection, "watch its connection to", result));
+        turn->turns->result = engine_fail(connection, "watch its connection to", result);
+}
+
+/* ---- connections that reconnect ---- */
+
+static void use_descriptor(struct watch *watch)
+{
+    watch->slot.file = watch->turn.connection->calls.fd;
+    watch->slot.ending = false;
+}
+
+static int begin_connect(struct duty *duty, struct connection *connection)
+{
+    struct ringer *ringer = duty->state;
+    struct watch *watch = &ringer->watches[connection - duty->connections];
+    const struct address *target = duty->dial->target;
+    int result = dial_open(duty->dial, connection, false);
+
+    if (result < 0)
+        return result;
+    use_descriptor(watch);
+    result = ring_connect(&watch->slot, (const struct sockaddr *)&target->storage, target->size);
+    watch->outstanding |= 1u << RING_CONNECT;
+    return result < 0 ? result : -EINPROGRESS;
+}
+
+static void watch_accepted(struct turn *turn)
+{
+    use_descriptor(watch_of(turn));
+    ring_rearm(turn);
+}
+
+/* Cancels all requests. The socket stays open until they complete. */
+static bool forget(struct turn *turn)
+{
+    struct watch *watch = watch_of(turn);
+
+    for (unsigned kind = 0; kind < RING_WAKE; kind++)
+        if (ring_is_outstanding(watch, kind))
+            ring_cancel(&watch->slot, kind);
+    return watch->outstanding;
+}
+
+static int open_acceptor(struct ringer *ringer)
+{
+    int result = acceptor_open(&ringer->acceptor, &ringer->turns, false);
+
+    for (size_t i = 0; i < ACCEPTOR_FDS && result == 0; i++) {
+        ringer->accepting[i] = (struct ring_slot){.ring = ringer->ring,
+                                                  .number = (uint32_t)(ringer->turns.duty->count + i),
+                                                  .file = ringer->acceptor.fds[i]};
+        result = ring_watch(&ringer->accepting[i], RING_READABLE);
+    }
+    return result;
 }
 
 /* ---- the loop ---- */
@@ -164,10 +209,10 @@ static void wait_in_ring(struct turns *turns)
         ring_dispatch(ringer, &event);
 }
 
-static const struct turns_events turns_events = {.connect = ring_begin_connect,
+static const struct turns_events turns_events = {.connect = begin_connect,
                                                  .take = ring_take,
-                                                 .close = ring_close_descriptor,
-                                                 .assigned = ring_assigned,
+                                                 .accepted = watch_accepted,
+                                                 .forget = forget,
                                                  .rearm = ring_rearm,
                                                  .wait = wait_in_ring};
 
@@ -245,7 +290,7 @@ static int open_parts(struct ringer *ringer)
     for (size_t i = 0; i < duty->count && result == 0; i++)
         result = open_watch(ringer, i);
     if (result == 0 && duty->dial && duty->dial->listener >= 0)
-        result = ring_open_acceptor(ringer);
+        result = open_acceptor(ringer);
     return result == 0 && own->fixed_files && !duty->dial ? register_files(ringer) : result;
 }
 

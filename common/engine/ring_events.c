@@ -51,30 +51,12 @@ static void half_closed(struct watch *watch)
 
     watch->slot.ending = true;
     if (result < 0)
-        turn_stop(&watch->turn, engine_fail(watch->turn.connection, "watch its connection to", result));
-}
-
-void ring_on_answer(struct watch *watch)
-{
-    struct connection *connection = watch->turn.connection;
-    const struct request *request = &connection->request;
-
-    if (!request->in_flight || !request->silent || !connection->role->answered(connection))
-        return;
-    strategy_answered(connection);
-    connection->awaits = AWAITS_NOTHING;
-}
-
-static void arrived(struct watch *watch, int result)
-{
-    if (result == 0 && !watch->turn.turns->finishing)
-        ring_on_answer(watch);
-    turn_received(&watch->turn, result);
+        watch->turn.turns->result = engine_fail(watch->turn.connection, "watch its connection to", result);
 }
 
 void ring_take(struct turn *turn)
 {
-    arrived(watch_of(turn), receive(watch_of(turn)));
+    turn_received(turn, receive(watch_of(turn)));
 }
 
 static void sent(struct watch *watch, const struct completion *completion)
@@ -98,6 +80,29 @@ static void sent(struct watch *watch, const struct completion *completion)
     turn_continue(&watch->turn, result < 0 ? engine_fail(connection, "send to", result) : 0);
 }
 
+static void connected(struct watch *watch, int result)
+{
+    struct connection *connection = watch->turn.connection;
+
+    connection->awaits = AWAITS_NOTHING;
+    if (result < 0)
+        result = dial_fail(watch->turn.turns->duty->dial, connection, result);
+    else
+        lifecycle_advance(&connection->state, EVENT_CONNECTED);
+    turn_continue(&watch->turn, result);
+}
+
+/* The acceptor has the slots after those of the connections. */
+static void on_acceptor(struct ringer *ringer, const struct ring_event *event)
+{
+    size_t index = event->number - ringer->turns.duty->count;
+
+    if (event->kind != RING_READABLE)
+        return;
+    acceptor_readable(&ringer->acceptor, index);
+    ring_watch(&ringer->accepting[index], RING_READABLE);
+}
+
 /* ---- by kind of request ---- */
 
 /* The connection continues after all completions of this wake-up: a proxy gets many chunks in one
@@ -109,11 +114,11 @@ static void on_data(struct watch *watch, struct completion *completion)
     if (watch->turn.connection->state == STATE_CLOSING)
         return;
     if (watch->turn.turns->finishing || (result < 0 && result != -EAGAIN)) {
-        arrived(watch, result);
+        turn_received(&watch->turn, result);
         return;
     }
     if (result == 0)
-        ring_on_answer(watch);
+        turn_on_answer(&watch->turn);
     turn_close_if_done(&watch->turn);
     turn_relay(&watch->turn);
     turn_enqueue(&watch->turn);
@@ -133,7 +138,7 @@ static void on_error(struct watch *watch)
     if (watch->reclaimed || reads_by_ring(watch->turn.connection))
         turn_continue(&watch->turn, 0); /* the multishot receive completes with an error, if any */
     else
-        arrived(watch, receive(watch)); /* returns the error */
+        turn_received(&watch->turn, receive(watch)); /* returns the error */
 }
 
 static void on_writable(struct watch *watch)
@@ -156,7 +161,7 @@ static void on_poll_event(struct watch *watch, const struct ring_event *event)
         handle_error(watch, completion);
     switch (event->kind) {
     case RING_READABLE:
-        arrived(watch, readable(watch, completion));
+        turn_received(&watch->turn, readable(watch, completion));
         break;
     case RING_ERROR:
         on_error(watch);
@@ -168,7 +173,7 @@ static void on_poll_event(struct watch *watch, const struct ring_event *event)
         on_writable(watch);
         break;
     case RING_CONNECT:
-        ring_connected(watch, completion->result);
+        connected(watch, completion->result);
         break;
     default:
         break;
@@ -203,7 +208,7 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event)
         return;
     }
     if (event->number >= ringer->turns.duty->count) {
-        ring_on_acceptor(ringer, event);
+        on_acceptor(ringer, event);
         return;
     }
     watch = &ringer->watches[event->number];
@@ -219,6 +224,6 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event)
         on_data(watch, &event->completion);
     else if (watch->turn.connection->state != STATE_CLOSING)
         on_poll_event(watch, event);
-    if (watch->turn.connection->state == STATE_CLOSING)
-        ring_release(watch);
+    if (watch->turn.connection->state == STATE_CLOSING && !watch->outstanding)
+        turn_released(&watch->turn);
 }

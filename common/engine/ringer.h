@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of the ring engine. ring.c makes requests and waits, ring_events.c handles completions,
- * ring_reconnect.c opens and closes the descriptors of connections that reconnect.
+ * The state of the ring engine. ring.c makes requests and waits, ring_events.c handles completions.
  */
 #ifndef UNCORK_ENGINE_RINGER_H
 #define UNCORK_ENGINE_RINGER_H
@@ -26,7 +25,7 @@ struct ringer {
     struct ring_intake intake;
     struct watch *watches, *starved;
     struct acceptor acceptor; /* of a follower that reconnects */
-    struct ring_slot listener, pending;
+    struct ring_slot accepting[ACCEPTOR_FDS];
 };
 
 static inline struct watch *watch_of(struct turn *turn)
@@ -66,33 +65,5 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event);
 
 /* on->take() of the turns. */
 void ring_take(struct turn *turn);
-
-/* If the received bytes prove that the other end has received all, reports that to the strategy. */
-void ring_on_answer(struct watch *watch);
-
-/* ---- ring_reconnect.c ---- */
-
-/* Begins to connect the next descriptor of a driver. -EINPROGRESS or another negative errno
- * value. */
-int ring_begin_connect(struct duty *duty, struct connection *connection);
-void ring_connected(struct watch *watch, int result);
-
-/* Assigns `next_fd` to a follower. 0, or a negative errno value, which ends the phase. */
-int ring_assign(struct watch *watch);
-
-/* Cancels all requests and closes the descriptor. The socket stays open until they complete. */
-void ring_close_descriptor(struct turn *turn);
-
-/* A request on a closed descriptor has completed: after the last one the connection continues. */
-void ring_release(struct watch *watch);
-
-/* on->assigned() of the turns. */
-void ring_assigned(struct turn *turn);
-
-/* Begins to accept. 0 or a negative errno value; acceptor_close() it in both cases. */
-int ring_open_acceptor(struct ringer *ringer);
-
-/* A completion of the listener, or of the descriptors with an incomplete hello. */
-void ring_on_acceptor(struct ringer *ringer, const struct ring_event *event);
 
 #endif

@@ -39,11 +39,6 @@ void turns_close(struct turns *turns)
     turns->list = NULL;
 }
 
-void turn_stop(struct turn *turn, int result)
-{
-    turn->turns->result = result;
-}
-
 static void finish_phase(struct turn *turn)
 {
     turn->over = true;
@@ -72,6 +67,86 @@ static void await_due(struct turn *turn)
     agenda_put(&turn->turns->agenda, due_ns, turn);
 }
 
+/* ---- descriptors of connections that reconnect ---- */
+
+static void close_descriptor(struct turn *turn)
+{
+    struct connection *connection = turn->connection;
+    const struct turns_events *on = turn->turns->on;
+    bool outstanding = on->forget && on->forget(turn);
+
+    dial_close(turn->turns->duty->dial, connection);
+    connection->awaits = outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
+    if (!outstanding)
+        lifecycle_advance(&connection->state, EVENT_RELEASED);
+}
+
+static void take_next(struct turn *turn)
+{
+    struct turns *turns = turn->turns;
+    int result = dial_assign(turns->duty->dial, turn->connection, turn->next_fd);
+
+    turn->next_fd = -1;
+    if (result < 0)
+        turns->result = engine_fail(turn->connection, "take a connection of", result);
+    else
+        turns->on->accepted(turn);
+}
+
+/* The stream of a follower has ended, or its driver has connected again. */
+static void close_if_ended(struct turn *turn)
+{
+    const struct connection *connection = turn->connection;
+
+    if (!connection->reconnects)
+        return;
+    if ((connection_has_ended(connection) || turn->next_fd >= 0) && connection->calls.fd >= 0 &&
+        !engine_has_lent(connection))
+        close_descriptor(turn);
+    if (turn->next_fd >= 0 && connection->state == STATE_UNOPENED)
+        take_next(turn);
+}
+
+void turn_close_if_done(struct turn *turn)
+{
+    const struct connection *connection = turn->connection;
+
+    if (connection->reconnects && connection_is_open(connection) &&
+        (engine_is_answered(connection) || (turn->over && connection_has_ended(connection))))
+        close_descriptor(turn);
+}
+
+void turn_on_answer(struct turn *turn)
+{
+    struct connection *connection = turn->connection;
+    const struct request *request = &connection->request;
+
+    if (!request->in_flight || !request->silent || !connection->role->answered(connection))
+        return;
+    strategy_answered(connection);
+    connection->awaits = AWAITS_NOTHING;
+}
+
+/* The other end connects again only after it has received the last reply. */
+void turn_accepted(struct turn *turn, int fd)
+{
+    turn->next_fd = fd;
+    turn_on_answer(turn);
+    close_if_ended(turn);
+}
+
+void turn_released(struct turn *turn)
+{
+    turn->connection->awaits = AWAITS_NOTHING;
+    if (turn->turns->result < 0)
+        return;
+    lifecycle_advance(&turn->connection->state, EVENT_RELEASED);
+    if (turn->next_fd >= 0)
+        take_next(turn);
+    else if (!turn->over)
+        turn_step(turn);
+}
+
 /* ---- one connection ---- */
 
 /* The queue is idle. If memory is lent, waits for its return. Without room nothing can be appended;
@@ -81,7 +156,7 @@ static void on_idle(struct turn *turn)
     struct connection *connection = turn->connection;
     bool lent = connection->queue.released != connection->queue.appended;
 
-    turn_close_if_ended(turn);
+    close_if_ended(turn);
     if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
         return;
     if (!lent && role_is_over(connection))
@@ -121,7 +196,7 @@ static void push(struct turn *turn)
             return;
         }
         if (result < 0) {
-            turn_stop(turn, engine_fail(connection, "send to", result));
+            turn->turns->result = engine_fail(connection, "send to", result);
             return;
         }
     }
@@ -150,28 +225,10 @@ void turn_step(struct turn *turn)
     rearm_pair(turn);
 }
 
-void turn_close_if_done(struct turn *turn)
-{
-    const struct connection *connection = turn->connection;
-
-    if (connection->role->reconnects && connection_is_open(connection) &&
-        (engine_is_answered(connection) || (turn->over && connection_has_ended(connection))))
-        turn->turns->on->close(turn);
-}
-
-void turn_close_if_ended(struct turn *turn)
-{
-    const struct connection *connection = turn->connection;
-
-    if (connection->role->reconnects && (connection_has_ended(connection) || turn->next_fd >= 0) &&
-        connection->calls.fd >= 0 && !engine_has_lent(connection))
-        turn->turns->on->close(turn);
-}
-
 void turn_continue(struct turn *turn, int result)
 {
     if (result < 0 && result != -EAGAIN)
-        turn_stop(turn, result);
+        turn->turns->result = result;
     else if (turn->turns->result == 0)
         turn_close_if_done(turn);
     if (turn->turns->result == 0 && !turn->connection->awaits && !turn->over)
@@ -185,7 +242,7 @@ void turn_continue_end(struct turn *turn, int result)
     const struct connection *connection = turn->connection;
 
     if (result < 0 && result != -EAGAIN)
-        turn_stop(turn, result);
+        turn->turns->result = result;
     if (!turn->over && connection_has_half_closed(connection) &&
         (!connection->drives || connection_has_ended(connection)))
         finish_phase(turn);
@@ -198,6 +255,8 @@ void turn_received(struct turn *turn, int result)
         turn_continue_end(turn, result);
         return;
     }
+    if (result == 0)
+        turn_on_answer(turn);
     turn_relay(turn);
     turn_continue(turn, result);
 }
@@ -207,7 +266,7 @@ int turn_reclaim(struct turn *turn)
     int result = engine_reclaim(turn->connection);
 
     if (result < 0)
-        turn_stop(turn, result);
+        turn->turns->result = result;
     else if (result > 0 && turn->connection->awaits == AWAITS_EVENT)
         turn->connection->awaits = AWAITS_NOTHING;
     return result;

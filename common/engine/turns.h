@@ -35,12 +35,13 @@ struct turns_events {
     /* Receives the bytes that the security layer or the reading has buffered. */
     void (*take)(struct turn *turn);
 
-    /* Closes the descriptor of a connection that reconnects. NULL: no connection does. */
-    void (*close)(struct turn *turn);
+    /* The connection has an accepted descriptor: begins to receive from it. NULL: the engine accepts
+     * no connections. */
+    void (*accepted)(struct turn *turn);
 
-    /* turn->next_fd is set: uses it as soon as the connection has no descriptor. NULL: the engine
-     * accepts no connections. */
-    void (*assigned)(struct turn *turn);
+    /* The descriptor of a connection that reconnects will be closed: stops to watch it. True if that
+     * takes until turn_released(). NULL: nothing watches it. */
+    bool (*forget)(struct turn *turn);
 
     /* Re-arm: the set of wanted events may have changed. */
     void (*rearm)(struct turn *turn);
@@ -86,8 +87,14 @@ void turn_step(struct turn *turn);
  * end of its own: closes the descriptor. */
 void turn_close_if_done(struct turn *turn);
 
-/* The stream of a follower has ended, or its driver has connected again: closes the descriptor. */
-void turn_close_if_ended(struct turn *turn);
+/* The driver has connected again: its follower takes `fd` as soon as it has no other descriptor. */
+void turn_accepted(struct turn *turn, int fd);
+
+/* Nothing watches the closed descriptor any more: see forget(). */
+void turn_released(struct turn *turn);
+
+/* If the received bytes prove that the other end has received all, the request in flight is done. */
+void turn_on_answer(struct turn *turn);
 
 /* Bytes arrived, with this result: the twin relays them; as turn_continue() or, after the
  * half-close, turn_continue_end(). */
@@ -112,7 +119,5 @@ bool turn_is_half_closing(const struct turn *turn);
 
 /* Bytes arrived: the twin relays them after the present batch of events. */
 void turn_relay(struct turn *turn);
-
-void turn_stop(struct turn *turn, int result);
 
 #endif

@@ -99,13 +99,13 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 
     if (plan->ends[end].touch == TOUCH_CHECKSUM && digest_check(problem) < 0)
         return -1;
-    if (plan->encrypts && plan_role(plan, end)->reconnects && reading->needs & CAPABLE_RING)
+    if (plan->encrypts && plan->workload->reconnects && reading->needs & CAPABLE_RING)
         return problem_unsupported(problem,
                                    "read=%s does not work with workload=%s security=%s: on each new "
                                    "connection it would take what is the handshake's",
                                    reading->variant.name, plan->workload->variant.name,
                                    plan->ends[end].security->variant.name);
-    if (reading->maps && (plan_role(plan, end)->reconnects || plan_role(plan, end)->relay_buffers))
+    if (reading->maps && (plan->workload->reconnects || plan_role(plan, end)->relay_buffers))
         return problem_unsupported(problem, "read=%s does not work with workload=%s: %s",
                                    reading->variant.name, plan->workload->variant.name,
                                    plan_role(plan, end)->relay_buffers
@@ -128,7 +128,7 @@ static int check_security(const struct plan *plan, enum end end, struct problem 
             "handoff=thread does not work with security=%s: a session of TLS is of one "
             "thread, and here one sends while another receives",
             name);
-    if (plan->handshake == HANDSHAKE_TICKET && !plan_role(plan, end)->reconnects)
+    if (plan->handshake == HANDSHAKE_TICKET && !plan->workload->reconnects)
         return problem_unsupported(problem, "handshake=ticket needs workload=connect: only there does a "
                                             "connection follow another, whose ticket it has");
     if (!plan->transport->has_other_end)
@@ -264,7 +264,7 @@ static int check_room(const struct plan *plan, enum end end, struct problem *pro
 static int check_options(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct end_plan *own = &plan->ends[end];
-    bool buffers = own->sndbuf_bytes || own->rcvbuf_bytes, renews = plan_role(plan, end)->reconnects;
+    bool buffers = own->sndbuf_bytes || own->rcvbuf_bytes, renews = plan->workload->reconnects;
     const char *transport = plan->transport->variant.name;
 
     if (!plan->transport->has_other_end)
@@ -310,7 +310,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
                                    plan->transport->variant.name);
     if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
         return -1;
-    if (engine->suits(plan, end, problem) < 0 || check_pace(plan, remote, problem) < 0)
+    if (engine_suits(engine, plan, end, problem) < 0 || check_pace(plan, remote, problem) < 0)
         return -1;
     if (scheduling_is_realtime(scheduling) && scheduling_check(scheduling, problem) < 0)
         return -1;

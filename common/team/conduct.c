@@ -180,7 +180,7 @@ void conduct_passed(struct conduct *conduct, enum phase phase)
         note_marked(conduct, team->end);
     /* With reconnects, the close of a descriptor is not the end of the work. */
     if (phase == PHASE_REPORT && team->part != PART_FOLLOWER && !team->cancelled &&
-        plan_role(team->plan, team->end)->reconnects)
+        team->plan->workload->reconnects)
         announce(conduct, 0);
 }
 

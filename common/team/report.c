@@ -42,7 +42,7 @@ static void put_tls(json_t *thread, const struct worker *worker, const struct ca
         put_number(thread, "tls_bytes_sent", calls->tls_bytes_sent);
         put_number(thread, "tls_bytes_received", calls->tls_bytes_received);
     }
-    if (!worker->connections->role->reconnects)
+    if (!worker->connections->reconnects)
         return;
     put_number(thread, "handshakes", calls->handshakes);
     put_number(thread, "resumed", calls->resumed);
@@ -63,7 +63,7 @@ static void put_calls(json_t *thread, const struct worker *worker)
     for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
         if (is_counted(worker, path))
             put_number(thread, sums[path], calls_count_path(&calls, path));
-    if (worker->connections->role->reconnects)
+    if (worker->connections->reconnects)
         put_number(thread, "connect_calls", calls_count_path(&calls, CALL_CONNECTS));
     if (is_counted(worker, CALL_WRITES) && is_counted(worker, CALL_READS))
         put_number(thread, "would_block", calls.would_block);
@@ -207,7 +207,7 @@ static json_t *report_thread(const struct worker *worker)
     put_cpu(thread, worker);
     /* With a connection for each request, only the last one could be read, and only if it is
      * still open. */
-    if (worker->team->plan->transport->counts_segments && !worker->connections->role->reconnects)
+    if (worker->team->plan->transport->counts_segments && !worker->connections->reconnects)
         json_object_set_new(thread, "tcp_info",
                             tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
     json_object_set_new(thread, "options", report_options(worker));

@@ -230,16 +230,12 @@ static int make_worker(struct worker *worker, struct team *team, size_t index)
     worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
     if (make_connections(worker, (next - first) * team->per_number) < 0)
         return -ENOMEM;
-    worker->dial = (struct dial){.plan = team->plan,
-                                 .target = &team->target,
-                                 .token = team->token,
-                                 .adopt = team_adopt,
-                                 .drop = drop,
-                                 .owner = team};
+    worker->dial = (struct dial){
+        .target = &team->target, .token = team->token, .adopt = team_adopt, .drop = drop, .owner = team};
     worker->duty = (struct duty){.connections = worker->connections,
                                  .count = worker->count,
                                  .bench = &worker->bench,
-                                 .dial = plan_role(team->plan, team->end)->reconnects ? &worker->dial : NULL};
+                                 .dial = team->plan->workload->reconnects ? &worker->dial : NULL};
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 

@@ -26,7 +26,7 @@ static bool has_sockets(const struct worker *worker)
 
 static bool reconnects(const struct worker *worker)
 {
-    return plan_role(worker->team->plan, worker->team->end)->reconnects;
+    return worker->team->plan->workload->reconnects;
 }
 
 /* ---- figures ---- */
@@ -264,7 +264,7 @@ static int make_handshakes(struct worker *worker, struct problem *problem)
         if (plan->encrypts && !worker->bench.contexts[connection->peer] &&
             agree(worker, connection->peer, problem) < 0)
             return -1;
-        if (!connection->role->reconnects && make_handshake(connection, problem) < 0)
+        if (!connection->reconnects && make_handshake(connection, problem) < 0)
             return -1;
     }
     return 0;

@@ -69,14 +69,15 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
 static void derive_end(struct plan *plan, enum end end)
 {
     enum role_index index = plan->workload->role(plan, end);
-    const struct role *role = &plan->workload->roles[index];
+    static const struct role none;
+    const struct role *role = plan->workload->roles[index] ? plan->workload->roles[index] : &none;
     struct end_plan *own = &plan->ends[end];
 
     own->role = role;
     own->drives = index != ROLE_FOLLOWER && index != ROLE_PROXY;
     own->follows = !own->drives || index == ROLE_BOTH;
     own->hands_over =
-        end == END_CLIENT && plan->handoff == HANDOFF_THREAD && role->times && !role->reconnects;
+        end == END_CLIENT && plan->handoff == HANDOFF_THREAD && role->times && !plan->workload->reconnects;
     if (role->sends)
         own->outgoing = own->drives || role->relay_buffers ? SHAPE_MESSAGE : SHAPE_REPLY;
     if (role->receives)
@@ -88,7 +89,7 @@ static void derive(struct plan *plan)
 {
     plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
     plan->counts_segments = plan->transport->counts_segments;
-    plan->relays = plan->workload->roles[ROLE_PROXY].relay_buffers != NULL;
+    plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;
     plan->encrypts = plan->ends[END_CLIENT].security->encrypts;
     plan->feed = (struct strategy_choice){.strategy = &strategy_coalesce, .parameter = PARAMETER_NONE};
     for (int end = 0; end < END_COUNT; end++)

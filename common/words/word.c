@@ -47,9 +47,9 @@ USED(in_tcp, plan->transport->counts_segments)
 USED(by_client_in_tcp, end == END_CLIENT && in_tcp(plan, end))
 USED(by_sender_in_tcp, in_tcp(plan, end) && !is_fixed(plan, end))
 
-USED(in_request, plan->workload->roles[ROLE_DRIVER].receives)
+USED(in_request, plan->workload->roles[ROLE_DRIVER]->receives)
 USED(in_stream, !in_request(plan, end))
-USED(reconnects, plan_role(plan, END_CLIENT)->reconnects)
+USED(reconnects, plan->workload->reconnects)
 /* Request and reply over connections that stay open. */
 USED(in_lasting_request, in_request(plan, end) && !reconnects(plan, end))
 USED(by_lasting_asker, end == END_CLIENT && in_lasting_request(plan, end))
@@ -73,7 +73,7 @@ USED(by_receiver_in_tcp, by_receiver(plan, end) && in_tcp(plan, end))
 /* engine=auto depends on the number of threads. */
 USED(if_threads_are_chosen, !plan->ends[end].engine->one_each)
 USED(by_ring, engine_of(plan, end)->gives & CAPABLE_RING)
-USED(by_lasting_ring, by_ring(plan, end) && !plan_role(plan, end)->reconnects)
+USED(by_lasting_ring, by_ring(plan, end) && !plan->workload->reconnects)
 
 USED(in_timed_work, !plan->messages && !plan->bytes)
 USED(if_messages, plan->messages)

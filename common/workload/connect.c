@@ -11,7 +11,7 @@
 
 const struct workload workload_connect = {
     .variant = {"connect", "the client connects, sends message, takes reply and closes, again and again"},
-    .roles = {[ROLE_DRIVER] = {ASKING, .reconnects = true},
-              [ROLE_FOLLOWER] = {ANSWERING, .reconnects = true, .over = connection_at_stop}},
+    .reconnects = true,
+    .roles = {[ROLE_DRIVER] = &asking_role, [ROLE_FOLLOWER] = &answering_role},
     .role = exchange_role,
 };

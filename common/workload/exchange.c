@@ -23,12 +23,12 @@ static uint64_t asking_slots(const struct plan *plan)
     return slots;
 }
 
-size_t asking_size(const struct plan *plan)
+static size_t asking_size(const struct plan *plan)
 {
     return sizeof(struct asking) + asking_slots(plan) * sizeof(struct asked);
 }
 
-void asking_begin(struct connection *connection)
+static void asking_begin(struct connection *connection)
 {
     struct asking *asking = connection->role_state;
 
@@ -66,7 +66,7 @@ static bool is_due(const struct connection *connection, const struct asking *ask
            (!bench->paced || due_ns(bench, asking) <= bench->now_ns);
 }
 
-void asking_fill(struct connection *connection)
+static void asking_fill(struct connection *connection)
 {
     struct asking *asking = connection->role_state;
     struct workbench *bench = connection->bench;
@@ -85,7 +85,7 @@ void asking_fill(struct connection *connection)
         connection_append(connection, count);
 }
 
-size_t asking_wants(const struct connection *connection)
+static size_t asking_wants(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
 
@@ -104,7 +104,7 @@ static void note_replies(struct workbench *bench, struct asking *asking, uint64_
     samples_reached(&bench->samples, bench->now_ns);
 }
 
-int asking_arrived(struct connection *connection, const uint8_t *data, size_t size)
+static int asking_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     size_t wanted = asking_wants(connection);
     int64_t whole;
@@ -123,14 +123,14 @@ int asking_arrived(struct connection *connection, const uint8_t *data, size_t si
 }
 
 /* Only the whole reply is proof: an echoing peer begins its reply before it has the message. */
-bool asking_answered(const struct connection *connection)
+static bool asking_answered(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
 
     return asking->begun == asking->answered;
 }
 
-uint64_t asking_next(const struct connection *connection)
+static uint64_t asking_next(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
     const struct workbench *bench = connection->bench;
@@ -142,7 +142,7 @@ uint64_t asking_next(const struct connection *connection)
     return due_ns(bench, asking) < bench->deadline_ns ? due_ns(bench, asking) : NEVER;
 }
 
-uint64_t asking_missed(const struct connection *connection)
+static uint64_t asking_missed(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
     const struct workbench *bench = connection->bench;
@@ -152,12 +152,27 @@ uint64_t asking_missed(const struct connection *connection)
                : schedule_count_until(&asking->schedule, bench->deadline_ns - bench->start_ns);
 }
 
+const struct role asking_role = {
+    .sends = true,
+    .receives = true,
+    .clocks = true,
+    .times = true,
+    .state_size = asking_size,
+    .begin = asking_begin,
+    .fill = asking_fill,
+    .wants = asking_wants,
+    .arrived = asking_arrived,
+    .answered = asking_answered,
+    .next = asking_next,
+    .missed = asking_missed,
+};
+
 /* The server: a reply for every whole request. */
 struct answering {
     uint64_t owed; /* replies that are not in the queue */
 };
 
-size_t answering_size(const struct plan *plan)
+static size_t answering_size(const struct plan *plan)
 {
     (void)plan;
     return sizeof(struct answering);
@@ -171,7 +186,7 @@ static void burn(const struct workbench *bench, uint64_t ns)
         ;
 }
 
-void answering_fill(struct connection *connection)
+static void answering_fill(struct connection *connection)
 {
     struct answering *answering = connection->role_state;
     uint64_t room = connection_room(connection);
@@ -185,7 +200,7 @@ void answering_fill(struct connection *connection)
     answering->owed -= count;
 }
 
-int answering_arrived(struct connection *connection, const uint8_t *data, size_t size)
+static int answering_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct answering *answering = connection->role_state;
     int64_t whole = connection_receive(connection, data, size);
@@ -197,11 +212,28 @@ int answering_arrived(struct connection *connection, const uint8_t *data, size_t
 }
 
 /* A client sends the next request, or half-closes, only when it has the whole reply. */
-bool answering_answered(const struct connection *connection)
+static bool answering_answered(const struct connection *connection)
 {
     (void)connection;
     return true;
 }
+
+/* The end of one descriptor of many is not the end of the work. */
+static bool answering_is_over(const struct connection *connection)
+{
+    return connection_at_stop(connection) || (connection_has_ended(connection) && !connection->reconnects);
+}
+
+const struct role answering_role = {
+    .sends = true,
+    .receives = true,
+    .state_size = answering_size,
+    .fill = answering_fill,
+    .wants = role_wants_all,
+    .arrived = answering_arrived,
+    .answered = answering_answered,
+    .over = answering_is_over,
+};
 
 enum role_index exchange_role(const struct plan *plan, enum end end)
 {

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-void one_way_send(struct connection *connection)
+static void send_messages(struct connection *connection)
 {
     struct samples *samples = &connection->bench->samples;
     uint64_t room = connection_room(connection), count = 0;
@@ -19,7 +19,7 @@ void one_way_send(struct connection *connection)
     samples_reached(samples, connection->bench->now_ns);
 }
 
-size_t one_way_wants_nothing(const struct connection *connection)
+static size_t wants_nothing(const struct connection *connection)
 {
     (void)connection;
     return 0;
@@ -32,7 +32,7 @@ int one_way_refuse(struct connection *connection, const uint8_t *data, size_t si
     return -EBADMSG;
 }
 
-uint64_t one_way_next(const struct connection *connection)
+static uint64_t next_message(const struct connection *connection)
 {
     return connection_goes_on(connection) ? connection->bench->now_ns : NEVER;
 }
@@ -42,7 +42,7 @@ void one_way_send_nothing(struct connection *connection)
     (void)connection;
 }
 
-int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size)
+static int arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     int64_t whole = connection_receive(connection, data, size);
 
@@ -54,7 +54,7 @@ int one_way_arrived(struct connection *connection, const uint8_t *data, size_t s
 }
 
 /* The incoming direction ends at the stop, or when the peer half-closes. */
-bool one_way_sent_all(const struct connection *connection)
+static bool sent_all(const struct connection *connection)
 {
     const struct workbench *bench = connection->bench;
 
@@ -64,6 +64,33 @@ bool one_way_sent_all(const struct connection *connection)
     return !connection_goes_on(connection) &&
            (!connection->until_stop || connection_has_ended(connection) || connection_at_stop(connection));
 }
+
+const struct role one_way_driver = {
+    .sends = true,
+    .fill = send_messages,
+    .wants = wants_nothing,
+    .arrived = one_way_refuse,
+    .next = next_message,
+};
+
+const struct role one_way_follower = {
+    .receives = true,
+    .clocks = true,
+    .fill = one_way_send_nothing,
+    .wants = role_wants_all,
+    .arrived = arrived,
+};
+
+const struct role one_way_both = {
+    .sends = true,
+    .receives = true,
+    .clocks = true,
+    .fill = send_messages,
+    .wants = role_wants_all,
+    .arrived = arrived,
+    .next = next_message,
+    .over = sent_all,
+};
 
 enum role_index one_way_role(const struct plan *plan, enum end end)
 {

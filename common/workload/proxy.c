@@ -154,20 +154,24 @@ static bool relayed_all(const struct connection *connection)
     return received_all(connection) && received_all(connection->twin) && relay->taken == relay->appended;
 }
 
+static const struct role relay = {
+    .sends = true,
+    .receives = true,
+    .relay_buffers = kept_by_pair,
+    .state_size = relay_size,
+    .fill = relay_fill,
+    .wants = relay_wants,
+    .has_room = relay_has_room,
+    .arrived = relay_arrived,
+    .released = relay_released,
+    .over = relayed_all,
+};
+
 const struct workload workload_proxy = {
     .variant = {"proxy", "client and server stream through a proxy that sends on what it receives"},
-    .roles = {[ROLE_DRIVER] = {ONE_WAY_DRIVER},
-              [ROLE_FOLLOWER] = {ONE_WAY_FOLLOWER},
-              [ROLE_BOTH] = {ONE_WAY_BOTH},
-              [ROLE_PROXY] = {.sends = true,
-                              .receives = true,
-                              .relay_buffers = kept_by_pair,
-                              .state_size = relay_size,
-                              .fill = relay_fill,
-                              .wants = relay_wants,
-                              .has_room = relay_has_room,
-                              .arrived = relay_arrived,
-                              .released = relay_released,
-                              .over = relayed_all}},
+    .roles = {[ROLE_DRIVER] = &one_way_driver,
+              [ROLE_FOLLOWER] = &one_way_follower,
+              [ROLE_BOTH] = &one_way_both,
+              [ROLE_PROXY] = &relay},
     .role = one_way_role,
 };

@@ -4,6 +4,6 @@
 
 const struct workload workload_request = {
     .variant = {"request", "the client sends message, the server answers each with reply"},
-    .roles = {[ROLE_DRIVER] = {ASKING}, [ROLE_FOLLOWER] = {ANSWERING}},
+    .roles = {[ROLE_DRIVER] = &asking_role, [ROLE_FOLLOWER] = &answering_role},
     .role = exchange_role,
 };

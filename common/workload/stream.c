@@ -27,6 +27,14 @@ static size_t taker_wants(const struct connection *connection)
     return connection_goes_on(connection) ? connection->bench->pool.size : 0;
 }
 
+static const struct role taker = {
+    .receives = true,
+    .clocks = true,
+    .fill = one_way_send_nothing,
+    .wants = taker_wants,
+    .arrived = taker_arrived,
+};
+
 static enum role_index role(const struct plan *plan, enum end end)
 {
     if (plan_has_peer(plan) && plan->direction == DIRECTION_RECEIVE)
@@ -36,13 +44,9 @@ static enum role_index role(const struct plan *plan, enum end end)
 
 const struct workload workload_stream = {
     .variant = {"stream", "one end sends messages as fast as they go, the other takes them; or both do"},
-    .roles = {[ROLE_DRIVER] = {ONE_WAY_DRIVER},
-              [ROLE_FOLLOWER] = {ONE_WAY_FOLLOWER},
-              [ROLE_BOTH] = {ONE_WAY_BOTH},
-              [ROLE_TAKER] = {.receives = true,
-                              .clocks = true,
-                              .fill = one_way_send_nothing,
-                              .wants = taker_wants,
-                              .arrived = taker_arrived}},
+    .roles = {[ROLE_DRIVER] = &one_way_driver,
+              [ROLE_FOLLOWER] = &one_way_follower,
+              [ROLE_BOTH] = &one_way_both,
+              [ROLE_TAKER] = &taker},
     .role = role,
 };

@@ -393,7 +393,7 @@ TEST(the_roles_follow_from_the_workload_and_its_direction)
 
     parse(&plan, WORDS("workload=stream", "direction=receive", "write=cork"));
     assert_true(plan.ends[END_SERVER].drives && plan.ends[END_CLIENT].follows);
-    assert_ptr_equal(plan_role(&plan, END_SERVER), &plan.workload->roles[ROLE_DRIVER]);
+    assert_ptr_equal(plan_role(&plan, END_SERVER), plan.workload->roles[ROLE_DRIVER]);
     assert_ptr_equal(plan_outgoing(&plan, END_SERVER), &plan.message);
     assert_ptr_equal(plan_incoming(&plan, END_CLIENT), &plan.message);
     assert_null(plan_outgoing(&plan, END_CLIENT));
