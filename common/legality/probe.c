@@ -229,7 +229,7 @@ static const struct probe {
 static int probe_one(const struct transport *transport, const struct probe *probe)
 {
     struct pair pair = {.from.table = &calls_of_sockets};
-    int fds[2], one = 1, result = transport->pair(fds);
+    int fds[2], one = 1, result = transport->pair(transport->protocol, fds);
 
     if (result < 0)
         return result;
@@ -288,7 +288,7 @@ void probe_counters(void)
     int fds[2];
 
     cpu_probe();
-    if (transport_tcp.pair(fds) < 0)
+    if (transport_tcp.pair(0, fds) < 0)
         return;
     options_probe_mss(fds);
     tcp_info_probe(fds);

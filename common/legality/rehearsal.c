@@ -133,7 +133,7 @@ static const char *why(const struct rehearsal *rehearsal, int result)
 static int rehearse(const struct plan *plan, const struct security *security, struct problem *problem)
 {
     struct rehearsal *rehearsal = calloc(1, sizeof *rehearsal);
-    int fds[2], result = rehearsal ? plan->transport->pair(fds) : -ENOMEM;
+    int fds[2], result = rehearsal ? plan->transport->pair(plan->transport->protocol, fds) : -ENOMEM;
 
     if (result < 0) {
         free(rehearsal);

@@ -293,7 +293,7 @@ static const char *probe_pair(void)
     const char *reason;
     int fds[2];
 
-    if (transport_tcp.pair(fds) < 0)
+    if (transport_tcp.pair(0, fds) < 0)
         return "no pair of sockets could be made to try it";
     reason = probe(fds);
     close(fds[0]);

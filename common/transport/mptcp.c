@@ -58,11 +58,6 @@ static int prove(int fd, struct problem *problem)
                                         "end or something between does not speak MPTCP");
 }
 
-static int mptcp_pair(int fds[2])
-{
-    return tcp_make_pair(PROTOCOL, fds);
-}
-
 const struct transport transport_mptcp = {
     .variant = {"mptcp", "Multipath TCP, over IPv4 or IPv6 by the server's address"},
     .calls = &calls_of_sockets,
@@ -73,7 +68,7 @@ const struct transport transport_mptcp = {
     .forgets = true,
     .check = check,
     .prove = prove,
-    .pair = mptcp_pair,
+    .pair = tcp_make_pair,
     .data_address = tcp_data_address,
     .data_target = tcp_data_target,
 };

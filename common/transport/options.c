@@ -3,7 +3,8 @@
 
 #include "base/clock.h"
 #include "base/scan.h"
-#include "transport/transport.h"
+#include "net/sockets.h"
+#include "transport/tcp.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -199,7 +200,10 @@ static int set_one(const struct socket_option *option, int value, int fd, struct
                                option->spelled, value, now);
 }
 
-int options_prove(const struct plan *plan, enum end end, int fd, struct problem *problem)
+/* Options whose effect shows only on a connection. After received data, SO_INCOMING_NAPI_ID names the
+ * device queue. If it is 0, as on loopback, the kernel does not poll (include/net/busy_poll.h, Linux
+ * 4.12). */
+static int prove_options(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
     int queue = 0;
 
@@ -212,7 +216,9 @@ int options_prove(const struct plan *plan, enum end end, int fd, struct problem 
                                         "(SO_INCOMING_NAPI_ID is 0, as it always is on loopback)");
 }
 
-int options_set(const struct plan *plan, enum end end, int fd, enum moment moment, struct problem *problem)
+/* Reads back the options that the system might ignore. */
+static int set_options(const struct plan *plan, enum end end, int fd, enum moment moment,
+                       struct problem *problem)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct socket_option *option = &socket_options[i];
@@ -224,7 +230,7 @@ int options_set(const struct plan *plan, enum end end, int fd, enum moment momen
     return moment == BEFORE_CONNECT ? choose_congestion(fd, congestion_of(plan, end), problem) : 0;
 }
 
-bool options_ask_before(const struct plan *plan, enum end end)
+static bool asks_before(const struct plan *plan, enum end end)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (value_at(&socket_options[i], plan, end, BEFORE_CONNECT))
@@ -232,8 +238,8 @@ bool options_ask_before(const struct plan *plan, enum end end)
     return insists(congestion_of(plan, end));
 }
 
-int options_inherited(const struct plan *plan, enum end end, int listener, int accepted,
-                      struct problem *problem)
+static int check_inherited(const struct plan *plan, enum end end, int listener, int accepted,
+                           struct problem *problem)
 {
     const char *word = congestion_of(plan, end);
     char congestion[CONGESTION_NAME_MAX];
@@ -278,6 +284,105 @@ int options_set_again(const struct plan *plan, enum end end, struct calls *calls
     }
     return 0;
 }
+
+/* ---- the sockets of a plan ---- */
+
+int transport_socket(const struct plan *plan, enum end end, const struct address *address,
+                     struct problem *problem)
+{
+    const struct transport *transport = plan->transport;
+    int fd = sockets_make(address->storage.ss_family, SOCK_STREAM, transport->protocol, true);
+
+    if (fd < 0)
+        return problem_failure(problem, "cannot make a %s socket: %s", transport->variant.name,
+                               strerror(errno));
+    if (set_options(plan, end, fd, BEFORE_CONNECT, problem) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool wants_nodelay(const struct plan *plan, enum end end)
+{
+    int choice = plan->ends[end].nodelay;
+
+    return choice == NODELAY_BY_STRATEGY ? plan->ends[end].strategy_sets_nodelay : choice == NODELAY_ON;
+}
+
+static int set_nodelay(int fd, bool on, struct problem *problem)
+{
+    int value = on, now = !on;
+    socklen_t size = sizeof now;
+
+    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof value) == 0 &&
+        getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &now, &size) == 0 && !now == !on)
+        return 0;
+    return problem_unsupported(problem, "TCP_NODELAY cannot be switched %s here", on ? "on" : "off");
+}
+
+int transport_prepare(const struct plan *plan, enum end end, int fd, struct problem *problem)
+{
+    int result = plan->ends[end].sets_zerocopy ? lending_allow(fd) : 0;
+
+    if (result < 0)
+        return problem_unsupported(problem, "SO_ZEROCOPY cannot be switched on here: %s", strerror(-result));
+    if (plan->transport->counts_segments && set_nodelay(fd, wants_nodelay(plan, end), problem) < 0)
+        return -1;
+    return set_options(plan, end, fd, AFTER_CONNECT, problem);
+}
+
+int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem)
+{
+    if (plan->transport->prove && plan->transport->prove(fd, problem) < 0)
+        return -1;
+    return prove_options(plan, end, fd, problem);
+}
+
+/* An end that accepts sets the options on its listener. Some systems do not inherit them. */
+static int check_inheritance(const struct plan *plan, enum end end, int listener, struct problem *problem)
+{
+    int fds[2], result = tcp_pair_through(listener, plan->transport->protocol, fds);
+
+    if (result < 0)
+        return problem_failure(problem, "cannot accept a connection over loopback: %s", strerror(-result));
+    result = check_inherited(plan, end, listener, fds[1], problem);
+    close(fds[0]);
+    close(fds[1]);
+    return result;
+}
+
+int transport_check(const struct plan *plan, enum end end, struct problem *problem)
+{
+    const struct transport *transport = plan->transport;
+    const struct address anywhere = {.storage.ss_family = (sa_family_t)transport->family};
+    int fd, result;
+
+    if (!transport->has_other_end)
+        return 0;
+    fd = transport_socket(plan, end, &anywhere, problem);
+    if (fd < 0)
+        return -1;
+    result = transport_prepare(plan, end, fd, problem);
+    if (result == 0 && end != END_CLIENT && transport->counts_segments && asks_before(plan, end))
+        result = check_inheritance(plan, end, fd, problem);
+    close(fd);
+    return result;
+}
+
+int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls)
+{
+    int result = 0;
+
+    if (plan->ends[end].sets_zerocopy) {
+        calls->counts.made[CALL_OPTION]++;
+        result = lending_allow(calls->fd);
+    }
+    if (result == 0 && plan->transport->counts_segments)
+        result = calls_set_option(calls, CALL_OPTION, IPPROTO_TCP, TCP_NODELAY, wants_nodelay(plan, end));
+    return result < 0 ? result : options_set_again(plan, end, calls, AFTER_CONNECT);
+}
+
+/* ---- options of the data path ---- */
 
 int options_set_quickack(struct calls *calls, bool on)
 {

@@ -17,25 +17,8 @@
 
 enum moment { BEFORE_CONNECT, AFTER_CONNECT }; /* at a listener before listen(2), after accept(2) */
 
-/* Sets the options of this moment and reads back those that the system might ignore. 0, or -1 with
- * an unsupported problem. */
-int options_set(const struct plan *plan, enum end end, int fd, enum moment moment, struct problem *problem);
-
-/* Whether the plan has an option that must be set before connect or listen. */
-bool options_ask_before(const struct plan *plan, enum end end);
-
-/* Checks that an accepted connection inherited the options of its listener. 0, or -1 with an
- * unsupported problem. */
-int options_inherited(const struct plan *plan, enum end end, int listener, int accepted,
-                      struct problem *problem);
-
-/* Checks options whose effect shows only on a connection. After received data,
- * SO_INCOMING_NAPI_ID names the device queue. If it is 0, as on loopback, the kernel does not poll
- * (include/net/busy_poll.h, Linux 4.12). 0, or -1 with an unsupported problem. */
-int options_prove(const struct plan *plan, enum end end, int fd, struct problem *problem);
-
-/* options_set() for another socket of a run after options_prove(): reads nothing back, counts its
- * calls. 0 or a negative errno value. */
+/* Sets the options of this moment on another socket of a run after transport_prove(): reads nothing
+ * back, counts its calls. 0 or a negative errno value. */
 int options_set_again(const struct plan *plan, enum end end, struct calls *calls, enum moment moment);
 
 /* Sets or clears TCP_QUICKACK, by one counted call. The kernel clears it, so quickack=rearm repeats

@@ -72,18 +72,13 @@ int tcp_data_target(struct address *data, const struct address *control, json_in
     return 0;
 }
 
-static int tcp_pair(int fds[2])
-{
-    return tcp_make_pair(0, fds);
-}
-
 const struct transport transport_tcp = {
     .variant = {"tcp", "TCP, over IPv4 or IPv6 by the server's address"},
     .calls = &calls_of_sockets,
     .has_other_end = true,
     .counts_segments = true,
     .family = AF_INET,
-    .pair = tcp_pair,
+    .pair = tcp_make_pair,
     .data_address = tcp_data_address,
     .data_target = tcp_data_target,
 };

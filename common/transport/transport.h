@@ -32,9 +32,9 @@ struct transport {
      * a Unix socket for remaining bytes only, not for the end. */
     bool hides_end;
 
-    /* Makes a connected pair on this machine, for probes. 0 or a negative errno value. NULL: no
-     * sockets. */
-    int (*pair)(int fds[2]);
+    /* Makes a connected pair of this protocol on this machine, for probes. 0 or a negative errno
+     * value. NULL: no sockets. */
+    int (*pair)(int protocol, int fds[2]);
 
     /* The address on which a session of this server listens for data, given the address of its
      * control channel. */

@@ -8,8 +8,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int unix_pair(int fds[2])
+static int unix_pair(int protocol, int fds[2])
 {
+    (void)protocol;
     return sockets_make_pair(fds) < 0 ? -errno : 0;
 }
 

@@ -124,7 +124,7 @@ static void open_sides(const struct setup *setup)
     plan.write = plan.reply_write = setup->choice;
     if (setup->security)
         use_layer(setup->security);
-    assert_int_equal(plan.transport->pair(fds), 0);
+    assert_int_equal(plan.transport->pair(0, fds), 0);
     open_side(END_CLIENT, fds[0], setup->messages);
     open_side(END_SERVER, fds[1], setup->messages);
     shake_hands();

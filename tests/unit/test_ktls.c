@@ -67,7 +67,7 @@ static int open_sides(void **state)
     (void)state;
     if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
         fail_msg("%s", problem.text);
-    assert_int_equal(plan.transport->pair(fds), 0);
+    assert_int_equal(plan.transport->pair(0, fds), 0);
     open_side(0, fds[0]);
     open_side(1, fds[1]);
     while (results[0] || results[1])

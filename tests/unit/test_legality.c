@@ -261,12 +261,12 @@ TEST(a_truncation_that_copies_is_found_out)
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "MSG_TRUNC does not discard");
 }
 
-static int (*pair_of_tcp)(int fds[2]);
+static int (*pair_of_tcp)(int protocol, int fds[2]);
 static bool pairs_are_there;
 
-static int pair_at_times(int fds[2])
+static int pair_at_times(int protocol, int fds[2])
 {
-    return pairs_are_there ? pair_of_tcp(fds) : -EMFILE;
+    return pairs_are_there ? pair_of_tcp(protocol, fds) : -EMFILE;
 }
 
 /* The answer is kept: the kernel's own is asked by unit-ktls. */

@@ -25,7 +25,7 @@ static void open_reader(const char *chunk)
 
     if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
         fail_msg("%s", problem.text);
-    assert_int_equal(plan.transport->pair(fds), 0);
+    assert_int_equal(plan.transport->pair(0, fds), 0);
     assert_int_equal(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(lending_allow(fds[0]), 0);
     other = fds[0];
