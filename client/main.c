@@ -60,17 +60,10 @@ static const char help[] =
 
 /* ---- output ---- */
 
-static int write_json(const json_t *record, const char *path, struct problem *problem)
+static int write_json(FILE *file, void *record, struct problem *problem)
 {
-    struct whole_file file;
-
-    if (whole_file_open(&file, path, problem) < 0)
-        return -1;
-    if (json_dumpf(record, file.file, JSON_COMPACT) == 0)
-        return whole_file_keep(&file, problem);
-    problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
-    whole_file_drop(&file);
-    return -1;
+    (void)problem;
+    return json_dumpf(record, file, JSON_COMPACT);
 }
 
 /* Prints `json`, which is stolen, as one line. Returns 0, or -1 with a failure. */
@@ -92,7 +85,7 @@ static int check_output(const struct options *options, struct problem *problem)
         return 0;
     if (options->pcap && !strcmp(options->pcap, options->file))
         return problem_usage(problem, "--json and --pcap name the same file, %s", options->file);
-    return whole_file_check(options->file, problem);
+    return whole_file_write(options->file, NULL, NULL, problem);
 }
 
 /* ---- cells ---- */
@@ -210,7 +203,7 @@ static int answer(const struct options *options, json_t *record, struct problem 
     int result = 0;
 
     if (options->file)
-        result = write_json(record, options->file, problem);
+        result = whole_file_write(options->file, write_json, record, problem);
     else if (options->json)
         result = print_json(json_incref(record), problem);
     if (strcmp(status, "ok") != 0)

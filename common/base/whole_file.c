@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/whole_file.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,51 +22,28 @@ static int refuse_what_is_no_file(const char *path, struct problem *problem)
                                                     : "no regular file");
 }
 
-int whole_file_open(struct whole_file *file, const char *path, struct problem *problem)
+int whole_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
+                     void *context, struct problem *problem)
 {
     size_t size = strlen(path) + sizeof ".part";
+    CLEANUP_FREE char *beside = malloc(size);
+    FILE *file;
+    bool is_kept, failed;
 
     if (refuse_what_is_no_file(path, problem) < 0)
         return -1;
-    *file = (struct whole_file){.path = path, .beside = malloc(size)};
-    if (!file->beside)
+    if (!beside)
         return problem_failure(problem, "out of memory");
-    snprintf(file->beside, size, "%s.part", path);
-    file->file = fopen(file->beside, "we");
-    if (file->file)
-        return 0;
-    problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
-    free(file->beside);
-    return -1;
-}
-
-int whole_file_keep(struct whole_file *file, struct problem *problem)
-{
-    bool is_written = fflush(file->file) == 0 && !ferror(file->file);
-
-    if (is_written && rename(file->beside, file->path) == 0) {
-        fclose(file->file);
-        free(file->beside);
-        return 0;
-    }
-    problem_failure(problem, "cannot write %s: %s", file->path, strerror(errno));
-    whole_file_drop(file);
-    return -1;
-}
-
-void whole_file_drop(struct whole_file *file)
-{
-    fclose(file->file);
-    remove(file->beside);
-    free(file->beside);
-}
-
-int whole_file_check(const char *path, struct problem *problem)
-{
-    struct whole_file file;
-
-    if (whole_file_open(&file, path, problem) < 0)
-        return -1;
-    whole_file_drop(&file);
-    return 0;
+    snprintf(beside, size, "%s.part", path);
+    file = fopen(beside, "we");
+    is_kept = file && write && write(file, context, problem) == 0 && fflush(file) == 0 && !ferror(file) &&
+              rename(beside, path) == 0;
+    failed = !file || (write && !is_kept);
+    if (failed)
+        problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
+    if (file)
+        fclose(file);
+    if (file && !is_kept)
+        remove(beside);
+    return failed ? -1 : 0;
 }

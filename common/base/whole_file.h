@@ -8,23 +8,10 @@
 
 #include <stdio.h>
 
-struct whole_file {
-    const char *path; /* owned by the caller while this is open */
-    char *beside;
-    FILE *file; /* stream for the contents */
-};
-
-/* Checks that a file can be created at `path`, and leaves nothing behind. Call it before the work
- * whose result goes into the file. 0, or -1 with a problem. */
-int whole_file_check(const char *path, struct problem *problem);
-
-/* 0, or -1 with a problem; then there is nothing to keep or drop. */
-int whole_file_open(struct whole_file *file, const char *path, struct problem *problem);
-
-/* Renames the temporary file to `path`. 0, or -1 with a problem; then the old file is unchanged. */
-int whole_file_keep(struct whole_file *file, struct problem *problem);
-
-/* Deletes the temporary file. */
-void whole_file_drop(struct whole_file *file);
+/* `write` writes the contents: 0, or -1 with a problem or errno. NULL: the call only checks that a
+ * file can be created at `path`, and leaves nothing behind. Do that before the work whose result
+ * goes into the file. 0, or -1 with a problem; then an old file is unchanged. */
+int whole_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
+                     void *context, struct problem *problem);
 
 #endif

@@ -14,7 +14,6 @@
 #include "placement/cores.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <pcap/pcap.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -231,7 +230,8 @@ static struct capture *start(const struct address *server, int cpu, const char *
     }
     capture->cpu = cpu;
     capture->facts.path = path;
-    if ((!path || whole_file_check(path, problem) == 0) && open_towards(capture, server, problem) == 0) {
+    if ((!path || whole_file_write(path, NULL, NULL, problem) == 0) &&
+        open_towards(capture, server, problem) == 0) {
         result = uv_thread_create(&capture->thread, capture_main, capture);
         capture->runs = result == 0;
         if (capture->runs)
@@ -265,8 +265,9 @@ static bool next(const struct capture *capture, size_t *at, struct captured *cap
 }
 
 /* pcap_dump_close() would close `file`, which the caller closes: the dumper is only that stream. */
-static int dump(struct capture *capture, FILE *file, struct problem *problem)
+static int dump(FILE *file, void *context, struct problem *problem)
 {
+    struct capture *capture = context;
     pcap_dumper_t *dumper = pcap_dump_fopen(capture->pcap, file);
     struct captured captured;
     size_t at = 0;
@@ -276,23 +277,12 @@ static int dump(struct capture *capture, FILE *file, struct problem *problem)
                                pcap_geterr(capture->pcap));
     for (size_t before = 0; next(capture, &at, &captured); before = at)
         pcap_dump((u_char *)dumper, (const void *)(capture->room + before), captured.bytes);
-    if (pcap_dump_flush(dumper) == 0 && !ferror(file))
-        return 0;
-    return problem_failure(problem, "cannot write %s: %s", capture->facts.path, strerror(errno));
+    return pcap_dump_flush(dumper);
 }
 
 static int write_file(struct capture *capture, struct problem *problem)
 {
-    struct whole_file file;
-
-    if (!capture->facts.path)
-        return 0;
-    if (whole_file_open(&file, capture->facts.path, problem) < 0)
-        return -1;
-    if (dump(capture, file.file, problem) == 0)
-        return whole_file_keep(&file, problem);
-    whole_file_drop(&file);
-    return -1;
+    return capture->facts.path ? whole_file_write(capture->facts.path, dump, capture, problem) : 0;
 }
 
 static const struct capture_library pcap_library = {start, stop, next, write_file, free_capture};
