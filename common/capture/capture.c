@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <uv.h>
 
 #define RING_BYTES (16 << 20) /* of the kernel: some hundred thousand packets between two looks */
@@ -113,13 +112,12 @@ static void capture_main(void *context)
 static int refuse(struct problem *problem)
 {
     char program[512];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    size_t size = sizeof program;
 
-    program[length > 0 ? length : 0] = '\0';
     return problem_unsupported(problem,
                                "capture=on needs the right to see packets, CAP_NET_RAW: sudo setcap "
                                "cap_net_raw+ep %s, or run it by sudo",
-                               length > 0 ? program : "uncork-client");
+                               uv_exepath(program, &size) == 0 ? program : "uncork-client");
 }
 
 static pcap_t *open_device(const char *device, int ring_bytes, struct problem *problem)

@@ -52,44 +52,31 @@ static bool limit(struct cursor *cursor, size_t size)
 
 /* ---- link layer ---- */
 
-static bool take_ethernet(struct cursor *cursor)
+/* The type of what follows, behind the tags of VLANs. */
+static bool is_ip(struct cursor *cursor, const uint8_t *type)
 {
-    const uint8_t *header = take(cursor, 14), *tag;
-    uint16_t type = header ? read16(header + 12) : 0;
-
-    while (type == ETHERTYPE_VLAN || type == ETHERTYPE_VLAN_OUTER) {
-        tag = take(cursor, 4);
-        type = tag ? read16(tag + 2) : 0;
-    }
-    return type == ETHERTYPE_IPV4 || type == ETHERTYPE_IPV6;
-}
-
-static bool take_cooked(struct cursor *cursor, size_t size, size_t at_type)
-{
-    const uint8_t *header = take(cursor, size);
-    uint16_t type = header ? read16(header + at_type) : 0;
-
-    return type == ETHERTYPE_IPV4 || type == ETHERTYPE_IPV6;
+    while (type && (read16(type) == ETHERTYPE_VLAN || read16(type) == ETHERTYPE_VLAN_OUTER))
+        type = take(cursor, 4) ? cursor->at - 2 : NULL;
+    return type && (read16(type) == ETHERTYPE_IPV4 || read16(type) == ETHERTYPE_IPV6);
 }
 
 static bool take_link(struct cursor *cursor, int link)
 {
-    switch (link) {
-    case FRAME_ETHERNET:
-        return take_ethernet(cursor);
-    case FRAME_NULL:
-    case FRAME_LOOP:
-        return take(cursor, 4) != NULL;
-    case FRAME_RAW:
-    case FRAME_RAW_IN_FILE:
-        return true;
-    case FRAME_LINUX_SLL:
-        return take_cooked(cursor, 16, 14);
-    case FRAME_LINUX_SLL2:
-        return take_cooked(cursor, 20, 0);
-    default:
-        return false;
+    static const struct {
+        int link;
+        size_t size;
+        int type_at; /* -1: it has no type, and IP follows */
+    } links[] = {{FRAME_ETHERNET, 14, 12}, {FRAME_NULL, 4, -1},        {FRAME_LOOP, 4, -1},
+                 {FRAME_RAW, 0, -1},       {FRAME_RAW_IN_FILE, 0, -1}, {FRAME_LINUX_SLL, 16, 14},
+                 {FRAME_LINUX_SLL2, 20, 0}};
+
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        const uint8_t *header = links[i].link == link ? take(cursor, links[i].size) : NULL;
+
+        if (header)
+            return links[i].type_at < 0 || is_ip(cursor, header + links[i].type_at);
     }
+    return false;
 }
 
 /* ---- IP ---- */

@@ -78,7 +78,7 @@ static int append_item(json_t *values, const struct word *word, const char *text
 {
     struct problem dropped = {0};
 
-    if (!strstr(text, "..") || !word->kind->lists)
+    if (!strstr(text, ".."))
         return append_value(values, word, text, problem);
     if (word->kind->ranges)
         return append_range(values, word, text, problem);
@@ -95,7 +95,7 @@ static int append_list(json_t *values, const struct word *word, const char *text
     char *rest = copy, *item;
 
     if (!word->kind->lists)
-        return append_item(values, word, text, problem);
+        return append_value(values, word, text, problem);
     while ((item = strsep(&rest, ","))) {
         char *whole = word->kind->complete ? word->kind->complete(previous, item) : strdup(item);
 
