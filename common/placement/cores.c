@@ -307,37 +307,27 @@ bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns)
 #define LOOK_NS (10 * NS_PER_MS)
 #define LOOKS_IN_DOUBT 300 /* busy machine: threads seldom overlap, but they move */
 
-static bool find_out(void)
+static bool works = true;
+
+static void find_out(void)
 {
+    enum affinity_trace trace = AFFINITY_DOUBTED;
     struct cores cores;
 
     if (cores_read(&cores) < 0 || cores.cpu_count < 2)
-        return true;
-    for (int look = 0; look < LOOKS_IN_DOUBT; look++) {
-        enum affinity_trace trace =
-            affinity_follow(cores_pin_thread, cores.cpus[0], cores.cpus[cores.cpu_count - 1]);
-
-        if (trace == AFFINITY_FOLLOWED)
-            return true;
-        if (trace == AFFINITY_IGNORED || affinity_is_ignored(cores_pin_thread, cores.cpus[0], LOOK_NS))
-            return false;
-        if (trace == AFFINITY_UNKNOWN)
-            return true;
+        return;
+    for (int look = 0; look < LOOKS_IN_DOUBT && trace == AFFINITY_DOUBTED && works; look++) {
+        trace = affinity_follow(cores_pin_thread, cores.cpus[0], cores.cpus[cores.cpu_count - 1]);
+        if (trace != AFFINITY_FOLLOWED)
+            works =
+                trace != AFFINITY_IGNORED && !affinity_is_ignored(cores_pin_thread, cores.cpus[0], LOOK_NS);
     }
-    return true;
-}
-
-static bool works;
-
-static void keep(void)
-{
-    works = find_out();
 }
 
 bool affinity_works(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, keep);
+    pthread_once(&once, find_out);
     return works;
 }

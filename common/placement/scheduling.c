@@ -223,12 +223,15 @@ static int refuse_realtime(const char *word, int priority, struct problem *probl
 
 /* ---- with the reason ---- */
 
-static int refuse(const struct scheduling *wanted, int result, struct problem *problem)
+int scheduling_set_thread(const struct scheduling *wanted, struct problem *problem)
 {
     char word[SCHEDULING_TEXT_MAX];
+    int result = set_thread(wanted);
 
     scheduling_format(word, wanted);
     switch (result) {
+    case 0:
+        return 0;
     case -EPERM:
         if (!scheduling_is_realtime(wanted))
             return problem_unsupported(problem,
@@ -247,13 +250,6 @@ static int refuse(const struct scheduling *wanted, int result, struct problem *p
     default:
         return problem_unsupported(problem, "sched=%s cannot be set here: %s", word, strerror(-result));
     }
-}
-
-int scheduling_set_thread(const struct scheduling *wanted, struct problem *problem)
-{
-    int result = set_thread(wanted);
-
-    return result < 0 ? refuse(wanted, result, problem) : 0;
 }
 
 struct trial {

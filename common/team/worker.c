@@ -31,11 +31,9 @@ static bool reconnects(const struct worker *worker)
 
 /* ---- figures ---- */
 
-/* Sums the counts of all connections. */
+/* Sums the counts of all connections, once. */
 static void read_counts(const struct worker *worker, struct figures *figures)
 {
-    figures->messages_sent = figures->bytes_sent = figures->messages_received = figures->bytes_received = 0;
-    figures->groups = figures->fragments = 0;
     figures->calls = worker->bench.waits;
     for (size_t i = 0; i < worker->count; i++) {
         const struct connection *connection = &worker->connections[i];
