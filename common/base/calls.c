@@ -9,11 +9,13 @@ const struct call_info call_infos[CALL_KIND_COUNT] = {CALL_KINDS(CALL_INFO)};
 const struct call_table calls_of_sockets = {
     .send = send,
     .sendmsg = sendmsg,
+    .recv = recv,
+    .setsockopt = setsockopt,
+#ifdef __linux__ /* elsewhere memory_open(), lending_allow() and mapping_open() fail before these */
     .sendfile = memory_send,
     .take_returned = lending_take,
-    .recv = recv,
     .map = mapping_receive,
-    .setsockopt = setsockopt,
+#endif
 };
 
 static ssize_t nothing_send(int fd, const void *data, size_t size, int flags)

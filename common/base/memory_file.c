@@ -35,13 +35,6 @@ static int make_file(size_t size)
     return -ENOSYS;
 }
 
-ssize_t memory_send(int fd, int file, off_t offset, size_t size)
-{
-    (void)fd, (void)file, (void)offset, (void)size;
-    errno = ENOSYS;
-    return -1;
-}
-
 #endif
 
 static int open_file(struct memory *memory)

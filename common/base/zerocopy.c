@@ -106,24 +106,10 @@ int lending_allow(int fd)
     return -EOPNOTSUPP;
 }
 
-int lending_take(int fd, struct returned *returned)
-{
-    (void)fd, (void)returned;
-    errno = EAGAIN;
-    return -1;
-}
-
 int mapping_open(struct mapping *mapping, int fd, size_t size)
 {
     (void)mapping, (void)fd, (void)size;
     return -ENOSYS;
-}
-
-int mapping_receive(int fd, struct mapped *mapped)
-{
-    (void)fd, (void)mapped;
-    errno = ENOSYS;
-    return -1;
 }
 
 #endif

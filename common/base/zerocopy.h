@@ -5,6 +5,8 @@
  *
  * The kernel numbers the zero-copy sends of a socket, from 0 on. The error queue of the socket
  * reports which of these sends the kernel has completed: their memory may be reused.
+ *
+ * Other systems lend and map nothing. Their lending_take() and mapping_receive() do not exist.
  */
 #ifndef UNCORK_BASE_ZEROCOPY_H
 #define UNCORK_BASE_ZEROCOPY_H
