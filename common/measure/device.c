@@ -59,8 +59,7 @@ static int connect_towards(const struct address *address, struct address *local)
         return -1;
     if (address_port(&target) == 0)
         address_set_port(&target, 9);
-    if (connect(fd, (struct sockaddr *)&target.storage, target.size) == 0 &&
-        address_of_socket(local, fd) == 0)
+    if (connect(fd, &target.any, target.size) == 0 && address_of_socket(local, fd) == 0)
         return fd;
     close(fd);
     return -1;
@@ -71,11 +70,9 @@ static bool same_host(const struct sockaddr *a, const struct address *b)
     if (!a || a->sa_family != b->storage.ss_family)
         return false;
     if (a->sa_family == AF_INET)
-        return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-               ((const struct sockaddr_in *)&b->storage)->sin_addr.s_addr;
+        return ((const struct sockaddr_in *)a)->sin_addr.s_addr == b->in.sin_addr.s_addr;
     return a->sa_family == AF_INET6 &&
-           !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-                   &((const struct sockaddr_in6 *)&b->storage)->sin6_addr, sizeof(struct in6_addr));
+           !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr, &b->in6.sin6_addr, sizeof b->in6.sin6_addr);
 }
 
 /* The name of the device that has the address `local`; NULL: of the first loopback device. */

@@ -33,9 +33,11 @@ static void sender_main(void *argument)
 {
     struct sender *sender = argument;
     struct handover *handover = &sender->handover;
+    const struct connection *connection = handover->connection;
     enum handover_order order;
 
-    handover->result = thread_settle(&sender->own, sender->plan, &sender->problem);
+    handover->result =
+        thread_settle(&sender->own, &connection->plan->ends[connection->end], &sender->problem);
     handover_done(handover);
     while ((order = handover_serve(handover)) != HANDOVER_END) {
         if (order == HANDOVER_END_TIME)
@@ -53,7 +55,6 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
     int result = handover_open(&sender->handover, connection);
 
     if (result == 0) {
-        sender->plan = &connection->plan->ends[connection->end];
         sender->own.pinned_to = cpu;
         sender->handover.out = true; /* until it has settled */
         result = uv_thread_create(&sender->own.handle, sender_main, sender);

@@ -37,7 +37,6 @@ void thread_look(struct thread_reading *reading);
  * it: shutdown(2) of the descriptors wakes it too. */
 struct sender {
     struct team_thread own;
-    const struct end_plan *plan;
     struct handover handover;
     struct thread_reading before, after; /* of the interval; complete after HANDOVER_END_TIME */
     struct problem problem;              /* why thread_settle() failed */
