@@ -5,13 +5,13 @@
 #include "base/version.h"
 #include "engine/engine.h"
 #include "legality/legality.h"
-#include "reading/reading.h"
+#include "connection/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "words/target.h"
 #include "words/word.h"
-#include "workload/workload.h"
+#include "connection/workload.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static json_t *list_axis(const struct axis *axis)
             json_object_set_new(entry, "parameter",
                                 json_pack("s?", ((const struct strategy *)variant)->parameter));
         if (axis == &reading_axis)
-            json_object_set_new(entry, "delivers", json_boolean(((const struct reading *)variant)->delivers));
+            json_object_set_new(entry, "delivers", json_boolean(!((const struct reading *)variant)->discards));
         if (axis == &target_axis)
             json_object_set_new(entry, "takes", json_pack("s?", ((const struct target *)variant)->takes));
         if (axis == &strategy_axis || axis == &reading_axis || axis == &security_axis)

@@ -88,22 +88,7 @@ ssize_t below_sendv(struct connection *connection, struct iovec *vectors, int co
     return connection->bottom->sendv(connection, vectors, count, flags);
 }
 
-ssize_t below_sendfile(struct connection *connection, int file, off_t offset, size_t size)
-{
-    return connection->bottom->sendfile(connection, file, offset, size);
-}
-
-int below_submit(struct connection *connection, const struct send_request *request)
-{
-    return connection->bottom->submit(connection, request);
-}
-
 ssize_t below_receive(struct connection *connection, void *data, size_t size, int flags)
 {
     return connection->bottom->receive(connection, data, size, flags);
-}
-
-int below_submit_receive(struct connection *connection, unsigned options)
-{
-    return connection->bottom->submit_receive(connection, options);
 }

@@ -12,7 +12,9 @@
  *
  * Both are a `struct layer`. A filter calls the same functions of connection->bottom; without a
  * filter, top and bottom are the same layer. A function that a layer lacks is NULL, and the
- * capabilities of the layer say so: no strategy or reading asks for it then.
+ * capabilities of the layer say so: no strategy or reading asks for it then. Only a transport has
+ * sendfile(), submit(), submit_receive() and take(): a filter that gives their capabilities leaves
+ * the bytes to it.
  *
  * Unless said otherwise a function returns bytes or 0, or a negative errno value. -EAGAIN: the
  * socket buffer is full, or empty; call again when the descriptor is writable, or readable. After
@@ -82,9 +84,6 @@ void layer_stack(struct connection *connection, const struct layer *bottom, void
 /* For filters that leave a direction to the layer below. */
 ssize_t below_send(struct connection *connection, const void *data, size_t size, int flags);
 ssize_t below_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
-ssize_t below_sendfile(struct connection *connection, int file, off_t offset, size_t size);
-int below_submit(struct connection *connection, const struct send_request *request);
 ssize_t below_receive(struct connection *connection, void *data, size_t size, int flags);
-int below_submit_receive(struct connection *connection, unsigned options);
 
 #endif

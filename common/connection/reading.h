@@ -9,7 +9,7 @@
 struct reading {
     struct variant variant;
     unsigned needs; /* capabilities */
-    bool delivers;  /* the program sees the bytes: verify and touch are possible */
+    bool discards;  /* the program does not see the bytes: neither verify nor touch is possible */
     bool maps;      /* counts mapped and copied bytes */
 
     /* For readings with state: open() allocates it as reading_state and returns 0 or a negative
@@ -49,5 +49,7 @@ struct reading {
     /* Number of receive buffers of `size` bytes that a thread needs: a power of two. NULL: one. */
     uint32_t (*buffers)(size_t size);
 };
+
+extern const struct axis reading_axis; /* reading/list.def */
 
 #endif

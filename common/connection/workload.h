@@ -75,6 +75,8 @@ struct workload {
     enum role_index (*role)(const struct plan *plan, enum end end);
 };
 
+extern const struct axis workload_axis; /* workload/list.def */
+
 /* wants() of a role that receives until its peer has half-closed, or until its stop. */
 static inline size_t role_wants_all(const struct connection *connection)
 {

@@ -203,11 +203,9 @@ static void wait_in_call(struct turns *turns)
     }
 }
 
-static void take(struct turn *turn)
+static int take(struct connection *connection)
 {
-    int result = engine_receive(turn->connection, turn->connection->role->wants(turn->connection));
-
-    turn_received(turn, result);
+    return engine_receive(connection, connection->role->wants(connection));
 }
 
 static void rearm(struct turn *turn)

@@ -122,11 +122,6 @@ static void receive(struct watch *watch)
     turn_received(&watch->turn, engine_receive_ready(watch->turn.connection));
 }
 
-static void take(struct turn *turn)
-{
-    receive(watch_of(turn));
-}
-
 static void on_event_of_end(struct watch *watch, int events)
 {
     if (turn_is_half_closing(&watch->turn) && events & UV_WRITABLE)
@@ -296,7 +291,7 @@ static void wait_in_loop(struct turns *turns)
 
 static const struct turns_events turns_events = {.connect = connect_and_watch,
                                                  .push = push,
-                                                 .take = take,
+                                                 .take = engine_receive_ready,
                                                  .accepted = watch_and_receive,
                                                  .forget = forget,
                                                  .rearm = rearm,

@@ -210,7 +210,7 @@ static void wait_in_ring(struct turns *turns)
 }
 
 static const struct turns_events turns_events = {.connect = begin_connect,
-                                                 .take = ring_take,
+                                                 .take = engine_receive_ready,
                                                  .accepted = watch_accepted,
                                                  .forget = forget,
                                                  .rearm = ring_rearm,

@@ -54,11 +54,6 @@ static void half_closed(struct watch *watch)
         watch->turn.turns->result = engine_fail(watch->turn.connection, "watch its connection to", result);
 }
 
-void ring_take(struct turn *turn)
-{
-    turn_received(turn, receive(watch_of(turn)));
-}
-
 static void sent(struct watch *watch, const struct completion *completion)
 {
     struct connection *connection = watch->turn.connection;
@@ -146,7 +141,7 @@ static void on_writable(struct watch *watch)
     if (turn_is_half_closing(&watch->turn)) {
         turn_half_close(&watch->turn);
     } else if (watch->turn.connection->state == STATE_HANDSHAKING) {
-        ring_take(&watch->turn);
+        turn_received(&watch->turn, engine_receive_ready(watch->turn.connection));
     } else if (!watch->turn.turns->finishing) {
         watch->turn.connection->awaits = AWAITS_NOTHING;
         turn_continue(&watch->turn, 0);

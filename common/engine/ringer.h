@@ -63,7 +63,4 @@ void ring_rearm(struct turn *turn);
 /* Handles a completion. */
 void ring_dispatch(struct ringer *ringer, struct ring_event *event);
 
-/* on->take() of the turns. */
-void ring_take(struct turn *turn);
-
 #endif

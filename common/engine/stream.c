@@ -94,27 +94,16 @@ static const struct layer layer_stream = {
 
 /* ---- open and close ---- */
 
-static int open_pipe(struct stream *stream, uv_loop_t *loop, int fd)
-{
-    int result = uv_pipe_init(loop, &stream->uv.pipe, 0);
-
-    return result < 0 ? result : uv_pipe_open(&stream->uv.pipe, fd);
-}
-
-static int open_tcp(struct stream *stream, uv_loop_t *loop, int fd)
-{
-    int result = uv_tcp_init(loop, &stream->uv.tcp);
-
-    return result < 0 ? result : uv_tcp_open(&stream->uv.tcp, fd);
-}
-
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
                 const struct stream_events *events)
 {
     int fd = connection->calls.fd, result;
+    bool pipe = uv_guess_handle(fd) == UV_NAMED_PIPE;
 
     *stream = (struct stream){.connection = connection, .events = events};
-    result = uv_guess_handle(fd) == UV_NAMED_PIPE ? open_pipe(stream, loop, fd) : open_tcp(stream, loop, fd);
+    result = pipe ? uv_pipe_init(loop, &stream->uv.pipe, 0) : uv_tcp_init(loop, &stream->uv.tcp);
+    if (result == 0)
+        result = pipe ? uv_pipe_open(&stream->uv.pipe, fd) : uv_tcp_open(&stream->uv.tcp, fd);
     stream->uv.handle.data = stream;
     if (result == 0)
         layer_stack(connection, &layer_stream, stream);

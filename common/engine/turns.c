@@ -284,7 +284,7 @@ void turn_relay(struct turn *turn)
 static void take_turn(struct turn *turn)
 {
     if (engine_has_pending(turn->connection))
-        turn->turns->on->take(turn);
+        turn_received(turn, turn->turns->on->take(turn->connection));
     else
         turn_continue(turn, 0);
 }

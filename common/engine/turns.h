@@ -32,8 +32,9 @@ struct turns_events {
     /* Calls strategy_push(), and returns as it does. NULL: nothing else is to be done. */
     int (*push)(struct turn *turn);
 
-    /* Receives the bytes that the security layer or the reading has buffered. */
-    void (*take)(struct turn *turn);
+    /* Receives the bytes that the security layer or the reading has buffered, and returns as
+     * engine_on_data(). */
+    int (*take)(struct connection *connection);
 
     /* The connection has an accepted descriptor: begins to receive from it. NULL: the engine accepts
      * no connections. */

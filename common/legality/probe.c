@@ -7,7 +7,7 @@
 #include "measure/tcp_info.h"
 #include "ring/check.h"
 #include "transport/options.h"
-#include "transport/tcp.h"
+#include "transport/transport.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

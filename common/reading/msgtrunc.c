@@ -15,5 +15,6 @@ static ssize_t read_nothing(struct connection *connection, size_t limit, const u
 const struct reading reading_msgtrunc = {
     .variant = {"msgtrunc", "recv(MSG_TRUNC): bytes are taken out without being copied"},
     .needs = CAPABLE_TRUNCATE,
+    .discards = true,
     .read = read_nothing,
 };

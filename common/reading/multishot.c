@@ -10,7 +10,7 @@
 
 ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data)
 {
-    int result = connection->top->submit_receive(connection, connection->reading->options);
+    int result = connection->bottom->submit_receive(connection, connection->reading->options);
 
     (void)limit;
     *data = NULL;

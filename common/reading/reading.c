@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reading/reading.h"
+#include "connection/reading.h"
 
 #define AXIS reading
 #define AXIS_NAME "reading"

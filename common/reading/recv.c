@@ -12,6 +12,5 @@ static ssize_t read_chunk(struct connection *connection, size_t limit, const uin
 
 const struct reading reading_recv = {
     .variant = {"recv", "recv() into one buffer of chunk bytes"},
-    .delivers = true,
     .read = read_chunk,
 };

@@ -5,7 +5,6 @@ const struct reading reading_uring_multishot = {
     .variant = {"uring-multishot",
                 "one RECV in an io_uring that goes on, a provided buffer of chunk bytes each time"},
     .needs = CAPABLE_RING | CAPABLE_RECEIVE_AGAIN,
-    .delivers = true,
     .read = multishot_begin,
     .completed = multishot_completed,
     .buffers = multishot_buffers,

@@ -7,7 +7,6 @@ const struct reading reading_uring_recvmsg = {
     .variant = {"uring-recvmsg",
                 "one RECVMSG in an io_uring that goes on, a provided buffer of chunk bytes each time"},
     .needs = CAPABLE_RING | CAPABLE_RECEIVE_MESSAGE,
-    .delivers = true,
     .headroom = RECEIVE_HEADER,
     .options = RECEIVE_MESSAGE,
     .read = multishot_begin,

@@ -127,7 +127,6 @@ static bool has_more(const struct connection *connection)
 const struct reading reading_zerocopy = {
     .variant = {"zerocopy", "getsockopt(TCP_ZEROCOPY_RECEIVE): whole pages are mapped, the rest is copied"},
     .needs = CAPABLE_MAP,
-    .delivers = true,
     .maps = true,
     .open = open_pages,
     .close = close_pages,

@@ -326,12 +326,7 @@ const struct security security_ktls = {
     .open = gnutls_layer_open,
     .handshake = handshake,
     .close = gnutls_layer_close,
-    .layer = {.send = below_send,
-              .sendv = below_sendv,
-              .sendfile = below_sendfile,
-              .submit = below_submit,
-              .receive = receive,
-              .submit_receive = below_submit_receive},
+    .layer = {.send = below_send, .sendv = below_sendv, .receive = receive},
     .close_notify = send_close_notify,
     .lingers = true,
 };

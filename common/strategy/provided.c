@@ -61,7 +61,7 @@ int provided_submit(struct connection *connection)
         request.flags = request_flags(connection);
         request.options |= request_describe(connection, next.size, next.marks);
     }
-    return connection->top->submit(connection, &request);
+    return connection->bottom->submit(connection, &request);
 }
 
 /*

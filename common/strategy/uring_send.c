@@ -56,7 +56,7 @@ static int submit(struct connection *connection)
     for (uint32_t i = 0; i < chain->count && result == 0; i++) {
         struct fragment fragment = queue_next(queue, &cursor);
 
-        result = connection->top->submit(
+        result = connection->bottom->submit(
             connection,
             &(struct send_request){.data = fragment.data,
                                    .size = fragment.size,

@@ -18,7 +18,7 @@ static int submit(struct connection *connection)
     group = request_gather(connection);
     connection->request = (struct request){.in_flight = true, .bytes = group.bytes};
     number = loans_add(connection->loans, 0);
-    return connection->top->submit(
+    return connection->bottom->submit(
         connection, &(struct send_request){.message = &lending->message,
                                            .flags = MSG_WAITALL | (group.complete ? 0 : MSG_MORE),
                                            .options = SEND_LEND,

@@ -7,7 +7,7 @@
  * has addresses for them: ip-mptcp(8).
  */
 #include "net/sockets.h"
-#include "transport/tcp.h"
+#include "transport/transport.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/scan.h"
 #include "net/sockets.h"
-#include "transport/tcp.h"
+#include "transport/transport.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "transport/tcp.h"
+#include "transport/transport.h"
 
 #include "net/sockets.h"
 

@@ -49,6 +49,23 @@ struct transport {
 
 extern const struct axis transport_axis;
 
+/* ---- for TCP and MPTCP ---- */
+
+/* Connects a pair over loopback through this listener, which it binds: fds of a client socket of
+ * this protocol and of the accepted socket. 0 or a negative errno value; the listener stays
+ * open. */
+int tcp_pair_through(int listener, int protocol, int fds[2]);
+
+/* pair() over loopback, of sockets of this protocol. */
+int tcp_make_pair(int protocol, int fds[2]);
+
+/* The host of the control channel, or loopback if that is a Unix socket: with port 0, or with the
+ * port that the server named. */
+int tcp_data_address(struct address *data, const struct address *control);
+int tcp_data_target(struct address *data, const struct address *control, json_int_t port, const char *path);
+
+/* ---- sockets of a plan: options.c ---- */
+
 /* Makes a socket for `address` with the options of `end` that must be set before connect or listen
  * (buffers, congestion control). Returns the descriptor, or -1 with a failure or an unsupported
  * problem. */

@@ -30,7 +30,7 @@ static int check_reading(const struct plan *plan, enum end end, struct problem *
 {
     const struct end_plan *own = &plan->ends[end];
 
-    if (!plan_incoming(plan, end) || own->reading->delivers)
+    if (!plan_incoming(plan, end) || !own->reading->discards)
         return 0;
     if (plan_role(plan, end)->relay_buffers)
         return problem_usage(problem, "read=%s delivers no bytes, and a %s has to send them on",

@@ -5,12 +5,12 @@
 #include "base/nearest.h"
 #include "connection/capability.h"
 #include "engine/engine.h"
-#include "reading/reading.h"
+#include "connection/reading.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "words/target.h"
-#include "workload/workload.h"
+#include "connection/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

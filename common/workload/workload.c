@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "workload/workload.h"
+#include "connection/workload.h"
 
 #define AXIS workload
 #define AXIS_NAME "workload"

@@ -6,7 +6,7 @@
 #include "connection/capability.h"
 #include "legality/legality.h"
 #include "legality/probe.h"
-#include "reading/reading.h"
+#include "connection/reading.h"
 #include "ring/ring.h"
 #include "security/security.h"
 #include "strategy/strategy.h"
