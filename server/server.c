@@ -5,7 +5,7 @@
 #include "base/secret.h"
 #include "base/units.h"
 #include "base/version.h"
-#include "connection/sizes.h"
+#include "connection/workbench.h"
 #include "connection/workload.h"
 #include "door.h"
 #include "legality/legality.h"

@@ -8,7 +8,6 @@
 #include "connection/loans.h"
 #include "connection/reading.h"
 #include "connection/security.h"
-#include "connection/sizes.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "transport/transport.h"

@@ -3,7 +3,7 @@
 
 #include "connection/loans.h"
 #include "connection/security.h"
-#include "transport/options.h"
+#include "transport/transport.h"
 
 #include <errno.h>
 

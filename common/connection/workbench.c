@@ -4,9 +4,10 @@
 #include "base/clock.h"
 #include "connection/reading.h"
 #include "connection/security.h"
-#include "connection/sizes.h"
+#include "connection/send_queue.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
+#include "ring/ring.h"
 
 #include <errno.h>
 
@@ -61,4 +62,91 @@ void workbench_restart(struct workbench *bench)
     histogram_reset(&bench->service);
     histogram_reset(&bench->late_start);
     bench->due = 0;
+}
+
+/* ---- sizes ---- */
+
+size_t plan_longest_group(const struct plan *plan, enum end end)
+{
+    const struct shape *shape = plan_outgoing(plan, end);
+    uint64_t window = plan_window(plan, end);
+
+    if (plan_role(plan, end)->relay_buffers)
+        return plan->ends[end].chunk_bytes * window;
+    if (shape->groups == 1)
+        return shape->bytes * window;
+    return window == 1 ? shape->longest_group : 2 * shape->longest_group;
+}
+
+uint64_t plan_queue_spans(const struct plan *plan, enum end end)
+{
+    const struct role *role = plan_role(plan, end);
+    uint64_t windows = plan_strategy(plan, end)->strategy->lends,
+             spans = role->relay_buffers ? role->relay_buffers(plan)
+                                         : plan_outgoing(plan, end)->span_count * plan_window(plan, end);
+
+    return windows ? spans * windows : spans;
+}
+
+size_t plan_strategy_state(const struct plan *plan, enum end end)
+{
+    const struct strategy *strategy = plan_strategy(plan, end)->strategy;
+    size_t longest = plan_longest_group(plan, end);
+
+    return strategy->state_size + (strategy->group_state_size ? strategy->group_state_size(longest) : 0);
+}
+
+/* One buffer, plus the buffers of a relay. A ring has a power of two, and needs no extra buffer
+ * beside the buffers of a relay. If the relay needs more than RING_BUFFERS_MAX, the connections
+ * share them. */
+uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
+{
+    const struct role *role = plan_role(plan, end);
+    const struct end_plan *own = &plan->ends[end];
+    uint64_t kept = role->relay_buffers ? role->relay_buffers(plan) * connections : 0, buffers = 1;
+
+    if (!role->receives)
+        return 0;
+    if (!own->reading->buffers)
+        return kept + 1;
+    if (!kept)
+        return own->reading->buffers(own->chunk_bytes);
+    while (buffers < kept && buffers < RING_BUFFERS_MAX)
+        buffers *= 2;
+    return buffers;
+}
+
+/* Upper bound for all threads together. */
+static uint64_t receive_bytes(const struct plan *plan, enum end end, uint64_t threads)
+{
+    uint64_t each = (plan->connections + threads - 1) / threads;
+
+    return threads * plan_receive_buffers(plan, end, each) *
+           (plan->ends[end].chunk_bytes + plan->ends[end].reading->headroom);
+}
+
+/* Memory of a connection that sends: its send queue and its strategy. */
+static uint64_t sending_bytes(const struct plan *plan, enum end end)
+{
+    const struct strategy_choice *choice = plan_strategy(plan, end);
+    const struct strategy *strategy = choice->strategy;
+    uint64_t bytes = sizeof(struct span) * plan_queue_spans(plan, end) + plan_strategy_state(plan, end);
+
+    if (strategy->buffers)
+        bytes += (uint64_t)RING_BUFFER_BYTES * strategy->buffers(choice->parameter);
+    return bytes;
+}
+
+/* A proxy has two connections of each number, and sends from its receive buffers. */
+uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads)
+{
+    const struct shape *outgoing = plan_outgoing(plan, end);
+    bool keeps = plan_role(plan, end)->relay_buffers;
+    uint64_t bytes = receive_bytes(plan, end, threads);
+
+    if (outgoing)
+        bytes += plan->connections * (keeps ? 2 : 1) * sending_bytes(plan, end);
+    if (outgoing && !keeps)
+        bytes += threads * (plan->ends[end].source_bytes + outgoing->longest_span);
+    return bytes;
 }

@@ -73,4 +73,21 @@ static inline bool workbench_is_cancelled(const struct workbench *bench)
     return atomic_load_explicit(&bench->cancelled, memory_order_acquire);
 }
 
+/* ---- what one end of a plan needs: groups, queues, buffers, memory ---- */
+
+/* Bytes of the longest group that `end` may send, joined by `window`. */
+size_t plan_longest_group(const struct plan *plan, enum end end);
+
+/* Capacity, in spans, of the send queue of one connection. */
+uint64_t plan_queue_spans(const struct plan *plan, enum end end);
+
+/* Bytes of state that the strategy of `end` has for one connection. */
+size_t plan_strategy_state(const struct plan *plan, enum end end);
+
+/* Receive buffers of a thread of `end` with `connections` connections; 0 if the end only sends. */
+uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections);
+
+/* Bytes of memory for the data of `end` in `threads` data threads. */
+uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads);
+
 #endif

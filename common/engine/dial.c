@@ -5,7 +5,6 @@
 #include "connection/strategy.h"
 #include "engine/engine.h"
 #include "net/sockets.h"
-#include "transport/options.h"
 #include "transport/transport.h"
 
 #include <string.h>
@@ -41,9 +40,7 @@ int dial_open(struct dial *dial, struct connection *connection, bool nonblocking
     connection->hello_left = plan_has_peer(plan) ? 0 : HELLO_SIZE;
     connection_restart_loans(connection);
     if (result == 0)
-        result = options_set_again(plan, connection->end, &connection->calls, BEFORE_CONNECT);
-    if (result == 0)
-        result = transport_prepare_again(plan, connection->end, &connection->calls);
+        result = transport_prepare_again(plan, connection->end, &connection->calls, true);
     return result < 0 ? dial_fail(dial, connection, result) : 0;
 }
 
@@ -92,7 +89,7 @@ int dial_assign(struct dial *dial, struct connection *connection, int fd)
 
     connection_restart_loans(connection);
     if (result == 0)
-        result = transport_prepare_again(connection->plan, connection->end, &connection->calls);
+        result = transport_prepare_again(connection->plan, connection->end, &connection->calls, false);
     if (result == 0 && !dial->proved &&
         transport_prove(connection->plan, connection->end, fd, &connection->bench->problem) < 0)
         result = -EPROTONOSUPPORT;

@@ -6,7 +6,6 @@
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
-#include "transport/options.h"
 #include "transport/transport.h"
 
 #include <string.h>

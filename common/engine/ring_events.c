@@ -106,17 +106,8 @@ static void on_data(struct watch *watch, struct completion *completion)
 {
     int result = received(watch, completion);
 
-    if (watch->turn.connection->state == STATE_CLOSING)
-        return;
-    if (watch->turn.turns->finishing || (result < 0 && result != -EAGAIN)) {
-        turn_received(&watch->turn, result);
-        return;
-    }
-    if (result == 0)
-        turn_on_answer(&watch->turn);
-    turn_close_if_done(&watch->turn);
-    turn_relay(&watch->turn);
-    turn_enqueue(&watch->turn);
+    if (watch->turn.connection->state != STATE_CLOSING)
+        turn_received_of_many(&watch->turn, result);
 }
 
 /* A poll request completes on errors too: reclaims lent memory. */

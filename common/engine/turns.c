@@ -45,7 +45,7 @@ static void finish_phase(struct turn *turn)
     turn->turns->open--;
 }
 
-void turn_enqueue(struct turn *turn)
+static void enqueue(struct turn *turn)
 {
     struct turns *turns = turn->turns;
 
@@ -107,7 +107,9 @@ static void close_if_ended(struct turn *turn)
         take_next(turn);
 }
 
-void turn_close_if_done(struct turn *turn)
+/* A driver has all replies on its descriptor, or a follower whose phase is over has received the
+ * end of its own. */
+static void close_if_done(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
 
@@ -116,7 +118,8 @@ void turn_close_if_done(struct turn *turn)
         close_descriptor(turn);
 }
 
-void turn_on_answer(struct turn *turn)
+/* If the received bytes prove that the other end has received all, the request in flight is done. */
+static void on_answer(struct turn *turn)
 {
     struct connection *connection = turn->connection;
     const struct request *request = &connection->request;
@@ -131,7 +134,7 @@ void turn_on_answer(struct turn *turn)
 void turn_accepted(struct turn *turn, int fd)
 {
     turn->next_fd = fd;
-    turn_on_answer(turn);
+    on_answer(turn);
     close_if_ended(turn);
 }
 
@@ -200,14 +203,14 @@ static void push(struct turn *turn)
             return;
         }
     }
-    turn_enqueue(turn);
+    enqueue(turn);
 }
 
 static void rearm(struct turn *turn)
 {
     turn->turns->on->rearm(turn);
     if (engine_has_pending(turn->connection))
-        turn_enqueue(turn);
+        enqueue(turn);
 }
 
 /* The bytes that were relayed make room for more at the twin. */
@@ -230,7 +233,7 @@ void turn_continue(struct turn *turn, int result)
     if (result < 0 && result != -EAGAIN)
         turn->turns->result = result;
     else if (turn->turns->result == 0)
-        turn_close_if_done(turn);
+        close_if_done(turn);
     if (turn->turns->result == 0 && !turn->connection->awaits && !turn->over)
         push(turn);
     rearm_pair(turn);
@@ -249,6 +252,15 @@ void turn_continue_end(struct turn *turn, int result)
     turn->turns->on->rearm(turn);
 }
 
+/* Bytes arrived: the twin relays them after the present batch of events. */
+static void relay(struct turn *turn)
+{
+    struct turn *twin = turn->twin;
+
+    if (twin && !twin->over && !twin->connection->awaits)
+        enqueue(twin);
+}
+
 void turn_received(struct turn *turn, int result)
 {
     if (turn->turns->finishing) {
@@ -256,9 +268,22 @@ void turn_received(struct turn *turn, int result)
         return;
     }
     if (result == 0)
-        turn_on_answer(turn);
-    turn_relay(turn);
+        on_answer(turn);
+    relay(turn);
     turn_continue(turn, result);
+}
+
+void turn_received_of_many(struct turn *turn, int result)
+{
+    if (turn->turns->finishing || (result < 0 && result != -EAGAIN)) {
+        turn_received(turn, result);
+        return;
+    }
+    if (result == 0)
+        on_answer(turn);
+    close_if_done(turn);
+    relay(turn);
+    enqueue(turn);
 }
 
 int turn_reclaim(struct turn *turn)
@@ -270,14 +295,6 @@ int turn_reclaim(struct turn *turn)
     else if (result > 0 && turn->connection->awaits == AWAITS_EVENT)
         turn->connection->awaits = AWAITS_NOTHING;
     return result;
-}
-
-void turn_relay(struct turn *turn)
-{
-    struct turn *twin = turn->twin;
-
-    if (twin && !twin->over && !twin->connection->awaits)
-        turn_enqueue(twin);
 }
 
 /* No event announces bytes that the layer has buffered: the connection takes them in its turn. */

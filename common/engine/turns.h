@@ -84,31 +84,24 @@ uint64_t turns_next(const struct turns *turns);
 /* Sends the messages that are due, without waiting. */
 void turn_step(struct turn *turn);
 
-/* A driver has all replies on its descriptor, or a follower whose phase is over has received the
- * end of its own: closes the descriptor. */
-void turn_close_if_done(struct turn *turn);
-
 /* The driver has connected again: its follower takes `fd` as soon as it has no other descriptor. */
 void turn_accepted(struct turn *turn, int fd);
 
 /* Nothing watches the closed descriptor any more: see forget(). */
 void turn_released(struct turn *turn);
 
-/* If the received bytes prove that the other end has received all, the request in flight is done. */
-void turn_on_answer(struct turn *turn);
-
 /* Bytes arrived, with this result: the twin relays them; as turn_continue() or, after the
  * half-close, turn_continue_end(). */
 void turn_received(struct turn *turn, int result);
+
+/* As turn_received(), but the connection continues after the present batch of events. */
+void turn_received_of_many(struct turn *turn, int result);
 
 /* As engine_reclaim(), and ends a wait for lent memory. */
 int turn_reclaim(struct turn *turn);
 
 /* Handles the result of an event: 0, -EAGAIN, or a negative errno value that ends the run. */
 void turn_continue(struct turn *turn, int result);
-
-/* Schedules the connection after the present batch of events. */
-void turn_enqueue(struct turn *turn);
 
 /* As turn_continue(), after the half-close: `result` is 1 when the peer has half-closed. */
 void turn_continue_end(struct turn *turn, int result);
@@ -117,8 +110,5 @@ void turn_continue_end(struct turn *turn, int result);
  * turn_is_half_closing(). */
 void turn_half_close(struct turn *turn);
 bool turn_is_half_closing(const struct turn *turn);
-
-/* Bytes arrived: the twin relays them after the present batch of events. */
-void turn_relay(struct turn *turn);
 
 #endif

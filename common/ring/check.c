@@ -3,8 +3,10 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
+#include "base/scan.h"
 #include "ring/intake.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct ring_setup ring_setup_recommended = {
@@ -25,6 +27,30 @@ static int try_setup(const struct ring_setup *setup)
     return result;
 }
 
+/* Describes why ring_open() returned `result`, as far as the system reveals it. */
+static void explain(int result, char *text, size_t size)
+{
+    int disabled = 0;
+
+    scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
+    if (result == -EPERM && disabled)
+        snprintf(text, size, "kernel.io_uring_disabled is %d; sysctl -w kernel.io_uring_disabled=0 allows it",
+                 disabled);
+    else if (result == -EPERM || result == -EACCES)
+        snprintf(text, size, "a policy of this system forbids it (%s), as containers often do",
+                 strerror(-result));
+    else if (result == -ENOSYS)
+        snprintf(text, size, "this kernel was built without it");
+    else if (result == -EINVAL)
+        snprintf(
+            text, size,
+            "this kernel does not know what is asked of it; Linux 6.1 has defer_taskrun and single_issuer");
+    else if (result == -ENOMEM)
+        snprintf(text, size, "there is no memory that may be locked for it; see ulimit -l");
+    else
+        snprintf(text, size, "%s", strerror(-result));
+}
+
 int ring_check(const struct ring_setup *setup, struct problem *problem)
 {
     static struct known {
@@ -38,7 +64,7 @@ int ring_check(const struct ring_setup *setup, struct problem *problem)
         *known = (struct known){.tried = true, .result = try_setup(setup)};
     if (known->result == 0)
         return 0;
-    ring_explain(known->result, why, sizeof why);
+    explain(known->result, why, sizeof why);
     return problem_unsupported(problem, "io_uring cannot be used here: %s", why);
 }
 

@@ -2,12 +2,10 @@
 #include "ring/intake.h"
 
 #include "base/clock.h"
-#include "base/scan.h"
 
 #include <limits.h>
 #include <liburing.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -69,29 +67,6 @@ void ring_close(struct ring *ring)
     if (ring->alarm.file >= 0)
         close(ring->alarm.file);
     free(ring);
-}
-
-void ring_explain(int result, char *text, size_t size)
-{
-    int disabled = 0;
-
-    scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
-    if (result == -EPERM && disabled)
-        snprintf(text, size, "kernel.io_uring_disabled is %d; sysctl -w kernel.io_uring_disabled=0 allows it",
-                 disabled);
-    else if (result == -EPERM || result == -EACCES)
-        snprintf(text, size, "a policy of this system forbids it (%s), as containers often do",
-                 strerror(-result));
-    else if (result == -ENOSYS)
-        snprintf(text, size, "this kernel was built without it");
-    else if (result == -EINVAL)
-        snprintf(
-            text, size,
-            "this kernel does not know what is asked of it; Linux 6.1 has defer_taskrun and single_issuer");
-    else if (result == -ENOMEM)
-        snprintf(text, size, "there is no memory that may be locked for it; see ulimit -l");
-    else
-        snprintf(text, size, "%s", strerror(-result));
 }
 
 int ring_register_files(struct ring *ring, const int *fds, uint32_t count)

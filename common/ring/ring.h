@@ -37,10 +37,6 @@ int ring_open(struct ring **ring, const struct ring_setup *setup, struct call_co
  * NULL is allowed. */
 void ring_close(struct ring *ring);
 
-/* Describes why ring_open() returned `result`, as far as the system reveals it: completes "io_uring
- * cannot be used: ". */
-void ring_explain(int result, char *text, size_t size);
-
 /* Registers descriptors (Linux 5.1): requests name them by index. 0 or a negative errno value. */
 int ring_register_files(struct ring *ring, const int *fds, uint32_t count);
 

@@ -2,7 +2,6 @@
 #include "strategy/request.h"
 
 #include "connection/security.h"
-#include "connection/sizes.h"
 #include "strategy/strategy.h"
 
 #include <limits.h>

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/secret.h"
-#include "connection/sizes.h"
+#include "connection/workbench.h"
 #include "connection/workload.h"
 #include "net/sockets.h"
 #include "transport/transport.h"

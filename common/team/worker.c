@@ -7,7 +7,6 @@
 #include "connection/workload.h"
 #include "engine/pause.h"
 #include "net/sockets.h"
-#include "transport/options.h"
 #include "transport/transport.h"
 
 #include <poll.h>

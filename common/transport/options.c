@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "transport/options.h"
+/* One table maps words to options: when each is set and how it is read back. Only this file depends on
+ * the system. */
 
 #include "base/clock.h"
 #include "base/scan.h"
@@ -51,6 +52,8 @@
 #endif
 
 /* ---- the table ---- */
+
+enum moment { BEFORE_CONNECT, AFTER_CONNECT }; /* at a listener before listen(2), after accept(2) */
 
 enum { SNDBUF, RCVBUF, NOTSENT_LOWAT, BUSY_POLL, QUICKACK, OPTION_COUNT };
 
@@ -265,7 +268,7 @@ static int check_inherited(const struct plan *plan, enum end end, int listener, 
         word, congestion);
 }
 
-int options_set_again(const struct plan *plan, enum end end, struct calls *calls, enum moment moment)
+static int set_again(const struct plan *plan, enum end end, struct calls *calls, enum moment moment)
 {
     const char *word = congestion_of(plan, end);
 
@@ -369,17 +372,17 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
     return result;
 }
 
-int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls)
+int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls, bool made)
 {
-    int result = 0;
+    int result = made ? set_again(plan, end, calls, BEFORE_CONNECT) : 0;
 
-    if (plan->ends[end].sets_zerocopy) {
+    if (result == 0 && plan->ends[end].sets_zerocopy) {
         calls->counts.made[CALL_OPTION]++;
         result = lending_allow(calls->fd);
     }
     if (result == 0 && plan->transport->counts_segments)
         result = calls_set_option(calls, CALL_OPTION, IPPROTO_TCP, TCP_NODELAY, wants_nodelay(plan, end));
-    return result < 0 ? result : options_set_again(plan, end, calls, AFTER_CONNECT);
+    return result < 0 ? result : set_again(plan, end, calls, AFTER_CONNECT);
 }
 
 /* ---- options of the data path ---- */

@@ -64,7 +64,7 @@ int tcp_make_pair(int protocol, int fds[2]);
 int tcp_data_address(struct address *data, const struct address *control);
 int tcp_data_target(struct address *data, const struct address *control, json_int_t port, const char *path);
 
-/* ---- sockets of a plan: options.c ---- */
+/* ---- options of data sockets: options.c ---- */
 
 /* Makes a socket for `address` with the options of `end` that must be set before connect or listen
  * (buffers, congestion control). Returns the descriptor, or -1 with a failure or an unsupported
@@ -84,8 +84,26 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
  * -1 with an unsupported problem. */
 int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem);
 
-/* transport_prepare() for another socket of a run after transport_prove(): reads nothing back, counts
- * its calls. 0 or a negative errno value. options_set_again() does so for transport_socket(). */
-int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls);
+/* transport_prepare() for another socket of a run after transport_prove(), and if this end `made` it,
+ * as transport_socket(): reads nothing back, counts its calls. 0 or a negative errno value. */
+int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls, bool made);
+
+/* Sets or clears TCP_QUICKACK, by one counted call. The kernel clears it, so quickack=rearm repeats
+ * the call. 0 or a negative errno value. */
+int options_set_quickack(struct calls *calls, bool on);
+
+/* Sets or clears the cork of a TCP socket, by one counted call: a set cork holds partial segments
+ * back. 0, or a negative errno value. */
+int options_set_cork(struct calls *calls, bool on);
+
+/* Tests on a connected pair of this machine whether TCP_MAXSEG changes with the connection. If not,
+ * options_report() has no "mss_bytes" from then on. Call it once, before threads read. */
+void options_probe_mss(const int fds[2]);
+
+/* Effective options, read back: {"sndbuf_bytes", "rcvbuf_bytes", "nodelay", "mss_bytes",
+ * "congestion"}, and those that words set: "notsent_lowat_bytes", "busy_poll_us", "quickack". Also
+ * "clamped": {"sndbuf": {"asked_bytes", "given_bytes", "sysctl"}} if a buffer has another size than
+ * the word. "sysctl" names the limit; absent if the limit is no known sysctl. New reference. */
+json_t *options_report(const struct plan *plan, enum end end, int fd);
 
 #endif

@@ -2,7 +2,6 @@
 /* The role of a proxy, without an engine: what it keeps, groups, gives back, and when it is over. */
 #include "unit.h"
 
-#include "connection/sizes.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "words/parse.h"
