@@ -211,28 +211,11 @@ static void end(struct channel_tls *tls)
 
 /* ---- the beginning and the end ---- */
 
-static int set_credentials(struct channel_tls *tls)
+static int open_session(struct channel_tls *tls)
 {
     const struct psk *psk = &tls->keys->entries[0];
     gnutls_datum_t identity = {(uint8_t *)(uintptr_t)psk->identity, (unsigned)psk->identity_size};
     gnutls_datum_t key = {(uint8_t *)(uintptr_t)psk->key, (unsigned)psk->key_size};
-    int result = tls->is_server ? gnutls_psk_allocate_server_credentials(&tls->server)
-                                : gnutls_psk_allocate_client_credentials(&tls->client);
-
-    if (result < 0)
-        return result;
-    if (tls->is_server) {
-        gnutls_psk_set_server_credentials_function2(tls->server, give_key);
-        return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->server);
-    }
-    snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)psk->identity_size,
-             (const char *)psk->identity);
-    result = gnutls_psk_set_client_credentials2(tls->client, &identity, &key, GNUTLS_PSK_KEY_RAW);
-    return result < 0 ? result : gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->client);
-}
-
-static int open_session(struct channel_tls *tls)
-{
     unsigned flags = GNUTLS_NONBLOCK | GNUTLS_NO_TICKETS | (tls->is_server ? GNUTLS_SERVER : GNUTLS_CLIENT);
     int result = gnutls_init(&tls->session, flags);
 
@@ -242,8 +225,20 @@ static int open_session(struct channel_tls *tls)
     gnutls_transport_set_ptr(tls->session, tls);
     gnutls_transport_set_push_function(tls->session, push);
     gnutls_transport_set_pull_function(tls->session, pull);
-    result = gnutls_priority_set_direct(tls->session, PRIORITY, NULL);
-    return result < 0 ? result : set_credentials(tls);
+    if ((result = gnutls_priority_set_direct(tls->session, PRIORITY, NULL)) < 0)
+        return result;
+    if (tls->is_server) {
+        if ((result = gnutls_psk_allocate_server_credentials(&tls->server)) < 0)
+            return result;
+        gnutls_psk_set_server_credentials_function2(tls->server, give_key);
+        return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->server);
+    }
+    snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)psk->identity_size,
+             (const char *)psk->identity);
+    if ((result = gnutls_psk_allocate_client_credentials(&tls->client)) < 0 ||
+        (result = gnutls_psk_set_client_credentials2(tls->client, &identity, &key, GNUTLS_PSK_KEY_RAW)) < 0)
+        return result;
+    return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->client);
 }
 
 static void free_tls(struct channel_tls *tls)

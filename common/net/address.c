@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stddef.h>
@@ -224,14 +225,6 @@ int ports_exhausted(const char *address, struct problem *problem)
         address, first, last, waiting);
 }
 
-/* Waits for a connect in progress: 0, or a positive errno value. */
-static int await_connect(int fd, int within_ms)
-{
-    struct pollfd writable = {.fd = fd, .events = POLLOUT};
-
-    return poll(&writable, 1, within_ms) == 1 ? -sockets_error(fd) : ETIMEDOUT;
-}
-
 static int call_connect(int fd, const struct address *address)
 {
     return connect(fd, &address->any, address->size) < 0 ? errno : 0;
@@ -252,12 +245,13 @@ static int connect_unix(int fd, const struct address *address, int within_ms)
 
 static int connect_ip(int fd, const struct address *address, int within_ms)
 {
+    struct pollfd writable = {.fd = fd, .events = POLLOUT};
     int error;
 
     sockets_set_blocking(fd, false);
     error = call_connect(fd, address);
     if (error == EINPROGRESS)
-        error = await_connect(fd, within_ms);
+        error = poll(&writable, 1, within_ms) == 1 ? -sockets_error(fd) : ETIMEDOUT;
     sockets_set_blocking(fd, true);
     return error;
 }
@@ -303,17 +297,13 @@ int address_listen(int fd, struct address *address, struct problem *problem)
 
 void address_unlink(const struct address *address, bool directory)
 {
-    char path[sizeof address->un.sun_path];
-    char *slash;
+    struct address copy = *address; /* dirname(3) cuts it */
 
     if (address->any.sa_family != AF_UNIX)
         return;
-    memcpy(path, address_path(address), sizeof path);
-    unlink(path);
-    if (directory && (slash = strrchr(path, '/'))) {
-        *slash = '\0';
-        rmdir(path);
-    }
+    unlink(copy.un.sun_path);
+    if (directory)
+        rmdir(dirname(copy.un.sun_path));
 }
 
 /* ---- sets of addresses ---- */

@@ -30,17 +30,6 @@ static enum handshake handshake_of(gnutls_session_t session)
 
 /* ---- context ---- */
 
-static int make_priorities(struct gnutls_context *context)
-{
-    const char *exchange = context->terms.handshake == HANDSHAKE_PSK ? "PSK" : "ECDHE-PSK";
-    char text[160];
-
-    snprintf(text, sizeof text,
-             "NONE:+VERS-TLS1.3:+AEAD:+COMP-NULL:+SIGN-ALL:+GROUP-X25519:+GROUP-SECP256R1:+%s:+%s",
-             cipher_names[context->terms.cipher], exchange);
-    return gnutls_priority_init(&context->priorities, text, NULL) < 0 ? -EINVAL : 0;
-}
-
 static int find_key(gnutls_session_t session, const char *identity, gnutls_datum_t *key)
 {
     const struct gnutls_layer *own = gnutls_session_get_ptr(session);
@@ -50,26 +39,6 @@ static int find_key(gnutls_session_t session, const char *identity, gnutls_datum
     memcpy(key->data, own->context->terms.key, SECURITY_KEY_SIZE);
     key->size = SECURITY_KEY_SIZE;
     return 0;
-}
-
-static int make_client(struct gnutls_context *context)
-{
-    gnutls_datum_t key = {context->terms.key, SECURITY_KEY_SIZE};
-
-    if (gnutls_psk_allocate_client_credentials(&context->client) < 0 ||
-        gnutls_psk_set_client_credentials(context->client, TLS_IDENTITY, &key, GNUTLS_PSK_KEY_RAW) < 0)
-        return -ENOMEM;
-    return 0;
-}
-
-static int make_server(struct gnutls_context *context)
-{
-    if (gnutls_psk_allocate_server_credentials(&context->server) < 0)
-        return -ENOMEM;
-    gnutls_psk_set_server_credentials_function(context->server, find_key);
-    if (context->terms.handshake != HANDSHAKE_TICKET)
-        return 0;
-    return gnutls_session_ticket_key_generate(&context->ticket_key) < 0 ? -ENOMEM : 0;
 }
 
 static void wipe(gnutls_datum_t *datum)
@@ -97,11 +66,27 @@ void gnutls_layer_close_context(void *opaque)
 int gnutls_layer_open_context(void *opaque)
 {
     struct gnutls_context *context = opaque;
-    int result = make_priorities(context);
+    const struct security_terms *terms = &context->terms;
+    gnutls_datum_t key = {context->terms.key, SECURITY_KEY_SIZE};
+    char priorities[160];
 
-    if (result < 0)
-        return result;
-    return context->terms.serves ? make_server(context) : make_client(context);
+    snprintf(priorities, sizeof priorities,
+             "NONE:+VERS-TLS1.3:+AEAD:+COMP-NULL:+SIGN-ALL:+GROUP-X25519:+GROUP-SECP256R1:+%s:+%s",
+             cipher_names[terms->cipher], terms->handshake == HANDSHAKE_PSK ? "PSK" : "ECDHE-PSK");
+    if (gnutls_priority_init(&context->priorities, priorities, NULL) < 0)
+        return -EINVAL;
+    if (!terms->serves) {
+        if (gnutls_psk_allocate_client_credentials(&context->client) < 0 ||
+            gnutls_psk_set_client_credentials(context->client, TLS_IDENTITY, &key, GNUTLS_PSK_KEY_RAW) < 0)
+            return -ENOMEM;
+        return 0;
+    }
+    if (gnutls_psk_allocate_server_credentials(&context->server) < 0)
+        return -ENOMEM;
+    gnutls_psk_set_server_credentials_function(context->server, find_key);
+    if (terms->handshake == HANDSHAKE_TICKET && gnutls_session_ticket_key_generate(&context->ticket_key) < 0)
+        return -ENOMEM;
+    return 0;
 }
 
 /* ---- session ---- */
@@ -159,24 +144,17 @@ int gnutls_layer_open(struct connection *connection)
     return 0;
 }
 
-/* Keeps the last ticket, which arrives some time after the handshake. */
-static void keep_ticket(struct gnutls_layer *session)
-{
-    struct gnutls_context *context = session->context;
-
-    if (context->terms.serves || context->terms.handshake != HANDSHAKE_TICKET ||
-        !(gnutls_session_get_flags(session->gnutls) & GNUTLS_SFLAGS_SESSION_TICKET))
-        return;
-    wipe(&context->ticket);
-    gnutls_session_get_data2(session->gnutls, &context->ticket);
-}
-
+/* A client keeps the last ticket, which arrives some time after the handshake. */
 void gnutls_layer_close(struct connection *connection)
 {
     struct gnutls_layer *session = connection->filter_state;
+    struct gnutls_context *context = session->context;
 
-    if (session->gnutls)
-        keep_ticket(session);
+    if (session->gnutls && !context->terms.serves && context->terms.handshake == HANDSHAKE_TICKET &&
+        gnutls_session_get_flags(session->gnutls) & GNUTLS_SFLAGS_SESSION_TICKET) {
+        wipe(&context->ticket);
+        gnutls_session_get_data2(session->gnutls, &context->ticket);
+    }
     gnutls_deinit(session->gnutls);
 }
 

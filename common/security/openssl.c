@@ -147,19 +147,6 @@ static long control(BIO *bio, int what, long number, void *pointer)
 
 /* ---- context ---- */
 
-/* If both ends share a group, OpenSSL always prefers a key exchange. For the key alone, client and
- * server have no group in common; the server ignores the key share of the client.
- * SSL_OP_PREFER_NO_DHE_KEX exists since OpenSSL 3.3 and affects only the server. */
-static int choose_exchange(const struct context *context)
-{
-    const struct security_terms *terms = &context->terms;
-
-    if (terms->handshake != HANDSHAKE_PSK)
-        return SSL_CTX_set1_groups_list(context->openssl, "X25519:P-256");
-    SSL_CTX_set_options(context->openssl, SSL_OP_ALLOW_NO_DHE_KEX);
-    return SSL_CTX_set1_groups_list(context->openssl, terms->serves ? "P-521" : "X25519");
-}
-
 static void choose_tickets(const struct context *context)
 {
     static const unsigned char name[] = TLS_IDENTITY;
@@ -176,10 +163,17 @@ static void choose_tickets(const struct context *context)
     }
 }
 
-static int set_up_context(const struct context *context)
+/* If both ends share a group, OpenSSL always prefers a key exchange. For the key alone, client and
+ * server have no group in common; the server ignores the key share of the client.
+ * SSL_OP_PREFER_NO_DHE_KEX exists since OpenSSL 3.3 and affects only the server. */
+static bool set_up_context(const struct context *context)
 {
+    bool by_key = context->terms.handshake == HANDSHAKE_PSK;
+    const char *groups = !by_key ? "X25519:P-256" : context->terms.serves ? "P-521" : "X25519";
     SSL_CTX *openssl = context->openssl;
 
+    if (by_key)
+        SSL_CTX_set_options(openssl, SSL_OP_ALLOW_NO_DHE_KEX);
     SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_psk_use_session_callback(openssl, use_key);
     SSL_CTX_set_psk_find_session_callback(openssl, find_key);
@@ -187,16 +181,7 @@ static int set_up_context(const struct context *context)
     return SSL_CTX_set_min_proto_version(openssl, TLS1_3_VERSION) &&
            SSL_CTX_set_max_proto_version(openssl, TLS1_3_VERSION) &&
            SSL_CTX_set_ciphersuites(openssl, ciphers[context->terms.cipher].suite) &&
-           choose_exchange(context);
-}
-
-static bool make_calls(struct context *context)
-{
-    BIO_METHOD *calls = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "counted calls");
-
-    context->calls = calls;
-    return calls && BIO_meth_set_write(calls, write_calls) && BIO_meth_set_read(calls, read_calls) &&
-           BIO_meth_set_ctrl(calls, control);
+           SSL_CTX_set1_groups_list(openssl, groups);
 }
 
 static void close_context(void *opaque)
@@ -211,9 +196,12 @@ static void close_context(void *opaque)
 static int open_context(void *opaque)
 {
     struct context *context = opaque;
+    BIO_METHOD *calls = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "counted calls");
 
+    context->calls = calls;
     context->openssl = SSL_CTX_new(TLS_method());
-    if (context->openssl && make_calls(context) && set_up_context(context))
+    if (calls && BIO_meth_set_write(calls, write_calls) && BIO_meth_set_read(calls, read_calls) &&
+        BIO_meth_set_ctrl(calls, control) && context->openssl && set_up_context(context))
         return 0;
     ERR_clear_error();
     return -EINVAL;
