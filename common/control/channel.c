@@ -52,31 +52,22 @@ static int write_bytes(void *owner, const uint8_t *bytes, size_t size)
     return -1;
 }
 
-static int write_message(struct channel *channel, enum control_type type, const json_t *body,
-                         struct problem *problem)
-{
-    uint8_t *bytes;
-    size_t size;
-    int result;
-
-    if (control_encode(type, body, &bytes, &size, problem) < 0)
-        return -1;
-    result = channel->tls ? channel_tls_library->send(channel->tls, bytes, size, problem)
-                          : write_bytes(channel, bytes, size);
-    free(bytes);
-    return result;
-}
-
 void channel_send(struct channel *channel, enum control_type type, json_t *body)
 {
     CLEANUP_JSON json_t *stolen = body;
+    CLEANUP_FREE uint8_t *bytes = NULL;
     struct problem problem = {0};
+    int result = -1;
+    size_t size;
 
     if (channel->ended || channel->closing)
         return;
     if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX)
-        end(channel, "does not read what it is sent");
-    else if (write_message(channel, type, stolen, &problem) < 0)
+        problem_failure(&problem, "does not read what it is sent");
+    else if (control_encode(type, stolen, &bytes, &size, &problem) == 0)
+        result = channel->tls ? channel_tls_library->send(channel->tls, bytes, size, &problem)
+                              : write_bytes(channel, bytes, size);
+    if (result < 0)
         end(channel, problem.text);
 }
 

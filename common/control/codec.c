@@ -175,10 +175,9 @@ static size_t body_length(const struct codec *codec)
 static int take_message(struct codec *codec, size_t length, codec_take *take, void *owner,
                         struct problem *problem)
 {
-    json_error_t error;
     enum control_type type = CONTROL_TYPE_COUNT;
     CLEANUP_JSON json_t *body =
-        json_loadb((const char *)codec->buffer + CONTROL_HEADER_SIZE, length, JSON_REJECT_DUPLICATES, &error);
+        json_loadb((const char *)codec->buffer + CONTROL_HEADER_SIZE, length, JSON_REJECT_DUPLICATES, NULL);
 
     if (!json_is_object(body))
         return problem_failure(problem, "sent a control message that is no JSON object");
@@ -196,16 +195,13 @@ static size_t missing(const struct codec *codec)
     return CONTROL_HEADER_SIZE + body_length(codec) - codec->used;
 }
 
-/* A TLS record: handshake or alert (RFC 8446, 5.1). Its header read as a length exceeds any
+/* A TLS record is a handshake or an alert (RFC 8446, 5.1). Its header read as a length exceeds any
  * message. */
-static bool is_tls(const uint8_t header[CONTROL_HEADER_SIZE])
-{
-    return (header[0] == 22 || header[0] == 21) && header[1] == 3;
-}
-
 static int check_header(const struct codec *codec, struct problem *problem)
 {
-    if (is_tls(codec->buffer))
+    const uint8_t *header = codec->buffer;
+
+    if ((header[0] == 22 || header[0] == 21) && header[1] == 3)
         return problem_failure(problem, "speaks TLS, and here is no key for it: give --psk FILE");
     if (body_length(codec) == 0 || body_length(codec) > CONTROL_BODY_MAX)
         return problem_failure(

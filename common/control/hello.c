@@ -44,12 +44,6 @@ int sink_hello_make(uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_
     return 0;
 }
 
-static void turn_round(uint8_t answer[SINK_ANSWER_SIZE], const uint8_t mask[SINK_ANSWER_SIZE])
-{
-    for (size_t i = 0; i < SINK_ANSWER_SIZE; i++)
-        answer[i] = (uint8_t)~mask[i];
-}
-
 int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_SIZE],
                         uint64_t connections, uint8_t answer[SINK_ANSWER_SIZE])
 {
@@ -57,14 +51,16 @@ int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t to
 
     memcpy(hello, request + SINK_ANSWER_SIZE, sizeof hello);
     lay_mask(hello, request);
-    turn_round(answer, request);
+    for (size_t i = 0; i < SINK_ANSWER_SIZE; i++)
+        answer[i] = (uint8_t)~request[i];
     return hello_read(hello, token, connections);
 }
 
 bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t request[SINK_HELLO_SIZE])
 {
-    uint8_t expected[SINK_ANSWER_SIZE];
+    bool accepted = true;
 
-    turn_round(expected, request);
-    return !memcmp(answer, expected, sizeof expected);
+    for (size_t i = 0; i < SINK_ANSWER_SIZE; i++)
+        accepted &= answer[i] == (uint8_t)~request[i];
+    return accepted;
 }
