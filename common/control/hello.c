@@ -61,6 +61,6 @@ bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t req
     bool accepted = true;
 
     for (size_t i = 0; i < SINK_ANSWER_SIZE; i++)
-        accepted &= answer[i] == (uint8_t)~request[i];
+        accepted &= (answer[i] ^ request[i]) == 0xff;
     return accepted;
 }
