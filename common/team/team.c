@@ -22,8 +22,7 @@ static size_t first_number(const struct team *team, size_t worker)
     return worker * team->plan->connections / team->worker_count;
 }
 
-/* `index` is below connection_count. Those of one number follow each other. */
-static struct connection *find_connection(const struct team *team, size_t index)
+struct connection *team_connection(const struct team *team, size_t index)
 {
     size_t number = index / team->per_number;
     size_t worker = ((number + 1) * team->worker_count - 1) / team->plan->connections;
@@ -54,102 +53,6 @@ const char *team_phase(const struct team *team)
     if (team->part == PART_FOLLOWER ? team->passed <= PHASE_MARK : team->release < RELEASE_GO)
         return phases[PHASE_WARM_UP].name;
     return phases[team->passed <= PHASE_REPORT ? PHASE_RUN : PHASE_REPORT].name;
-}
-
-/* ---- the watch: threads that are stuck in a handshake, or move no byte for seconds ---- */
-
-#define WATCH_MS 500
-#define STALLED_MS 5000
-#define SLOWEST_BYTES_PER_MS 100000
-#define HANDSHAKE_WITHIN_MS 4000
-#define HANDSHAKE_EACH_MS 5 /* for each connection of the run: this may be the last one */
-#define PAUSES_MS 30000     /* thirty mean gaps of an open loop: no Poisson gap is that long */
-
-/* Bytes moved so far. */
-static uint64_t moved(const struct team *team)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < team->connection_count; i++)
-        sum += atomic_load_explicit(&find_connection(team, i)->calls.moved, memory_order_relaxed);
-    return sum;
-}
-
-/* Bytes that the kernel has not sent yet. Inside one long call only this number changes. */
-static uint64_t unsent(struct team *team)
-{
-    uint64_t sum = 0;
-
-    uv_mutex_lock(&team->mutex); /* descriptors may come and go */
-    for (size_t i = 0; i < team->connection_count; i++)
-        sum += sockets_unsent(find_connection(team, i)->calls.fd);
-    uv_mutex_unlock(&team->mutex);
-    return sum;
-}
-
-/* Time without movement that is no stall. Included are the gap of an open loop between two
- * requests and the time to fault in memory. So are one call with a whole fragment, and the spin
- * time of one batch. */
-static uint64_t stall_timeout_ms(const struct team *team)
-{
-    const struct plan *plan = team->plan;
-    uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
-
-    for (int end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end))
-            bytes += plan_memory_bytes(plan, (enum end)end, engine_threads(plan, (enum end)end));
-    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
-           plan->window * plan->spin_ns / NS_PER_MS;
-}
-
-/* Returns 0, or -1 with a failure. watch_moves() too. */
-static int watch_handshakes(const struct team *team, struct problem *problem)
-{
-    uint64_t within_ms = HANDSHAKE_WITHIN_MS + HANDSHAKE_EACH_MS * team->plan->connections;
-    uint64_t now = clock_now_ns();
-
-    for (size_t i = 0; team->plan->encrypts && i < team->connection_count; i++) {
-        const struct connection *connection = find_connection(team, i);
-        uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
-
-        if (since && since + within_ms * NS_PER_MS < now)
-            return problem_failure(problem, "the %s did not finish its handshake with the %s in time",
-                                   end_names[connection->peer], end_names[team->end]);
-    }
-    return 0;
-}
-
-static int watch_moves(struct team *team, struct problem *problem)
-{
-    uint64_t now = uv_now(team->watch.loop), sum = moved(team);
-    uint64_t left = sum == team->moved_before ? unsent(team) : 0;
-    bool moves = sum != team->moved_before || left != team->unsent_before;
-
-    if (moves)
-        team->moved_ms = now;
-    else if (now - team->moved_ms > stall_timeout_ms(team))
-        return problem_failure(problem, "the %s has moved nothing for %d s", end_names[team->end],
-                               (int)((now - team->moved_ms) / 1000));
-    team->moved_before = sum;
-    team->unsent_before = left;
-    return 0;
-}
-
-static void on_watch(uv_timer_t *watch)
-{
-    struct team *team = watch->data;
-    const char *phase = "handshake";
-    struct problem problem = {0};
-    int result = watch_handshakes(team, &problem);
-
-    if (result == 0 && team->passed > PHASE_START) {
-        phase = team_phase(team);
-        result = watch_moves(team, &problem);
-    }
-    if (result == 0)
-        return;
-    team_cancel(team, phase, &problem);
-    uv_timer_stop(watch);
 }
 
 /* ---- threads have reported ---- */
@@ -286,13 +189,13 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
 
 void team_give(struct team *team, size_t index, int fd)
 {
-    find_connection(team, index * team->per_number)->calls.fd = fd;
+    team_connection(team, index * team->per_number)->calls.fd = fd;
 }
 
 int team_start(struct team *team, struct problem *problem)
 {
     team->origin_ns = clock_now_ns();
-    uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
+    stall_watch_start(team);
     for (size_t i = 0; i < team->worker_count; i++)
         team->workers[i].dial.listener = team->listener;
     for (size_t i = 0; i < team->worker_count; i++) {
@@ -371,14 +274,14 @@ int team_meet(struct team *team, struct cpu_reading *machine, struct problem *pr
 
 uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more)
 {
-    const struct connection *connection = find_connection(team, index * team->per_number);
+    const struct connection *connection = team_connection(team, index * team->per_number);
 
     return connection->queue.flushed_bytes + more * connection->outgoing->bytes;
 }
 
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes)
 {
-    struct connection *connection = find_connection(team, index * team->per_number);
+    struct connection *connection = team_connection(team, index * team->per_number);
 
     if (connection->twin && connection->peer != driver)
         connection = connection->twin;
@@ -411,8 +314,8 @@ void team_cancel(struct team *team, const char *phase, const struct problem *pro
     team->cancelled = true;
     uv_cond_broadcast(&team->released);
     for (size_t i = 0; i < team->connection_count; i++)
-        if (find_connection(team, i)->calls.fd >= 0)
-            shutdown(find_connection(team, i)->calls.fd, SHUT_RDWR);
+        if (team_connection(team, i)->calls.fd >= 0)
+            shutdown(team_connection(team, i)->calls.fd, SHUT_RDWR);
     for (size_t i = 0; i < team->worker_count; i++) {
         atomic_store(&team->workers[i].bench.cancelled, true);
         wake_locked(&team->workers[i]);
@@ -459,7 +362,7 @@ void team_close(struct team *team)
     for (size_t i = 0; i < team->worker_count; i++) /* no thread runs now */
         team->engine->close(&team->workers[i].duty);
     for (size_t i = 0; i < team->connection_count; i++) { /* before the workbench that it uses */
-        struct connection *connection = find_connection(team, i);
+        struct connection *connection = team_connection(team, i);
 
         if (connection->calls.fd >= 0)
             close(connection->calls.fd);

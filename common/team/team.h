@@ -170,9 +170,25 @@ uint64_t team_strangers(const struct team *team);
 /* Cancels, joins the threads, closes every descriptor; then calls `closed`. May be called twice. */
 void team_close(struct team *team);
 
+/* ---- inside the team ---- */
+
+/* Connection number `index`, below connection_count. Those of one number follow each other. */
+struct connection *team_connection(const struct team *team, size_t index);
+
+/* Watches the team on its loop until PHASE_REPORT. */
+void stall_watch_start(struct team *team);
+
 /* ---- for the threads ---- */
 
 void worker_main(void *worker);
+
+/* Connects the sockets that this end connects, and sends the token on them. Sets and checks the
+ * options of all sockets. 0, or -1 with a problem. */
+int establish_connect(struct worker *worker, struct problem *problem);
+
+/* Makes the TLS contexts of the open connections. Then makes the handshakes of those that have
+ * descriptors, in the order of their numbers, as the other end does. 0, or -1 with a problem. */
+int establish_handshakes(struct worker *worker, struct problem *problem);
 
 /* Reports the end of a phase to control. */
 void team_report_phase(struct team *team, enum phase phase);

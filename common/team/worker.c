@@ -3,20 +3,15 @@
 #include "team/team.h"
 
 #include "base/clock.h"
-#include "base/secret.h"
 #include "connection/workload.h"
 #include "engine/pause.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 
-#include <poll.h>
 #include <string.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#define CONNECT_WITHIN_MS 4000
-#define ACCEPTED_WITHIN_MS 3000 /* for the answer of a proxy's sink */
-#define WATCHED_MAX 64          /* connections whose window is sampled within the interval */
+#define WATCHED_MAX 64 /* connections whose window is sampled within the interval */
 
 static bool has_sockets(const struct worker *worker)
 {
@@ -96,178 +91,7 @@ static void watch_windows(void *context)
         tcp_info_watch_window(connection->calls.fd, &worker->after.tcp[i]);
 }
 
-/* ---- PHASE_START: connect, hello ---- */
-
-static int send_hello(const struct team *team, const struct connection *connection, struct problem *problem)
-{
-    uint8_t hello[HELLO_SIZE];
-
-    hello_make(hello, team->token, connection->number);
-    if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
-        return problem_failure(problem, "cannot send the token: %s", strerror(errno));
-    return 0;
-}
-
-static void set_receive_timeout(int fd, int ms)
-{
-    struct timeval within = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
-}
-
-/* A proxy forwards nothing before the sink has accepted this connection: hello.h. */
-static int ask_sink(const struct team *team, const struct connection *connection, struct problem *problem)
-{
-    uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
-    int fd = connection->calls.fd;
-    char sink[ADDRESS_MAX];
-    ssize_t size;
-
-    address_format(sink, &team->target);
-    if (sink_hello_make(request, team->token, connection->number) < 0)
-        return problem_failure(problem, "no random numbers for the sink");
-    if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
-        return problem_failure(problem, "the proxy cannot send the token to the server at %s: %s", sink,
-                               strerror(errno));
-    set_receive_timeout(fd, ACCEPTED_WITHIN_MS);
-    size = recv(fd, answer, sizeof answer, MSG_WAITALL);
-    set_receive_timeout(fd, 0);
-    if (size == sizeof answer && sink_has_accepted(answer, request))
-        return 0;
-    return problem_failure(problem, "%s did not accept the token of this run as its server: %s", sink,
-                           size < 0    ? "it does not answer"
-                           : size == 0 ? "it closed the connection"
-                                       : "its answer is not that of a server of uncork");
-}
-
-static int connect_one(struct worker *worker, struct connection *connection, struct problem *problem)
-{
-    struct team *team = worker->team;
-    int fd = transport_socket(team->plan, team->end, &team->target, problem);
-
-    worker->phase = "connect";
-    lifecycle_advance(&connection->state, EVENT_CONNECT);
-    if (fd < 0)
-        return -1;
-    if (team_adopt(team, connection, fd) < 0)
-        return problem_failure(problem, "the run was ended");
-    if (address_connect(fd, &team->target, CONNECT_WITHIN_MS, problem) < 0)
-        return -1;
-    lifecycle_advance(&connection->state, EVENT_CONNECTED);
-    worker->phase = "hello";
-    if (plan_has_peer(team->plan))
-        return 0; /* a foreign peer knows no token */
-    return connection->twin ? ask_sink(team, connection, problem) : send_hello(team, connection, problem);
-}
-
-/* Checks the socket options of this plan on a socket that is not connected. The sockets of a
- * workload that reconnects are not checked. */
-static int prove_options(struct worker *worker, struct problem *problem)
-{
-    struct team *team = worker->team;
-    struct address address = team->target;
-    int fd, result;
-
-    if (!address.size && address_of_socket(&address, team->listener) < 0)
-        return problem_failure(problem, "the address of the listener is not known");
-    fd = transport_socket(team->plan, team->end, &address, problem);
-    if (fd < 0)
-        return -1;
-    result = transport_prepare(team->plan, team->end, fd, problem);
-    worker->options = options_report(team->plan, team->end, fd);
-    close(fd);
-    return result;
-}
-
-/* The client connects to its neighbour, a proxy to the server. The descriptors of the other
- * connections exist already. */
-static bool connects_to(enum end end, enum end peer)
-{
-    return end == END_CLIENT || (end == END_PROXY && peer == END_SERVER);
-}
-
-/* Connects the sockets that this end connects, and sends the token on them. Sets and checks the
- * options of all sockets. */
-static int connect_all(struct worker *worker, struct problem *problem)
-{
-    const struct team *team = worker->team;
-
-    if (has_sockets(worker) && reconnects(worker))
-        return prove_options(worker, problem);
-    for (size_t i = 0; has_sockets(worker) && i < worker->count; i++) {
-        struct connection *connection = &worker->connections[i];
-
-        if (connects_to(team->end, connection->peer) && connect_one(worker, connection, problem) < 0)
-            return -1;
-        if (transport_prepare(team->plan, team->end, connection->calls.fd, problem) < 0 ||
-            transport_prove(team->plan, team->end, connection->calls.fd, problem) < 0)
-            return -1;
-        sockets_set_blocking(connection->calls.fd, !team->engine->nonblocking);
-    }
-    return 0;
-}
-
-/* ---- PHASE_START: handshakes ---- */
-
-static int agree(struct worker *worker, enum end peer, struct problem *problem)
-{
-    const struct team *team = worker->team;
-    struct security_terms terms = {.serves = !connects_to(team->end, peer),
-                                   .cipher = team->plan->cipher,
-                                   .handshake = team->plan->handshake};
-    int result;
-
-    memcpy(terms.key, team->keys[peer], sizeof terms.key);
-    result = security_agree(&worker->bench, peer, &terms);
-    secret_wipe(&terms, sizeof terms);
-    return result < 0 ? problem_failure(problem, "security=%s cannot be made ready: %s",
-                                        team->plan->ends[team->end].security->variant.name, strerror(-result))
-                      : 0;
-}
-
-/* Waits until the socket is ready. If it never is, the watch ends the team. */
-static int make_handshake(struct connection *connection, struct problem *problem)
-{
-    int result = security_begin(connection);
-
-    connection->calls.flags = MSG_DONTWAIT;
-    while (connection->state == STATE_HANDSHAKING &&
-           (result == 0 || result == -EAGAIN || result == -EINPROGRESS)) {
-        struct pollfd ready = {connection->calls.fd, result == -EAGAIN ? POLLOUT : POLLIN, 0};
-
-        if (result < 0)
-            poll(&ready, 1, -1);
-        result = engine_handshake(connection);
-    }
-    connection->calls.flags = 0;
-    if (result == 0)
-        return 0;
-    *problem = connection->bench->problem;
-    return problem_failure(problem, "a session of %s cannot be begun: %s", connection->security->variant.name,
-                           strerror(-result));
-}
-
-/* Makes the TLS contexts of the open connections. Then makes the handshakes of those that have
- * descriptors, in the order of their numbers, as the other end does. */
-static int make_handshakes(struct worker *worker, struct problem *problem)
-{
-    const struct plan *plan = worker->team->plan;
-
-    if (plan->encrypts)
-        worker->phase = "handshake";
-    for (size_t i = 0; i < worker->count; i++) {
-        struct connection *connection = &worker->connections[i];
-
-        if (plan->encrypts && !worker->bench.contexts[connection->peer] &&
-            agree(worker, connection->peer, problem) < 0)
-            return -1;
-        if (!connection->reconnects && make_handshake(connection, problem) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- PHASE_START: the thread ---- */
+/* ---- PHASE_START ---- */
 
 static int unready(const struct worker *worker, int result, struct problem *problem)
 {
@@ -311,8 +135,8 @@ static int start(struct worker *worker, struct problem *problem)
     int result;
 
     if (thread_settle(&worker->own, &team->plan->ends[team->end], problem) < 0 ||
-        connect_all(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
-        make_handshakes(worker, problem) < 0 || open_sender(worker, problem) < 0)
+        establish_connect(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
+        establish_handshakes(worker, problem) < 0 || open_sender(worker, problem) < 0)
         return -1;
     result = team->engine->open(&worker->duty);
     if (result < 0)

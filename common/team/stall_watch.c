@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Ends a team whose threads are stuck in a handshake, or have moved no byte for seconds. */
+#include "team/team.h"
+
+#include "base/clock.h"
+#include "connection/workload.h"
+#include "net/sockets.h"
+
+#define WATCH_MS 500
+#define STALLED_MS 5000
+#define SLOWEST_BYTES_PER_MS 100000
+#define HANDSHAKE_WITHIN_MS 4000
+#define HANDSHAKE_EACH_MS 5 /* for each connection of the run: this may be the last one */
+#define PAUSES_MS 30000     /* thirty mean gaps of an open loop: no Poisson gap is that long */
+
+/* Bytes moved so far. */
+static uint64_t moved(const struct team *team)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < team->connection_count; i++)
+        sum += atomic_load_explicit(&team_connection(team, i)->calls.moved, memory_order_relaxed);
+    return sum;
+}
+
+/* Bytes that the kernel has not sent yet. Inside one long call only this number changes. */
+static uint64_t unsent(struct team *team)
+{
+    uint64_t sum = 0;
+
+    uv_mutex_lock(&team->mutex); /* descriptors may come and go */
+    for (size_t i = 0; i < team->connection_count; i++)
+        sum += sockets_unsent(team_connection(team, i)->calls.fd);
+    uv_mutex_unlock(&team->mutex);
+    return sum;
+}
+
+/* Time without movement that is no stall. Included are the gap of an open loop between two
+ * requests and the time to fault in memory. So are one call with a whole fragment, and the spin
+ * time of one batch. */
+static uint64_t stall_timeout_ms(const struct team *team)
+{
+    const struct plan *plan = team->plan;
+    uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
+
+    for (int end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, (enum end)end))
+            bytes += plan_memory_bytes(plan, (enum end)end, engine_threads(plan, (enum end)end));
+    return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
+           plan->window * plan->spin_ns / NS_PER_MS;
+}
+
+/* Returns 0, or -1 with a failure. watch_moves() too. */
+static int watch_handshakes(const struct team *team, struct problem *problem)
+{
+    uint64_t within_ms = HANDSHAKE_WITHIN_MS + HANDSHAKE_EACH_MS * team->plan->connections;
+    uint64_t now = clock_now_ns();
+
+    for (size_t i = 0; team->plan->encrypts && i < team->connection_count; i++) {
+        const struct connection *connection = team_connection(team, i);
+        uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
+
+        if (since && since + within_ms * NS_PER_MS < now)
+            return problem_failure(problem, "the %s did not finish its handshake with the %s in time",
+                                   end_names[connection->peer], end_names[team->end]);
+    }
+    return 0;
+}
+
+static int watch_moves(struct team *team, struct problem *problem)
+{
+    uint64_t now = uv_now(team->watch.loop), sum = moved(team);
+    uint64_t left = sum == team->moved_before ? unsent(team) : 0;
+    bool moves = sum != team->moved_before || left != team->unsent_before;
+
+    if (moves)
+        team->moved_ms = now;
+    else if (now - team->moved_ms > stall_timeout_ms(team))
+        return problem_failure(problem, "the %s has moved nothing for %d s", end_names[team->end],
+                               (int)((now - team->moved_ms) / 1000));
+    team->moved_before = sum;
+    team->unsent_before = left;
+    return 0;
+}
+
+static void on_watch(uv_timer_t *watch)
+{
+    struct team *team = watch->data;
+    const char *phase = "handshake";
+    struct problem problem = {0};
+    int result = watch_handshakes(team, &problem);
+
+    if (result == 0 && team->passed > PHASE_START) {
+        phase = team_phase(team);
+        result = watch_moves(team, &problem);
+    }
+    if (result == 0)
+        return;
+    team_cancel(team, phase, &problem);
+    uv_timer_stop(watch);
+}
+
+void stall_watch_start(struct team *team)
+{
+    uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
+}
