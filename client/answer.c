@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "answer.h"
 
-#include "base/units.h"
 #include "measure/histogram.h"
 #include "plan/plan.h"
 #include "record.h"
 #include "segments.h"
+#include "setting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#define CPUS_SHOWN 4
 
 struct answer {
     const json_t *record;
@@ -351,118 +349,6 @@ static void print_cpu(const struct answer *answer)
         putchar('\n');
 }
 
-/* ---- what the run had around it ---- */
-
-/* The first few CPUs on which the threads of an end were at their end, each once. */
-static void print_cpus(const char *name, const json_t *end)
-{
-    const json_t *threads = json_object_get(end, "threads"), *thread;
-    int seen[CPUS_SHOWN];
-    size_t i, j, count = 0;
-
-    printf("%s on CPU ", name);
-    json_array_foreach(threads, i, thread)
-    {
-        int cpu = (int)record_number(thread, "cpus.end");
-
-        for (j = 0; j < count && seen[j] != cpu; j++)
-            ;
-        if (j < count)
-            continue;
-        if (count == CPUS_SHOWN) {
-            printf("...");
-            break;
-        }
-        seen[count++] = cpu;
-        printf("%s%d", count > 1 ? "," : "", cpu);
-    }
-    if (json_array_size(threads) > 1)
-        printf(" (%zu threads)", json_array_size(threads));
-}
-
-static const char *text(const json_t *object, const char *path)
-{
-    const char *value = json_string_value(record_at(object, path));
-
-    return value ? value : "";
-}
-
-/* The lab, as set by the words. */
-static void print_lab(const struct answer *answer)
-{
-    static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
-
-    if (!record_says(answer->record, "lab", "on"))
-        return;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        printf("%s%s=%s", i ? " " : "  ", keys[i], record_word(answer->record, keys[i]));
-    putchar('\n');
-}
-
-static void print_place(const struct answer *answer)
-{
-    const char *engine = text(answer->ends[END_CLIENT], "engine");
-    const json_t *congestion = record_first(answer->ends[END_CLIENT], "options.congestion");
-    const char *between = ": ";
-
-    printf("  place=%s", record_word(answer->record, "place"));
-    for (int end = 0; end < END_COUNT; end++) {
-        if (!record_first(answer->ends[end], "cpus")) /* the system does not report it */
-            continue;
-        fputs(between, stdout);
-        between = ", ";
-        print_cpus(end_names[end], answer->ends[end]);
-    }
-    printf("; engine %s", engine);
-    for (int end = 0; end < END_COUNT; end++)
-        if (answer->ends[end] && strcmp(engine, text(answer->ends[end], "engine")) != 0)
-            printf(", %s's %s", end_names[end], text(answer->ends[end], "engine"));
-    if (congestion)
-        printf("; congestion %s", json_string_value(congestion));
-    putchar('\n');
-}
-
-/* The result of the handshake, and the library of each end. */
-static void print_tls(const struct answer *answer)
-{
-    const json_t *options = record_first(answer->ends[END_CLIENT], "options");
-    const char *between = ": ";
-
-    if (!json_object_get(options, "tls_version"))
-        return;
-    printf("  TLS %s, %s, %s", text(options, "tls_version"), text(options, "cipher"),
-           text(options, "key_exchange"));
-    for (int end = 0; end < END_COUNT; end++) {
-        if (!answer->ends[end])
-            continue;
-        printf("%s%s %s", between, end_names[end], text(answer->ends[end], "library"));
-        between = ", ";
-    }
-    putchar('\n');
-}
-
-/* The socket buffers that differ from the requested size. */
-static void print_clamps(const char *end, const json_t *report)
-{
-    json_t *clamped = json_object_get(record_first(report, "options"), "clamped"), *clamp;
-    const char *word;
-
-    json_object_foreach(clamped, word, clamp)
-    {
-        uint64_t asked_bytes = record_number(clamp, "asked_bytes");
-        uint64_t given_bytes = record_number(clamp, "given_bytes");
-        char asked[UNITS_TEXT_MAX], given[UNITS_TEXT_MAX];
-
-        units_format(&units_size, asked, asked_bytes);
-        units_format(&units_size, given, given_bytes);
-        printf("  %s=%s: the %s was given %s, ", word, asked, end, given);
-        if (json_object_get(clamp, "sysctl"))
-            printf("the most that sysctl %s allows\n", text(clamp, "sysctl"));
-        else
-            printf("the %s that the system has\n", given_bytes < asked_bytes ? "most" : "least");
-    }
-}
-
 void answer_print(const json_t *record)
 {
     struct answer answer = {.record = record};
@@ -492,9 +378,5 @@ void answer_print(const json_t *record)
     print_counts(&answer, other, answer.both ? "message" : "reply");
     print_cpu(&answer);
     segments_print(answer.ends[END_CLIENT]);
-    print_lab(&answer);
-    print_tls(&answer);
-    for (int end = 0; end < END_COUNT; end++)
-        print_clamps(end_names[end], answer.ends[end]);
-    print_place(&answer);
+    setting_print(record, answer.ends);
 }
