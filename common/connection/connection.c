@@ -181,6 +181,8 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
             arrivals->first_bytes = size;
         }
         arrivals->last_ns = bench->now_ns;
+        if (whole)
+            samples_reached(&bench->samples, bench->now_ns);
     }
     return (int64_t)whole;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring engine of a build without liburing: listed, but unsupported. */
-#include "connection/capability.h"
 #include "engine/engine.h"
 
 static int check(struct problem *problem)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/acceptor.h"
 
-#include "connection/workload.h"
-#include "control/hello.h"
 #include "net/sockets.h"
 
 #include <stdlib.h>

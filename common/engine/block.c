@@ -6,10 +6,6 @@
 #include "engine/turns.h"
 
 #include "base/clock.h"
-#include "connection/capability.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "engine/pause.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
@@ -43,9 +39,9 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 
 /* ---- sending ---- */
 
-static int connect_blocking(struct duty *duty, struct connection *connection)
+static int connect_blocking(struct turn *turn)
 {
-    return dial_connect(duty->dial, connection, false);
+    return dial_connect(turn->turns->duty->dial, turn->connection, false);
 }
 
 static int push(struct turn *turn)

@@ -2,8 +2,6 @@
 #include "engine/dial.h"
 
 #include "connection/security.h"
-#include "connection/strategy.h"
-#include "engine/engine.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 

@@ -2,10 +2,6 @@
 #include "engine/engine.h"
 
 #include "base/clock.h"
-#include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "transport/transport.h"
 
 #include <string.h>
@@ -139,20 +135,6 @@ int engine_handshake(struct connection *connection)
     atomic_store_explicit(&connection->handshake_ns, 0, memory_order_relaxed);
     lifecycle_advance(&connection->state, EVENT_SECURED);
     return 0;
-}
-
-int engine_establish(struct duty *duty, struct connection *connection,
-                     int (*connect)(struct duty *duty, struct connection *connection))
-{
-    int result = 0;
-
-    if (connection->state == STATE_UNOPENED)
-        result = connect(duty, connection);
-    if (result == 0 && connection->state == STATE_GREETING)
-        result = dial_send_hello(duty->dial, connection);
-    if (result == 0 && connection->state == STATE_HANDSHAKING)
-        result = engine_handshake(connection);
-    return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
 }
 
 int engine_reclaim(struct connection *connection)

@@ -88,11 +88,6 @@ int engine_fail(struct connection *connection, const char *doing, int result);
  * done; -EAGAIN and -EINPROGRESS as the layer returns them; or an error as run(). */
 int engine_handshake(struct connection *connection);
 
-/* Continues to establish the connection without waiting: `connect` connects a socket, then the
- * hello and the handshake follow. 0 when it is done; or as strategy_push(). */
-int engine_establish(struct duty *duty, struct connection *connection,
-                     int (*connect)(struct duty *duty, struct connection *connection));
-
 /* Whether the layer or the reading has buffered bytes that the role would take. The descriptor is
  * not readable for them. */
 static inline bool engine_has_pending(const struct connection *connection)
@@ -135,15 +130,6 @@ static inline bool engine_has_lent(const struct connection *connection)
 {
     return connection->strategy && connection->strategy->zerocopy &&
            connection->queue.released != connection->queue.appended;
-}
-
-/* Whether a driver that reconnects has received all replies on its present descriptor. */
-static inline bool engine_is_answered(const struct connection *connection)
-{
-    const struct role *role = connection->role;
-
-    return connection->reconnects && connection->drives && connection->calls.fd >= 0 &&
-           queue_is_idle(&connection->queue) && !role->wants(connection) && !engine_has_lent(connection);
 }
 
 /* Whether the next message may begin. If each message has its own descriptor, all lent memory of

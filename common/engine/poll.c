@@ -11,9 +11,6 @@
  */
 #include "engine/turns.h"
 
-#include "connection/capability.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "engine/acceptor.h"
 #include "engine/pause.h"
 #include "engine/stream.h"
@@ -199,12 +196,11 @@ static int watch_descriptor(struct watch *watch)
     return result < 0 ? engine_fail(connection, "watch its connection to", result) : 0;
 }
 
-static int connect_and_watch(struct duty *duty, struct connection *connection)
+static int connect_and_watch(struct turn *turn)
 {
-    struct poller *poller = duty->state;
-    int result = dial_connect(duty->dial, connection, true);
+    int result = dial_connect(turn->turns->duty->dial, turn->connection, true);
 
-    return result < 0 ? result : watch_descriptor(&poller->watches[connection - duty->connections]);
+    return result < 0 ? result : watch_descriptor(watch_of(turn));
 }
 
 /* Receives at once: the first message has probably arrived with the hello. */

@@ -8,9 +8,6 @@
  */
 #include "engine/ringer.h"
 
-#include "connection/capability.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
 #include "ring/check.h"
 #include "transport/transport.h"
 
@@ -125,12 +122,12 @@ static void use_descriptor(struct watch *watch)
     watch->slot.ending = false;
 }
 
-static int begin_connect(struct duty *duty, struct connection *connection)
+static int begin_connect(struct turn *turn)
 {
-    struct ringer *ringer = duty->state;
-    struct watch *watch = &ringer->watches[connection - duty->connections];
-    const struct address *target = duty->dial->target;
-    int result = dial_open(duty->dial, connection, false);
+    struct watch *watch = watch_of(turn);
+    struct dial *dial = turn->turns->duty->dial;
+    const struct address *target = dial->target;
+    int result = dial_open(dial, turn->connection, false);
 
     if (result < 0)
         return result;

@@ -3,8 +3,6 @@
 #include "engine/ringer.h"
 
 #include "connection/loans.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
 
 #include <poll.h>
 

@@ -5,7 +5,6 @@
 #ifndef UNCORK_ENGINE_RINGER_H
 #define UNCORK_ENGINE_RINGER_H
 
-#include "connection/reading.h"
 #include "engine/acceptor.h"
 #include "engine/turns.h"
 #include "ring/intake.h"

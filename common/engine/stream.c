@@ -3,8 +3,6 @@
 
 #include "engine/engine.h"
 
-#include "connection/strategy.h"
-
 /* ---- reading ---- */
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)

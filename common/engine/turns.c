@@ -2,7 +2,6 @@
 #include "engine/turns.h"
 
 #include "base/clock.h"
-#include "connection/security.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -113,8 +112,11 @@ static void close_if_done(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
 
-    if (connection->reconnects && connection_is_open(connection) &&
-        (engine_is_answered(connection) || (turn->over && connection_has_ended(connection))))
+    if (!connection->reconnects || !connection_is_open(connection))
+        return;
+    if ((turn->over && connection_has_ended(connection)) ||
+        (connection->drives && queue_is_idle(&connection->queue) && !engine_has_lent(connection) &&
+         !connection->role->wants(connection)))
         close_descriptor(turn);
 }
 
@@ -168,14 +170,27 @@ static void on_idle(struct turn *turn)
         await_due(turn);
 }
 
-static int push_once(struct turn *turn)
+/* Continues to establish the connection without waiting: connect, hello, handshake. */
+static int establish(struct turn *turn)
 {
     struct connection *connection = turn->connection;
-    const struct turns_events *on = turn->turns->on;
-    int result =
-        connection_is_open(connection) ? 0 : engine_establish(turn->turns->duty, connection, on->connect);
+    int result = 0;
 
-    return result < 0 ? result : on->push ? on->push(turn) : strategy_push(connection);
+    if (connection->state == STATE_UNOPENED)
+        result = turn->turns->on->connect(turn);
+    if (result == 0 && connection->state == STATE_GREETING)
+        result = dial_send_hello(turn->turns->duty->dial, connection);
+    if (result == 0 && connection->state == STATE_HANDSHAKING)
+        result = engine_handshake(connection);
+    return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
+}
+
+static int push_once(struct turn *turn)
+{
+    const struct turns_events *on = turn->turns->on;
+    int result = connection_is_open(turn->connection) ? 0 : establish(turn);
+
+    return result < 0 ? result : on->push ? on->push(turn) : strategy_push(turn->connection);
 }
 
 static void push(struct turn *turn)

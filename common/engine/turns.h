@@ -26,8 +26,8 @@ struct turn {
 };
 
 struct turns_events {
-    /* Connects a driver that reconnects, for engine_establish(). NULL: no connection does. */
-    int (*connect)(struct duty *duty, struct connection *connection);
+    /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). */
+    int (*connect)(struct turn *turn);
 
     /* Calls strategy_push(), and returns as it does. NULL: nothing else is to be done. */
     int (*push)(struct turn *turn);

@@ -88,14 +88,6 @@ static ssize_t map(struct connection *connection, size_t limit, const uint8_t **
     return (ssize_t)mapped.mapped;
 }
 
-static int take_error(struct pages *pages)
-{
-    int error = pages->error;
-
-    pages->error = 0;
-    return error;
-}
-
 /* A read of less than a page calls recv(2): the kernel maps whole pages only. */
 static ssize_t read_pages(struct connection *connection, size_t limit, const uint8_t **data)
 {
@@ -105,13 +97,13 @@ static ssize_t read_pages(struct connection *connection, size_t limit, const uin
 
     if (pages->rest_size)
         return deliver_rest(pages, limit, data);
-    if (pages->error)
-        return take_error(pages);
     limit = limit < chunk ? limit : chunk;
-    if (!pages->skip && limit >= pages->page)
+    if (!pages->error && !pages->skip && limit >= pages->page)
         size = map(connection, limit, data);
-    if (size == 0 && pages->error)
-        return take_error(pages);
+    if (size == 0) {
+        size = pages->error;
+        pages->error = 0;
+    }
     if (size != 0)
         return size;
     return receive(connection, pages->skip && pages->skip < limit ? pages->skip : limit, data);

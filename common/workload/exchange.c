@@ -101,7 +101,6 @@ static void note_replies(struct workbench *bench, struct asking *asking, uint64_
         if (bench->paced)
             histogram_record(&bench->service, bench->now_ns - asked->sent_ns);
     }
-    samples_reached(&bench->samples, bench->now_ns);
 }
 
 static int asking_arrived(struct connection *connection, const uint8_t *data, size_t size)

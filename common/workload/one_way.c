@@ -46,11 +46,7 @@ static int arrived(struct connection *connection, const uint8_t *data, size_t si
 {
     int64_t whole = connection_receive(connection, data, size);
 
-    if (whole < 0)
-        return (int)whole;
-    if (whole)
-        samples_reached(&connection->bench->samples, connection->bench->now_ns);
-    return 0;
+    return whole < 0 ? (int)whole : 0;
 }
 
 /* The incoming direction ends at the stop, or when the peer half-closes. */
