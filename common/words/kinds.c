@@ -235,13 +235,13 @@ struct spelling {
 static int spelled_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     const struct spelling *spelling = word->kind->spelling;
+    bool fits = !strcmp(text, word->preset); /* most plans have it, and regcomp(3) takes 10 us */
     regex_t pattern;
-    bool fits;
 
-    if (regcomp(&pattern, spelling->pattern, REG_EXTENDED | REG_NOSUB) != 0)
-        return problem_failure(problem, "out of memory");
-    fits = strlen(text) < spelling->size && regexec(&pattern, text, 0, NULL, 0) == 0;
-    regfree(&pattern);
+    if (!fits && regcomp(&pattern, spelling->pattern, REG_EXTENDED | REG_NOSUB) == 0) {
+        fits = strlen(text) < spelling->size && regexec(&pattern, text, 0, NULL, 0) == 0;
+        regfree(&pattern);
+    }
     if (!fits)
         return problem_usage(problem, "%s=%.60s%s", word->key, text, spelling->wrong);
     memcpy(field, text, strlen(text) + 1);
