@@ -187,11 +187,12 @@ json_t *plan_words(const struct plan *plan)
     json_t *words = json_object();
 
     for (size_t i = 0; i < word_count; i++) {
-        bool differ = users_differ(plan, &word_list[i]);
+        const struct word *word = &word_list[i];
+        bool differ = word->per_end && users_differ(plan, word), is_put = false;
 
-        for (enum end end = 0; end < END_COUNT; end++)
-            if (is_used(plan, &word_list[i], end))
-                put_word(words, plan, &word_list[i], end, differ ? end : END_COUNT);
+        for (enum end end = 0; end < END_COUNT && (differ || !is_put); end++)
+            if ((is_put = is_used(plan, word, end)))
+                put_word(words, plan, word, end, differ ? end : END_COUNT);
     }
     return words;
 }
@@ -217,12 +218,12 @@ static void sort_given(const struct plan *plan, json_t *used, json_t *unused)
     for (size_t i = 0; i < word_count; i++) {
         for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++) {
             const struct word *word = &word_list[i];
-            enum end holder = find_holder(plan, word, prefixes[j]);
+            enum end holder;
             char key[64];
 
             if (!(plan->given[i] & GIVEN_TO(prefixes[j])))
                 continue;
-            if (holder != END_COUNT)
+            if ((holder = find_holder(plan, word, prefixes[j])) != END_COUNT)
                 put_word(used, plan, word, holder, prefixes[j]);
             else
                 json_array_append_new(unused, json_string(key_of(key, word, prefixes[j])));
