@@ -3,15 +3,15 @@
 
 #include "base/cleanup.h"
 #include "base/version.h"
+#include "connection/reading.h"
+#include "connection/security.h"
+#include "connection/workload.h"
 #include "engine/engine.h"
 #include "legality/legality.h"
-#include "connection/reading.h"
-#include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "words/target.h"
 #include "words/word.h"
-#include "connection/workload.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -61,6 +61,8 @@ struct security {
     bool lingers;
 };
 
+extern const struct axis security_axis; /* security/list.def */
+
 /* Interprets the `result` of a submitted receive, which the transport completes without the filter.
  * If `result` is no data, the filter receives one byte itself; this function returns that result.
  * The reason: without a close_notify of the peer, the end of the stream is no regular end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "security/security.h"
+#include "connection/security.h"
 
 #define AXIS security
 #define AXIS_NAME "security"

@@ -4,13 +4,13 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "connection/capability.h"
-#include "engine/engine.h"
 #include "connection/reading.h"
-#include "security/security.h"
+#include "connection/security.h"
+#include "connection/workload.h"
+#include "engine/engine.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "words/target.h"
-#include "connection/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
 
 #include "connection/capability.h"
 #include "connection/reading.h"
+#include "connection/security.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "security/security.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 #include "words/parse.h"

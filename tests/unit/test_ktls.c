@@ -2,7 +2,7 @@
 /* TLS by the kernel at one side, by GnuTLS at the other, which says what a peer should not. */
 #include "unit.h"
 
-#include "security/security.h"
+#include "connection/security.h"
 #include "transport/transport.h"
 
 #include <poll.h>

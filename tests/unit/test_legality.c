@@ -4,11 +4,11 @@
 
 #include "base/cleanup.h"
 #include "connection/capability.h"
+#include "connection/reading.h"
+#include "connection/security.h"
 #include "legality/legality.h"
 #include "legality/probe.h"
-#include "connection/reading.h"
 #include "ring/ring.h"
-#include "security/security.h"
 #include "strategy/strategy.h"
 #include "words/parse.h"
 

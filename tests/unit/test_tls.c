@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "connection/capability.h"
+#include "connection/security.h"
 #include "engine/engine.h"
-#include "security/security.h"
 #include "security/tls.h"
 
 #include <unistd.h>
