@@ -55,24 +55,21 @@ void handover_done(struct handover *handover)
 }
 
 /* The descriptor stays open until this thread has ended. */
-static void push(struct handover *handover)
-{
-    struct connection *connection = handover->connection;
-    int fd = connection->calls.fd, result;
-
-    handover->taken_ns = clock_now_ns();
-    handover->result = result = strategy_push(connection);
-    handover_done(handover);
-    if (result < 0)
-        shutdown(fd, SHUT_RDWR);
-}
-
 enum handover_order handover_serve(struct handover *handover)
 {
+    struct connection *connection = handover->connection;
+
     for (;;) {
+        int fd, result;
+
         uv_sem_wait(&handover->given);
         if (handover->order != HANDOVER_SEND)
             return handover->order;
-        push(handover);
+        handover->taken_ns = clock_now_ns();
+        fd = connection->calls.fd;
+        handover->result = result = strategy_push(connection);
+        handover_done(handover);
+        if (result < 0)
+            shutdown(fd, SHUT_RDWR);
     }
 }

@@ -311,11 +311,6 @@ static void on_wake(uv_async_t *wake)
 
 /* ---- open and close ---- */
 
-static bool writes_by_stream(const struct connection *connection)
-{
-    return connection->strategy && connection->strategy->needs & CAPABLE_LOOP;
-}
-
 static int open_watch(struct poller *poller, size_t index)
 {
     struct watch *watch = &poller->watches[index];
@@ -323,9 +318,9 @@ static int open_watch(struct poller *poller, size_t index)
 
     if (connection->reconnects)
         return 0;
-    return writes_by_stream(connection)
-               ? stream_open(&watch->stream, &poller->loop, connection, &stream_events)
-               : uv_poll_init(&poller->loop, &watch->poll, connection->calls.fd);
+    if (connection->strategy && connection->strategy->needs & CAPABLE_LOOP)
+        return stream_open(&watch->stream, &poller->loop, connection, &stream_events);
+    return uv_poll_init(&poller->loop, &watch->poll, connection->calls.fd);
 }
 
 /* libuv makes the writes and the reads. If more streams may be ready than it takes at once, it also

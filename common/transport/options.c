@@ -203,22 +203,6 @@ static int set_one(const struct socket_option *option, int value, int fd, struct
                                option->spelled, value, now);
 }
 
-/* Options whose effect shows only on a connection. After received data, SO_INCOMING_NAPI_ID names the
- * device queue. If it is 0, as on loopback, the kernel does not poll (include/net/busy_poll.h, Linux
- * 4.12). */
-static int prove_options(const struct plan *plan, enum end end, int fd, struct problem *problem)
-{
-    int queue = 0;
-
-    if (!plan->transport->counts_segments || !plan->ends[end].busy_poll_ns)
-        return 0;
-    if (read_option(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &queue) && queue)
-        return 0;
-    return problem_unsupported(problem, "busy_poll has no effect here: packets of this connection come "
-                                        "through no queue of a device that could be polled "
-                                        "(SO_INCOMING_NAPI_ID is 0, as it always is on loopback)");
-}
-
 /* Reads back the options that the system might ignore. */
 static int set_options(const struct plan *plan, enum end end, int fd, enum moment moment,
                        struct problem *problem)
@@ -334,11 +318,21 @@ int transport_prepare(const struct plan *plan, enum end end, int fd, struct prob
     return set_options(plan, end, fd, AFTER_CONNECT, problem);
 }
 
+/* The effect of busy_poll shows only on a connection. After received data, SO_INCOMING_NAPI_ID names
+ * the device queue. If it is 0, as on loopback, the kernel does not poll (include/net/busy_poll.h,
+ * Linux 4.12). */
 int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
+    int queue = 0;
+
     if (plan->transport->prove && plan->transport->prove(fd, problem) < 0)
         return -1;
-    return prove_options(plan, end, fd, problem);
+    if (!plan->transport->counts_segments || !plan->ends[end].busy_poll_ns ||
+        (read_option(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &queue) && queue))
+        return 0;
+    return problem_unsupported(problem, "busy_poll has no effect here: packets of this connection come "
+                                        "through no queue of a device that could be polled "
+                                        "(SO_INCOMING_NAPI_ID is 0, as it always is on loopback)");
 }
 
 /* An end that accepts sets the options on its listener. Some systems do not inherit them. */

@@ -15,12 +15,15 @@ static void loopback(struct address *address)
     in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 }
 
-static int connect_through(int listener, int protocol, int fds[2])
+int tcp_pair_through(int listener, int protocol, int fds[2])
 {
     struct address address;
-    int result = address_of_socket(&address, listener);
+    int result;
 
-    if (result < 0)
+    loopback(&address);
+    if (bind(listener, (struct sockaddr *)&address.storage, address.size) < 0 || listen(listener, 1) < 0)
+        return -errno;
+    if ((result = address_of_socket(&address, listener)) < 0)
         return result;
     if ((fds[0] = sockets_make(AF_INET, SOCK_STREAM, protocol, true)) < 0)
         return -errno;
@@ -30,16 +33,6 @@ static int connect_through(int listener, int protocol, int fds[2])
     result = -errno;
     close(fds[0]);
     return result;
-}
-
-int tcp_pair_through(int listener, int protocol, int fds[2])
-{
-    struct address address;
-
-    loopback(&address);
-    if (bind(listener, (struct sockaddr *)&address.storage, address.size) == 0 && listen(listener, 1) == 0)
-        return connect_through(listener, protocol, fds);
-    return -errno;
 }
 
 int tcp_make_pair(int protocol, int fds[2])

@@ -37,12 +37,6 @@ static void asking_begin(struct connection *connection)
         schedule_begin(&asking->schedule, connection->plan, connection->number);
 }
 
-/* Closed loop: a request is due when the previous one was answered: at the last clock reading. */
-static void note_closed(struct workbench *bench, struct asked *asked)
-{
-    asked->intended_ns = asked->sent_ns = bench->now_ns;
-}
-
 /* Open loop: a request is due at its time in the schedule. */
 static uint64_t due_ns(const struct workbench *bench, const struct asking *asking)
 {
@@ -77,8 +71,8 @@ static void asking_fill(struct connection *connection)
 
         if (bench->paced)
             note_paced(bench, asked, asking);
-        else
-            note_closed(bench, asked);
+        else /* due when the previous one was answered: at the last clock reading */
+            asked->intended_ns = asked->sent_ns = bench->now_ns;
         count++;
     }
     if (count)

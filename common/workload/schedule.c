@@ -35,12 +35,6 @@ static uint64_t due_of_number(const struct schedule *schedule, uint64_t number)
     return number / rate * NS_PER_S + number % rate * NS_PER_S / rate;
 }
 
-static void move_to_number(struct schedule *schedule, uint64_t number)
-{
-    schedule->number = number;
-    schedule->due_ns = due_of_number(schedule, number);
-}
-
 static double mean_pause_ns(const struct schedule *schedule)
 {
     return (double)NS_PER_S / (double)schedule->rate * (double)schedule->connections;
@@ -52,6 +46,14 @@ static void move_by_pauses(struct schedule *schedule, double pauses)
     schedule->due_ns = (uint64_t)schedule->at_ns;
 }
 
+static void set_due(struct schedule *schedule)
+{
+    if (schedule->arrival == ARRIVAL_POISSON)
+        move_by_pauses(schedule, draw_pause(&schedule->random));
+    else
+        schedule->due_ns = due_of_number(schedule, schedule->number);
+}
+
 void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number)
 {
     uint64_t seed = plan->arrival_seed;
@@ -59,19 +61,15 @@ void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t
     *schedule = (struct schedule){.arrival = (enum arrival)plan->arrival,
                                   .rate = plan->rate,
                                   .connections = plan->connections,
+                                  .number = number,
                                   .random = draw(&seed) + number};
-    if (schedule->arrival == ARRIVAL_POISSON)
-        move_by_pauses(schedule, draw_pause(&schedule->random));
-    else
-        move_to_number(schedule, number);
+    set_due(schedule);
 }
 
 void schedule_advance(struct schedule *schedule)
 {
-    if (schedule->arrival == ARRIVAL_POISSON)
-        move_by_pauses(schedule, draw_pause(&schedule->random));
-    else
-        move_to_number(schedule, schedule->number + schedule->connections);
+    schedule->number += schedule->connections;
+    set_due(schedule);
 }
 
 /* ---- number of starts ---- */
