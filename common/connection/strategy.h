@@ -20,6 +20,7 @@ struct strategy {
     uint64_t parameter_max; /* largest SIZE, a number; 0: bytes, at most a message */
     unsigned needs;         /* capabilities */
     unsigned joins;         /* capabilities by which it joins fragments, if there are segments */
+    int flags;              /* of send(2), on all fragments but the last of a group */
     bool nagle;             /* leaves Nagle's algorithm on: does not set TCP_NODELAY */
     bool corks;             /* needs the layer in which it holds a group back: strategy_choice */
     bool from_file;         /* sends from memory that is a file */

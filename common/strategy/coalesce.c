@@ -50,7 +50,7 @@ static int send_group(struct connection *connection)
     struct send_queue *queue = &connection->queue;
 
     if (!queue_at_group_begin(queue) || queue_group_bytes(queue) > connection->strategy_parameter)
-        return connection->top->sendv ? strategy_send_vector(connection) : strategy_send_each(connection);
+        return connection->top->sendv ? strategy_send_vector(connection) : strategy_send_group(connection);
     copy_group(queue, connection->strategy_state);
     return 0;
 }

@@ -7,7 +7,7 @@ static int send_group(struct connection *connection)
     bool corks = limit == PARAMETER_NONE || queue_group_bytes(&connection->queue) <= limit;
     int result = corks ? group_cork(connection) : 0;
 
-    return result < 0 ? result : strategy_send_each(connection);
+    return result < 0 ? result : strategy_send_group(connection);
 }
 
 const struct strategy strategy_cork = {

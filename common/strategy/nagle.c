@@ -5,5 +5,5 @@ const struct strategy strategy_nagle = {
     .variant = {"nagle", "a send() for each fragment, Nagle's algorithm on"},
     .needs = CAPABLE_NODELAY,
     .nagle = true,
-    .send_group = strategy_send_each,
+    .send_group = strategy_send_group,
 };

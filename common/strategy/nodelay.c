@@ -3,5 +3,5 @@
 
 const struct strategy strategy_nodelay = {
     .variant = {"nodelay", "a send() for each fragment, TCP_NODELAY"},
-    .send_group = strategy_send_each,
+    .send_group = strategy_send_group,
 };

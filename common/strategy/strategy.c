@@ -8,15 +8,16 @@
 #define AXIS_LIST "strategy/list.def"
 #include "base/axis.def"
 
-int strategy_send_group(struct connection *connection, int more)
+int strategy_send_group(struct connection *connection)
 {
+    int flags = connection->strategy->flags;
     struct send_queue *queue = &connection->queue;
     struct queue_cursor cursor = queue_begin(queue);
 
     while (!queue_is_accepted(queue)) {
         struct fragment fragment = queue_next(queue, &cursor);
         bool last = fragment.marks & FRAGMENT_ENDS_GROUP;
-        ssize_t sent = connection->top->send(connection, fragment.data, fragment.size, last ? 0 : more);
+        ssize_t sent = connection->top->send(connection, fragment.data, fragment.size, last ? 0 : flags);
 
         if (sent < 0)
             return (int)sent;
@@ -27,11 +28,6 @@ int strategy_send_group(struct connection *connection, int more)
             return 0;
     }
     return 0;
-}
-
-int strategy_send_each(struct connection *connection)
-{
-    return strategy_send_group(connection, 0);
 }
 
 int strategy_send_vector(struct connection *connection)

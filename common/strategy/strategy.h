@@ -7,13 +7,10 @@
 
 extern const struct axis strategy_axis;
 
-/* Sends the fragments of the group at the head by one send() each, with `more` as flags on all but
- * the last. 0 when the end of the group was accepted or the queue is empty, else as
+/* send_group(): sends the fragments of the group at the head by one send() each, with the flags of the
+ * strategy. 0 when the end of the group was accepted or the queue is empty, else as
  * strategy_push(). */
-int strategy_send_group(struct connection *connection, int more);
-
-/* send_group(): strategy_send_group() without flags. */
-int strategy_send_each(struct connection *connection);
+int strategy_send_group(struct connection *connection);
 
 /* send_group(): sends the group at the head by one sendmsg(). A group of more than IOV_MAX fragments takes
  * several, joined by MSG_MORE. Returns as strategy_send_group(). */
