@@ -65,7 +65,7 @@ static void on_written(uv_write_t *request, int status)
     if (status == UV_ECANCELED) /* closing */
         return;
     if (status == 0)
-        calls_note_moved(&connection->calls, stream->lent);
+        calls_note_moved(&connection->calls, connection->request.bytes);
     stream->events->written(stream, connection->strategy->completed(connection, &completion));
 }
 
@@ -75,9 +75,6 @@ static int submit(struct connection *connection, const struct send_request *requ
     struct stream *stream = connection->bottom_state;
     const struct msghdr *message = request->message;
 
-    stream->lent = 0;
-    for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
-        stream->lent += message->msg_iov[i].iov_len;
     return uv_write(&stream->request, &stream->uv.stream, buffers_of(message->msg_iov),
                     (unsigned)message->msg_iovlen, on_written);
 }

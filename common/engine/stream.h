@@ -24,7 +24,6 @@ struct stream {
     struct connection *connection;
     const struct stream_events *events;
     uv_write_t request;
-    size_t lent;  /* bytes of the outstanding request */
     uint8_t byte; /* receive buffer of an end that only sends: for unexpected bytes */
 };
 

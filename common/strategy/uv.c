@@ -27,7 +27,7 @@ static int write_group(struct connection *connection)
     if (result < 0)
         return result;
     queue_accept(&connection->queue, group.bytes);
-    connection->request.in_flight = true;
+    connection->request = (struct request){.in_flight = true, .bytes = group.bytes};
     return 0;
 }
 
