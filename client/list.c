@@ -90,7 +90,8 @@ static json_t *list_axis(const struct axis *axis)
             json_object_set_new(entry, "parameter",
                                 json_pack("s?", ((const struct strategy *)variant)->parameter));
         if (axis == &reading_axis)
-            json_object_set_new(entry, "delivers", json_boolean(!((const struct reading *)variant)->discards));
+            json_object_set_new(entry, "delivers",
+                                json_boolean(!((const struct reading *)variant)->discards));
         if (axis == &target_axis)
             json_object_set_new(entry, "takes", json_pack("s?", ((const struct target *)variant)->takes));
         if (axis == &strategy_axis || axis == &reading_axis || axis == &security_axis)

@@ -3,7 +3,6 @@
 
 #include "capture/tally.h"
 
-
 #include <netinet/in.h>
 
 #define SERVER_PORT 7007
