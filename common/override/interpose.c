@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions that stand before those of the C library and of GnuTLS; only they are visible. */
+#include "override/preload.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+#pragma GCC visibility push(default)
+
+/* What fortified programs call, with the size of the buffer; <bits/...> declares them for such
+ * programs only. */
+ssize_t __recv_chk(int fd, void *data, size_t size, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *data, size_t size, size_t room, int flags, struct sockaddr *from,
+                       socklen_t *from_size);
+ssize_t __read_chk(int fd, void *data, size_t size, size_t room);
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
+                size_t room);
+void __chk_fail(void) __attribute__((noreturn));
+void gnutls_record_cork(preload_session session);
+int gnutls_record_uncork(preload_session session, unsigned flags);
+
+/* ---- sends ---- */
+
+static size_t vector_bytes(const struct iovec *vector, size_t count)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += vector[i].iov_len;
+    return sum;
+}
+
+static ssize_t send_on(struct slot *slot, enum counted call, int fd, const void *data, size_t size, int flags,
+                       const struct sockaddr *to, socklen_t to_size)
+{
+    int made = slot_flags(slot, size, flags);
+
+    slot_sends(fd);
+    return slot_sent(fd, slot, call, next()->sendto(fd, data, size, made, to, to_size), flags, made);
+}
+
+static ssize_t sendmsg_on(struct slot *slot, enum counted call, int fd, const struct msghdr *message,
+                          int flags)
+{
+    int made = slot_flags(slot, vector_bytes(message->msg_iov, message->msg_iovlen), flags);
+
+    slot_sends(fd);
+    return slot_sent(fd, slot, call, next()->sendmsg(fd, message, made), flags, made);
+}
+
+ssize_t send(int fd, const void *data, size_t size, int flags)
+{
+    struct slot *slot = slot_of(fd);
+
+    return slot ? send_on(slot, COUNTED_sendto, fd, data, size, flags, NULL, 0)
+                : next()->send(fd, data, size, flags);
+}
+
+ssize_t sendto(int fd, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t to_size)
+{
+    struct slot *slot = slot_of(fd);
+
+    return slot ? send_on(slot, COUNTED_sendto, fd, data, size, flags, to, to_size)
+                : next()->sendto(fd, data, size, flags, to, to_size);
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    struct slot *slot = slot_of(fd);
+
+    return slot ? sendmsg_on(slot, COUNTED_sendmsg, fd, message, flags) : next()->sendmsg(fd, message, flags);
+}
+
+int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+{
+    struct slot *slot = slot_of(fd);
+    size_t most = 0;
+    int made, sent;
+
+    if (!slot)
+        return next()->sendmmsg(fd, messages, count, flags);
+    for (unsigned i = 0; i < count; i++) {
+        size_t size = vector_bytes(messages[i].msg_hdr.msg_iov, messages[i].msg_hdr.msg_iovlen);
+
+        most = size > most ? size : most;
+    }
+    made = slot_flags(slot, most, flags);
+    slot_sends(fd);
+    sent = next()->sendmmsg(fd, messages, count, made);
+    for (int i = 0; i < sent; i++)
+        slot_sent(fd, slot, COUNTED_sendmmsg, messages[i].msg_len, flags, made);
+    if (sent < 0)
+        slot_sent(fd, slot, COUNTED_sendmmsg, -1, flags, made);
+    return sent;
+}
+
+/* write(2) has no flags: where one is added, the same bytes leave by sendto(2) or sendmsg(2). */
+ssize_t write(int fd, const void *data, size_t size)
+{
+    struct slot *slot = slot_of(fd);
+
+    if (!slot)
+        return next()->write(fd, data, size);
+    if (size && slot_flags(slot, size, 0))
+        return send_on(slot, COUNTED_write, fd, data, size, 0, NULL, 0);
+    slot_sends(fd);
+    return slot_sent(fd, slot, COUNTED_write, next()->write(fd, data, size), 0, 0);
+}
+
+ssize_t writev(int fd, const struct iovec *vector, int count)
+{
+    struct msghdr message = {.msg_iov = (struct iovec *)vector, .msg_iovlen = (size_t)count};
+    struct slot *slot = slot_of(fd);
+
+    if (!slot)
+        return next()->writev(fd, vector, count);
+    if (count > 0 && slot_flags(slot, vector_bytes(vector, (size_t)count), 0))
+        return sendmsg_on(slot, COUNTED_writev, fd, &message, 0);
+    slot_sends(fd);
+    return slot_sent(fd, slot, COUNTED_writev, next()->writev(fd, vector, count), 0, 0);
+}
+
+ssize_t sendfile(int fd, int file, off_t *offset, size_t size)
+{
+    struct slot *slot = slot_of(fd);
+
+    if (!slot)
+        return next()->sendfile(fd, file, offset, size);
+    slot_sends(fd);
+    return slot_sent(fd, slot, COUNTED_sendfile, next()->sendfile(fd, file, offset, size), 0, 0);
+}
+
+#ifdef __LP64__
+__attribute__((alias("sendfile"))) __typeof__(sendfile) sendfile64;
+#endif
+
+/* ---- receives ---- */
+
+/* The connection to receive from; a thread that receives may wait. */
+static struct slot *receives(int fd)
+{
+    struct slot *slot = slot_of(fd);
+
+    preload_waits();
+    return slot;
+}
+
+static ssize_t received(struct slot *slot, enum counted call, ssize_t moved)
+{
+    return slot ? slot_received(slot, call, moved) : moved;
+}
+
+ssize_t recv(int fd, void *data, size_t size, int flags)
+{
+    struct slot *slot = receives(fd);
+
+    return received(slot, COUNTED_recvfrom, next()->recv(fd, data, size, flags));
+}
+
+ssize_t recvfrom(int fd, void *restrict data, size_t size, int flags, struct sockaddr *restrict from,
+                 socklen_t *restrict from_size)
+{
+    struct slot *slot = receives(fd);
+
+    return received(slot, COUNTED_recvfrom, next()->recvfrom(fd, data, size, flags, from, from_size));
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    struct slot *slot = receives(fd);
+
+    return received(slot, COUNTED_recvmsg, next()->recvmsg(fd, message, flags));
+}
+
+int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
+{
+    struct slot *slot = receives(fd);
+
+    return (int)received(slot, COUNTED_recvmmsg, next()->recvmmsg(fd, messages, count, flags, timeout));
+}
+
+ssize_t read(int fd, void *data, size_t size)
+{
+    struct slot *slot = slot_of(fd);
+
+    if (!slot) {
+        preload_reads(fd);
+        return next()->read(fd, data, size);
+    }
+    preload_waits();
+    return slot_received(slot, COUNTED_read, next()->read(fd, data, size));
+}
+
+ssize_t readv(int fd, const struct iovec *vector, int count)
+{
+    struct slot *slot = slot_of(fd);
+
+    if (!slot) {
+        preload_reads(fd);
+        return next()->readv(fd, vector, count);
+    }
+    preload_waits();
+    return slot_received(slot, COUNTED_readv, next()->readv(fd, vector, count));
+}
+
+ssize_t __recv_chk(int fd, void *data, size_t size, size_t room, int flags)
+{
+    if (size > room)
+        __chk_fail();
+    return recv(fd, data, size, flags);
+}
+
+ssize_t __recvfrom_chk(int fd, void *data, size_t size, size_t room, int flags, struct sockaddr *from,
+                       socklen_t *from_size)
+{
+    if (size > room)
+        __chk_fail();
+    return recvfrom(fd, data, size, flags, from, from_size);
+}
+
+ssize_t __read_chk(int fd, void *data, size_t size, size_t room)
+{
+    if (size > room)
+        __chk_fail();
+    return read(fd, data, size);
+}
+
+/* ---- waits ---- */
+
+static const struct next *waits(enum counted call)
+{
+    const struct next *functions = next();
+
+    preload_count(call);
+    preload_waits();
+    return functions;
+}
+
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    return waits(COUNTED_poll)->poll(fds, count, timeout);
+}
+
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
+{
+    return waits(COUNTED_poll)->ppoll(fds, count, timeout, mask);
+}
+
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
+{
+    if (room / sizeof *fds < count)
+        __chk_fail();
+    return poll(fds, count, timeout);
+}
+
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
+                size_t room)
+{
+    if (room / sizeof *fds < count)
+        __chk_fail();
+    return ppoll(fds, count, timeout, mask);
+}
+
+int select(int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict excepts,
+           struct timeval *restrict timeout)
+{
+    return waits(COUNTED_select)->select(count, reads, writes, excepts, timeout);
+}
+
+int pselect(int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict excepts,
+            const struct timespec *restrict timeout, const sigset_t *restrict mask)
+{
+    return waits(COUNTED_select)->pselect(count, reads, writes, excepts, timeout, mask);
+}
+
+int epoll_wait(int fd, struct epoll_event *events, int count, int timeout)
+{
+    return waits(COUNTED_epoll_wait)->epoll_wait(fd, events, count, timeout);
+}
+
+int epoll_pwait(int fd, struct epoll_event *events, int count, int timeout, const sigset_t *mask)
+{
+    return waits(COUNTED_epoll_wait)->epoll_pwait(fd, events, count, timeout, mask);
+}
+
+int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *timeout,
+                 const sigset_t *mask)
+{
+    return waits(COUNTED_epoll_wait)->epoll_pwait2(fd, events, count, timeout, mask);
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    return waits(COUNTED_sleep)->nanosleep(time, left);
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
+{
+    return waits(COUNTED_sleep)->clock_nanosleep(clock, flags, time, left);
+}
+
+int usleep(useconds_t time)
+{
+    return waits(COUNTED_sleep)->usleep(time);
+}
+
+unsigned sleep(unsigned seconds)
+{
+    return waits(COUNTED_sleep)->sleep(seconds);
+}
+
+int pause(void)
+{
+    return waits(COUNTED_sleep)->pause();
+}
+
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+    return waits(COUNTED_sleep)->waitpid(pid, status, options);
+}
+
+int sem_wait(sem_t *semaphore)
+{
+    preload_waits();
+    return next()->sem_wait(semaphore);
+}
+
+int pthread_join(pthread_t thread, void **result)
+{
+    preload_waits();
+    return next()->pthread_join(thread, result);
+}
+
+int pthread_cond_wait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex)
+{
+    preload_waits();
+    return next()->pthread_cond_wait(condition, mutex);
+}
+
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict until)
+{
+    preload_waits();
+    return next()->pthread_cond_timedwait(condition, mutex, until);
+}
+
+/* A thread that has sent something looks first whether it must wait. */
+int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    if (preload_has_sent()) {
+        int result = next()->pthread_mutex_trylock(mutex);
+
+        if (result != EBUSY)
+            return result;
+        preload_waits();
+    }
+    return next()->pthread_mutex_lock(mutex);
+}
+
+/* GLib and QEMU wait for a futex by this. */
+long syscall(long number, ...)
+{
+    long values[6];
+    va_list arguments;
+
+    va_start(arguments, number);
+    for (int i = 0; i < 6; i++)
+        values[i] = va_arg(arguments, long);
+    va_end(arguments);
+#ifdef SYS_io_uring_setup
+    if (number == SYS_io_uring_setup && next() && preload_shared)
+        atomic_fetch_add(&preload_shared->rings, 1);
+#endif
+    preload_waits();
+    return next()->syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
+}
+
+/* ---- descriptors and options ---- */
+
+static int accepted(int fd)
+{
+    if (fd >= 0) {
+        slot_forget(fd);
+        slot_accepted(fd);
+    }
+    return fd;
+}
+
+int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict size)
+{
+    return accepted(waits(COUNTED_accept)->accept(fd, address, size));
+}
+
+int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict size, int flags)
+{
+    return accepted(waits(COUNTED_accept)->accept4(fd, address, size, flags));
+}
+
+int connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+    const struct next *functions = waits(COUNTED_connect);
+    int result;
+
+    slot_connects(fd, address);
+    result = functions->connect(fd, address, size);
+    if (result == 0 || errno == EINPROGRESS)
+        slot_connected(fd, address, size);
+    return result;
+}
+
+static int made(int fd)
+{
+    if (fd >= 0)
+        slot_forget(fd);
+    return fd;
+}
+
+int socket(int family, int type, int protocol)
+{
+    return made(next()->socket(family, type, protocol));
+}
+
+int socketpair(int family, int type, int protocol, int fds[2])
+{
+    int result = next()->socketpair(family, type, protocol, fds);
+
+    if (result == 0) {
+        made(fds[0]);
+        made(fds[1]);
+    }
+    return result;
+}
+
+int dup(int fd)
+{
+    int copy = next()->dup(fd);
+
+    slot_copy(fd, copy);
+    return copy;
+}
+
+int dup2(int fd, int copy)
+{
+    int result = next()->dup2(fd, copy);
+
+    if (result >= 0)
+        slot_copy(fd, copy);
+    return result;
+}
+
+int dup3(int fd, int copy, int flags)
+{
+    int result = next()->dup3(fd, copy, flags);
+
+    if (result >= 0)
+        slot_copy(fd, copy);
+    return result;
+}
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+    const struct next *functions = next();
+
+    preload_count(COUNTED_setsockopt);
+    if (value && size >= sizeof(int) && !slot_set_option(fd, level, name, *(const int *)value))
+        return 0;
+    return functions->setsockopt(fd, level, name, value, size);
+}
+
+int shutdown(int fd, int how)
+{
+    return waits(COUNTED_shutdown)->shutdown(fd, how);
+}
+
+int close(int fd)
+{
+    const struct next *functions = next();
+
+    preload_count(COUNTED_close);
+    slot_forget(fd);
+    return functions->close(fd);
+}
+
+/* ---- GnuTLS ---- */
+
+/* A function of GnuTLS, also where a plugin loaded the library for itself. */
+static void *gnutls_function(const char *name)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+    void *library = found ? NULL : dlopen("libgnutls.so.30", RTLD_LAZY | RTLD_NOLOAD);
+
+    return library ? dlsym(library, name) : found;
+}
+
+void gnutls_record_cork(preload_session session)
+{
+    static void (*cork)(preload_session session);
+
+    next();
+    if (changes(CHANGE_NOCORK))
+        return;
+    if (!cork)
+        *(void **)&cork = gnutls_function("gnutls_record_cork");
+    cork(session);
+}
+
+/* Of a session that is not corked GnuTLS sends nothing and returns 0. */
+int gnutls_record_uncork(preload_session session, unsigned flags)
+{
+    static int (*uncork)(preload_session session, unsigned flags);
+
+    if (!uncork)
+        *(void **)&uncork = gnutls_function("gnutls_record_uncork");
+    return uncork(session, flags);
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "override/override.h"
+
+#include "base/clock.h"
+#include "base/nearest.h"
+#include "base/units.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FILE_FROM 200 /* the descriptor: beyond those that programs expect (LISTEN_FDS) */
+#define PRELOAD "LD_PRELOAD="
+
+/* ---- words ---- */
+
+static const struct {
+    const char *name;
+    uint64_t bit;
+    bool sized;
+} known[CHANGE_COUNT] = {
+#define CHANGE_ROW(name, bit, sized, means) {name, bit, sized},
+    OVERRIDES(CHANGE_ROW)
+#undef CHANGE_ROW
+};
+
+#define NAMES "none, nodelay, nagle, nomore, nocork, more:SIZE, join, sndbuf:SIZE, rcvbuf:SIZE"
+
+/* One change of a text. */
+static int parse_one(struct change *change, const char *one, struct problem *problem)
+{
+    size_t length = strcspn(one, ":");
+    const char *size = one[length] ? one + length + 1 : NULL;
+    uint64_t bytes = 0;
+    int i = 0;
+
+    while (i < CHANGE_COUNT && (strlen(known[i].name) != length || strncmp(known[i].name, one, length) != 0))
+        i++;
+    if (i == CHANGE_COUNT)
+        return problem_usage(problem, "override=%s: there is " NAMES, one);
+    if (!size != !known[i].sized)
+        return problem_usage(problem, "override=%s: write %s%s", one, known[i].name,
+                             known[i].sized ? ":SIZE, like 64 or 256K" : " without a size");
+    if (size && (units_parse(&units_size, size, &bytes) < 0 || !bytes || bytes > INT_MAX / 2))
+        return problem_usage(problem, "override=%s: the size is 1 to 1023M, like 64 or 256K", one);
+    if (change->bits & known[i].bit)
+        return problem_usage(problem, "override has %s twice", known[i].name);
+    change->bits |= known[i].bit;
+    change->bytes[i] = bytes;
+    return 0;
+}
+
+/* Two changes that undo each other. */
+static const uint64_t opposites[] = {CHANGE_NODELAY | CHANGE_NAGLE, CHANGE_NOMORE | CHANGE_MORE,
+                                     CHANGE_NOMORE | CHANGE_JOIN, CHANGE_MORE | CHANGE_JOIN};
+
+int override_parse(struct change *change, const char *text, struct problem *problem)
+{
+    char copy[128];
+
+    *change = (struct change){0};
+    if (!strcmp(text, "none"))
+        return 0;
+    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy || !*text)
+        return problem_usage(problem, "override=%.40s: there is " NAMES, text);
+    for (char *one = copy, *next; one; one = next) {
+        next = strchr(one, '+');
+        if (next)
+            *next++ = '\0';
+        if (parse_one(change, one, problem) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < sizeof opposites / sizeof *opposites; i++)
+        if ((change->bits & opposites[i]) == opposites[i])
+            return problem_usage(problem, "override=%s: the one undoes the other", text);
+    return 0;
+}
+
+void override_format(const struct change *change, char *text, size_t size)
+{
+    size_t length = 0;
+
+    snprintf(text, size, "none");
+    for (int i = 0; i < CHANGE_COUNT && length < size; i++) {
+        char bytes[UNITS_TEXT_MAX] = "";
+
+        if (!(change->bits & known[i].bit))
+            continue;
+        if (known[i].sized)
+            units_format(&units_size, bytes, change->bytes[i]);
+        length += (size_t)snprintf(text + length, size - length, "%s%s%s%s", length ? "+" : "", known[i].name,
+                                   *bytes ? ":" : "", bytes);
+    }
+}
+
+/* ---- start ---- */
+
+/* The library beside this program, else where the installation has it. */
+static int find_library(char path[PATH_MAX], struct problem *problem)
+{
+    static const char *const folders[] = {"", OVERRIDE_FOLDER};
+    char program[PATH_MAX - 64];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+
+    program[length > 0 ? length : 0] = '\0';
+    if (strrchr(program, '/'))
+        strrchr(program, '/')[1] = '\0';
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, PATH_MAX, "%s%s%s", program, folders[i], SHARED_LIBRARY);
+        if (access(path, R_OK) == 0)
+            return strpbrk(path, ": ") ? problem_failure(problem,
+                                                         "%s: LD_PRELOAD takes no path with a colon or "
+                                                         "a blank",
+                                                         path)
+                                       : 0;
+    }
+    return problem_failure(problem, "no " SHARED_LIBRARY " in %s or %s%s", program, program, OVERRIDE_FOLDER);
+}
+
+static int make_shared(struct override *override, const struct change *change, bool watches)
+{
+    int file = memfd_create("uncork-override", MFD_CLOEXEC);
+
+    if (file < 0)
+        return -errno;
+    override->file = fcntl(file, F_DUPFD, FILE_FROM);
+    if (override->file < 0)
+        override->file = dup(file);
+    close(file);
+    if (override->file < 0 || ftruncate(override->file, sizeof(struct shared)) < 0)
+        return -errno;
+    override->shared =
+        mmap(NULL, sizeof *override->shared, PROT_READ | PROT_WRITE, MAP_SHARED, override->file, 0);
+    if (override->shared == MAP_FAILED) {
+        override->shared = NULL;
+        return -errno;
+    }
+    override->shared->magic = SHARED_MAGIC;
+    override->shared->size = sizeof *override->shared;
+    override->shared->change = *change;
+    override->shared->watches = watches;
+    return 0;
+}
+
+int override_open(struct override *override, const struct change *change, bool watches,
+                  struct problem *problem)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    int result;
+
+    *override = (struct override){.file = -1};
+    if (find_library(override->library, problem) < 0)
+        return -1;
+    result = make_shared(override, change, watches);
+    if (result < 0)
+        return problem_failure(problem, "cannot make the memory of the counts: %s", strerror(-result));
+    if (asprintf(&override->environment[0], PRELOAD "%s%s%s", override->library,
+                 preloaded && *preloaded ? ":" : "", preloaded ? preloaded : "") < 0 ||
+        asprintf(&override->environment[1], SHARED_VARIABLE "=%d:/proc/%ld/fd/%d", override->file,
+                 (long)getpid(), override->file) < 0)
+        return problem_failure(problem, "no memory");
+    return 0;
+}
+
+void override_started(struct override *override)
+{
+    fcntl(override->file, F_SETFD, FD_CLOEXEC);
+}
+
+void override_close(struct override *override)
+{
+    if (override->shared)
+        munmap(override->shared, sizeof *override->shared);
+    if (override->file >= 0)
+        close(override->file);
+    free(override->environment[0]);
+    free(override->environment[1]);
+    *override = (struct override){.file = -1};
+}
+
+char **override_environment(const struct override *override, char *const *environment)
+{
+    size_t count = 0, kept = 0;
+    char **made;
+
+    while (environment[count])
+        count++;
+    made = calloc(count + 3, sizeof *made);
+    for (size_t i = 0; made && i < count; i++)
+        if (strncmp(environment[i], PRELOAD, strlen(PRELOAD)) != 0 &&
+            strncmp(environment[i], SHARED_VARIABLE "=", strlen(SHARED_VARIABLE) + 1) != 0)
+            made[kept++] = environment[i];
+    for (size_t i = 0; made && i < 2; i++)
+        made[kept++] = override->environment[i];
+    return made;
+}
+
+/* ---- proof ---- */
+
+int override_proof(const struct shared *shared, struct problem *problem)
+{
+    uint64_t sends = 0, changed = 0, tcp = 0;
+    bool needs_tcp = shared->change.bits & ~(uint64_t)(CHANGE_SNDBUF | CHANGE_RCVBUF);
+
+    if (!shared->process_count)
+        return problem_unsupported(problem, "the library did not reach the program: no process loaded it");
+    for (size_t i = 0; i < SHARED_KINDS; i++) {
+        const struct shared_kind *kind = &shared->kinds[i];
+
+        for (size_t call = 0; call < COUNTED_SENDS; call++)
+            sends += kind->calls[call];
+        changed += kind->changed;
+        tcp += kind->read_back && kind->nodelay >= 0;
+        if (kind->read_back && kind->nodelay == !(shared->change.bits & CHANGE_NODELAY) &&
+            shared->change.bits & (CHANGE_NODELAY | CHANGE_NAGLE))
+            return problem_unsupported(problem, "TCP_NODELAY is %s where it is read back",
+                                       kind->nodelay ? "on" : "off");
+    }
+    if (!sends)
+        return problem_unsupported(problem,
+                                   "the library saw no send on a stream connection: the program sends "
+                                   "otherwise, or has sent nothing");
+    if (shared->change.bits && needs_tcp && !tcp)
+        return problem_unsupported(problem, "no TCP connection: a Unix socket knows no such option");
+    if (shared->change.bits && !changed)
+        return problem_unsupported(problem,
+                                   "nothing was there to change: no send and no option of this kind");
+    return 0;
+}
+
+/* ---- cost ---- */
+
+#define ROUNDS 9
+#define PAIRS 2000
+
+/* The least ns of a round of PAIRS sends and receives of a byte. */
+static double pairs_ns(const int pair[2], __typeof__(send) *sends, __typeof__(recv) *receives)
+{
+    double least = 0;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t began = clock_now_ns();
+        double took;
+        char byte = 0;
+
+        for (int i = 0; i < PAIRS; i++) {
+            sends(pair[0], &byte, 1, 0);
+            receives(pair[1], &byte, 1, 0);
+        }
+        took = (double)(clock_now_ns() - began);
+        least = round && least < took ? least : took;
+    }
+    return least;
+}
+
+double override_call_ns(void)
+{
+    struct change none = {0};
+    struct problem ignored = {0};
+    struct override override;
+    __typeof__(send) *sends = NULL;
+    __typeof__(recv) *receives = NULL;
+    void *library = NULL;
+    double cost = 0;
+    int pair[2];
+
+    if (override_open(&override, &none, true, &ignored) == 0 &&
+        socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0) {
+        putenv(override.environment[1]);
+        library = dlopen(override.library, RTLD_NOW | RTLD_LOCAL);
+        unsetenv(SHARED_VARIABLE);
+        *(void **)&sends = library ? dlsym(library, "send") : NULL;
+        *(void **)&receives = library ? dlsym(library, "recv") : NULL;
+        if (sends && receives)
+            cost = (pairs_ns(pair, sends, receives) - pairs_ns(pair, send, recv)) / (2 * PAIRS);
+        close(pair[0]);
+        close(pair[1]);
+    }
+    override.file = -1; /* the library has closed it, and stays loaded with its memory */
+    override.shared = NULL;
+    override_close(&override);
+    return cost > 0 ? cost : 0;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "override/reach.h"
+
+#include "base/cleanup.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define SCRIPTS_MOST 4 /* a script whose interpreter is a script ...; the kernel's limit too */
+
+/* ---- finding ---- */
+
+/* 0, -ENOENT or -EACCES. */
+static int executable(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) < 0)
+        return errno == EACCES ? -EACCES : -ENOENT;
+    return S_ISREG(status.st_mode) && access(path, X_OK) == 0 ? 0 : -EACCES;
+}
+
+int reach_find(const char *name, char path[PATH_MAX])
+{
+    const char *folders = getenv("PATH");
+    int result = -ENOENT;
+
+    if (strchr(name, '/'))
+        return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX ? executable(path) : -ENOENT;
+    for (const char *at = folders ? folders : "/bin:/usr/bin";; at++) {
+        int length = (int)strcspn(at, ":"), found;
+
+        if (snprintf(path, PATH_MAX, "%.*s/%s", length ? length : 1, length ? at : ".", name) < PATH_MAX) {
+            found = executable(path);
+            if (found == 0)
+                return 0;
+            result = found == -EACCES ? found : result;
+        }
+        at += length;
+        if (!*at)
+            return result;
+    }
+}
+
+/* ---- files ---- */
+
+struct image {
+    const uint8_t *bytes;
+    size_t size;
+};
+
+/* `size` bytes at `offset`; NULL where the file ends before. */
+static const void *part(const struct image *image, uint64_t offset, uint64_t size)
+{
+    return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
+}
+
+/* A NUL-terminated text at `offset`; "" where there is none. */
+static const char *text(const struct image *image, uint64_t offset)
+{
+    return offset < image->size && memchr(image->bytes + offset, 0, image->size - offset)
+               ? (const char *)image->bytes + offset
+               : "";
+}
+
+static bool has_section(const struct image *image, const ElfW(Ehdr) * header, const char *name)
+{
+    const ElfW(Shdr) *sections = part(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
+
+    if (!sections || header->e_shstrndx >= header->e_shnum)
+        return false;
+    for (unsigned i = 0; i < header->e_shnum; i++)
+        if (!strcmp(text(image, sections[header->e_shstrndx].sh_offset + sections[i].sh_name), name))
+            return true;
+    return false;
+}
+
+/* The dynamic linker that the program asks for; NULL: none. */
+static const char *linker(const struct image *image, const ElfW(Ehdr) * header)
+{
+    const ElfW(Phdr) *segments = part(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
+
+    for (unsigned i = 0; segments && i < header->e_phnum; i++)
+        if (segments[i].p_type == PT_INTERP)
+            return text(image, segments[i].p_offset);
+    return NULL;
+}
+
+static int check_elf(const struct image *image, const char *path, struct problem *problem)
+{
+    const ElfW(Ehdr) *header = part(image, 0, sizeof *header);
+    const char *loader;
+
+    if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return problem_unsupported(problem, "%s is no ELF program and no script", path);
+    if (header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
+        return problem_unsupported(problem, "%s is a %d-bit program, and the library is a %d-bit one", path,
+                                   sizeof(void *) == 8 ? 32 : 64, (int)sizeof(void *) * 8);
+    if (has_section(image, header, ".go.buildinfo"))
+        return problem_unsupported(problem, "%s is a Go program: its calls do not go through the C library",
+                                   path);
+    loader = linker(image, header);
+    if (!loader)
+        return problem_unsupported(problem, "%s is a static program: no library can be preloaded", path);
+    if (!strstr(loader, "/ld-linux") && !strstr(loader, "/ld64."))
+        return problem_unsupported(problem, "%s is loaded by %s, not by that of glibc", path, loader);
+    return 0;
+}
+
+static int check_rights(int fd, const struct stat *status, const char *path, struct problem *problem)
+{
+    if ((status->st_mode & S_ISUID && status->st_uid != geteuid()) ||
+        (status->st_mode & S_ISGID && status->st_gid != getegid()))
+        return problem_unsupported(
+            problem, "%s is setuid or setgid: the dynamic linker preloads nothing; run it as its own user",
+            path);
+    if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
+        return problem_unsupported(
+            problem, "%s has file capabilities: the dynamic linker preloads nothing; run it as root", path);
+    return 0;
+}
+
+/* The interpreter in the first line of a script; "" where there is none. */
+static void interpreter(const struct image *image, char path[PATH_MAX])
+{
+    const char *from = part(image, 2, 1), *end = (const char *)image->bytes + image->size;
+    size_t size = 0;
+
+    while (from && from < end && (*from == ' ' || *from == '\t'))
+        from++;
+    while (from && from + size < end && size < PATH_MAX - 1 && !strchr(" \t\n", from[size]))
+        size++;
+    memcpy(path, from ? from : "", size);
+    path[size] = '\0';
+}
+
+static int check_file(const char *path, unsigned depth, struct problem *problem)
+{
+    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char inner[PATH_MAX] = "";
+    struct stat status;
+    struct image image;
+    int result;
+
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return problem_unsupported(problem, "%s: cannot be looked at: %s", path, strerror(errno));
+    if (check_rights(fd, &status, path, problem) < 0)
+        return -1;
+    image.size = (size_t)status.st_size;
+    image.bytes = image.size ? mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    if (image.bytes == MAP_FAILED)
+        return problem_unsupported(problem, "%s is no program: it is empty", path);
+    if (image.size > 2 && !memcmp(image.bytes, "#!", 2))
+        interpreter(&image, inner);
+    result = *inner ? 0 : check_elf(&image, path, problem);
+    munmap((void *)image.bytes, image.size);
+    if (!*inner)
+        return result;
+    if (depth == SCRIPTS_MOST)
+        return problem_unsupported(problem, "%s: too many interpreters", path);
+    return check_file(inner, depth + 1, problem);
+}
+
+int reach_check(const char *path, struct problem *problem)
+{
+    return check_file(path, 0, problem);
+}
+
+/* ---- processes ---- */
+
+/* The number behind `name` in /proc/PID/status; -1: unknown. */
+static long status_number(pid_t pid, const char *name)
+{
+    char path[64], line[256];
+    long number = -1;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, name, strlen(name)))
+            number = strtol(line + strlen(name), NULL, 10);
+    if (file)
+        fclose(file);
+    return number;
+}
+
+static bool has_ring(pid_t pid)
+{
+    char path[64], target[64];
+    bool found = false;
+    DIR *folder;
+
+    snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
+    folder = opendir(path);
+    for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+        ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
+
+        target[size > 0 ? size : 0] = '\0';
+        found = !strcmp(target, "anon_inode:[io_uring]");
+    }
+    if (folder)
+        closedir(folder);
+    return found;
+}
+
+int reach_check_process(pid_t pid, struct problem *problem)
+{
+    if (has_ring(pid))
+        return problem_unsupported(
+            problem, "process %ld has an io_uring: what it sends by that is not seen and not changed",
+            (long)pid);
+    if (status_number(pid, "Seccomp_filters:") > status_number(getpid(), "Seccomp_filters:"))
+        return problem_unsupported(
+            problem, "process %ld has a seccomp filter, which may end it where the library makes a call",
+            (long)pid);
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Which programs a preloaded library reaches. */
+#ifndef UNCORK_OVERRIDE_REACH_H
+#define UNCORK_OVERRIDE_REACH_H
+
+#include "base/problem.h"
+
+#include <limits.h>
+#include <sys/types.h>
+
+/* Finds a program as execvp(3) does. 0, -ENOENT, or -EACCES where it is found and not executable. */
+int reach_find(const char *name, char path[PATH_MAX]);
+
+/* Refuses a file that the library does not reach: a static program, one of another machine or of
+ * another C library, a Go program, one that changes its user or capabilities. A script is judged by its
+ * interpreter. 0, or -1 with a problem. */
+int reach_check(const char *path, struct problem *problem);
+
+/* Refuses a running process whose sends the library may not see: it has an io_uring, or a seccomp
+ * filter of its own. 0, also where the process has ended; or -1 with a problem. */
+int reach_check_process(pid_t pid, struct problem *problem);
+
+#endif

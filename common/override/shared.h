@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory that a program under the preloaded library shares with the process that started it.
+ *
+ * The starter writes `change` and `watches` before the program starts. The library writes all else,
+ * from many threads and processes at once, and takes no lock: a signal handler may send, too. An
+ * entry of a table is claimed by its key, which is a hash and never 0. `described` follows the key.
+ */
+#ifndef UNCORK_OVERRIDE_SHARED_H
+#define UNCORK_OVERRIDE_SHARED_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SHARED_MAGIC UINT64_C(0x756e636f726b0001) /* its last digits are the version of this layout */
+#define SHARED_VARIABLE "UNCORK_OVERRIDE"         /* "FD:PATH": an inherited descriptor, else a path */
+#define SHARED_LIBRARY "libuncork-override.so"
+#define SHARED_KINDS 32
+#define SHARED_SHAPES 32
+#define SHARED_EXACT 24    /* so many shapes have exact sizes; those of later ones are rounded up */
+#define SHARED_FRAGMENTS 8 /* a shape has the first so many of a group */
+#define SHARED_PROCESSES 64
+
+/* The changes; several can be made at once. X(name, bit, takes a size, what it does) */
+#define OVERRIDES(X)                                                                                         \
+    X("nodelay", CHANGE_NODELAY, 0, "sets TCP_NODELAY")                                                      \
+    X("nagle", CHANGE_NAGLE, 0, "forbids TCP_NODELAY")                                                       \
+    X("nomore", CHANGE_NOMORE, 0, "takes MSG_MORE away")                                                     \
+    X("nocork", CHANGE_NOCORK, 0, "makes TCP_CORK and the cork of GnuTLS do nothing")                        \
+    X("more", CHANGE_MORE, 1, "adds MSG_MORE to sends of at most so many bytes, until the thread waits")     \
+    X("join", CHANGE_JOIN, 0, "adds MSG_MORE to every send, until the thread waits")                         \
+    X("sndbuf", CHANGE_SNDBUF, 1, "sets SO_SNDBUF")                                                          \
+    X("rcvbuf", CHANGE_RCVBUF, 1, "sets SO_RCVBUF")
+
+#define CHANGE_POSITION(name, bit, sized, means) bit##_POSITION,
+enum change_position { OVERRIDES(CHANGE_POSITION) CHANGE_COUNT };
+#undef CHANGE_POSITION
+#define CHANGE_BIT(name, bit, sized, means) bit = 1 << bit##_POSITION,
+enum change_bit { OVERRIDES(CHANGE_BIT) };
+#undef CHANGE_BIT
+
+struct change {
+    uint64_t bits;                /* of enum change_bit */
+    uint64_t bytes[CHANGE_COUNT]; /* sizes of those that take one, by position */
+};
+
+/* Calls that are counted: X(name as the kernel spells it). Those that send come first, then those
+ * that receive. */
+#define SHARED_CALLS(X)                                                                                      \
+    X(sendto)                                                                                                \
+    X(sendmsg)                                                                                               \
+    X(sendmmsg) X(write) X(writev) X(sendfile) X(recvfrom) X(recvmsg) X(recvmmsg) X(read) X(readv) X(accept) \
+        X(connect) X(setsockopt) X(shutdown) X(close) X(poll) X(select) X(epoll_wait) X(sleep)
+#define SHARED_CALL(name) COUNTED_##name,
+enum counted { SHARED_CALLS(SHARED_CALL) COUNTED_COUNT, COUNTED_SENDS = COUNTED_recvfrom };
+#undef SHARED_CALL
+
+/* A fragment of a shape is one number: bytes, the call, and how the program asked for it. */
+#define FRAGMENT_MORE (UINT64_C(1) << 62)   /* with MSG_MORE */
+#define FRAGMENT_CORKED (UINT64_C(1) << 63) /* while TCP_CORK was set */
+#define FRAGMENT_CALL_SHIFT 54
+#define FRAGMENT_BYTES(fragment) ((fragment) & ((UINT64_C(1) << FRAGMENT_CALL_SHIFT) - 1))
+#define FRAGMENT_CALL(fragment) ((unsigned)((fragment) >> FRAGMENT_CALL_SHIFT) & 0xff)
+
+/* Sends of a thread on one connection between two of its waits. */
+struct shared_shape {
+    _Atomic uint64_t key, groups;
+    _Atomic uint32_t described;
+    uint32_t sends;   /* of a group: also more than SHARED_FRAGMENTS */
+    uint32_t rounded; /* sizes are rounded up to powers of two */
+    uint64_t fragments[SHARED_FRAGMENTS];
+};
+
+enum kind_role { ROLE_INHERITED, ROLE_ACCEPTED, ROLE_CONNECTED };
+
+/* Connections of one family, accepted at or connected to one port or path. */
+struct shared_kind {
+    _Atomic uint64_t key;
+    _Atomic uint32_t described;
+    uint16_t family, role, port; /* port: host byte order, 0 of a Unix socket */
+    char path[108];              /* of a Unix socket; an abstract one begins with @ */
+    _Atomic uint64_t connections;
+    _Atomic uint64_t calls[COUNTED_COUNT];
+    _Atomic uint64_t sent_bytes, received_bytes, would_block;
+    _Atomic uint64_t changed;              /* calls that were changed, and options that were set */
+    _Atomic uint64_t pushes;               /* held data that was sent because the thread waits */
+    _Atomic uint64_t groups, other_groups; /* other: of no shape in the table */
+    _Atomic uint64_t turns;                /* receives that followed a send */
+    _Atomic uint64_t waits_40, waits_200;  /* of these, after about 40 and about 200 ms */
+    _Atomic uint64_t read_back;            /* how often the options below were read from a socket */
+    _Atomic int32_t nodelay, sndbuf_bytes, rcvbuf_bytes; /* as read last; nodelay -1: no TCP */
+    struct shared_shape shapes[SHARED_SHAPES];
+};
+
+struct shared {
+    uint64_t magic, size;
+    struct change change;
+    uint32_t watches; /* groups and waits are recorded; else calls and options alone */
+    _Atomic uint32_t process_count;
+    _Atomic int32_t processes[SHARED_PROCESSES]; /* that loaded the library, in this order */
+    _Atomic uint64_t rings;                      /* io_uring_setup(2) by syscall(3) */
+    _Atomic uint64_t calls[COUNTED_COUNT];       /* on no stream connection: waits above all */
+    struct shared_kind kinds[SHARED_KINDS];      /* the last takes what finds no room */
+};
+
+#endif

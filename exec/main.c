@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* uncork-exec: runs a program under the preloaded library, and says what it saw. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/version.h"
+#include "base/whole_file.h"
+#include "override/override.h"
+#include "override/reach.h"
+#include "override/report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* As env(1), nice(1) and stdbuf(1) have it. */
+enum status { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
+
+#define LOOK_FIRST_MS 200 /* at the processes; then after twice the time */
+#define LOOK_LAST_MS 10000
+
+static const char help[] = "Usage: uncork-exec [OPTIONS] [override=CHANGE] [--] COMMAND [ARGUMENT ...]\n"
+                           "\n"
+                           "Runs a program, and says how its messages leave.\n"
+                           "With override= the program runs with that change.\n"
+                           "The report goes to standard error, at the end and on SIGUSR1.\n"
+                           "\n"
+                           "  uncork-exec -- nbdkit -f memory 64M\n"
+                           "  uncork-exec override=more:64 -- qemu-nbd -t -f raw disk\n"
+                           "\n"
+                           "CHANGE is one of these, or several joined by +:\n"
+                           "  none            changes nothing\n"
+#define HELP_ROW(name, bit, sized, means) "  " name HELP_SIZE_##sized "\n                  " means "\n"
+#define HELP_SIZE_0 ""
+#define HELP_SIZE_1 ":SIZE"
+    OVERRIDES(HELP_ROW)
+#undef HELP_ROW
+        "\n"
+        "  --json [FILE]   the report as JSON, to FILE or to standard error\n"
+        "  --subject NAME  the program is this subject of uncork run\n"
+        "  --version       print the version\n"
+        "  -h, --help      print this\n"
+        "\n"
+        "The exit status is the program's. 125: it was refused, 126: it cannot be run, 127: it is not "
+        "there.\n";
+
+struct options {
+    struct change change;
+    bool json;
+    const char *file, *subject; /* NULL: none */
+    char **command;             /* NULL: the text was printed */
+};
+
+struct watch {
+    const struct options *options;
+    struct override override;
+    pid_t child;
+    struct problem limit; /* what the library cannot see */
+};
+
+/* ---- words ---- */
+
+static int parse(struct options *options, char **arguments, struct problem *problem)
+{
+    *options = (struct options){0};
+    for (; *arguments; arguments++) {
+        const char *one = *arguments;
+
+        if (!strcmp(one, "--")) {
+            arguments++;
+            break;
+        }
+        if (!strcmp(one, "-h") || !strcmp(one, "--help"))
+            return fputs(help, stdout);
+        if (!strcmp(one, "--version"))
+            return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision());
+        if (!strcmp(one, "--json")) {
+            options->json = true;
+            if (arguments[1] && *arguments[1] != '-' && !strchr(arguments[1], '='))
+                options->file = *++arguments;
+        } else if (!strcmp(one, "--subject") && arguments[1]) {
+            options->subject = *++arguments;
+        } else if (!strncmp(one, "override=", 9)) {
+            if (override_parse(&options->change, one + 9, problem) < 0)
+                return -1;
+        } else if (*one == '-' || strchr(one, '=')) {
+            return problem_usage(
+                problem, "%s: there is override=, --json and --subject; a command stands behind --", one);
+        } else {
+            break;
+        }
+    }
+    if (!*arguments)
+        return problem_usage(problem, "nothing to run: uncork exec [override=more:64] -- COMMAND");
+    options->command = arguments;
+    return options->file ? whole_file_check(options->file, problem) : 0;
+}
+
+/* ---- the report ---- */
+
+static void write_json(const struct watch *watch, const char *limit, double call_ns)
+{
+    CLEANUP_JSON json_t *report =
+        report_make(watch->override.shared, watch->options->subject, call_ns, limit);
+    struct problem problem = {0};
+    struct whole_file file;
+
+    if (!watch->options->file) {
+        json_dumpf(report, stderr, JSON_COMPACT);
+        fputc('\n', stderr);
+    } else if (whole_file_open(&file, watch->options->file, &problem) == 0) {
+        json_dumpf(report, file.file, JSON_COMPACT);
+        fputc('\n', file.file);
+        whole_file_keep(&file, &problem);
+    }
+    if (problem.kind != PROBLEM_NONE)
+        fprintf(stderr, "uncork exec: %s\n", problem.text);
+}
+
+static void report(const struct watch *watch)
+{
+    static double call_ns;
+    const char *limit = watch->limit.kind != PROBLEM_NONE ? watch->limit.text : NULL;
+
+    if (!call_ns)
+        call_ns = override_call_ns();
+    if (watch->options->json)
+        write_json(watch, limit, call_ns);
+    else
+        report_print(stderr, watch->override.shared, watch->options->subject, call_ns, limit);
+}
+
+/* Looks whether the library sees all that the processes send. */
+static void look(struct watch *watch)
+{
+    const struct shared *shared = watch->override.shared;
+
+    if (shared->rings)
+        problem_unsupported(&watch->limit, "it has an io_uring: what it sends by that is not seen");
+    for (uint32_t i = 0; i < shared->process_count && i < SHARED_PROCESSES; i++)
+        reach_check_process(shared->processes[i], &watch->limit);
+}
+
+/* ---- the program ---- */
+
+/* Replaces the child by the program. */
+_Noreturn static void become(const struct watch *watch, const char *path, const sigset_t *mask)
+{
+    extern char **environ;
+    char **environment = override_environment(&watch->override, environ);
+
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    if (environment)
+        execve(path, watch->options->command, environment);
+    fprintf(stderr, "uncork exec: %s: %s\n", path, strerror(errno));
+    _exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
+}
+
+static struct timespec until_ms(uint64_t ms)
+{
+    return (struct timespec){.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+}
+
+/* Passes signals on and reports until the program ends. Returns its status as of waitpid(2). */
+static int follow(struct watch *watch, const sigset_t *signals)
+{
+    uint64_t look_ms = LOOK_FIRST_MS;
+    int status = 0;
+
+    while (waitpid(watch->child, &status, WNOHANG) == 0) {
+        struct timespec time = until_ms(look_ms);
+        siginfo_t signal;
+        int number = sigtimedwait(signals, &signal, &time);
+
+        if (number < 0 && errno == EAGAIN && look_ms < LOOK_LAST_MS)
+            look_ms *= 2;
+        if (number != SIGCHLD)
+            look(watch);
+        if (number == SIGUSR1)
+            report(watch);
+        else if (number > 0 && number != SIGCHLD && signal.si_code <= 0) /* a terminal tells all by itself */
+            kill(watch->child, number);
+    }
+    return status;
+}
+
+/* Ends as the program did. */
+static int end_as(int status)
+{
+    const struct rlimit no_core = {0, 0};
+    sigset_t all;
+
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(WTERMSIG(status), SIG_DFL);
+    sigfillset(&all);
+    sigprocmask(SIG_UNBLOCK, &all, NULL);
+    raise(WTERMSIG(status));
+    return 128 + WTERMSIG(status);
+}
+
+/* The exit status. */
+static int run(const struct options *options, const char *path, struct problem *problem)
+{
+    static const int passed[] = {SIGCHLD, SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM};
+    struct watch watch = {.options = options};
+    sigset_t signals, before;
+    int status = 0;
+
+    if (reach_check(path, problem) < 0)
+        return STATUS_FAILED;
+    if (override_open(&watch.override, &options->change, true, problem) == 0) {
+        sigemptyset(&signals);
+        for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+            sigaddset(&signals, passed[i]);
+        sigprocmask(SIG_BLOCK, &signals, &before);
+        watch.child = fork();
+        if (watch.child == 0)
+            become(&watch, path, &before);
+        if (watch.child < 0)
+            problem_failure(problem, "cannot start %s: %s", path, strerror(errno));
+    }
+    if (problem->kind == PROBLEM_NONE) {
+        override_started(&watch.override);
+        status = follow(&watch, &signals);
+        report(&watch);
+    }
+    override_close(&watch.override);
+    return problem->kind == PROBLEM_NONE ? end_as(status) : STATUS_FAILED;
+}
+
+int main(int count, char **arguments)
+{
+    struct problem problem = {0};
+    struct options options;
+    char path[PATH_MAX];
+    int status = 2, found;
+
+    (void)count;
+    if (parse(&options, arguments + 1, &problem) >= 0) {
+        if (!options.command)
+            return 0;
+        found = reach_find(options.command[0], path);
+        if (found < 0)
+            problem_failure(&problem, "%s: %s", options.command[0], strerror(-found));
+        status = found == -ENOENT   ? STATUS_NOT_FOUND
+                 : found == -EACCES ? STATUS_NOT_EXECUTABLE
+                                    : run(&options, path, &problem);
+    }
+    if (problem.kind != PROBLEM_NONE)
+        fprintf(stderr, "uncork: %s\n", problem.text);
+    return status;
+}
