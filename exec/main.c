@@ -75,7 +75,7 @@ static int parse(struct options *options, char **arguments, struct problem *prob
         if (!strcmp(one, "-h") || !strcmp(one, "--help"))
             return fputs(help, stdout);
         if (!strcmp(one, "--version"))
-            return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision());
+            return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
         if (!strcmp(one, "--json")) {
             options->json = true;
             if (arguments[1] && *arguments[1] != '-' && !strchr(arguments[1], '='))
@@ -95,41 +95,34 @@ static int parse(struct options *options, char **arguments, struct problem *prob
     if (!*arguments)
         return problem_usage(problem, "nothing to run: uncork exec [override=more:64] -- COMMAND");
     options->command = arguments;
-    return options->file ? whole_file_check(options->file, problem) : 0;
+    return options->file ? whole_file_write(options->file, NULL, NULL, problem) : 0;
 }
 
 /* ---- the report ---- */
 
-static void write_json(const struct watch *watch, const char *limit, double call_ns)
+static int write_json(FILE *file, void *report, struct problem *problem)
 {
-    CLEANUP_JSON json_t *report =
-        report_make(watch->override.shared, watch->options->subject, call_ns, limit);
-    struct problem problem = {0};
-    struct whole_file file;
-
-    if (!watch->options->file) {
-        json_dumpf(report, stderr, JSON_COMPACT);
-        fputc('\n', stderr);
-    } else if (whole_file_open(&file, watch->options->file, &problem) == 0) {
-        json_dumpf(report, file.file, JSON_COMPACT);
-        fputc('\n', file.file);
-        whole_file_keep(&file, &problem);
-    }
-    if (problem.kind != PROBLEM_NONE)
-        fprintf(stderr, "uncork exec: %s\n", problem.text);
+    (void)problem;
+    return json_dumpf(report, file, JSON_COMPACT) < 0 || fputc('\n', file) < 0 ? -1 : 0;
 }
 
 static void report(const struct watch *watch)
 {
     static double call_ns;
+    const struct options *options = watch->options;
     const char *limit = watch->limit.kind != PROBLEM_NONE ? watch->limit.text : NULL;
+    CLEANUP_JSON json_t *made = NULL;
+    struct problem problem = {0};
 
     if (!call_ns)
         call_ns = override_call_ns();
-    if (watch->options->json)
-        write_json(watch, limit, call_ns);
-    else
-        report_print(stderr, watch->override.shared, watch->options->subject, call_ns, limit);
+    made = report_make(watch->override.shared, options->subject, call_ns, limit);
+    if (!options->json)
+        report_print(stderr, watch->override.shared, options->subject, call_ns, limit);
+    else if (!options->file)
+        write_json(stderr, made, &problem);
+    else if (whole_file_write(options->file, write_json, made, &problem) < 0)
+        fprintf(stderr, "uncork: %s\n", problem.text);
 }
 
 /* Looks whether the library sees all that the processes send. */

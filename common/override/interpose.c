@@ -241,112 +241,60 @@ static const struct next *waits(enum counted call)
     return functions;
 }
 
-int poll(struct pollfd *fds, nfds_t count, int timeout)
-{
-    return waits(COUNTED_poll)->poll(fds, count, timeout);
-}
+/* A function before which a thread sends what it holds. */
+#define WAITS(type, name, call, parameters, arguments)                                                       \
+    type name parameters                                                                                     \
+    {                                                                                                        \
+        return waits(COUNTED_##call)->name arguments;                                                        \
+    }
 
-int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
-{
-    return waits(COUNTED_poll)->ppoll(fds, count, timeout, mask);
-}
+#define TIME const struct timespec *
+#define MASK const sigset_t *
 
-int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
+WAITS(int, poll, poll, (struct pollfd * fds, nfds_t count, int ms), (fds, count, ms))
+WAITS(int, ppoll, poll, (struct pollfd * fds, nfds_t count, TIME time, MASK mask), (fds, count, time, mask))
+WAITS(int, select, select,
+      (int count, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other,
+       struct timeval *restrict time),
+      (count, in, out, other, time))
+WAITS(int, pselect, select,
+      (int count, fd_set *restrict in, fd_set *restrict out, fd_set *restrict other, TIME restrict time,
+       MASK restrict mask),
+      (count, in, out, other, time, mask))
+WAITS(int, epoll_wait, epoll_wait, (int fd, struct epoll_event *events, int count, int ms),
+      (fd, events, count, ms))
+WAITS(int, epoll_pwait, epoll_wait, (int fd, struct epoll_event *events, int count, int ms, MASK mask),
+      (fd, events, count, ms, mask))
+WAITS(int, epoll_pwait2, epoll_wait, (int fd, struct epoll_event *events, int count, TIME time, MASK mask),
+      (fd, events, count, time, mask))
+WAITS(int, nanosleep, sleep, (TIME time, struct timespec *left), (time, left))
+WAITS(int, clock_nanosleep, sleep, (clockid_t clock, int flags, TIME time, struct timespec *left),
+      (clock, flags, time, left))
+WAITS(int, usleep, sleep, (useconds_t time), (time))
+WAITS(unsigned, sleep, sleep, (unsigned seconds), (seconds))
+WAITS(int, pause, sleep, (void), ())
+WAITS(pid_t, waitpid, sleep, (pid_t pid, int *status, int options), (pid, status, options))
+WAITS(int, sem_wait, sleep, (sem_t * semaphore), (semaphore))
+WAITS(int, pthread_join, sleep, (pthread_t id, void **result), (id, result))
+WAITS(int, pthread_cond_wait, sleep, (pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex),
+      (condition, mutex))
+WAITS(int, pthread_cond_timedwait, sleep,
+      (pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex, TIME restrict until),
+      (condition, mutex, until))
+WAITS(int, shutdown, shutdown, (int fd, int how), (fd, how))
+
+int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t room)
 {
     if (room / sizeof *fds < count)
         __chk_fail();
-    return poll(fds, count, timeout);
+    return poll(fds, count, ms);
 }
 
-int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
-                size_t room)
+int __ppoll_chk(struct pollfd *fds, nfds_t count, TIME time, MASK mask, size_t room)
 {
     if (room / sizeof *fds < count)
         __chk_fail();
-    return ppoll(fds, count, timeout, mask);
-}
-
-int select(int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict excepts,
-           struct timeval *restrict timeout)
-{
-    return waits(COUNTED_select)->select(count, reads, writes, excepts, timeout);
-}
-
-int pselect(int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict excepts,
-            const struct timespec *restrict timeout, const sigset_t *restrict mask)
-{
-    return waits(COUNTED_select)->pselect(count, reads, writes, excepts, timeout, mask);
-}
-
-int epoll_wait(int fd, struct epoll_event *events, int count, int timeout)
-{
-    return waits(COUNTED_epoll_wait)->epoll_wait(fd, events, count, timeout);
-}
-
-int epoll_pwait(int fd, struct epoll_event *events, int count, int timeout, const sigset_t *mask)
-{
-    return waits(COUNTED_epoll_wait)->epoll_pwait(fd, events, count, timeout, mask);
-}
-
-int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct timespec *timeout,
-                 const sigset_t *mask)
-{
-    return waits(COUNTED_epoll_wait)->epoll_pwait2(fd, events, count, timeout, mask);
-}
-
-int nanosleep(const struct timespec *time, struct timespec *left)
-{
-    return waits(COUNTED_sleep)->nanosleep(time, left);
-}
-
-int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
-{
-    return waits(COUNTED_sleep)->clock_nanosleep(clock, flags, time, left);
-}
-
-int usleep(useconds_t time)
-{
-    return waits(COUNTED_sleep)->usleep(time);
-}
-
-unsigned sleep(unsigned seconds)
-{
-    return waits(COUNTED_sleep)->sleep(seconds);
-}
-
-int pause(void)
-{
-    return waits(COUNTED_sleep)->pause();
-}
-
-pid_t waitpid(pid_t pid, int *status, int options)
-{
-    return waits(COUNTED_sleep)->waitpid(pid, status, options);
-}
-
-int sem_wait(sem_t *semaphore)
-{
-    preload_waits();
-    return next()->sem_wait(semaphore);
-}
-
-int pthread_join(pthread_t thread, void **result)
-{
-    preload_waits();
-    return next()->pthread_join(thread, result);
-}
-
-int pthread_cond_wait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex)
-{
-    preload_waits();
-    return next()->pthread_cond_wait(condition, mutex);
-}
-
-int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
-                           const struct timespec *restrict until)
-{
-    preload_waits();
-    return next()->pthread_cond_timedwait(condition, mutex, until);
+    return ppoll(fds, count, time, mask);
 }
 
 /* A thread that has sent something looks first whether it must wait. */
@@ -470,11 +418,6 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
     if (value && size >= sizeof(int) && !slot_set_option(fd, level, name, *(const int *)value))
         return 0;
     return functions->setsockopt(fd, level, name, value, size);
-}
-
-int shutdown(int fd, int how)
-{
-    return waits(COUNTED_shutdown)->shutdown(fd, how);
 }
 
 int close(int fd)

@@ -2,6 +2,7 @@
 #include "override/reach.h"
 
 #include "base/cleanup.h"
+#include "base/scan.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -177,21 +178,15 @@ int reach_check(const char *path, struct problem *problem)
 
 /* ---- processes ---- */
 
-/* The number behind `name` in /proc/PID/status; -1: unknown. */
-static long status_number(pid_t pid, const char *name)
+/* How many seccomp filters a process has. */
+static int seccomp_filters(pid_t pid)
 {
-    char path[64], line[256];
-    long number = -1;
-    FILE *file;
+    char path[64];
+    int count = 0;
 
     snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        if (!strncmp(line, name, strlen(name)))
-            number = strtol(line + strlen(name), NULL, 10);
-    if (file)
-        fclose(file);
-    return number;
+    scan_file(path, 1, "Seccomp_filters: %d", &count);
+    return count;
 }
 
 static bool has_ring(pid_t pid)
@@ -219,7 +214,7 @@ int reach_check_process(pid_t pid, struct problem *problem)
         return problem_unsupported(
             problem, "process %ld has an io_uring: what it sends by that is not seen and not changed",
             (long)pid);
-    if (status_number(pid, "Seccomp_filters:") > status_number(getpid(), "Seccomp_filters:"))
+    if (seccomp_filters(pid) > seccomp_filters(getpid()))
         return problem_unsupported(
             problem, "process %ld has a seccomp filter, which may end it where the library makes a call",
             (long)pid);
