@@ -59,10 +59,12 @@ struct image {
     size_t size;
 };
 
-/* `size` bytes at `offset`; NULL where the file ends before. */
+/* `size` bytes at `offset`; NULL where the file ends before, or where no table may be. */
 static const void *part(const struct image *image, uint64_t offset, uint64_t size)
 {
-    return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
+    return offset % sizeof(void *) == 0 && offset <= image->size && size <= image->size - offset
+               ? image->bytes + offset
+               : NULL;
 }
 
 /* A NUL-terminated text at `offset`; "" where there is none. */
@@ -133,14 +135,14 @@ static int check_rights(int fd, const struct stat *status, const char *path, str
 /* The interpreter in the first line of a script; "" where there is none. */
 static void interpreter(const struct image *image, char path[PATH_MAX])
 {
-    const char *from = part(image, 2, 1), *end = (const char *)image->bytes + image->size;
+    const char *from = (const char *)image->bytes + 2, *end = (const char *)image->bytes + image->size;
     size_t size = 0;
 
-    while (from && from < end && (*from == ' ' || *from == '\t'))
+    while (from < end && (*from == ' ' || *from == '\t'))
         from++;
-    while (from && from + size < end && size < PATH_MAX - 1 && !strchr(" \t\n", from[size]))
+    while (from + size < end && size < PATH_MAX - 1 && !strchr(" \t\n", from[size]))
         size++;
-    memcpy(path, from ? from : "", size);
+    memcpy(path, from, size);
     path[size] = '\0';
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Real servers under uncork-exec: what a reply of each is, seen from both ends, and what an override
-makes of it. Facts of Debian 12: qemu-nbd 7.2, nbdkit 1.32, nginx 1.22, memcached 1.6, redis 7.0."""
+"""Real servers under uncork-exec: what a reply of each is, seen from both ends, and what an
+override makes of it. Facts of Debian 12: qemu-nbd 7.2, nbdkit 1.32, nginx 1.22, memcached 1.6 and
+redis 7.0."""
 
 from __future__ import annotations
 

@@ -49,6 +49,13 @@ with workload=proxy the client takes one option more, for the proxy in B:
   --proxy-in 198.18.1.2@/run/netns/uncork-b
 
 """
+EXEC = """
+what does this server send, and would it be faster if it joined that:
+  uncork exec -- qemu-nbd -t -f raw disk
+  uncork exec override=more:64 -- qemu-nbd -t -f raw disk
+the report goes to standard error at the end, and when uncork exec gets SIGUSR1
+
+"""
 BISECT = """
 an uncork of its own by counts, which two rounds decide; a kernel, booted in each round:
   uncork bisect v0.1.0 HEAD --fail-if 'segments_per_message > 1' \\
@@ -254,6 +261,15 @@ def lab_arguments(parser: ArgumentParser) -> None:
     run.add_argument("command", nargs="...", metavar="CMD")  # all that follows
 
 
+def exec_arguments(parser: ArgumentParser) -> None:
+    """The command line of `uncork exec`."""
+    parser.add_argument("--json", nargs="?", const="", metavar="FILE",
+                        help="the report as JSON, to FILE or to standard error")
+    parser.add_argument("command", nargs="...", metavar="[override=CHANGE] -- COMMAND",
+                        help="what to run, and a change: nodelay, nagle, nomore, nocork, "
+                             "more:SIZE, join, sndbuf:SIZE, rcvbuf:SIZE; several joined by +")
+
+
 def doctor_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork doctor`."""
     parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
@@ -332,6 +348,10 @@ COMMANDS = {
     "lab": Command("three network namespaces A - B - C with links of a given rate, MTU, delay and "
                    "loss", lab_arguments, f"{EXIT}; lab run: the status of the command", LAB,
                    in_order=True),
+    "exec": Command("run any program, and see how its messages leave; override= changes that from "
+                    "outside", exec_arguments,
+                    f"{EXIT}; else the status of the program; 125 refused, 126 cannot be run, 127 "
+                    "not there", EXEC, in_order=True),
     "doctor": Command("what on this machine will disturb a result, and the command that fixes each",
                       doctor_arguments),
     "setup": Command("install what a target needs: gVisor, virtme-ng, Ansible, ssh",

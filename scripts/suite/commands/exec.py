@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""`uncork exec [override=CHANGE] -- COMMAND`: becomes uncork-exec, which runs the command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.base import ROOT
+from suite.base.client import client_place
+from suite.base.errors import Failure, UsageError
+from suite.base.installation import BUILD_HINT
+
+PROGRAM = "uncork-exec"
+
+
+def subject_name(command: Sequence[str]) -> str | None:
+    """The subject of `uncork run` that a command starts; None where it is no subject."""
+    name = Path(command[0]).name
+    return next((known for known in (name, name.removesuffix("-server"))
+                 if (ROOT / "scenarios/subjects" / f"{known}.toml").is_file()), None)
+
+
+def split(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words, and the command behind them. UsageError where there is no command."""
+    count = 0
+    while count < len(texts) and texts[count] != "--" and (
+            "=" in texts[count] or texts[count].startswith("-")
+            or texts[count - 1:count] == ["--json"]):
+        count += 1
+    command = list(texts[count:])
+    command = command[1:] if command[:1] == ["--"] else command
+    if not command:
+        raise UsageError("nothing to run: uncork exec [override=more:64] -- COMMAND")
+    return list(texts[:count]), command
+
+
+def environment() -> dict[str, str]:
+    """The environment of the user: without the modules of uncork, which its launcher adds."""
+    kept = dict(os.environ)
+    paths = kept.pop("PYTHONPATH", "").split(os.pathsep)
+    if others := [path for path in paths if path and Path(path) != ROOT / "scripts"]:
+        kept["PYTHONPATH"] = os.pathsep.join(others)
+    return kept
+
+
+def main(options: argparse.Namespace) -> int:
+    """Does not return: the exit status is that of the program."""
+    words, command = split(options.command)
+    if options.json is not None:
+        words += ["--json", *filter(None, [options.json])]
+    if subject := subject_name(command):
+        words += ["--subject", subject]
+    program = client_place().folder / PROGRAM
+    try:
+        os.execve(program, [program.name, *words, "--", *command], environment())
+    except OSError as error:
+        raise Failure(f"{program}: {error.strerror}: {BUILD_HINT}") from None

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""`uncork exec`: it becomes uncork-exec, and the program finds the user's environment."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, Uncork
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has overrides")
+
+
+def started(uncork: Uncork, *arguments: str,
+            **environment: str) -> subprocess.CompletedProcess[str]:
+    """`uncork exec` as a process, which becomes another."""
+    return subprocess.run(uncork.command("exec", *arguments), capture_output=True, text=True,
+                          env=uncork.environment | environment, timeout=60)
+
+
+@pytest.mark.parametrize("before", [(), ("--",), ("override=join",), ("override=join", "--")])
+def test_the_command_follows_the_words_with_or_without_dashes(uncork: Uncork, before):
+    done = started(uncork, *before, "sh", "-c", "echo $0 $1; exit 5", "a=b", "--json")
+    assert (done.returncode, done.stdout) == (5, "a=b --json\n")
+    change = "join" if "override=join" in before else "none"
+    assert done.stderr.startswith(f"uncork exec: override={change}, ")
+
+
+@pytest.mark.parametrize("words", [("--json", "FILE", "override=nodelay"),
+                                   ("override=nodelay", "--json", "FILE")])
+def test_the_report_goes_to_a_file_as_json(uncork: Uncork, tmp_path, words):
+    file = tmp_path / "report.json"
+    done = started(uncork, *(str(file) if word == "FILE" else word for word in words), "--", "true")
+    assert done.returncode == 0 and done.stderr == ""
+    report = json.loads(file.read_text())
+    assert report["override"] == "nodelay" and report["processes"] == 1
+
+
+def test_the_program_does_not_find_the_modules_of_uncork(uncork: Uncork):
+    scripts = str(ROOT / "scripts")
+    for path, kept in ((scripts, ""), (f"{scripts}:/other", "/other")):
+        done = started(uncork, "--", "sh", "-c", "echo $PYTHONPATH", PYTHONPATH=path)
+        assert done.stdout == f"{kept}\n"
+
+
+def test_a_command_is_required_and_words_are_checked(uncork: Uncork):
+    assert "nothing to run" in uncork.refused("exec", "override=join")
+    done = started(uncork, "override=mor:1", "--", "true")
+    assert done.returncode == 2 and done.stderr.startswith("uncork: override=mor:1: there is none")
+
+
+def test_a_subject_is_measured_by_its_name(monkeypatch, tmp_path):
+    from suite.commands import exec as command
+    (tmp_path / "scenarios/subjects").mkdir(parents=True)
+    for name in ("redis", "qemu-nbd"):
+        (tmp_path / f"scenarios/subjects/{name}.toml").touch()
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    assert command.subject_name(["/usr/bin/redis-server", "x"]) == "redis"
+    assert command.subject_name(["qemu-nbd"]) == "qemu-nbd"
+    assert command.subject_name(["sh"]) is None

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "override/override.h"
+#include "override/reach.h"
+#include "override/report.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- words ---- */
+
+TEST(an_override_is_read_and_written_back)
+{
+    static const char *const texts[] = {"none",
+                                        "nodelay",
+                                        "nagle",
+                                        "nomore",
+                                        "nocork",
+                                        "join",
+                                        "more:64",
+                                        "sndbuf:1M",
+                                        "rcvbuf:256K",
+                                        "nodelay+more:64",
+                                        "more:1",
+                                        "nomore+nocork+sndbuf:8K",
+                                        "nagle+join+rcvbuf:3"};
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct problem problem = {0};
+        struct change change;
+        char text[128];
+
+        assert_int_equal(override_parse(&change, texts[i], &problem), 0);
+        override_format(&change, text, sizeof text);
+        assert_string_equal(text, texts[i]);
+    }
+}
+
+TEST(a_size_is_stored_with_its_change)
+{
+    struct problem problem = {0};
+    struct change change;
+
+    assert_int_equal(override_parse(&change, "sndbuf:256K+more:64", &problem), 0);
+    assert_int_equal(change.bits, CHANGE_SNDBUF | CHANGE_MORE);
+    assert_int_equal(change.bytes[CHANGE_SNDBUF_POSITION], 262144);
+    assert_int_equal(change.bytes[CHANGE_MORE_POSITION], 64);
+}
+
+TEST(a_wrong_override_is_one_line_that_says_what_would_be_right)
+{
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {{"", "there is none, nodelay"},
+                 {"mor:64", "there is none, nodelay"},
+                 {"more", "write more:SIZE"},
+                 {"more:", "1 to 1023M"},
+                 {"more:0", "1 to 1023M"},
+                 {"more:1G", "1 to 1023M"},
+                 {"more:64 ", "1 to 1023M"},
+                 {"join:64", "write join without a size"},
+                 {"nodelay+nagle", "undoes"},
+                 {"join+more:64", "undoes"},
+                 {"nomore+join", "undoes"},
+                 {"nodelay+", "there is none, nodelay"},
+                 {"nodelay+nodelay", "nodelay twice"}};
+
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        struct problem problem = {0};
+        struct change change;
+
+        assert_int_equal(override_parse(&change, wrong[i].text, &problem), -1);
+        assert_problem(&problem, PROBLEM_USAGE, wrong[i].says);
+    }
+}
+
+/* ---- proof ---- */
+
+static struct shared shared; /* too large for a stack */
+
+/* The counts of a program with one kind of connection. */
+static struct shared_kind *counts(const char *text, int family, int nodelay)
+{
+    struct problem problem = {0};
+
+    memset(&shared, 0, sizeof shared);
+    assert_int_equal(override_parse(&shared.change, text, &problem), 0);
+    shared.process_count = 1;
+    shared.kinds[0] = (struct shared_kind){.family = (uint16_t)family,
+                                           .role = ROLE_ACCEPTED,
+                                           .port = 10809,
+                                           .described = 1,
+                                           .connections = 1,
+                                           .read_back = 1,
+                                           .nodelay = nodelay,
+                                           .turns = 100};
+    shared.kinds[0].calls[COUNTED_sendto] = 200;
+    return &shared.kinds[0];
+}
+
+static void assert_proof(const char *says)
+{
+    struct problem problem = {0};
+
+    assert_int_equal(override_proof(&shared, &problem), says ? -1 : 0);
+    if (says)
+        assert_problem(&problem, PROBLEM_UNSUPPORTED, says);
+}
+
+TEST(an_override_is_proved_by_sends_that_were_seen_and_options_that_were_read_back)
+{
+    counts("none", AF_INET, 0);
+    assert_proof(NULL);
+    counts("nodelay", AF_INET, 1)->changed = 1;
+    assert_proof(NULL);
+    counts("more:64", AF_INET, 0)->changed = 100;
+    assert_proof(NULL);
+    counts("sndbuf:8K", AF_UNIX, -1)->changed = 1;
+    assert_proof(NULL);
+}
+
+TEST(an_override_that_did_not_reach_the_program_is_refused_with_the_reason)
+{
+    counts("none", AF_INET, 0);
+    shared.process_count = 0;
+    assert_proof("no process loaded it");
+    counts("none", AF_INET, 0)->calls[COUNTED_sendto] = 0;
+    assert_proof("saw no send");
+    counts("nodelay", AF_INET, 0)->changed = 1;
+    assert_proof("TCP_NODELAY is off");
+    counts("nagle", AF_INET, 1)->changed = 1;
+    assert_proof("TCP_NODELAY is on");
+    counts("join", AF_UNIX, -1);
+    assert_proof("a Unix socket knows no such option");
+    counts("nomore", AF_INET, 1);
+    assert_proof("nothing was there to change");
+}
+
+/* ---- advice ---- */
+
+static void shape_add(struct shared_kind *kind, uint64_t groups, uint32_t sends, const uint64_t *fragments)
+{
+    struct shared_shape *shape = kind->shapes;
+
+    while (shape->described)
+        shape++;
+    *shape = (struct shared_shape){.described = 1, .groups = groups, .sends = sends};
+    for (uint32_t i = 0; i < sends && i < SHARED_FRAGMENTS; i++)
+        shape->fragments[i] = fragments[i];
+}
+
+#define SHAPE(kind, groups, ...)                                                                             \
+    shape_add(kind, groups, COUNT_OF(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]){__VA_ARGS__})
+
+static void assert_advice(const struct shared_kind *kind, const char *says, const char *override,
+                          const char *measure)
+{
+    struct advice advice;
+
+    report_advise(kind, NULL, &advice);
+    assert_string_equal(advice.says, says);
+    assert_string_equal(advice.override, override);
+    assert_string_equal(advice.measure, measure);
+}
+
+TEST(the_most_frequent_shape_is_the_one_that_is_spoken_of)
+{
+    struct shared_kind *kind = counts("none", AF_INET, 0);
+
+    assert_null(report_shape(kind));
+    SHAPE(kind, 2, 18);
+    SHAPE(kind, 100, 38, 4118);
+    SHAPE(kind, 3, 20);
+    assert_int_equal(report_shape(kind)->groups, 100);
+}
+
+TEST(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two)
+{
+    struct shared_kind *kind = counts("none", AF_INET, 0);
+
+    SHAPE(kind, 100, 38, 4118);
+    kind->waits_40 = 99;
+    assert_advice(
+        kind,
+        "Messages are groups of 2 sends (38, 4118), no TCP_NODELAY, and a wait of about 40 ms after "
+        "each: they would join; try override=more:64.",
+        "more:64", "uncork run workload=request message=64 reply=38+4118 reply_write=nagle,more");
+    kind = counts("none", AF_INET, 1);
+    SHAPE(kind, 100, 65, 10, 4118);
+    kind->role = ROLE_CONNECTED;
+    assert_advice(kind,
+                  "Messages are groups of 3 sends (65, 10, 4118): they would join; try override=more:128.",
+                  "more:128", "uncork run message=65+10+4118 reply=64 write=nodelay,more");
+}
+
+TEST(sends_of_one_size_and_long_headers_want_join)
+{
+    static const uint64_t alike[SHARED_FRAGMENTS] = {100, 100, 100, 100, 100, 100, 100, 100};
+    struct shared_kind *kind = counts("none", AF_INET6, 1);
+
+    shape_add(kind, 10, 16, alike);
+    assert_advice(kind, "Messages are groups of 16 sends (16 of 100): they would join; try override=join.",
+                  "join", "uncork run workload=request message=64 reply=16x100 reply_write=nodelay,more");
+    kind = counts("none", AF_INET, 1);
+    SHAPE(kind, 10, 8000, 9000);
+    assert_advice(kind, "Messages are groups of 2 sends (8000, 9000): they would join; try override=join.",
+                  "join", "uncork run workload=request message=64 reply=8000+9000 reply_write=nodelay,more");
+}
+
+TEST(what_is_joined_already_is_measured_by_taking_that_away)
+{
+    struct shared_kind *kind = counts("none", AF_INET, 1);
+
+    SHAPE(kind, 100, 16 | FRAGMENT_MORE, 4096);
+    assert_advice(
+        kind,
+        "Messages are groups of 2 sends (16 MSG_MORE, 4096), joined by MSG_MORE: override=nomore shows "
+        "what that saves.",
+        "nomore", "uncork run workload=request message=64 reply=16+4096 reply_write=nodelay,more");
+    kind = counts("none", AF_INET, 1);
+    SHAPE(kind, 100, 234 | FRAGMENT_CORKED, 4096 | FRAGMENT_CORKED);
+    assert_advice(
+        kind,
+        "Messages are groups of 2 sends (234 corked, 4096 corked), joined by TCP_CORK: override=nocork "
+        "shows what that saves.",
+        "nocork", "uncork run workload=request message=64 reply=234+4096 reply_write=nodelay,cork");
+}
+
+TEST(a_single_send_has_nothing_to_join_and_may_want_nodelay)
+{
+    struct shared_kind *kind = counts("none", AF_INET, 0);
+
+    SHAPE(kind, 100, 4112);
+    assert_advice(kind, "Messages are single sends (4112): nothing to join.", "", "");
+    kind->waits_200 = 90;
+    assert_advice(
+        kind,
+        "Messages are single sends (4112): nothing to join, and a wait of about 200 ms after each; no "
+        "TCP_NODELAY: try override=nodelay.",
+        "nodelay", "uncork run workload=request message=64 reply=4112 reply_write=nagle,nodelay");
+    kind->waits_200 = 0;
+    kind->waits_40 = 3; /* now and then: no reason for an advice */
+    assert_advice(kind, "Messages are single sends (4112): nothing to join.", "", "");
+}
+
+TEST(on_a_unix_socket_no_override_is_offered)
+{
+    struct shared_kind *kind = counts("none", AF_UNIX, -1);
+
+    SHAPE(kind, 100, 16 | FRAGMENT_MORE, 4096);
+    assert_advice(
+        kind,
+        "Messages are groups of 2 sends (16 MSG_MORE, 4096): on a Unix socket no override joins them; one "
+        "writev(2) would.",
+        "",
+        "uncork run workload=request message=64 reply=16+4096 reply_write=nodelay,writev,coalesce "
+        "transport=unix");
+}
+
+TEST(a_subject_is_measured_by_its_name)
+{
+    struct shared_kind *kind = counts("none", AF_INET, 0);
+    struct advice advice;
+
+    SHAPE(kind, 100, 38, 4118);
+    report_advise(kind, "qemu-nbd", &advice);
+    assert_string_equal(advice.measure, "uncork run subject=qemu-nbd override=none,more:64");
+}
+
+TEST(the_report_has_what_is_known_and_nothing_else)
+{
+    struct shared_kind *kind = counts("more:64", AF_INET, 0);
+    json_t *report, *one;
+
+    SHAPE(kind, 100, 38, 4118 | FRAGMENT_MORE);
+    report = report_make(&shared, NULL, 60.0, "it has an io_uring");
+    one = json_array_get(json_object_get(report, "connections"), 0);
+    assert_int_equal(json_array_size(json_object_get(report, "connections")), 1);
+    assert_string_equal(json_string_value(json_object_get(report, "override")), "more:64");
+    assert_string_equal(json_string_value(json_object_get(report, "limit")), "it has an io_uring");
+    assert_true(json_is_false(json_object_get(one, "nodelay")));
+    assert_null(json_object_get(one, "path"));
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(one, "calls"), "sendto")), 200);
+    json_decref(report);
+}
+
+/* ---- programs ---- */
+
+TEST(a_program_is_found_as_execvp_finds_it)
+{
+    char path[PATH_MAX];
+
+    assert_int_equal(reach_find("/bin/sh", path), 0);
+    assert_string_equal(path, "/bin/sh");
+    assert_int_equal(reach_find("sh", path), 0);
+    assert_non_null(strstr(path, "/sh"));
+    assert_int_equal(reach_find("no-such-program", path), -ENOENT);
+    assert_int_equal(reach_find("/etc/passwd", path), -EACCES);
+    assert_int_equal(reach_find("/no/such/program", path), -ENOENT);
+}
+
+TEST(a_file_that_is_no_program_and_one_that_is_cut_are_refused)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *says;
+    } files[] = {{"", 0, "empty"},
+                 {"text\n", 5, "no ELF program"},
+                 {"\177ELF\2\1\1", 7, "no ELF program"},
+                 {"#!/no/such/interpreter\n", 23, "/no/such/interpreter"},
+                 {"#!", 2, "no ELF program"}};
+    char path[] = "/tmp/uncork-unit-XXXXXX";
+    int fd = mkstemp(path);
+
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        struct problem problem = {0};
+
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, files[i].bytes, files[i].size, 0), (ssize_t)files[i].size);
+        assert_int_equal(reach_check(path, &problem), -1);
+        assert_problem(&problem, PROBLEM_UNSUPPORTED, files[i].says);
+    }
+    close(fd);
+    unlink(path);
+}
+
+TEST(an_ordinary_program_is_reached_however_it_is_cut_nothing_is_read_beyond_it)
+{
+    char path[] = "/tmp/uncork-unit-XXXXXX", image[65536];
+    int from = open("/bin/sh", 0), fd = mkstemp(path);
+    ssize_t size = read(from, image, sizeof image);
+    struct problem problem = {0};
+
+    assert_int_equal(reach_check("/bin/sh", &problem), 0);
+    for (ssize_t kept = size; kept > 1; kept -= kept > 4096 ? 997 : 13) {
+        problem = (struct problem){0};
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, image, (size_t)kept, 0), kept);
+        if (reach_check(path, &problem) < 0)
+            assert_int_equal(problem.kind, PROBLEM_UNSUPPORTED);
+    }
+    close(from);
+    close(fd);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_override_is_read_and_written_back),
+        cmocka_unit_test(a_size_is_stored_with_its_change),
+        cmocka_unit_test(a_wrong_override_is_one_line_that_says_what_would_be_right),
+        cmocka_unit_test(an_override_is_proved_by_sends_that_were_seen_and_options_that_were_read_back),
+        cmocka_unit_test(an_override_that_did_not_reach_the_program_is_refused_with_the_reason),
+        cmocka_unit_test(the_most_frequent_shape_is_the_one_that_is_spoken_of),
+        cmocka_unit_test(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two),
+        cmocka_unit_test(sends_of_one_size_and_long_headers_want_join),
+        cmocka_unit_test(what_is_joined_already_is_measured_by_taking_that_away),
+        cmocka_unit_test(a_single_send_has_nothing_to_join_and_may_want_nodelay),
+        cmocka_unit_test(on_a_unix_socket_no_override_is_offered),
+        cmocka_unit_test(a_subject_is_measured_by_its_name),
+        cmocka_unit_test(the_report_has_what_is_known_and_nothing_else),
+        cmocka_unit_test(a_program_is_found_as_execvp_finds_it),
+        cmocka_unit_test(a_file_that_is_no_program_and_one_that_is_cut_are_refused),
+        cmocka_unit_test(an_ordinary_program_is_reached_however_it_is_cut_nothing_is_read_beyond_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
