@@ -11,15 +11,6 @@
 
 #pragma GCC visibility push(default)
 
-/* What fortified programs call, with the size of the buffer; <bits/...> declares them for such
- * programs only. */
-ssize_t __recv_chk(int fd, void *data, size_t size, size_t room, int flags);
-ssize_t __recvfrom_chk(int fd, void *data, size_t size, size_t room, int flags, struct sockaddr *from,
-                       socklen_t *from_size);
-ssize_t __read_chk(int fd, void *data, size_t size, size_t room);
-int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
-int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
-                size_t room);
 void __chk_fail(void) __attribute__((noreturn));
 void gnutls_record_cork(preload_session session);
 int gnutls_record_uncork(preload_session session, unsigned flags);
@@ -141,12 +132,12 @@ __attribute__((alias("sendfile"))) __typeof__(sendfile) sendfile64;
 
 /* ---- receives ---- */
 
-/* The connection to receive from; a thread that receives may wait. */
+/* The connection to receive from; NULL where it is none. A thread that receives may wait. */
 static struct slot *receives(int fd)
 {
     struct slot *slot = slot_of(fd);
 
-    preload_waits();
+    preload_receives(slot ? -1 : fd);
     return slot;
 }
 
@@ -155,80 +146,25 @@ static ssize_t received(struct slot *slot, enum counted call, ssize_t moved)
     return slot ? slot_received(slot, call, moved) : moved;
 }
 
-ssize_t recv(int fd, void *data, size_t size, int flags)
-{
-    struct slot *slot = receives(fd);
-
-    return received(slot, COUNTED_recvfrom, next()->recv(fd, data, size, flags));
-}
-
-ssize_t recvfrom(int fd, void *restrict data, size_t size, int flags, struct sockaddr *restrict from,
-                 socklen_t *restrict from_size)
-{
-    struct slot *slot = receives(fd);
-
-    return received(slot, COUNTED_recvfrom, next()->recvfrom(fd, data, size, flags, from, from_size));
-}
-
-ssize_t recvmsg(int fd, struct msghdr *message, int flags)
-{
-    struct slot *slot = receives(fd);
-
-    return received(slot, COUNTED_recvmsg, next()->recvmsg(fd, message, flags));
-}
-
-int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
-{
-    struct slot *slot = receives(fd);
-
-    return (int)received(slot, COUNTED_recvmmsg, next()->recvmmsg(fd, messages, count, flags, timeout));
-}
-
-ssize_t read(int fd, void *data, size_t size)
-{
-    struct slot *slot = slot_of(fd);
-
-    if (!slot) {
-        preload_reads(fd);
-        return next()->read(fd, data, size);
+#define RECEIVES(type, name, call, parameters, arguments)                                                    \
+    type name parameters                                                                                     \
+    {                                                                                                        \
+        struct slot *slot = receives(fd);                                                                    \
+                                                                                                             \
+        return (type)received(slot, COUNTED_##call, next()->name arguments);                                 \
     }
-    preload_waits();
-    return slot_received(slot, COUNTED_read, next()->read(fd, data, size));
-}
 
-ssize_t readv(int fd, const struct iovec *vector, int count)
-{
-    struct slot *slot = slot_of(fd);
-
-    if (!slot) {
-        preload_reads(fd);
-        return next()->readv(fd, vector, count);
-    }
-    preload_waits();
-    return slot_received(slot, COUNTED_readv, next()->readv(fd, vector, count));
-}
-
-ssize_t __recv_chk(int fd, void *data, size_t size, size_t room, int flags)
-{
-    if (size > room)
-        __chk_fail();
-    return recv(fd, data, size, flags);
-}
-
-ssize_t __recvfrom_chk(int fd, void *data, size_t size, size_t room, int flags, struct sockaddr *from,
-                       socklen_t *from_size)
-{
-    if (size > room)
-        __chk_fail();
-    return recvfrom(fd, data, size, flags, from, from_size);
-}
-
-ssize_t __read_chk(int fd, void *data, size_t size, size_t room)
-{
-    if (size > room)
-        __chk_fail();
-    return read(fd, data, size);
-}
+RECEIVES(ssize_t, recv, recvfrom, (int fd, void *data, size_t size, int flags), (fd, data, size, flags))
+RECEIVES(ssize_t, recvfrom, recvfrom,
+         (int fd, void *restrict data, size_t size, int flags, struct sockaddr *restrict from,
+          socklen_t *restrict from_size),
+         (fd, data, size, flags, from, from_size))
+RECEIVES(ssize_t, recvmsg, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
+RECEIVES(int, recvmmsg, recvmmsg,
+         (int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *time),
+         (fd, messages, count, flags, time))
+RECEIVES(ssize_t, read, read, (int fd, void *data, size_t size), (fd, data, size))
+RECEIVES(ssize_t, readv, readv, (int fd, const struct iovec *vector, int count), (fd, vector, count))
 
 /* ---- waits ---- */
 
@@ -283,19 +219,28 @@ WAITS(int, pthread_cond_timedwait, sleep,
       (condition, mutex, until))
 WAITS(int, shutdown, shutdown, (int fd, int how), (fd, how))
 
-int __poll_chk(struct pollfd *fds, nfds_t count, int ms, size_t room)
-{
-    if (room / sizeof *fds < count)
-        __chk_fail();
-    return poll(fds, count, ms);
-}
+/* What a fortified program calls: it ends where the buffer has less room. */
+#define CHECKED(type, name, checked, parameters, fits, arguments)                                            \
+    type checked parameters;                                                                                 \
+    type checked parameters                                                                                  \
+    {                                                                                                        \
+        if (!(fits))                                                                                         \
+            __chk_fail();                                                                                    \
+        return name arguments;                                                                               \
+    }
 
-int __ppoll_chk(struct pollfd *fds, nfds_t count, TIME time, MASK mask, size_t room)
-{
-    if (room / sizeof *fds < count)
-        __chk_fail();
-    return ppoll(fds, count, time, mask);
-}
+CHECKED(ssize_t, recv, __recv_chk, (int fd, void *data, size_t size, size_t room, int flags), size <= room,
+        (fd, data, size, flags))
+CHECKED(ssize_t, recvfrom, __recvfrom_chk,
+        (int fd, void *data, size_t size, size_t room, int flags, struct sockaddr *from,
+         socklen_t *from_size),
+        size <= room, (fd, data, size, flags, from, from_size))
+CHECKED(ssize_t, read, __read_chk, (int fd, void *data, size_t size, size_t room), size <= room,
+        (fd, data, size))
+CHECKED(int, poll, __poll_chk, (struct pollfd * fds, nfds_t count, int ms, size_t room),
+        count <= room / sizeof *fds, (fds, count, ms))
+CHECKED(int, ppoll, __ppoll_chk, (struct pollfd * fds, nfds_t count, TIME time, MASK mask, size_t room),
+        count <= room / sizeof *fds, (fds, count, time, mask))
 
 /* A thread that has sent something looks first whether it must wait. */
 int pthread_mutex_lock(pthread_mutex_t *mutex)
@@ -384,30 +329,25 @@ int socketpair(int family, int type, int protocol, int fds[2])
     return result;
 }
 
-int dup(int fd)
+static int copied(int fd, int copy)
 {
-    int copy = next()->dup(fd);
-
     slot_copy(fd, copy);
     return copy;
 }
 
+int dup(int fd)
+{
+    return copied(fd, next()->dup(fd));
+}
+
 int dup2(int fd, int copy)
 {
-    int result = next()->dup2(fd, copy);
-
-    if (result >= 0)
-        slot_copy(fd, copy);
-    return result;
+    return copied(fd, next()->dup2(fd, copy));
 }
 
 int dup3(int fd, int copy, int flags)
 {
-    int result = next()->dup3(fd, copy, flags);
-
-    if (result >= 0)
-        slot_copy(fd, copy);
-    return result;
+    return copied(fd, next()->dup3(fd, copy, flags));
 }
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size)

@@ -251,14 +251,12 @@ void preload_waits(void)
     groups_end(-1);
 }
 
-void preload_reads(int fd)
+void preload_receives(int fd)
 {
     int saved = errno;
     struct stat status;
 
-    if (!thread.count)
-        return;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+    if (thread.count && (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)))
         groups_end(-1);
     errno = saved;
 }
@@ -271,51 +269,37 @@ static void thread_leaves(void *unused)
 
 /* ---- descriptors ---- */
 
-/* The name of an address, as a kind has it; `kind` is zeroed before. */
-static void kind_name(struct shared_kind *kind, const struct sockaddr *address, socklen_t size)
+/* What a kind of connections is called, and told from others by. */
+static struct kind_name kind_name(int family, enum kind_role role, const struct sockaddr *address,
+                                  size_t size)
 {
     const struct sockaddr_un *local = (const void *)address;
-    size_t length =
-        size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
+    struct kind_name name = {.family = (uint16_t)family, .role = (uint16_t)role};
 
-    if (kind->family == AF_INET)
-        kind->port = ntohs(((const struct sockaddr_in *)address)->sin_port);
-    else if (kind->family == AF_INET6)
-        kind->port = ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
-    else if (length && length <= sizeof kind->path) {
-        memcpy(kind->path, local->sun_path, length);
-        if (!kind->path[0])
-            kind->path[0] = '@';
-        kind->path[sizeof kind->path - 1] = '\0';
+    if (family == AF_INET)
+        name.port = ntohs(((const struct sockaddr_in *)address)->sin_port);
+    else if (family == AF_INET6)
+        name.port = ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+    else if (size > offsetof(struct sockaddr_un, sun_path) && size <= sizeof *local) {
+        memcpy(name.path, local->sun_path, size - offsetof(struct sockaddr_un, sun_path));
+        name.path[0] = name.path[0] ? name.path[0] : '@';
+        name.path[sizeof name.path - 1] = '\0';
     }
+    return name;
 }
 
-/* The kind of a connection, by role and address. */
-static unsigned kind_find(int family, enum kind_role role, const struct sockaddr *address, socklen_t size)
+/* The kind of this name; the last one, which has none, where the table is full. */
+static unsigned kind_find(const struct kind_name *name)
 {
-    struct key {
-        uint16_t family, role, port;
-        char path[sizeof(((struct shared_kind *)NULL)->path)];
-    } key = {.family = (uint16_t)family, .role = (uint16_t)role};
-    struct shared_kind named = {.family = (uint16_t)family};
-    unsigned i;
     bool is_new = false;
+    unsigned i = 0;
 
-    kind_name(&named, address, size);
-    key.port = named.port;
-    memcpy(key.path, named.path, sizeof key.path);
-    for (i = 0; i + 1 < SHARED_KINDS; i++)
-        if (claim(&preload_shared->kinds[i].key, hash(&key, sizeof key), &is_new))
-            break;
-    if (is_new) {
-        struct shared_kind *kind = &preload_shared->kinds[i];
-
-        kind->family = key.family;
-        kind->role = key.role;
-        kind->port = key.port;
-        memcpy(kind->path, key.path, sizeof kind->path);
-        atomic_store_explicit(&kind->described, 1, memory_order_release);
-    }
+    while (i + 1 < SHARED_KINDS && !claim(&preload_shared->kinds[i].key, hash(name, sizeof *name), &is_new))
+        i++;
+    if (is_new)
+        preload_shared->kinds[i].name = *name;
+    if (is_new || i + 1 == SHARED_KINDS)
+        atomic_store_explicit(&preload_shared->kinds[i].described, 1, memory_order_release);
     return i;
 }
 
@@ -332,6 +316,7 @@ static void slot_open(int fd, enum kind_role role, const struct sockaddr *addres
     socklen_t own_size = sizeof own;
     int family = option_get(fd, SOL_SOCKET, SO_DOMAIN);
     struct shared_kind *kind;
+    struct kind_name name;
 
     SET(slot->state, SLOT_OTHER);
     if (!is_stream(family, option_get(fd, SOL_SOCKET, SO_TYPE)) ||
@@ -344,7 +329,8 @@ static void slot_open(int fd, enum kind_role role, const struct sockaddr *addres
     if (!address)
         return;
     SET(slot->is_tcp, family != AF_UNIX);
-    SET(slot->kind, (uint8_t)kind_find(family, role, address, size));
+    name = kind_name(family, role, address, size);
+    SET(slot->kind, (uint8_t)kind_find(&name));
     kind = &preload_shared->kinds[GET(slot->kind)];
     ADD(kind->connections, 1);
     options_change(fd, family != AF_UNIX, kind);
@@ -388,9 +374,9 @@ void slot_forget(int fd)
 
 void slot_copy(int from, int to)
 {
-    slot_forget(to);
     if (!preload_shared || from < 0 || from >= SLOTS || to < 0 || to >= SLOTS || from == to)
         return;
+    slot_forget(to);
     SET(slots[to].is_tcp, GET(slots[from].is_tcp));
     SET(slots[to].corked, GET(slots[from].corked));
     SET(slots[to].nodelay, GET(slots[from].nodelay));
@@ -526,8 +512,8 @@ ssize_t slot_received(struct slot *slot, enum counted call, ssize_t moved)
     SET(slot->sent_ns, 0);
     waited_ms = (now_ns() - sent_ns) / NS_PER_MS;
     ADD(kind->turns, 1);
-    ADD(kind->waits_40, waited_ms >= 35 && waited_ms <= 60);
-    ADD(kind->waits_200, waited_ms >= 190 && waited_ms <= 260);
+    ADD(kind->waits_40ms, waited_ms >= 35 && waited_ms <= 60);
+    ADD(kind->waits_200ms, waited_ms >= 190 && waited_ms <= 260);
     errno = saved;
     return moved;
 }

@@ -129,14 +129,14 @@ static void joining(const struct shared_shape *shape, char *text, size_t size)
 static void measure(const struct shared_kind *kind, const struct shared_shape *shape, const char *subject,
                     const char *writes, struct advice *advice)
 {
-    const char *transport = kind->family == AF_UNIX ? " transport=unix" : "";
+    const char *transport = kind->name.family == AF_UNIX ? " transport=unix" : "";
     char words[128];
 
     shape_words(shape, words, sizeof words);
     if (subject && *advice->override)
         snprintf(advice->measure, sizeof advice->measure, "uncork run subject=%s override=none,%s", subject,
                  advice->override);
-    else if (kind->role == ROLE_CONNECTED)
+    else if (kind->name.role == ROLE_CONNECTED)
         snprintf(advice->measure, sizeof advice->measure, "uncork run message=%s reply=64 write=%s%s", words,
                  writes, transport);
     else
@@ -148,17 +148,17 @@ static void measure(const struct shared_kind *kind, const struct shared_shape *s
 /* A wait that follows most of the messages, or "". */
 static const char *stall_text(const struct shared_kind *kind)
 {
-    if (kind->waits_40 * 2 > kind->turns)
+    if (kind->waits_40ms * 2 > kind->turns)
         return ", and a wait of about 40 ms after each";
-    if (kind->waits_200 * 2 > kind->turns)
+    if (kind->waits_200ms * 2 > kind->turns)
         return ", and a wait of about 200 ms after each";
-    return kind->waits_40 + kind->waits_200 ? ", and now and then a wait of 40 or 200 ms" : "";
+    return kind->waits_40ms + kind->waits_200ms ? ", and now and then a wait of 40 or 200 ms" : "";
 }
 
 static void advise_single(const struct shared_kind *kind, const struct shared_shape *shape,
                           const char *subject, struct advice *advice)
 {
-    bool stalls = kind->nodelay == 0 && (kind->waits_40 + kind->waits_200) * 2 > kind->turns;
+    bool stalls = kind->nodelay == 0 && (kind->waits_40ms + kind->waits_200ms) * 2 > kind->turns;
 
     snprintf(advice->says, sizeof advice->says,
              "Messages are single sends (%" PRIu64 "%s): nothing to join%s%s.",
@@ -186,7 +186,7 @@ void report_advise(const struct shared_kind *kind, const char *subject, struct a
         return;
     }
     shape_text(shape, false, sizes, sizeof sizes);
-    if (kind->family == AF_UNIX) {
+    if (kind->name.family == AF_UNIX) {
         snprintf(advice->says, sizeof advice->says,
                  "Messages are groups of %" PRIu32 " sends (%s)%s: on a Unix socket no override joins them; "
                  "one writev(2) would.",
@@ -261,22 +261,19 @@ static json_t *kind_json(const struct shared_kind *kind, const char *subject)
     json_t *shapes = json_array(), *made;
     struct advice advice;
 
+    report_advise(kind, subject, &advice);
     for (size_t i = 0; i < count; i++)
         json_array_append_new(shapes, shape_json(sorted[i]));
-    report_advise(kind, subject, &advice);
-    made = json_pack("{s:s, s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s}",
-                     "family", kind->family == AF_UNIX ? "unix" : "tcp", "role", role_names[kind->role % 3],
-                     "connections", (json_int_t)kind->connections, "calls", calls_json(kind->calls),
-                     "sent_bytes", (json_int_t)kind->sent_bytes, "received_bytes",
-                     (json_int_t)kind->received_bytes, "would_block", (json_int_t)kind->would_block,
-                     "changed", (json_int_t)kind->changed, "pushes", (json_int_t)kind->pushes, "groups",
-                     (json_int_t)kind->groups, "other_groups", (json_int_t)kind->other_groups, "turns",
-                     (json_int_t)kind->turns, "waits_40ms", (json_int_t)kind->waits_40, "waits_200ms",
-                     (json_int_t)kind->waits_200, "shapes", shapes, "says", advice.says);
-    if (kind->family == AF_UNIX)
-        json_object_set_new(made, "path", json_string(kind->path));
+    made = json_pack("{s:s, s:s, s:o, s:o, s:s}", "family", kind->name.family == AF_UNIX ? "unix" : "tcp",
+                     "role", role_names[kind->name.role % 3], "calls", calls_json(kind->calls), "shapes",
+                     shapes, "says", advice.says);
+#define SET_COUNT(name) json_object_set_new(made, #name, json_integer((json_int_t)kind->name));
+    KIND_COUNTS(SET_COUNT)
+#undef SET_COUNT
+    if (kind->name.family == AF_UNIX)
+        json_object_set_new(made, "path", json_string(kind->name.path));
     else
-        json_object_set_new(made, "port", json_integer(kind->port));
+        json_object_set_new(made, "port", json_integer(kind->name.port));
     if (kind->read_back && kind->nodelay >= 0)
         json_object_set_new(made, "nodelay", json_boolean(kind->nodelay));
     if (kind->read_back) {
@@ -321,11 +318,14 @@ static void print_kind(FILE *file, const struct shared_kind *kind, const char *s
 
     units_format(&units_size, sndbuf, kind->sndbuf_bytes > 0 ? (uint64_t)kind->sndbuf_bytes : 0);
     units_format(&units_size, rcvbuf, kind->rcvbuf_bytes > 0 ? (uint64_t)kind->rcvbuf_bytes : 0);
-    if (kind->family == AF_UNIX)
-        fprintf(file, "%s at %s (Unix)", role_names[kind->role % 3], *kind->path ? kind->path : "no path");
+    if (!kind->name.family)
+        fprintf(file, "connections elsewhere");
+    else if (kind->name.family == AF_UNIX)
+        fprintf(file, "%s at %s (Unix)", role_names[kind->name.role % 3],
+                *kind->name.path ? kind->name.path : "no path");
     else
-        fprintf(file, "%s %s port %u (TCP)", role_names[kind->role % 3],
-                kind->role == ROLE_CONNECTED ? "to" : "at", kind->port);
+        fprintf(file, "%s %s port %u (TCP)", role_names[kind->name.role % 3],
+                kind->name.role == ROLE_CONNECTED ? "to" : "at", kind->name.port);
     fprintf(file, ": %" PRIu64 " connection%s", (uint64_t)kind->connections,
             kind->connections == 1 ? "" : "s");
     if (kind->read_back)
@@ -344,7 +344,7 @@ static void print_kind(FILE *file, const struct shared_kind *kind, const char *s
     }
     fprintf(file,
             "  waits after a send: %" PRIu64 "; of about 40 ms: %" PRIu64 ", of about 200 ms: %" PRIu64 "\n",
-            (uint64_t)kind->turns, (uint64_t)kind->waits_40, (uint64_t)kind->waits_200);
+            (uint64_t)kind->turns, (uint64_t)kind->waits_40ms, (uint64_t)kind->waits_200ms);
     report_advise(kind, subject, &advice);
     fprintf(file, "  %s\n", advice.says);
     if (*advice.measure)

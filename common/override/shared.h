@@ -50,8 +50,10 @@ struct change {
     X(sendto)                                                                                                \
     X(sendmsg)                                                                                               \
     X(sendmmsg)                                                                                              \
-    X(write) X(writev) X(sendfile) X(recvfrom) X(recvmsg) X(recvmmsg) X(read) X(readv) X(accept) X(connect)  \
-        X(setsockopt) X(shutdown) X(close) X(poll) X(select) X(epoll_wait) X(sleep)
+    X(write)                                                                                                 \
+    X(writev)                                                                                                \
+    X(sendfile) X(recvfrom) X(recvmsg) X(recvmmsg) X(read) X(readv) X(accept) X(connect) X(setsockopt)       \
+        X(shutdown) X(close) X(poll) X(select) X(epoll_wait) X(sleep)
 #define SHARED_CALL(name) COUNTED_##name,
 enum counted { SHARED_CALLS(SHARED_CALL) COUNTED_COUNT, COUNTED_SENDS = COUNTED_recvfrom };
 #undef SHARED_CALL
@@ -75,23 +77,33 @@ struct shared_shape {
 enum kind_role { ROLE_INHERITED, ROLE_ACCEPTED, ROLE_CONNECTED };
 
 /* Connections of one family, accepted at or connected to one port or path. */
+struct kind_name {
+    uint16_t family, role, port; /* port: host byte order, 0 of a Unix socket */
+    char path[108];              /* of a Unix socket; an abstract one begins with @ */
+};
+
+/* Counts of a kind: X(name, as a report has it).
+ * changed: calls that were changed, and options that were set.
+ * pushes: held data was sent because the thread waits.
+ * other_groups: of no shape in the table.
+ * turns: receives that followed a send; waits: of these, after about 40 and about 200 ms. */
+#define KIND_COUNTS(X)                                                                                       \
+    X(connections)                                                                                           \
+    X(sent_bytes)                                                                                            \
+    X(received_bytes) X(would_block) X(changed) X(pushes) X(groups) X(other_groups) X(turns) X(waits_40ms)   \
+        X(waits_200ms)
+#define KIND_COUNT(name) _Atomic uint64_t name;
 struct shared_kind {
     _Atomic uint64_t key;
     _Atomic uint32_t described;
-    uint16_t family, role, port; /* port: host byte order, 0 of a Unix socket */
-    char path[108];              /* of a Unix socket; an abstract one begins with @ */
-    _Atomic uint64_t connections;
+    struct kind_name name;
+    KIND_COUNTS(KIND_COUNT)
     _Atomic uint64_t calls[COUNTED_COUNT];
-    _Atomic uint64_t sent_bytes, received_bytes, would_block;
-    _Atomic uint64_t changed;              /* calls that were changed, and options that were set */
-    _Atomic uint64_t pushes;               /* held data that was sent because the thread waits */
-    _Atomic uint64_t groups, other_groups; /* other: of no shape in the table */
-    _Atomic uint64_t turns;                /* receives that followed a send */
-    _Atomic uint64_t waits_40, waits_200;  /* of these, after about 40 and about 200 ms */
-    _Atomic uint64_t read_back;            /* how often the options below were read from a socket */
+    _Atomic uint64_t read_back; /* how often the options below were read from a socket */
     _Atomic int32_t nodelay, sndbuf_bytes, rcvbuf_bytes; /* as read last; nodelay -1: no TCP */
     struct shared_shape shapes[SHARED_SHAPES];
 };
+#undef KIND_COUNT
 
 struct shared {
     uint64_t magic, size;

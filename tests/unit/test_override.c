@@ -89,14 +89,13 @@ static struct shared_kind *counts(const char *text, int family, int nodelay)
     memset(&shared, 0, sizeof shared);
     assert_int_equal(override_parse(&shared.change, text, &problem), 0);
     shared.process_count = 1;
-    shared.kinds[0] = (struct shared_kind){.family = (uint16_t)family,
-                                           .role = ROLE_ACCEPTED,
-                                           .port = 10809,
-                                           .described = 1,
-                                           .connections = 1,
-                                           .read_back = 1,
-                                           .nodelay = nodelay,
-                                           .turns = 100};
+    shared.kinds[0] =
+        (struct shared_kind){.name = {.family = (uint16_t)family, .role = ROLE_ACCEPTED, .port = 10809},
+                             .described = 1,
+                             .connections = 1,
+                             .read_back = 1,
+                             .nodelay = nodelay,
+                             .turns = 100};
     shared.kinds[0].calls[COUNTED_sendto] = 200;
     return &shared.kinds[0];
 }
@@ -182,7 +181,7 @@ TEST(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two)
     struct shared_kind *kind = counts("none", AF_INET, 0);
 
     SHAPE(kind, 100, 38, 4118);
-    kind->waits_40 = 99;
+    kind->waits_40ms = 99;
     assert_advice(
         kind,
         "Messages are groups of 2 sends (38, 4118), no TCP_NODELAY, and a wait of about 40 ms after "
@@ -190,7 +189,7 @@ TEST(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two)
         "more:64", "uncork run workload=request message=64 reply=38+4118 reply_write=nagle,more");
     kind = counts("none", AF_INET, 1);
     SHAPE(kind, 100, 65, 10, 4118);
-    kind->role = ROLE_CONNECTED;
+    kind->name.role = ROLE_CONNECTED;
     assert_advice(kind,
                   "Messages are groups of 3 sends (65, 10, 4118): they would join; try override=more:128.",
                   "more:128", "uncork run message=65+10+4118 reply=64 write=nodelay,more");
@@ -235,14 +234,14 @@ TEST(a_single_send_has_nothing_to_join_and_may_want_nodelay)
 
     SHAPE(kind, 100, 4112);
     assert_advice(kind, "Messages are single sends (4112): nothing to join.", "", "");
-    kind->waits_200 = 90;
+    kind->waits_200ms = 90;
     assert_advice(
         kind,
         "Messages are single sends (4112): nothing to join, and a wait of about 200 ms after each; no "
         "TCP_NODELAY: try override=nodelay.",
         "nodelay", "uncork run workload=request message=64 reply=4112 reply_write=nagle,nodelay");
-    kind->waits_200 = 0;
-    kind->waits_40 = 3; /* now and then: no reason for an advice */
+    kind->waits_200ms = 0;
+    kind->waits_40ms = 3; /* now and then: no reason for an advice */
     assert_advice(kind, "Messages are single sends (4112): nothing to join.", "", "");
 }
 
