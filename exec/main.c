@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -139,13 +140,14 @@ static void look(struct watch *watch)
 /* ---- the program ---- */
 
 /* Replaces the child by the program. */
-_Noreturn static void become(const struct watch *watch, const char *path, const sigset_t *mask)
+_Noreturn static void become(const struct watch *watch, const char *path, pid_t parent, const sigset_t *mask)
 {
     extern char **environ;
     char **environment = override_environment(&watch->override, environ);
 
     sigprocmask(SIG_SETMASK, mask, NULL);
-    if (environment)
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nice(1) is the program: to kill it kills the program */
+    if (environment && getppid() == parent)
         execve(path, watch->options->command, environment);
     fprintf(stderr, "uncork exec: %s: %s\n", path, strerror(errno));
     _exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
@@ -200,6 +202,7 @@ static int run(const struct options *options, const char *path, struct problem *
 {
     static const int passed[] = {SIGCHLD, SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM};
     struct watch watch = {.options = options};
+    pid_t parent = getpid();
     sigset_t signals, before;
     int status = 0;
 
@@ -212,7 +215,7 @@ static int run(const struct options *options, const char *path, struct problem *
         sigprocmask(SIG_BLOCK, &signals, &before);
         watch.child = fork();
         if (watch.child == 0)
-            become(&watch, path, &before);
+            become(&watch, path, parent, &before);
         if (watch.child < 0)
             problem_failure(problem, "cannot start %s: %s", path, strerror(errno));
     }

@@ -42,6 +42,7 @@ struct group {
 static struct slot slots[SLOTS];
 static pthread_key_t at_thread_exit;
 static bool has_exit_key;
+static pid_t own_pid; /* this process, since it began or fork(2) returned */
 
 /* `busy`: a signal handler that sends meanwhile makes its call, and notes nothing. */
 static __thread struct {
@@ -358,8 +359,8 @@ void slot_forget(int fd)
     struct slot *slot;
     int saved = errno;
 
-    if (!preload_shared || fd < 0 || fd >= SLOTS)
-        return;
+    if (!preload_shared || fd < 0 || fd >= SLOTS || getpid() != own_pid)
+        return; /* a child of vfork(2) closes its descriptors in the memory of its parent */
     slot = &slots[fd];
     groups_end(fd);
     if (GET(slot->state) == SLOT_STREAM && GET(slot->groups))
@@ -563,24 +564,20 @@ static struct shared *attach(const char *where)
     return shared;
 }
 
-/* What the parent holds leaves before fork(2): the child shares the sockets, and has no groups. */
-static void forked(void)
-{
-    thread.count = 0;
-    thread.busy = false;
-}
-
 static void note_process(void)
 {
     uint32_t number = ADD(preload_shared->process_count, 1);
 
+    own_pid = getpid();
     if (number < SHARED_PROCESSES)
-        SET(preload_shared->processes[number], getpid());
+        SET(preload_shared->processes[number], own_pid);
 }
 
+/* What the parent held has left before fork(2): the child shares the sockets, and has no groups. */
 static void forked_child(void)
 {
-    forked();
+    thread.count = 0;
+    thread.busy = false;
     note_process();
 }
 

@@ -309,6 +309,22 @@ json_t *report_make(const struct shared *shared, const char *subject, double cal
     return report;
 }
 
+#define LINE_MOST 100
+
+/* A sentence in lines, each indented by two. */
+static void print_wrapped(FILE *file, const char *text)
+{
+    int column = 0;
+
+    for (size_t length; *text; text += length + strspn(text + length, " ")) {
+        length = strcspn(text, " ");
+        if (column + 1 + (int)length > LINE_MOST)
+            column = fputc('\n', file) - '\n';
+        column += fprintf(file, "%s%.*s", column ? " " : "  ", (int)length, text);
+    }
+    fputc('\n', file);
+}
+
 static void print_kind(FILE *file, const struct shared_kind *kind, const char *subject)
 {
     const struct shared_shape *sorted[SHARED_SHAPES];
@@ -346,7 +362,7 @@ static void print_kind(FILE *file, const struct shared_kind *kind, const char *s
             "  waits after a send: %" PRIu64 "; of about 40 ms: %" PRIu64 ", of about 200 ms: %" PRIu64 "\n",
             (uint64_t)kind->turns, (uint64_t)kind->waits_40ms, (uint64_t)kind->waits_200ms);
     report_advise(kind, subject, &advice);
-    fprintf(file, "  %s\n", advice.says);
+    print_wrapped(file, advice.says);
     if (*advice.measure)
         fprintf(file, "  measure: %s\n", advice.measure);
 }

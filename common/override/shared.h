@@ -52,8 +52,10 @@ struct change {
     X(sendmmsg)                                                                                              \
     X(write)                                                                                                 \
     X(writev)                                                                                                \
-    X(sendfile) X(recvfrom) X(recvmsg) X(recvmmsg) X(read) X(readv) X(accept) X(connect) X(setsockopt)       \
-        X(shutdown) X(close) X(poll) X(select) X(epoll_wait) X(sleep)
+    X(sendfile)                                                                                              \
+    X(recvfrom)                                                                                              \
+    X(recvmsg) X(recvmmsg) X(read) X(readv) X(accept) X(connect) X(setsockopt) X(shutdown) X(close) X(poll)  \
+        X(select) X(epoll_wait) X(sleep)
 #define SHARED_CALL(name) COUNTED_##name,
 enum counted { SHARED_CALLS(SHARED_CALL) COUNTED_COUNT, COUNTED_SENDS = COUNTED_recvfrom };
 #undef SHARED_CALL
@@ -90,8 +92,8 @@ struct kind_name {
 #define KIND_COUNTS(X)                                                                                       \
     X(connections)                                                                                           \
     X(sent_bytes)                                                                                            \
-    X(received_bytes) X(would_block) X(changed) X(pushes) X(groups) X(other_groups) X(turns) X(waits_40ms)   \
-        X(waits_200ms)
+    X(received_bytes)                                                                                        \
+    X(would_block) X(changed) X(pushes) X(groups) X(other_groups) X(turns) X(waits_40ms) X(waits_200ms)
 #define KIND_COUNT(name) _Atomic uint64_t name;
 struct shared_kind {
     _Atomic uint64_t key;

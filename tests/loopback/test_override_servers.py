@@ -21,7 +21,7 @@ import pytest
 from overridden import EXEC, Replies, Run, asked, connected, exactly, port_free, segments_in, under
 
 pytestmark = pytest.mark.skipif(not EXEC.exists(), reason=f"no {EXEC.name} in this build")
-STALL_MS = 35
+STALL_MS, MERGED = 35, 0.05  # under load TCP may merge two sends: test_override.py
 BLOCK = 4096
 
 
@@ -139,7 +139,8 @@ def test_qemu_nbd_7_2_under_tls(tmp_path, disk, keys, override, segments, stalls
         pytest.skip("qemu-nbd 8.1 and newer sets TCP_NODELAY and joins by itself")
     with serving(tmp_path, override, *command) as run:
         replies = nbd_tls(port, keys, 60)
-    assert replies.segments == segments and (replies.median_ms > STALL_MS) is stalls
+    assert replies.segments == pytest.approx(segments, abs=MERGED)
+    assert (replies.median_ms > STALL_MS) is stalls
     assert replies.median_ms < 10 or stalls
     kind = run.kind()
     assert run.shape() == (60, shape) and kind["waits_200ms"] == 0
@@ -165,7 +166,7 @@ def test_nbdkit_joins_by_msg_more(tmp_path, override, segments):
     with serving(tmp_path, override, "nbdkit", "-f", "-i", "127.0.0.1", "-p", str(port), "memory",
                  "1M") as run, nbd_opened(port) as client:
         replies = asked(client, 100, nbd_read, NBD_READ)
-    assert replies.segments == segments and replies.median_ms < STALL_MS
+    assert replies.segments == pytest.approx(segments, abs=MERGED) and replies.median_ms < STALL_MS
     kind = run.kind()
     assert run.shape() == (100, [16, BLOCK]) and kind["nodelay"] is True
     assert [one["more"] for one in kind["shapes"][0]["fragments"]] == [True, False]
@@ -180,7 +181,7 @@ def test_nbdkit_joins_under_tls_by_the_cork_of_gnutls(tmp_path, keys, override, 
     with serving(tmp_path, override, "nbdkit", "-f", "-i", "127.0.0.1", "-p", str(port),
                  "--tls=require", f"--tls-psk={keys}", "memory", "1M") as run:
         replies = nbd_tls(port, keys, 60)
-    assert replies.segments == segments and run.shape() == (60, shape)
+    assert replies.segments == pytest.approx(segments, abs=MERGED) and run.shape() == (60, shape)
 
 
 # ---- HTTP and caches ----
@@ -214,7 +215,7 @@ def test_nginx_corks_where_tcp_nopush_is_on(tmp_path, sendfile, nopush, segments
     with serving(tmp_path, "none", "nginx", "-p", str(tmp_path), "-e", "stderr", "-c",
                  str(tmp_path / "n.conf")) as run, connected(port) as client:
         replies = asked(client, 100, http_read, b"GET /file HTTP/1.1\r\nHost: a\r\n\r\n")
-    assert replies.segments == segments
+    assert replies.segments == pytest.approx(segments, abs=MERGED)
     kind = run.kind()
     fragments = kind["shapes"][0]["fragments"]
     assert [one["call"] for one in fragments] == calls and kind["shapes"][0]["groups"] >= 99

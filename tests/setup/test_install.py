@@ -72,6 +72,11 @@ def test_a_run_and_all_that_is_made_of_it_go_to_the_working_directory(installed:
     assert files_below(installed.prefix) == installed.before
 
 
+def test_a_program_runs_under_the_library_of_the_installation(installed: Installed) -> None:
+    done = installed.run("exec", "--", "sh", "-c", "exit 5")
+    assert done.returncode == 5 and "0 calls in 1 process" in done.stderr, done.stderr
+
+
 def test_what_comes_with_uncork_is_found(installed: Installed) -> None:
     assert installed.said("table", "reference/nodelay").startswith("nodelay: ")
     assert "unix_sndbuf" in installed.said("list")
