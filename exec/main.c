@@ -111,15 +111,17 @@ static void report(const struct watch *watch)
 {
     static double call_ns;
     const struct options *options = watch->options;
-    const char *limit = watch->limit.kind != PROBLEM_NONE ? watch->limit.text : NULL;
+    struct problem limit = watch->limit;
     CLEANUP_JSON json_t *made = NULL;
     struct problem problem = {0};
 
     if (!call_ns)
         call_ns = override_call_ns();
-    made = report_make(watch->override.shared, options->subject, call_ns, limit);
+    if (options->change.bits)
+        override_proof(watch->override.shared, &limit);
+    made = report_make(watch->override.shared, options->subject, call_ns, limit.text);
     if (!options->json)
-        report_print(stderr, watch->override.shared, options->subject, call_ns, limit);
+        report_print(stderr, watch->override.shared, options->subject, call_ns, limit.text);
     else if (!options->file)
         write_json(stderr, made, &problem);
     else if (whole_file_write(options->file, write_json, made, &problem) < 0)

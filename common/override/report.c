@@ -304,7 +304,7 @@ json_t *report_make(const struct shared *shared, const char *subject, double cal
     report = json_pack("{s:s, s:I, s:I, s:f, s:o, s:o}", "override", change, "processes",
                        (json_int_t)shared->process_count, "calls_seen", (json_int_t)sum_calls(shared),
                        "call_ns", call_ns, "other_calls", calls_json(shared->calls), "connections", kinds);
-    if (limit)
+    if (*limit)
         json_object_set_new(report, "limit", json_string(limit));
     return report;
 }
@@ -387,7 +387,7 @@ void report_print(FILE *file, const struct shared *shared, const char *subject, 
         fprintf(file, "the library did not reach the program: no process loaded it\n");
     else if (!any)
         fprintf(file, "no stream connection was seen\n");
-    if (limit)
+    if (*limit)
         fprintf(file, "%s\n", limit);
     fflush(file);
 }

@@ -57,6 +57,7 @@ def test_an_override_makes_so_many_segments_of_a_reply(tmp_path, override, optio
     assert replies.segments == pytest.approx(segments, abs=MERGED)
     assert replies.data == 40 * b"".join(ANSWER[:size] for size in TWO)
     assert (run.kind()["changed"] > 0) is (override not in ("none", "more:37"))
+    assert ("limit" in run.report) is (override == "more:37")  # nothing was so short
     assert replies.median_ms < STALL_MS
 
 
@@ -144,6 +145,7 @@ def test_on_a_unix_socket_nothing_joins_and_the_report_says_so(tmp_path):
     kind = run.kind()
     assert kind["family"] == "unix" and kind["path"] == path and kind["changed"] == 0
     assert run.shape() == (20, TWO) and "writev(2)" in kind["says"] and "try" not in kind
+    assert run.report["limit"] == "no TCP connection: a Unix socket knows no such option"
     assert kind["measure"].endswith("reply_write=nodelay,writev,coalesce transport=unix")
 
 
