@@ -90,6 +90,16 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
     return sent;
 }
 
+/* False where the descriptor is no socket any more: the program closed it by a call that is not seen,
+ * like fclose(3), and has opened something else. */
+static bool was_socket(int fd, ssize_t moved)
+{
+    if (moved >= 0 || errno != ENOTSOCK)
+        return true;
+    slot_forget(fd);
+    return false;
+}
+
 /* write(2) has no flags: where one is added, the same bytes leave by sendto(2) or sendmsg(2). */
 ssize_t write(int fd, const void *data, size_t size)
 {
@@ -97,8 +107,11 @@ ssize_t write(int fd, const void *data, size_t size)
 
     if (!slot)
         return next()->write(fd, data, size);
-    if (size && slot_flags(slot, size, 0))
-        return send_on(slot, COUNTED_write, fd, data, size, 0, NULL, 0);
+    if (size && slot_flags(slot, size, 0)) {
+        ssize_t moved = send_on(slot, COUNTED_write, fd, data, size, 0, NULL, 0);
+
+        return was_socket(fd, moved) ? moved : next()->write(fd, data, size);
+    }
     slot_sends(fd);
     return slot_sent(fd, slot, COUNTED_write, next()->write(fd, data, size), 0, 0);
 }
@@ -110,8 +123,11 @@ ssize_t writev(int fd, const struct iovec *vector, int count)
 
     if (!slot)
         return next()->writev(fd, vector, count);
-    if (count > 0 && slot_flags(slot, vector_bytes(vector, (size_t)count), 0))
-        return sendmsg_on(slot, COUNTED_writev, fd, &message, 0);
+    if (count > 0 && slot_flags(slot, vector_bytes(vector, (size_t)count), 0)) {
+        ssize_t moved = sendmsg_on(slot, COUNTED_writev, fd, &message, 0);
+
+        return was_socket(fd, moved) ? moved : next()->writev(fd, vector, count);
+    }
     slot_sends(fd);
     return slot_sent(fd, slot, COUNTED_writev, next()->writev(fd, vector, count), 0, 0);
 }

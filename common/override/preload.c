@@ -121,9 +121,12 @@ static void options_change(int fd, bool is_tcp, struct shared_kind *kind)
 static void options_read(int fd, const struct slot *slot)
 {
     struct shared_kind *kind = &preload_shared->kinds[GET(slot->kind)];
+    int sndbuf_bytes = option_get(fd, SOL_SOCKET, SO_SNDBUF);
 
+    if (sndbuf_bytes < 0)
+        return; /* no socket any more */
     SET(kind->nodelay, GET(slot->is_tcp) ? option_get(fd, IPPROTO_TCP, TCP_NODELAY) : -1);
-    SET(kind->sndbuf_bytes, option_get(fd, SOL_SOCKET, SO_SNDBUF));
+    SET(kind->sndbuf_bytes, sndbuf_bytes);
     SET(kind->rcvbuf_bytes, option_get(fd, SOL_SOCKET, SO_RCVBUF));
     ADD(kind->read_back, 1);
 }
@@ -513,8 +516,8 @@ ssize_t slot_received(struct slot *slot, enum counted call, ssize_t moved)
     SET(slot->sent_ns, 0);
     waited_ms = (now_ns() - sent_ns) / NS_PER_MS;
     ADD(kind->turns, 1);
-    ADD(kind->waits_40ms, waited_ms >= 35 && waited_ms <= 60);
-    ADD(kind->waits_200ms, waited_ms >= 190 && waited_ms <= 260);
+    ADD(kind->waits_40ms, waited_ms >= 35 && waited_ms <= 90);
+    ADD(kind->waits_200ms, waited_ms >= 190 && waited_ms <= 290);
     errno = saved;
     return moved;
 }

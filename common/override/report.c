@@ -271,7 +271,8 @@ static json_t *kind_json(const struct shared_kind *kind, const char *subject)
     KIND_COUNTS(SET_COUNT)
 #undef SET_COUNT
     if (kind->name.family == AF_UNIX)
-        json_object_set_new(made, "path", json_string(kind->name.path));
+        json_object_set_new(made, "path",
+                            json_stringn(kind->name.path, strnlen(kind->name.path, sizeof kind->name.path)));
     else
         json_object_set_new(made, "port", json_integer(kind->name.port));
     if (kind->read_back && kind->nodelay >= 0)
@@ -337,7 +338,7 @@ static void print_kind(FILE *file, const struct shared_kind *kind, const char *s
     if (!kind->name.family)
         fprintf(file, "connections elsewhere");
     else if (kind->name.family == AF_UNIX)
-        fprintf(file, "%s at %s (Unix)", role_names[kind->name.role % 3],
+        fprintf(file, "%s at %.*s (Unix)", role_names[kind->name.role % 3], (int)sizeof kind->name.path,
                 *kind->name.path ? kind->name.path : "no path");
     else
         fprintf(file, "%s %s port %u (TCP)", role_names[kind->name.role % 3],
