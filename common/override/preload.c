@@ -567,11 +567,17 @@ static struct shared *attach(const char *where)
     return shared;
 }
 
+/* A process that has become another program by execve(2) is noted once. */
 static void note_process(void)
 {
-    uint32_t number = ADD(preload_shared->process_count, 1);
+    uint32_t number = 0;
 
     own_pid = getpid();
+    while (number < SHARED_PROCESSES && GET(preload_shared->processes[number]) != own_pid)
+        number++;
+    if (number < SHARED_PROCESSES)
+        return;
+    number = ADD(preload_shared->process_count, 1);
     if (number < SHARED_PROCESSES)
         SET(preload_shared->processes[number], own_pid);
 }

@@ -230,6 +230,12 @@ def test_the_program_has_its_own_arguments_environment_input_and_descriptors(tmp
     assert under_it.stdout == plain.stdout and "-n,--json,a=b,text" in plain.stdout
 
 
+def test_programs_that_the_program_starts_are_counted_each_once(tmp_path):
+    with under(tmp_path, "sh", "-c", "sh -c true; (exec sh -c true); true") as run:
+        assert run.ended() == 0
+    assert run.report["processes"] == 3
+
+
 @pytest.mark.parametrize("words, says", [
     (("override=mor:64", "--", "true"), "there is none, nodelay"),
     (("override=more", "--", "true"), "write more:SIZE"),
