@@ -218,6 +218,7 @@ static int run(const struct options *options, const char *path, struct problem *
         watch.child = fork();
         if (watch.child == 0)
             become(&watch, path, parent, &before);
+        signal(SIGPIPE, SIG_IGN); /* where nothing reads the report the program goes on */
         if (watch.child < 0)
             problem_failure(problem, "cannot start %s: %s", path, strerror(errno));
     }

@@ -357,13 +357,20 @@ struct slot *slot_of(int fd)
     return GET(slot->state) == SLOT_STREAM ? slot : NULL;
 }
 
+/* Whether the descriptor has a slot, and it is one of this process: a child of vfork(2) closes its
+ * descriptors in the memory of its parent. */
+static bool is_own(int fd)
+{
+    return preload_shared && fd >= 0 && fd < SLOTS && getpid() == own_pid;
+}
+
 void slot_forget(int fd)
 {
     struct slot *slot;
     int saved = errno;
 
-    if (!preload_shared || fd < 0 || fd >= SLOTS || getpid() != own_pid)
-        return; /* a child of vfork(2) closes its descriptors in the memory of its parent */
+    if (!is_own(fd))
+        return;
     slot = &slots[fd];
     groups_end(fd);
     if (GET(slot->state) == SLOT_STREAM && GET(slot->groups))
@@ -378,7 +385,7 @@ void slot_forget(int fd)
 
 void slot_copy(int from, int to)
 {
-    if (!preload_shared || from < 0 || from >= SLOTS || to < 0 || to >= SLOTS || from == to)
+    if (!is_own(from) || !is_own(to) || from == to)
         return;
     slot_forget(to);
     SET(slots[to].is_tcp, GET(slots[from].is_tcp));

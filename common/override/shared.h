@@ -57,8 +57,7 @@ struct change {
     X(recvmsg)                                                                                               \
     X(recvmmsg)                                                                                              \
     X(read)                                                                                                  \
-    X(readv) X(accept) X(connect) X(setsockopt) X(shutdown) X(close) X(poll) X(select) X(epoll_wait)         \
-        X(sleep)
+    X(readv) X(accept) X(connect) X(setsockopt) X(shutdown) X(close) X(poll) X(select) X(epoll_wait) X(sleep)
 #define SHARED_CALL(name) COUNTED_##name,
 enum counted { SHARED_CALLS(SHARED_CALL) COUNTED_COUNT, COUNTED_SENDS = COUNTED_recvfrom };
 #undef SHARED_CALL

@@ -262,6 +262,20 @@ def test_signals_are_passed_on_but_for_the_one_that_asks_for_a_report():
     assert process.returncode == 3 and "usr1" not in out
 
 
+def test_the_program_goes_on_where_nothing_reads_the_report():
+    with subprocess.Popen([EXEC, "--", "sh", "-c", "echo ready; read line; echo $line; exit 4"],
+                          text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout and process.stderr
+        assert process.stdout.readline() == "ready\n"
+        process.stderr.close()
+        process.stderr = None
+        process.send_signal(signal.SIGUSR1)
+        time.sleep(0.5)
+        out, _ = process.communicate("text\n", timeout=20)
+    assert process.returncode == 4 and out == "text\n"
+
+
 def test_a_kill_of_it_is_a_kill_of_the_program():
     with subprocess.Popen([EXEC, "--", "sh", "-c", "echo $$; exec sleep 60"], text=True,
                           stdout=subprocess.PIPE) as process:
