@@ -32,7 +32,7 @@ static const char help[] = "Usage: uncork-exec [OPTIONS] [override=CHANGE] [--] 
                            "  uncork-exec override=more:64 -- qemu-nbd -t -f raw disk\n"
                            "\n"
                            "CHANGE is one of these, or several joined by +:\n"
-                           "  none            changes nothing\n"
+                           "  none\n                  changes nothing\n"
 #define HELP_ROW(name, bit, sized, means) "  " name HELP_SIZE_##sized "\n                  " means "\n"
 #define HELP_SIZE_0 ""
 #define HELP_SIZE_1 ":SIZE"

@@ -61,3 +61,12 @@ def test_a_subject_is_measured_by_its_name(monkeypatch, tmp_path):
     assert command.subject_name(["/usr/bin/redis-server", "x"]) == "redis"
     assert command.subject_name(["qemu-nbd"]) == "qemu-nbd"
     assert command.subject_name(["sh"]) is None
+
+
+@pytest.mark.parametrize("line, offered", [
+    ("uncork exec override=no", ["override=none", "override=nodelay", "override=nomore",
+                                 "override=nocork"]),
+    ("uncork exec override=mo", ["override=more:"]), ("uncork exec true override=mo", [])])
+def test_changes_are_completed_before_the_command(uncork: Uncork, line, offered):
+    said = uncork.run("complete", line).stdout.splitlines()
+    assert [one.partition("\t")[0] for one in said] == offered

@@ -194,6 +194,8 @@ class Line:
             return [(name, str(action.help)) for name, action in options.items()]
         if self.command == "lab":
             return self.lab_candidates()
+        if self.command == "exec":
+            return self.exec_candidates()
         if self.command == "setup":
             table = (ROOT / "scripts/setup/targets").read_text()
             return named(re.findall("^[a-z]+", table, re.MULTILINE))
@@ -224,6 +226,14 @@ class Line:
             found.append(named(f"{key}=" for key in self.axes) if of_result
                          else self.words_offered())
         return chain.from_iterable(found)
+
+    def exec_candidates(self) -> Candidates:
+        """The changes that may stand behind `uncork exec`, before the command that it runs."""
+        if not self.last or any("=" not in text for text in self.before):
+            return ()
+        said = process_run([str(client_place().folder / "uncork-exec"), "--help"], "", HELP_SECONDS)
+        return [(f"override={name}{':' if size else ''}", means) for name, size, means in
+                re.findall(r"^  ([a-z]+)(:SIZE)?\n +(.+)$", said.stdout, re.MULTILINE)]
 
     def lab_candidates(self) -> Candidates:
         """What may stand behind `uncork lab`."""
