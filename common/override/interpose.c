@@ -401,8 +401,10 @@ void gnutls_record_cork(preload_session session)
     static void (*cork)(preload_session session);
 
     next();
-    if (changes(CHANGE_NOCORK))
+    if (changes(CHANGE_NOCORK)) {
+        atomic_fetch_add(&preload_shared->tls_corks, 1);
         return;
+    }
     if (!cork)
         *(void **)&cork = gnutls_function("gnutls_record_cork");
     cork(session);

@@ -201,7 +201,7 @@ char **override_environment(const struct override *override, char *const *enviro
 
 int override_proof(const struct shared *shared, struct problem *problem)
 {
-    uint64_t sends = 0, changed = 0, tcp = 0;
+    uint64_t sends = 0, changed = shared->tls_corks, tcp = 0;
     bool needs_tcp = shared->change.bits & ~(uint64_t)(CHANGE_SNDBUF | CHANGE_RCVBUF);
 
     if (!shared->process_count)

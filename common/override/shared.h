@@ -116,6 +116,7 @@ struct shared {
     _Atomic uint32_t process_count;
     _Atomic int32_t processes[SHARED_PROCESSES]; /* that loaded the library, in this order */
     _Atomic uint64_t rings;                      /* io_uring_setup(2) by syscall(3) */
+    _Atomic uint64_t tls_corks;                  /* of GnuTLS that did nothing: CHANGE_NOCORK */
     _Atomic uint64_t calls[COUNTED_COUNT];       /* on no stream connection: waits above all */
     struct shared_kind kinds[SHARED_KINDS];      /* the last takes what finds no room */
 };

@@ -38,6 +38,7 @@ def serving(folder: Path, override: str, *command: str) -> Iterator[Run]:
     with under(folder, *command, override=override) as run:
         yield run
         run.ended(signal.SIGTERM)
+        assert "limit" not in run.report, run.report["limit"]  # the override is proved
 
 
 # ---- NBD ----

@@ -119,6 +119,10 @@ TEST(an_override_is_proved_by_sends_that_were_seen_and_options_that_were_read_ba
     assert_proof(NULL);
     counts("sndbuf:8K", AF_UNIX, -1)->changed = 1;
     assert_proof(NULL);
+    counts("nocork", AF_INET, 1);
+    assert_proof("nothing was there to change");
+    shared.tls_corks = 3; /* of GnuTLS, which is no call on a socket */
+    assert_proof(NULL);
 }
 
 TEST(an_override_that_did_not_reach_the_program_is_refused_with_the_reason)
