@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/version.h"
+#include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/workload.h"
@@ -109,7 +110,7 @@ json_t *list_make(void)
     } axes[] = {
         {"transport", &transport_axis}, {"security", &security_axis}, {"workload", &workload_axis},
         {"strategy", &strategy_axis},   {"reading", &reading_axis},   {"engine", &engine_axis},
-        {"target", &target_axis},
+        {"protocol", &protocol_axis},   {"target", &target_axis},
     };
     json_t *words = json_array(), *variants = json_object();
 

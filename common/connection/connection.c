@@ -6,6 +6,7 @@
 #include "base/span.h"
 #include "connection/layer.h"
 #include "connection/loans.h"
+#include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
@@ -38,7 +39,9 @@ static int open_sending(struct connection *connection)
         return -ENOMEM;
     if (strategy->lends && !(connection->loans = calloc(1, sizeof *connection->loans)))
         return -ENOMEM;
-    return queue_open(&connection->queue, plan_queue_spans(plan, connection->end));
+    if (queue_open(&connection->queue, plan_queue_spans(plan, connection->end)) < 0)
+        return -ENOMEM;
+    return connection->role->frames ? framing_open(connection) : 0;
 }
 
 /* A proxy follows a peer that drives, and drives a peer that follows. */
@@ -97,6 +100,7 @@ void connection_close(struct connection *connection)
 {
     security_end(connection);
     queue_close(&connection->queue);
+    framing_close(connection->framing);
     if (connection->reading_state)
         connection->reading->close(connection);
     if (connection->digest)
@@ -109,6 +113,7 @@ void connection_close(struct connection *connection)
     connection->reading = NULL;
     connection->digest = NULL;
     connection->loans = NULL;
+    connection->framing = NULL;
 }
 
 void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied)
@@ -158,6 +163,25 @@ void connection_restart_loans(struct connection *connection)
         *connection->loans = (struct loans){0};
 }
 
+void connection_count(struct connection *connection, size_t size, uint64_t messages)
+{
+    struct arrivals *arrivals = &connection->arrivals;
+    const struct workbench *bench = connection->bench;
+
+    arrivals->bytes += size;
+    arrivals->messages += messages;
+    samples_count(&connection->bench->samples, messages, size);
+    if (!connection->role->clocks || (!messages && arrivals->first_ns))
+        return;
+    if (!arrivals->first_ns) {
+        arrivals->first_ns = bench->now_ns;
+        arrivals->first_bytes = size;
+    }
+    arrivals->last_ns = bench->now_ns;
+    if (messages)
+        samples_reached(&connection->bench->samples, bench->now_ns);
+}
+
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct arrivals *arrivals = &connection->arrivals;
@@ -166,24 +190,14 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
 
     if (data && inspect(connection, data, size) < 0)
         return -EBADMSG;
-    arrivals->bytes += size;
     arrivals->partial += size;
     if (arrivals->partial >= connection->incoming->bytes) {
         whole = arrivals->partial / connection->incoming->bytes;
         arrivals->partial %= connection->incoming->bytes;
-        arrivals->messages += whole;
     }
-    samples_count(&bench->samples, whole, size);
-    if (connection->role->clocks && (whole || !arrivals->first_ns)) {
+    if (connection->role->clocks && (whole || !arrivals->first_ns))
         bench->now_ns = clock_now_ns();
-        if (!arrivals->first_ns) {
-            arrivals->first_ns = bench->now_ns;
-            arrivals->first_bytes = size;
-        }
-        arrivals->last_ns = bench->now_ns;
-        if (whole)
-            samples_reached(&bench->samples, bench->now_ns);
-    }
+    connection_count(connection, size, whole);
     return (int64_t)whole;
 }
 

@@ -68,7 +68,8 @@ struct connection {
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct role *role;
-    struct loans *loans; /* of a strategy that lends memory; NULL elsewhere */
+    struct framing *framing; /* of a protocol with heads; NULL elsewhere */
+    struct loans *loans;     /* of a strategy that lends memory; NULL elsewhere */
     void *strategy_state, *reading_state, *role_state;
     uint64_t strategy_parameter; /* or PARAMETER_NONE */
     int cork_layer;              /* CORK_RECORD or CORK_SEGMENT */
@@ -104,6 +105,10 @@ void connection_restart_arrivals(struct connection *connection);
  * if the reading delivers none. Reads the clock if a message is complete. Returns the number of
  * messages that became complete, or -EBADMSG with the problem of the workbench. */
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size);
+
+/* Counts `size` bytes that arrived and the messages that they completed, at the last reading of the
+ * clock. */
+void connection_count(struct connection *connection, size_t size, uint64_t messages);
 
 /* The kernel has returned the memory of the sends `first` to `last`. The 32-bit numbers wrap, so
  * `last` may be less than `first`. `copied`: the kernel copied the memory after all. */

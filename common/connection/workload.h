@@ -25,6 +25,8 @@ struct role {
     bool clocks;          /* reads the clock when a message is complete */
     bool times;           /* receives replies and fills the workbench's latency; needs clocks */
 
+    bool frames; /* by the protocol of the plan; has connection->framing */
+
     /* The most receive buffers that the two connections of a pair hold. After arrived(), the bytes
      * stay in their buffer until released() returns it. NULL: the role keeps no bytes. */
     size_t (*relay_buffers)(const struct plan *plan);
@@ -62,6 +64,9 @@ struct role {
      * wants no bytes and fill() will have none. */
     bool (*over)(const struct connection *connection);
 
+    /* Bytes of the next `count` messages that it sends. NULL: all have the outgoing shape. */
+    uint64_t (*bytes_of)(const struct connection *connection, uint64_t count);
+
     /* Number of messages that were due in this phase and not begun. NULL: it has no schedule. */
     uint64_t (*missed)(const struct connection *connection);
 };
@@ -70,6 +75,7 @@ struct workload {
     struct variant variant;
     bool reconnects;                      /* a new descriptor for every message: see engine/dial.h */
     const struct role *roles[ROLE_COUNT]; /* NULL: the workload has no such role */
+    const struct role *const *framed;     /* in place of them where a protocol frames; NULL: none can */
 
     /* The role of an end under this plan. */
     enum role_index (*role)(const struct plan *plan, enum end end);

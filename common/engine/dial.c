@@ -35,7 +35,7 @@ int dial_open(struct dial *dial, struct connection *connection, bool nonblocking
 
     connection->calls.counts.made[CALL_SOCKET]++;
     lifecycle_advance(&connection->state, EVENT_CONNECT);
-    connection->hello_left = plan_has_peer(plan) ? 0 : HELLO_SIZE;
+    connection->hello_left = plan_is_foreign(plan) ? 0 : HELLO_SIZE;
     connection_restart_loans(connection);
     if (result == 0)
         result = transport_prepare_again(plan, connection->end, &connection->calls, true);

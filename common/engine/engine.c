@@ -98,17 +98,10 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 
 /* ---- for the engines ---- */
 
-static const char *peer_of(const struct connection *connection)
-{
-    if (plan_has_peer(connection->plan))
-        return "peer";
-    return end_names[connection->peer];
-}
-
 int engine_fail(struct connection *connection, const char *doing, int result)
 {
     problem_failure(&connection->bench->problem, "the %s could not %s the %s: %s", end_names[connection->end],
-                    doing, peer_of(connection), strerror(-result));
+                    doing, plan_name_of(connection->plan, connection->peer), strerror(-result));
     lifecycle_advance(&connection->state, EVENT_BROKEN);
     return result;
 }
@@ -156,7 +149,8 @@ int engine_on_end(struct connection *connection)
         return 0;
     }
     lifecycle_advance(&connection->state, EVENT_BROKEN);
-    problem_failure(&connection->bench->problem, "the %s closed its connection %s", peer_of(connection),
+    problem_failure(&connection->bench->problem, "the %s closed its connection %s",
+                    plan_name_of(connection->plan, connection->peer),
                     follows ? "in the middle of a message" : "before the work was done");
     return -EPIPE;
 }

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "capture/capture.h"
 #include "connection/capability.h"
+#include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
@@ -71,6 +72,11 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
                                    "%s=%s does not work with workload=%s: what it sends on was received "
                                    "into memory that is no file",
                                    word_of(plan, choice), value, plan->workload->variant.name);
+    if (choice->strategy->from_file && plan->frames)
+        return problem_unsupported(problem,
+                                   "%s=%s does not work with protocol=%s: the heads of its requests and "
+                                   "replies are in no file",
+                                   word_of(plan, choice), value, plan->protocol->variant.name);
     return check_needs(word_of(plan, choice), value,
                        strategy_needs(choice, plan->ends[end].security, plan->transport), plan->transport,
                        plan->ends[end].security, engine->gives, problem);
@@ -303,6 +309,9 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     if (plan->relays && !plan_has_proxy(plan))
         return problem_unsupported(problem, "workload=%s does not work with transport=%s: there is no sink",
                                    plan->workload->variant.name, plan->transport->variant.name);
+    if (plan->frames && !plan->transport->has_other_end)
+        return problem_unsupported(problem, "protocol=%s does not work with transport=%s: nobody answers",
+                                   plan->protocol->variant.name, plan->transport->variant.name);
     if (!plan->has_server && plan->ends[END_CLIENT].follows)
         return problem_unsupported(problem,
                                    "that direction does not work with transport=%s: no other end is there to "

@@ -83,6 +83,13 @@ bool plan_has_end(const struct plan *plan, enum end end)
     return end == END_CLIENT || (end == END_SERVER ? plan->has_server : plan_has_proxy(plan));
 }
 
+const char *plan_name_of(const struct plan *plan, enum end end)
+{
+    if (end != END_SERVER)
+        return end_names[end];
+    return plan_has_peer(plan) ? "peer" : plan_has_subject(plan) ? plan->subject.name : end_names[end];
+}
+
 const char *plan_address(const struct plan *plan, enum end end)
 {
     return end == END_PROXY ? plan->via : plan->server;

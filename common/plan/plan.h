@@ -11,6 +11,7 @@
 #include "placement/place.h"
 #include "placement/scheduling.h"
 #include "plan/message.h"
+#include "plan/operations.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +56,20 @@ extern const char *const cipher_names[], *const handshake_names[]; /* NULL at th
 #define FOLDER_TEXT_MAX 256
 #define TARGET_TEXT_MAX 256
 #define BUILD_THIS "this" /* the programs of this process */
+
+#define OVERRIDE_TEXT_MAX 96
+#define OVERRIDE_OFF "off" /* the library is not loaded */
+#define SUBJECT_NAME_MAX 24
+#define SUBJECT_PARAMETERS_MAX 16
+
+/* The word `subject` and the words NAME.key=value of its parameters. */
+struct subject_choice {
+    char name[SUBJECT_NAME_MAX]; /* empty: a server of uncork */
+    uint32_t count;
+    struct subject_parameter {
+        char subject[SUBJECT_NAME_MAX], key[SUBJECT_NAME_MAX], value[FOLDER_TEXT_MAX];
+    } parameters[SUBJECT_PARAMETERS_MAX]; /* those of other subjects are unused */
+};
 
 struct strategy_choice {
     const struct strategy *strategy;
@@ -101,9 +116,13 @@ struct end_plan {
 struct plan {
     const struct transport *transport;
     const struct workload *workload;
-    int cipher, handshake; /* enum cipher, enum handshake */
-    int direction;         /* enum direction */
-    struct shape message, reply;
+    const struct protocol *protocol;
+    struct subject_choice subject;
+    char override[OVERRIDE_TEXT_MAX]; /* of the subject, or OVERRIDE_OFF */
+    struct operations operations;     /* of the protocol; none if it is raw */
+    int cipher, handshake;            /* enum cipher, enum handshake */
+    int direction;                    /* enum direction */
+    struct shape message, reply;      /* of a protocol with heads: the largest request and reply */
     struct strategy_choice write, reply_write;
     uint64_t window; /* messages that a send may join */
     uint64_t connections, depth;
@@ -135,6 +154,7 @@ struct plan {
     /* Derived by plan_parse() from the words. */
     bool has_server;             /* the other end runs uncork: no foreign peer, and not transport=null */
     bool relays;                 /* the workload has a proxy, whatever the other words say */
+    bool frames;                 /* the protocol has heads */
     bool encrypts;               /* all ends use TLS, each with its own implementation; else none does */
     bool counts_segments;        /* the transport is TCP */
     struct strategy_choice feed; /* how the client and the server of a proxy send */
@@ -169,6 +189,21 @@ static inline bool plan_has_peer(const struct plan *plan)
 {
     return *plan->peer;
 }
+
+/* Whether uncork-server starts a program in place of its own data threads. */
+static inline bool plan_has_subject(const struct plan *plan)
+{
+    return *plan->subject.name;
+}
+
+/* Whether the other end of the client's connections knows nothing of uncork. */
+static inline bool plan_is_foreign(const struct plan *plan)
+{
+    return plan_has_peer(plan) || plan_has_subject(plan);
+}
+
+/* How messages call an end: "server", "peer", "subject". */
+const char *plan_name_of(const struct plan *plan, enum end end);
 
 /* Whether a lab can have an effect: not where no packet leaves a socket. */
 static inline bool plan_may_have_lab(const struct plan *plan)

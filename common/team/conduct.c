@@ -178,9 +178,10 @@ void conduct_passed(struct conduct *conduct, enum phase phase)
         announce(conduct, 1);
     if (phase == PHASE_MARK)
         note_marked(conduct, team->end);
-    /* With reconnects, the close of a descriptor is not the end of the work. */
+    /* With reconnects, the close of a descriptor is not the end of the work. A subject does not tell
+     * its server when its connections end. */
     if (phase == PHASE_REPORT && team->part != PART_FOLLOWER && !team->cancelled &&
-        team->plan->workload->reconnects)
+        (team->plan->workload->reconnects || plan_has_subject(team->plan)))
         announce(conduct, 0);
 }
 

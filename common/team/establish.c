@@ -3,6 +3,7 @@
 #include "team/team.h"
 
 #include "base/secret.h"
+#include "connection/protocol.h"
 #include "connection/workload.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
@@ -74,7 +75,7 @@ static int connect_one(struct worker *worker, struct connection *connection, str
         return -1;
     lifecycle_advance(&connection->state, EVENT_CONNECTED);
     worker->phase = "hello";
-    if (plan_has_peer(team->plan))
+    if (plan_is_foreign(team->plan))
         return 0; /* a foreign peer knows no token */
     return connection->twin ? ask_sink(team, connection, problem) : send_hello(team, connection, problem);
 }
@@ -165,6 +166,18 @@ static int make_handshake(struct connection *connection, struct problem *problem
                            strerror(-result));
 }
 
+/* The dialogue of the protocol, before or after the handshake of TLS. */
+static int begin_protocol(struct connection *connection, bool secured, struct problem *problem)
+{
+    const struct protocol *protocol = connection->plan->protocol;
+    int (*begin)(struct connection *, bool) = connection->drives ? protocol->greet : protocol->welcome;
+
+    if (!connection->framing || !begin || begin(connection, secured) == 0)
+        return 0;
+    *problem = connection->bench->problem;
+    return -1;
+}
+
 int establish_handshakes(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
@@ -177,7 +190,10 @@ int establish_handshakes(struct worker *worker, struct problem *problem)
         if (plan->encrypts && !worker->bench.contexts[connection->peer] &&
             agree(worker, connection->peer, problem) < 0)
             return -1;
-        if (!connection->reconnects && make_handshake(connection, problem) < 0)
+        if (connection->reconnects)
+            continue;
+        if ((plan->encrypts && begin_protocol(connection, false, problem) < 0) ||
+            make_handshake(connection, problem) < 0 || begin_protocol(connection, true, problem) < 0)
             return -1;
     }
     return 0;

@@ -276,7 +276,9 @@ uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more)
 {
     const struct connection *connection = team_connection(team, index * team->per_number);
 
-    return connection->queue.flushed_bytes + more * connection->outgoing->bytes;
+    return connection->queue.flushed_bytes + (connection->role->bytes_of
+                                                  ? connection->role->bytes_of(connection, more)
+                                                  : more * connection->outgoing->bytes);
 }
 
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes)

@@ -313,7 +313,7 @@ static void look_back(struct worker *worker)
     for (size_t i = 0; worker->bench.paced && role->missed && i < worker->count; i++)
         worker->missed += role->missed(&worker->connections[i]);
     read_tcp(worker, &worker->after);
-    if (worker->team->plan->encrypts)
+    if (worker->team->plan->encrypts && !plan_is_foreign(worker->team->plan)) /* whose end is not awaited */
         leave_out_close_notify(worker);
     thread_look(&worker->after.own);
     if (worker->duty.handover)
@@ -329,7 +329,7 @@ static int finish(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
     bool forgets = team->plan->transport->forgets, works_on = team->part == PART_BOTH;
     bool waits = has_sockets(worker) && !reconnects(worker) &&
-                 !(plan_has_peer(team->plan) && worker->connections->incoming);
+                 !(plan_is_foreign(team->plan) && worker->connections->incoming);
 
     if (!works_on || forgets)
         read_options(worker);
@@ -362,7 +362,7 @@ static bool leaves_out(const struct team *team, int phase)
         return true;
     if (phase == PHASE_WARM_UP)
         return !plan->warmup_ns;
-    return (phase == PHASE_RECEIVE || phase == PHASE_DRAIN) && (!plan->warmup_ns || plan_has_peer(plan));
+    return (phase == PHASE_RECEIVE || phase == PHASE_DRAIN) && (!plan->warmup_ns || plan_is_foreign(plan));
 }
 
 static int go_through(struct worker *worker, struct problem *problem)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/parse.h"
 
+#include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/workload.h"
@@ -35,6 +36,9 @@ static int check_reading(const struct plan *plan, enum end end, struct problem *
     if (plan_role(plan, end)->relay_buffers)
         return problem_usage(problem, "read=%s delivers no bytes, and a %s has to send them on",
                              own->reading->variant.name, end_names[end]);
+    if (plan->frames)
+        return problem_usage(problem, "read=%s delivers no bytes, and protocol=%s has to read the heads",
+                             own->reading->variant.name, plan->protocol->variant.name);
     if (!plan->verify && own->touch == TOUCH_NONE)
         return 0;
     return problem_usage(problem,
@@ -84,7 +88,7 @@ static int check_peer(const struct plan *plan, struct problem *problem)
     if (plan->encrypts)
         return problem_usage(problem, "security=%s needs a server of uncork: peer=%s does not know the key",
                              plan->ends[END_CLIENT].security->variant.name, plan->peer);
-    return check_work_of_peer(plan, problem);
+    return plan->frames ? 0 : check_work_of_peer(plan, problem);
 }
 
 /* Words of one end that takes part. */
@@ -102,11 +106,16 @@ static int check_end(const struct plan *plan, enum end end, struct problem *prob
                              "client.security=%s and %s.security=%s contradict each other: all ends are "
                              "plain, or none is",
                              client->variant.name, end_names[end], own->variant.name);
+    if (end == END_SERVER && plan_has_subject(plan))
+        return 0;
     return check_reading(plan, end, problem);
 }
 
 int plan_check(const struct plan *plan, struct problem *problem)
 {
+    if (plan_has_subject(plan) && (!plan->frames || plan_has_peer(plan)))
+        return problem_usage(problem, "subject=%s needs %s", plan->subject.name,
+                             plan->frames ? "no peer=: uncork starts it" : "a protocol, like protocol=nbd");
     if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0)
         return -1;
     for (enum end end = 0; end < END_COUNT; end++) {

@@ -196,6 +196,61 @@ static void message_free(void *field)
     shape_free(field);
 }
 
+static int subject_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    struct subject_choice *choice = field;
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+    if (!length || text[length] || length >= sizeof choice->name)
+        return problem_usage(problem, "%s=%.60s: write own, or a name that uncork subjects lists", word->key,
+                             text);
+    snprintf(choice->name, sizeof choice->name, "%s", strcmp(text, word->preset) != 0 ? text : "");
+    return 0;
+}
+
+static char *subject_format(const struct word *word, const void *field)
+{
+    const struct subject_choice *choice = field;
+
+    return strdup(*choice->name ? choice->name : word->preset);
+}
+
+/* The server of the subject has the library, and parses the text. */
+static int override_word_parse(const struct word *word, const char *text, void *field,
+                               struct problem *problem)
+{
+    size_t length = strlen(text);
+
+    if (!length || length >= OVERRIDE_TEXT_MAX ||
+        strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789:+KMG") != length)
+        return problem_usage(problem, "%s=%.60s: write off, none, nodelay, more:64 or nodelay+sndbuf:256K",
+                             word->key, text);
+    memcpy(field, text, length + 1);
+    return 0;
+}
+
+/* The key says which subject and which parameter: set_parameter() in parse.c. */
+static int parameter_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    (void)field;
+    if (strlen(text) >= FOLDER_TEXT_MAX)
+        return problem_usage(problem, "%s=%.60s is longer than %d characters", word->key, text,
+                             FOLDER_TEXT_MAX - 1);
+    return 0;
+}
+
+static int op_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    (void)word;
+    return operations_parse(field, text, problem);
+}
+
+static char *op_format(const struct word *word, const void *field)
+{
+    (void)word;
+    return operations_format(field);
+}
+
 static int placing_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     (void)word;
@@ -334,6 +389,10 @@ KIND(rate,       NUMBER(&units_rate, "", "100mbit, 1gbit or 2.5gbit"),      .lis
 KIND(percent,    NUMBER(&units_percent, "", "1% or 0.01%"),                 .lists = true)
 KIND(source,     NUMBER(&units_size, "cold:", "cold:256M"),                 .lists = true, NAMES("hot", "cold:SIZE"))
 KIND(message,    .parse = message_parse,      .format = message_format,  .lists = true, .ranges = true, .free = message_free)
+KIND(operations, .parse = op_parse,           .format = op_format,       .lists = true)
+KIND(subject,    .parse = subject_parse,      .format = subject_format,  .lists = true)
+KIND(override,   .parse = override_word_parse, .format = text_format,    .lists = true)
+KIND(parameter,  .parse = parameter_parse,    .lists = true)
 KIND(place,      .parse = placing_parse,      .format = placing_format,  .lists = true, NAMES("apart", "together", "free"))
 KIND(sched,      .parse = sched_parse,        .format = sched_format,    .lists = true, NAMES("other", "rr:N", "fifo:N"))
 KIND(congestion, SPELLED(CONGESTION_NAME_MAX, "^[a-z0-9_-]+$", CONGESTION_WRONG), .lists = true, NAMES("default", "system"))

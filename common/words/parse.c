@@ -2,12 +2,15 @@
 #include "words/parse.h"
 
 #include "base/cleanup.h"
+#include "base/nearest.h"
+#include "connection/protocol.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "transport/transport.h"
 #include "words/word.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +43,25 @@ static int set_defaults(struct plan *plan, struct problem *problem)
 
 /* First the words without a prefix: a word with a prefix then overrides them, wherever it
  * stands. */
+static int set_parameter(struct plan *plan, const char *text, const char *value, struct problem *problem)
+{
+    struct subject_choice *choice = &plan->subject;
+    struct subject_parameter *parameter = &choice->parameters[choice->count];
+    size_t name = strcspn(text, "."), key = (size_t)(value - text) - name - 2;
+
+    if (!name || !key || name >= sizeof parameter->subject || key >= sizeof parameter->key ||
+        strlen(value) >= sizeof parameter->value)
+        return problem_usage(problem, "'%.60s' is no word; a parameter of a subject is NAME.key=value", text);
+    if (choice->count == SUBJECT_PARAMETERS_MAX)
+        return problem_usage(problem, "more than %d parameters of subjects", SUBJECT_PARAMETERS_MAX);
+    *parameter = (struct subject_parameter){0};
+    memcpy(parameter->subject, text, name);
+    memcpy(parameter->key, text + name + 1, key);
+    memcpy(parameter->value, value, strlen(value));
+    choice->count++;
+    return 0;
+}
+
 static int set_words(struct plan *plan, const char *const *words, size_t count, bool prefixed,
                      struct problem *problem)
 {
@@ -54,6 +76,11 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
         if (typed.word->scope == WORD_OF_RUN)
             return problem_usage(problem, "%s is a word of a whole matrix; give it to uncork run",
                                  typed.word->key);
+        if (typed.word == &word_parameter) {
+            if (set_parameter(plan, words[i], typed.value, problem) < 0)
+                return -1;
+            continue;
+        }
         given = &plan->given[typed.word - word_list];
         if (*given & GIVEN_TO(typed.prefix))
             return problem_usage(problem, "'%.*s' is given twice", (int)(typed.value - words[i]) - 1,
@@ -65,12 +92,15 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
     return 0;
 }
 
-/* The replies of a foreign peer have the shape of the message. */
+/* ---- what follows from the words ---- */
+
+/* Without a protocol the replies of a foreign peer have the shape of the message. */
 static void derive_end(struct plan *plan, enum end end)
 {
     enum role_index index = plan->workload->role(plan, end);
     static const struct role none;
-    const struct role *role = plan->workload->roles[index] ? plan->workload->roles[index] : &none;
+    const struct role *const *roles = plan->frames ? plan->workload->framed : plan->workload->roles;
+    const struct role *role = roles[index] ? roles[index] : &none;
     struct end_plan *own = &plan->ends[end];
 
     own->role = role;
@@ -81,12 +111,86 @@ static void derive_end(struct plan *plan, enum end end)
     if (role->sends)
         own->outgoing = own->drives || role->relay_buffers ? SHAPE_MESSAGE : SHAPE_REPLY;
     if (role->receives)
-        own->incoming = own->drives && role->times && !plan_has_peer(plan) ? SHAPE_REPLY : SHAPE_MESSAGE;
+        own->incoming = own->drives && role->times && (plan->frames || !plan_has_peer(plan)) ? SHAPE_REPLY
+                                                                                             : SHAPE_MESSAGE;
+}
+
+static int name_operations(struct plan *plan, struct problem *problem)
+{
+    for (uint32_t i = 0; i < plan->operations.count; i++) {
+        struct operation *operation = &plan->operations.list[i];
+        struct nearest nearest = {.word = operation->name};
+
+        for (const struct operation_kind *kind = plan->protocol->kinds; kind->name; kind++) {
+            if (!strcmp(kind->name, operation->name))
+                operation->kind = kind;
+            nearest_offer(&nearest, kind->name);
+        }
+        if (!operation->kind)
+            return problem_usage(problem, "op=%s: protocol=%s has no such request; the nearest is '%s'",
+                                 operation->name, plan->protocol->variant.name, nearest.found);
+    }
+    return 0;
+}
+
+static uint64_t size_max(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Memory and queues have room for the largest request and reply. */
+static int measure_frames(struct plan *plan, struct problem *problem)
+{
+    size_t request_head = 0, reply_head = 0;
+    uint64_t stored = 0, fetched = 0;
+    char request[64], reply[64];
+
+    for (uint32_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.list[i];
+        const struct call call = {.kind = operation->kind, .bytes = operation->bytes};
+        uint8_t head[PROTOCOL_SENT_MAX];
+
+        request_head = size_max(request_head, plan->protocol->ask(head, &call));
+        reply_head = size_max(reply_head, plan->protocol->answer(head, &call));
+        stored = size_max(stored, call.kind->stores ? call.bytes : 0);
+        fetched = size_max(fetched, call.kind->fetches ? call.bytes : 0);
+    }
+    snprintf(request, sizeof request, stored ? "%zu+%" PRIu64 : "%zu", request_head, stored);
+    snprintf(reply, sizeof reply, fetched ? "%zu+%" PRIu64 : "%zu", reply_head, fetched);
+    plan_free(plan);
+    return shape_parse(&plan->message, request, problem) < 0 ? -1 : shape_parse(&plan->reply, reply, problem);
+}
+
+static int derive_frames(struct plan *plan, struct problem *problem)
+{
+    const char *protocol = plan->protocol->variant.name;
+
+    if (!plan->protocol->kinds)
+        return plan->operations.count ? problem_usage(problem, "op= needs a protocol, like protocol=nbd") : 0;
+    if (!plan->workload->framed)
+        return problem_usage(problem, "protocol=%s needs workload=request: it frames requests and replies",
+                             protocol);
+    if (!plan->operations.count)
+        return problem_usage(problem, "protocol=%s needs op=, what its requests ask for, like op=%s:4K",
+                             protocol, plan->protocol->kinds->name);
+    for (size_t i = 0; i < 2; i++) {
+        const char *key = i ? "reply" : "message";
+
+        if (plan->given[word_find(key, problem) - word_list])
+            return problem_usage(problem,
+                                 "%s= and protocol=%s contradict each other: its %s is made from op=", key,
+                                 protocol, i ? "reply" : "request");
+    }
+    if (plan->bytes)
+        return problem_usage(
+            problem, "bytes= counts message, which protocol=%s does not have; give messages=", protocol);
+    return name_operations(plan, problem) < 0 ? -1 : measure_frames(plan, problem);
 }
 
 /* What the variants that were chosen say: readers of a plan need not know their structs. */
 static void derive(struct plan *plan)
 {
+    plan->frames = plan->protocol->kinds && plan->workload->framed;
     plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
     plan->counts_segments = plan->transport->counts_segments;
     plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;
@@ -128,7 +232,8 @@ int plan_parse(struct plan *plan, const char *const *words, size_t count, struct
     if (set_defaults(plan, problem) == 0 && set_words(plan, words, count, false, problem) == 0 &&
         set_words(plan, words, count, true, problem) == 0) {
         derive(plan);
-        if (fix_ends_of_proxy(plan, problem) == 0 && plan_check(plan, problem) == 0)
+        if (derive_frames(plan, problem) == 0 && fix_ends_of_proxy(plan, problem) == 0 &&
+            plan_check(plan, problem) == 0)
             return 0;
     }
     plan_free(plan);
@@ -162,7 +267,25 @@ static void put_word(json_t *words, const struct plan *plan, const struct word *
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
+    if (end == END_SERVER && plan_has_subject(plan) && word->per_end && !word->of_listener)
+        return false;
     return word->scope == WORD_OF_CELL && plan_has_end(plan, end) && word->used(plan, end);
+}
+
+/* Puts the parameters of the subject into `used`, the keys of other subjects into `unused`. NULL: not
+ * wanted. */
+static void sort_parameters(const struct plan *plan, json_t *used, json_t *unused)
+{
+    for (uint32_t i = 0; i < plan->subject.count; i++) {
+        const struct subject_parameter *parameter = &plan->subject.parameters[i];
+        char key[2 * SUBJECT_NAME_MAX];
+
+        snprintf(key, sizeof key, "%s.%s", parameter->subject, parameter->key);
+        if (!strcmp(parameter->subject, plan->subject.name))
+            json_object_set_new(used, key, json_string(parameter->value));
+        else
+            json_array_append_new(unused, json_string(key));
+    }
 }
 
 static bool users_differ(const struct plan *plan, const struct word *word)
@@ -194,6 +317,7 @@ json_t *plan_words(const struct plan *plan)
             if ((is_put = is_used(plan, word, end)))
                 put_word(words, plan, word, end, differ ? end : END_COUNT);
     }
+    sort_parameters(plan, words, NULL);
     return words;
 }
 
@@ -229,6 +353,7 @@ static void sort_given(const struct plan *plan, json_t *used, json_t *unused)
                 json_array_append_new(unused, json_string(key_of(key, word, prefixes[j])));
         }
     }
+    sort_parameters(plan, used, unused);
 }
 
 json_t *plan_words_given(const struct plan *plan)

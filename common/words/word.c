@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "connection/capability.h"
+#include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/workload.h"
@@ -34,8 +35,10 @@ USED(by_runner, end == END_CLIENT && plan_may_have_lab(plan))
 USED(by_starter, end == END_CLIENT)
 USED(in_lab, end == END_CLIENT && plan_has_lab(plan))
 USED(with_peer, end == END_CLIENT && plan_has_peer(plan))
+USED(with_raw_peer, with_peer(plan, end) && !plan->frames)
 /* Receivers can verify the contents. The client also knows what an echo returns. */
-USED(with_known_content, plan->has_server || (plan_has_peer(plan) && plan->peer_does == SERVICE_echo))
+USED(with_known_content, plan->has_server || plan->frames ||
+                             (plan_has_peer(plan) && plan->peer_does == SERVICE_echo))
 USED(if_encrypted, plan->encrypts)
 
 /* The client and the server of a proxy have fixed settings. */
@@ -57,9 +60,14 @@ USED(by_replier, end == END_SERVER && in_request(plan, end))
 USED(if_paced, in_request(plan, end) && plan->rate)
 USED(if_drawn, if_paced(plan, end) && plan->arrival == ARRIVAL_POISSON)
 /* A foreign peer defines its own replies. */
-USED(in_own_request, in_request(plan, end) && !plan_has_peer(plan))
+USED(in_own_request, in_request(plan, end) && !plan_is_foreign(plan))
 
-USED(with_free_message, !plan_has_proxy(plan))
+/* A protocol makes its own messages. */
+USED(with_protocol, plan->frames)
+USED(with_subject, end == END_CLIENT && plan_has_subject(plan))
+USED(with_framing_server, plan->frames && plan->has_server)
+USED(with_free_message, !plan_has_proxy(plan) && !plan->frames)
+USED(with_free_reply, in_own_request(plan, end) && !plan->frames)
 USED(if_both_send, in_own_request(plan, end) ||
                    (in_stream(plan, end) && !plan_has_proxy(plan) && plan->direction == DIRECTION_BOTH))
 USED(by_message_sender, !is_fixed(plan, end) && (!plan_has_peer(plan) || plan_outgoing(plan, end)))
@@ -115,8 +123,12 @@ const struct word word_list[] = {
     {"handshake",   &kind_choice,     "psk-ecdhe", OF_PLAN(handshake),  .used = if_encrypted,  .choices = handshake_names, .help = "how TLS derives its keys: from a pre-shared key and Diffie-Hellman, from the pre-shared key alone, or from the ticket of an earlier connection (workload=connect)"},
     {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always,        .axis = &workload_axis, .help = "who sends what, and when"},
     {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     .choices = direction_names, .help = "which end sends in a stream, seen from the client; both: both ends at once"},
+    {"protocol",    &kind_variant,    "raw",      OF_PLAN(protocol),    .used = in_lasting_request, .axis = &protocol_axis, .help = "what frames requests and replies, to measure a server that speaks it (peer=)"},
+    {"subject",     &kind_subject,    "own",      OF_PLAN(subject),     .used = with_framing_server, .help = "the server that is measured: own, or a program that uncork-server starts (uncork subjects); its parameters are NAME.key=value"},
+    {"override",    &kind_override,   OVERRIDE_OFF, OF_PLAN(override),   .used = with_subject,   .help = "how a preloaded library changes the calls of a subject: off (not loaded), none (it only counts), nodelay, nagle, nomore, nocork, more:64, join, sndbuf:256K, rcvbuf:256K, or several joined by +"},
+    {"op",          &kind_operations, NULL,       OF_PLAN(operations),  .used = with_protocol,  .help = "what the requests of a protocol ask for: read:4K, or a mix read:4K*7+write:4K*3"},
     {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = with_free_message,        .unit = "bytes", .help = "what a message consists of: 15x2 is 15 fragments of 2 bytes, 16+4K two fragments, 32/2x4K two groups"},
-    {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = in_own_request,    .unit = "bytes", .help = "what a reply consists of, as message: 2, 16+4K"},
+    {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = with_free_reply,    .unit = "bytes", .help = "what a reply consists of, as message: 2, 16+4K"},
     {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = by_message_sender,   .axis = &strategy_axis, .help = "write strategy of the end that sends message; with workload=proxy of the proxy"},
     {"reply_write", &kind_strategy,   "nodelay",  OF_PLAN(reply_write), .used = if_both_send,  .axis = &strategy_axis, .help = "write strategy of the end that sends reply; with direction=both of the server"},
     {"nodelay",     &kind_choice,     "strategy", OF_END(nodelay),      .used = by_sender_in_tcp,        .choices = nodelay_names, .help = "TCP_NODELAY on or off, in place of what the strategy sets"},
@@ -133,13 +145,13 @@ const struct word word_list[] = {
     {"arrival",     &kind_choice,     "even",     OF_PLAN(arrival),     .used = if_paced,      .choices = arrival_names, .help = "distribution of the times between requests of an open loop"},
     {"arrival_seed", &kind_count,     "default",  OF_PLAN(arrival_seed), .used = if_drawn,     .minimum = 1, .maximum = UINT64_C(1) << 53, .unit = "seed", .word_for_zero = "default", .help = "seed of arrival=poisson; default: always the same, but another in each round of uncork run"},
     {"pace",        &kind_choice,     "sleep",    OF_PLAN(pace),        .used = if_paced,      .choices = pace_names, .help = "how an open loop waits for the next request: sleep, or spin on a CPU of its own"},
-    {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_SNDBUF in bytes; default leaves the system's value"},
-    {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "SO_RCVBUF in bytes; default leaves the system's value"},
+    {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .of_listener = true, .help = "SO_SNDBUF in bytes; default leaves the system's value"},
+    {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .of_listener = true, .help = "SO_RCVBUF in bytes; default leaves the system's value"},
     {"buffers",     &kind_choice,     "default",  OF_END(buffers),      .used = with_buffers,  .choices = buffers_names, .help = "when sndbuf and rcvbuf are set: before connect or listen, or after connect or accept; default: before in TCP, after on Unix sockets, which inherit neither"},
     {"quickack",    &kind_choice,     "default",  OF_END(quickack),     .used = by_receiver_in_tcp, .choices = quickack_names, .help = "TCP_QUICKACK, acknowledge at once: set once, or rearm: set after every receive, because the kernel clears it"},
     {"busy_poll",   &kind_duration,   "default",  OF_END(busy_poll_ns), .used = in_tcp,        .minimum = 1000, .maximum = 1000000000, .unit = "duration", .word_for_zero = "default", .help = "SO_BUSY_POLL: for so long a receive polls the queue of the device before it waits"},
     {"notsent_lowat", &kind_size,     "default",  OF_END(notsent_lowat_bytes), .used = by_sender_in_tcp, .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "TCP_NOTSENT_LOWAT: the socket is writable only while fewer unsent bytes are in its buffer"},
-    {"congestion",  &kind_congestion, "default",  OF_END(congestion),   .used = in_tcp,        .help = "congestion control of TCP; default: cubic if the kernel has it; system: the machine's default"},
+    {"congestion",  &kind_congestion, "default",  OF_END(congestion),   .used = in_tcp,        .of_listener = true, .help = "congestion control of TCP; default: cubic if the kernel has it; system: the machine's default"},
     {"engine",      &kind_variant,    "auto",     OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "how a thread waits for its connections"},
     {"handoff",     &kind_choice,     "inline",   OF_PLAN(handoff),     .used = by_lasting_asker,  .choices = handoff_names, .help = "thread: the data thread of the client hands each request to a sender thread, and the delay is recorded (engine=block)"},
     {"defer_taskrun", &kind_choice,   "on",       OF_END(defer_taskrun), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_DEFER_TASKRUN: the kernel completes requests only when the thread waits for them"},
@@ -167,7 +179,7 @@ const struct word word_list[] = {
     {"via",         &kind_address,    "own",      OF_PLAN(via),         .used = by_client_of_proxy, .word_for_zero = "own", .help = "proxy of workload=proxy; own: the client starts one; or its address, HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "address of a foreign server in place of uncork-server, HOST:PORT, [IPV6]:PORT, unix:PATH; figures that it cannot report are absent"},
     {"control",     &kind_choice,     "uncork",   OF_PLAN(control),     .used = with_peer,     .choices = control_names, .help = "uncork: the other end is an uncork-server; none: it has no control channel"},
-    {"peer_does",   &kind_choice,     "echo",     OF_PLAN(peer_does),   .used = with_peer,     .choices = service_names, .help = "what the foreign server does: echo (workload=request), discard (stream send), chargen (stream receive)"},
+    {"peer_does",   &kind_choice,     "echo",     OF_PLAN(peer_does),   .used = with_raw_peer,     .choices = service_names, .help = "what the foreign server does: echo (workload=request), discard (stream send), chargen (stream receive)"},
     {"rounds",      &kind_count,      "10",       .scope = WORD_OF_RUN, .minimum = 1, .maximum = 100000, .unit = "rounds", .help = "how often every cell runs"},
     {"seed",        &kind_count,      NULL,       .scope = WORD_OF_RUN, .minimum = 0, .maximum = UINT64_C(1) << 53, .unit = "seed", .help = "seed of the random order; the result stores it"},
     {"until",       &kind_percent,    NULL,       .scope = WORD_OF_RUN, .minimum = 100, .maximum = 500000, .unit = "percent", .help = "add rounds until each median of the first metric has an interval of at most this width, like 1%; at most 10 times as many rounds"},
@@ -177,6 +189,8 @@ const struct word word_list[] = {
     {"not",         &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words that name cells to leave out"},
 };
 /* clang-format on */
+
+const struct word word_parameter = {"parameter", &kind_parameter, .used = always};
 
 const size_t word_count = sizeof word_list / sizeof *word_list;
 _Static_assert(sizeof word_list / sizeof *word_list <= PLAN_WORDS_MAX,
@@ -236,10 +250,14 @@ int word_split(struct typed_word *typed, const char *text, struct problem *probl
     if (!equals || at > equals || (size_t)(equals - at) >= sizeof key)
         return problem_usage(problem, "'%.60s' is no word; write key=value", text);
     snprintf(key, sizeof key, "%.*s", (int)(equals - at), at);
+    typed->value = equals + 1;
+    if (typed->prefix == END_COUNT && strchr(key, '.')) {
+        typed->word = &word_parameter;
+        return 0;
+    }
     if (!(typed->word = word_find(key, problem)))
         return -1;
     if (typed->prefix != END_COUNT && !typed->word->per_end)
         return problem_usage(problem, "%s is not of one end; write %s=... without a prefix", key, key);
-    typed->value = equals + 1;
     return 0;
 }

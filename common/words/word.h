@@ -51,23 +51,31 @@ struct word {
     const char *const *choices; /* kind choice: names by value, NULL at the end */
     uint64_t minimum, maximum;  /* numbers */
     const char *unit;           /* of numbers, for --list=json */
+    bool of_listener;           /* a subject has it from the listening socket that it inherits */
     const char *word_for_zero;  /* numbers, kind address: the spelling of 0 */
 };
 
 /* The kinds, by the field of their words. */
-extern const struct word_kind kind_variant;  /* const struct variant *, of word->axis */
-extern const struct word_kind kind_choice;   /* int: index in word->choices */
-extern const struct word_kind kind_strategy; /* struct strategy_choice */
-extern const struct word_kind kind_message;  /* struct shape */
-extern const struct word_kind kind_place;    /* struct place */
-extern const struct word_kind kind_sched;    /* struct scheduling */
-extern const struct word_kind kind_words;    /* none: other words, for the runner */
+extern const struct word_kind kind_variant;    /* const struct variant *, of word->axis */
+extern const struct word_kind kind_choice;     /* int: index in word->choices */
+extern const struct word_kind kind_strategy;   /* struct strategy_choice */
+extern const struct word_kind kind_message;    /* struct shape */
+extern const struct word_kind kind_operations; /* struct operations */
+extern const struct word_kind kind_place;      /* struct place */
+extern const struct word_kind kind_sched;      /* struct scheduling */
+extern const struct word_kind kind_subject;    /* struct subject_choice: its name */
+extern const struct word_kind kind_words;      /* none: other words, for the runner */
 /* uint64_t: bytes, a number, ns, bits per second, millionths, bytes. */
 extern const struct word_kind kind_size, kind_count, kind_duration, kind_rate, kind_percent, kind_source;
 /* char[]: as typed. */
-extern const struct word_kind kind_congestion, kind_sysctl, kind_folder, kind_file, kind_target, kind_address;
+extern const struct word_kind kind_override, kind_congestion, kind_sysctl, kind_folder, kind_file, kind_target, kind_address;
+
+extern const struct word_kind kind_parameter; /* none: a parameter of a subject, not in word_list */
 
 extern const struct word word_list[];
+
+/* In place of NAME.key, a parameter of a subject. */
+extern const struct word word_parameter;
 extern const size_t word_count;
 
 /* Whether this word belongs to the lab of `uncork run lab=on`. */

@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload/exchange.h"
 
-#include "base/clock.h"
-#include "workload/schedule.h"
-
-/* The client: up to `depth` requests in flight. */
-struct asking {
-    struct schedule schedule; /* open loop only */
-    uint64_t begun, answered; /* counters of requests */
-    uint64_t mask;
-    struct asked {
-        uint64_t intended_ns, sent_ns;
-    } in_flight[]; /* ring of mask + 1 entries, at least depth */
-};
-
 static uint64_t asking_slots(const struct plan *plan)
 {
     uint64_t slots = 1;
@@ -23,12 +10,12 @@ static uint64_t asking_slots(const struct plan *plan)
     return slots;
 }
 
-static size_t asking_size(const struct plan *plan)
+size_t asking_size(const struct plan *plan)
 {
     return sizeof(struct asking) + asking_slots(plan) * sizeof(struct asked);
 }
 
-static void asking_begin(struct connection *connection)
+void asking_begin(struct connection *connection)
 {
     struct asking *asking = connection->role_state;
 
@@ -43,8 +30,15 @@ static uint64_t due_ns(const struct workbench *bench, const struct asking *askin
     return bench->start_ns + asking->schedule.due_ns;
 }
 
-static void note_paced(struct workbench *bench, struct asked *asked, struct asking *asking)
+/* Closed loop: a request is due when the previous one was answered, at the last clock reading. */
+void asking_note_begun(struct workbench *bench, struct asking *asking, uint64_t slot)
 {
+    struct asked *asked = &asking->in_flight[slot];
+
+    asking->begun++;
+    asked->intended_ns = asked->sent_ns = bench->now_ns;
+    if (!bench->paced)
+        return;
     asked->intended_ns = due_ns(bench, asking);
     asked->sent_ns = bench->now_ns = clock_now_ns();
     histogram_record(&bench->late_start, asked->sent_ns - asked->intended_ns);
@@ -52,7 +46,7 @@ static void note_paced(struct workbench *bench, struct asked *asked, struct aski
     schedule_advance(&asking->schedule);
 }
 
-static bool is_due(const struct connection *connection, const struct asking *asking)
+bool asking_is_due(const struct connection *connection, const struct asking *asking)
 {
     const struct workbench *bench = connection->bench;
 
@@ -66,13 +60,8 @@ static void asking_fill(struct connection *connection)
     struct workbench *bench = connection->bench;
     uint64_t room = connection_room(connection), count = 0;
 
-    while (count < room && is_due(connection, asking) && connection_may_begin(connection, false)) {
-        struct asked *asked = &asking->in_flight[asking->begun++ & asking->mask];
-
-        if (bench->paced)
-            note_paced(bench, asked, asking);
-        else /* due when the previous one was answered: at the last clock reading */
-            asked->intended_ns = asked->sent_ns = bench->now_ns;
+    while (count < room && asking_is_due(connection, asking) && connection_may_begin(connection, false)) {
+        asking_note_begun(bench, asking, asking->begun & asking->mask);
         count++;
     }
     if (count)
@@ -86,15 +75,20 @@ static size_t asking_wants(const struct connection *connection)
     return (asking->begun - asking->answered) * connection->incoming->bytes - connection->arrivals.partial;
 }
 
+void asking_note_answered(struct workbench *bench, struct asking *asking, uint64_t slot)
+{
+    const struct asked *asked = &asking->in_flight[slot];
+
+    asking->answered++;
+    histogram_record(&bench->latency, bench->now_ns - asked->intended_ns);
+    if (bench->paced)
+        histogram_record(&bench->service, bench->now_ns - asked->sent_ns);
+}
+
 static void note_replies(struct workbench *bench, struct asking *asking, uint64_t count)
 {
-    while (count--) {
-        const struct asked *asked = &asking->in_flight[asking->answered++ & asking->mask];
-
-        histogram_record(&bench->latency, bench->now_ns - asked->intended_ns);
-        if (bench->paced)
-            histogram_record(&bench->service, bench->now_ns - asked->sent_ns);
-    }
+    while (count--)
+        asking_note_answered(bench, asking, asking->answered & asking->mask);
 }
 
 static int asking_arrived(struct connection *connection, const uint8_t *data, size_t size)
@@ -116,14 +110,14 @@ static int asking_arrived(struct connection *connection, const uint8_t *data, si
 }
 
 /* Only the whole reply is proof: an echoing peer begins its reply before it has the message. */
-static bool asking_answered(const struct connection *connection)
+bool asking_answered(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
 
     return asking->begun == asking->answered;
 }
 
-static uint64_t asking_next(const struct connection *connection)
+uint64_t asking_next(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
     const struct workbench *bench = connection->bench;
@@ -135,7 +129,7 @@ static uint64_t asking_next(const struct connection *connection)
     return due_ns(bench, asking) < bench->deadline_ns ? due_ns(bench, asking) : NEVER;
 }
 
-static uint64_t asking_missed(const struct connection *connection)
+uint64_t asking_missed(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
     const struct workbench *bench = connection->bench;
@@ -171,11 +165,11 @@ static size_t answering_size(const struct plan *plan)
     return sizeof(struct answering);
 }
 
-static void burn(const struct workbench *bench, uint64_t ns)
+void answering_burn(const struct workbench *bench, uint64_t replies)
 {
-    uint64_t until = clock_now_ns() + ns;
+    uint64_t burnt_ns = replies * bench->plan->spin_ns, until = burnt_ns ? clock_now_ns() + burnt_ns : 0;
 
-    while (clock_now_ns() < until && !workbench_is_cancelled(bench))
+    while (burnt_ns && clock_now_ns() < until && !workbench_is_cancelled(bench))
         ;
 }
 
@@ -187,8 +181,7 @@ static void answering_fill(struct connection *connection)
 
     if (!count)
         return;
-    if (connection->plan->spin_ns)
-        burn(connection->bench, count * connection->plan->spin_ns);
+    answering_burn(connection->bench, count);
     connection_append(connection, count);
     answering->owed -= count;
 }
@@ -205,14 +198,14 @@ static int answering_arrived(struct connection *connection, const uint8_t *data,
 }
 
 /* A client sends the next request, or half-closes, only when it has the whole reply. */
-static bool answering_answered(const struct connection *connection)
+bool answering_answered(const struct connection *connection)
 {
     (void)connection;
     return true;
 }
 
 /* The end of one descriptor of many is not the end of the work. */
-static bool answering_is_over(const struct connection *connection)
+bool answering_is_over(const struct connection *connection)
 {
     return connection_at_stop(connection) || (connection_has_ended(connection) && !connection->reconnects);
 }

@@ -6,7 +6,40 @@
 #ifndef UNCORK_WORKLOAD_EXCHANGE_H
 #define UNCORK_WORKLOAD_EXCHANGE_H
 
+#include "base/clock.h"
 #include "connection/workload.h"
+#include "workload/schedule.h"
+
+/* The client: up to `depth` requests in flight. */
+struct asking {
+    struct schedule schedule; /* open loop only */
+    uint64_t begun, answered; /* counters of requests */
+    uint64_t mask;
+    struct asked {
+        uint64_t intended_ns, sent_ns;
+    } in_flight[]; /* by slot; mask + 1 entries, at least depth */
+};
+
+/* Whether a request is due and may be in flight. */
+bool asking_is_due(const struct connection *connection, const struct asking *asking);
+
+/* A request begins, in this slot. */
+void asking_note_begun(struct workbench *bench, struct asking *asking, uint64_t slot);
+
+/* Its reply is whole, at the last reading of the clock. */
+void asking_note_answered(struct workbench *bench, struct asking *asking, uint64_t slot);
+
+/* Burns the CPU time of the word `spin`. */
+void answering_burn(const struct workbench *bench, uint64_t replies);
+
+/* Functions of a role that asks, by whatever frame. */
+size_t asking_size(const struct plan *plan);
+void asking_begin(struct connection *connection);
+bool asking_answered(const struct connection *connection);
+uint64_t asking_next(const struct connection *connection);
+uint64_t asking_missed(const struct connection *connection);
+bool answering_answered(const struct connection *connection);
+bool answering_is_over(const struct connection *connection);
 
 extern const struct role asking_role, answering_role;
 

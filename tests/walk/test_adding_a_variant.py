@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The commands and files of docs/adding-a-strategy.md and docs/adding-a-filter.md work in a scratch
-copy of the tree."""
+"""The commands and files of docs/adding-a-strategy.md, adding-a-filter.md, adding-a-protocol.md and
+of "Adding a subject" in real-programs.md work in a scratch copy of the tree."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 PAGE = TOP / "docs/adding-a-strategy.md"
 FILTER = TOP / "docs/adding-a-filter.md"
+PROTOCOL = TOP / "docs/adding-a-protocol.md"
+SUBJECT = TOP / "docs/real-programs.md"
+WALK_PROGRAM = "/tmp/walk-nbd"
 
 
 def page_blocks(language: str, page: Path = PAGE) -> list[str]:
@@ -59,7 +63,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = tree.parent / "cc"  # how fast the programs are is not looked at
     compiler.write_text('#!/bin/sh\nexec cc "$@" -O0\n')
     compiler.chmod(0o755)
-    for page, file in ((PAGE, "common/strategy/pairs.c"), (FILTER, "common/security/xor.c")):
+    for page, file in ((PAGE, "common/strategy/pairs.c"), (FILTER, "common/security/xor.c"),
+                       (PROTOCOL, "common/protocol/tiny.c")):
         source, line = page_blocks("c", page)
         (tree / file).write_text(source)
         with (tree / file).with_name("list.def").open("a") as listing:
@@ -85,6 +90,28 @@ def test_a_filter_disguises_at_both_ends_what_the_strategies_send(tree: Path) ->
     assert "17.00 write calls" in shell(both + " duration=50ms", tree)  # the cork of TCP stays
     done = subprocess.run(one.split(), cwd=tree, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "wrong content" in done.stderr
+
+
+def test_a_protocol_carries_requests_and_replies_of_its_own(tree: Path) -> None:
+    mix, corked = page_blocks("sh", PROTOCOL)[0].splitlines()
+    assert "tiny fetch:4K*3+store:1K" in shell(mix + " duration=50ms", tree)
+    assert "per reply: 1.00 segments" in shell(corked + " duration=50ms", tree)
+
+
+def test_a_subject_is_one_file(tree: Path) -> None:
+    (source,), (definition,) = page_blocks("python", SUBJECT), page_blocks("toml", SUBJECT)
+    listed, run = page_blocks("sh", SUBJECT)[-1].splitlines()
+    with tempfile.TemporaryDirectory(prefix="walk-", dir="/tmp") as folder:
+        os.chmod(folder, 0o755)  # it runs as nobody
+        program = Path(folder, "walk-nbd")
+        program.write_text(source)
+        program.chmod(0o755)
+        (tree / "scenarios/subjects/walk.toml").write_text(
+            definition.replace(WALK_PROGRAM, str(program)))
+        assert "here      walk-nbd 1.0\n" in shell(listed, tree)
+        told = " ".join(shell(f"{run} 2>&1 || true", tree).split())
+    (says,) = re.findall(r'the table says why: "(.*?)"', " ".join(SUBJECT.read_text().split()))
+    assert f"failed: protocol=nbd: {says}" in told, told
 
 
 def test_it_shows_up_in_the_list(tree: Path) -> None:

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/dialogue.h"
+
+#include "connection/layer.h"
+#include "connection/protocol.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+static const struct layer *layer_of(const struct connection *connection)
+{
+    return connection->filter_state ? connection->top : connection->bottom;
+}
+
+/* Returns `result` unless it means that the descriptor is not ready: then waits, and returns 0. */
+static ssize_t wait_if_blocked(const struct connection *connection, ssize_t result, short events)
+{
+    struct pollfd ready = {connection->calls.fd, events, 0};
+
+    if (result != -EAGAIN)
+        return result;
+    poll(&ready, 1, -1);
+    return 0;
+}
+
+static int fail(struct connection *connection, ssize_t result)
+{
+    return framing_refuse(connection, "ended the connection while it began: %s", strerror((int)-result));
+}
+
+int dialogue_send(struct connection *connection, const void *data, size_t size)
+{
+    const struct layer *layer = layer_of(connection);
+
+    for (size_t done = 0; done < size;) {
+        ssize_t sent = layer->send(connection, (const char *)data + done, size - done, 0);
+        if ((sent = wait_if_blocked(connection, sent, POLLOUT)) < 0)
+            return fail(connection, sent);
+        done += (size_t)sent;
+    }
+    return 0;
+}
+
+int dialogue_receive(struct connection *connection, void *data, size_t size)
+{
+    const struct layer *layer = layer_of(connection);
+
+    for (size_t done = 0; done < size;) {
+        ssize_t received = layer->receive(connection, (char *)data + done, size - done, 0);
+
+        if (received == 0)
+            return fail(connection, -ECONNRESET);
+        if ((received = wait_if_blocked(connection, received, POLLIN)) < 0)
+            return fail(connection, received);
+        done += (size_t)received;
+    }
+    return 0;
+}

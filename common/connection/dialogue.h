@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What two ends say to each other before the first request, in calls that wait. By the security
+ * layer once it is open, else by the transport. 0, or a negative errno value with the problem of
+ * the workbench. The stall watch ends a dialogue in which the other end is silent.
+ */
+#ifndef UNCORK_CONNECTION_DIALOGUE_H
+#define UNCORK_CONNECTION_DIALOGUE_H
+
+#include "connection/connection.h"
+
+int dialogue_send(struct connection *connection, const void *data, size_t size);
+
+/* Receives exactly `size` bytes. */
+int dialogue_receive(struct connection *connection, void *data, size_t size);
+
+#endif

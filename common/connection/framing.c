@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/protocol.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int framing_open(struct connection *connection)
+{
+    struct framing *framing = connection->framing = calloc(1, sizeof *framing);
+    uint64_t depth = connection->plan->depth;
+
+    if (!framing)
+        return -ENOMEM;
+    framing->slots = (uint32_t)depth;
+    framing->calls = calloc(depth, sizeof *framing->calls);
+    framing->spare = calloc(depth, sizeof *framing->spare);
+    framing->heads = calloc(connection->queue.mask + 1, PROTOCOL_SENT_MAX);
+    if (!framing->calls || !framing->spare || !framing->heads)
+        return -ENOMEM;
+    for (uint32_t slot = 0; slot < framing->slots; slot++) {
+        framing->calls[slot].cookie = slot;
+        framing->spare[framing->freed++] = slot;
+    }
+    return 0;
+}
+
+void framing_close(struct framing *framing)
+{
+    if (!framing)
+        return;
+    free(framing->calls);
+    free(framing->spare);
+    free(framing->heads);
+    free(framing);
+}
+
+uint64_t framing_share(const struct connection *connection, uint64_t *first)
+{
+    uint64_t share = connection->framing->size / connection->plan->connections;
+
+    *first = share * connection->number;
+    return connection->plan->verify && share > FRAMING_CHECKED_MAX ? FRAMING_CHECKED_MAX : share;
+}
+
+static struct call *call_at(const struct framing *framing, uint64_t number)
+{
+    return &framing->calls[framing->spare[number % framing->slots]];
+}
+
+/* A slot has another cookie each time, so a reply that comes twice is found. */
+struct call *framing_take(struct framing *framing)
+{
+    struct call *call = call_at(framing, framing->taken++);
+
+    *call = (struct call){.cookie = call->cookie + (UINT64_C(1) << 32), .under_way = true};
+    return call;
+}
+
+void framing_release(struct framing *framing, struct call *call)
+{
+    call->under_way = false;
+    framing->spare[framing->freed++ % framing->slots] = (uint32_t)(call - framing->calls);
+}
+
+/* Where replies come in order, slots are freed and taken in the same order. */
+struct call *framing_oldest(const struct framing *framing)
+{
+    struct call *call = call_at(framing, framing->freed);
+
+    return call->under_way ? call : NULL;
+}
+
+struct call *framing_find(struct connection *connection, uint64_t cookie)
+{
+    const struct framing *framing = connection->framing;
+    uint32_t slot = (uint32_t)cookie;
+
+    if (slot < framing->slots && framing->calls[slot].under_way && framing->calls[slot].cookie == cookie)
+        return &framing->calls[slot];
+    framing_refuse(connection, "answered a request that it was not asked: cookie 0x%" PRIx64, cookie);
+    return NULL;
+}
+
+int framing_refuse(struct connection *connection, const char *format, ...)
+{
+    const struct plan *plan = connection->plan;
+    char text[400];
+    va_list values;
+
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    problem_failure(&connection->bench->problem, "protocol=%s: the %s %s", plan->protocol->variant.name,
+                    plan_name_of(plan, connection->peer), text);
+    return -EBADMSG;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The word `op`: what the requests of a protocol ask for.
+ *
+ *     operations = operation *("+" operation)
+ *     operation  = name ":" size ["*" weight]      read:4K, read:4K*7+write:4K*3
+ *
+ * A mix is spread evenly, and begins anew after as many requests as its weights add up to. So its
+ * counts are exact, and the same in every run.
+ */
+#ifndef UNCORK_PLAN_OPERATIONS_H
+#define UNCORK_PLAN_OPERATIONS_H
+
+#include "base/problem.h"
+
+#include <stdint.h>
+
+#define OPERATIONS_MAX 8
+#define OPERATIONS_WEIGHT_MAX 256 /* all weights together */
+#define OPERATION_NAME_MAX 12
+#define OPERATION_BYTES_MAX (UINT64_C(32) << 20) /* as nbdkit and qemu-nbd limit requests */
+
+struct operation_kind;
+
+struct operations {
+    uint32_t count; /* 0: the word was not given */
+    struct operation {
+        char name[OPERATION_NAME_MAX];
+        uint64_t bytes;
+        uint32_t weight;
+        const struct operation_kind *kind; /* of the protocol; see words/parse.c */
+    } list[OPERATIONS_MAX];
+    uint32_t cycle;                       /* the sum of all weights */
+    uint8_t order[OPERATIONS_WEIGHT_MAX]; /* indices of `list`, by position in the cycle */
+};
+
+/* Parses the whole of `text`, but not whether a protocol knows the names. 0, or -1 with a usage
+ * problem. */
+int operations_parse(struct operations *operations, const char *text, struct problem *problem);
+
+/* The canonical spelling, in new memory. */
+char *operations_format(const struct operations *operations);
+
+/* Request number `number` of a connection. */
+static inline const struct operation *operations_at(const struct operations *operations, uint64_t number)
+{
+    return &operations->list[operations->order[number % operations->cycle]];
+}
+
+#endif

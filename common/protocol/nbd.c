@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+#include "protocol/nbd.h"
+
+#include "base/cleanup.h"
+#include "base/wire.h"
+#include "connection/dialogue.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define GREETING_MAGIC UINT64_C(0x4e42444d41474943) /* "NBDMAGIC" */
+#define OPTION_MAGIC UINT64_C(0x49484156454f5054)   /* "IHAVEOPT" */
+#define OPTION_REPLY_MAGIC UINT64_C(0x0003e889045565a9)
+#define REQUEST_MAGIC 0x25609513u
+#define SIMPLE_MAGIC 0x67446698u
+#define CHUNK_MAGIC 0x668e33efu
+
+#define FIXED_NEWSTYLE 1u /* of the server and of the client */
+#define NO_ZEROES 2u
+
+enum { OPTION_STARTTLS = 5, OPTION_GO = 7, OPTION_STRUCTURED_REPLY = 8 };
+#define ACK 1u
+#define INFO 3u
+#define UNSUPPORTED 0x80000001u
+#define IS_ERROR 0x80000000u
+#define INFO_EXPORT 0u
+
+#define HAS_FLAGS 1u
+#define READ_ONLY 2u
+
+enum { READ = 0, WRITE = 1 };
+
+#define CHUNK_DONE 1u
+#define CHUNK_NONE 0u
+#define CHUNK_DATA 1u
+#define CHUNK_HOLE 2u
+#define CHUNK_IS_ERROR 0x8000u
+
+#define GREETING_SIZE 18u
+#define OPTION_SIZE 16u
+#define OPTION_REPLY_SIZE 20u
+#define REQUEST_SIZE 28u
+#define SIMPLE_SIZE 16u
+#define CHUNK_SIZE 20u
+
+#define FILL_BYTES (UINT64_C(1) << 20)   /* of a write that fills the content */
+#define OPTION_DATA_MAX 1024u            /* bytes that an end reads of what belongs to an option */
+#define CONTENT_SIZE (UINT64_C(1) << 30) /* bytes of the export of this server */
+
+const struct operation_kind nbd_kinds[] = {
+    [READ] = {.name = "read", .fetches = true}, [WRITE] = {.name = "write", .stores = true}, {.name = NULL}};
+
+static bool is_structured(const struct connection *connection)
+{
+    return connection->plan->protocol->answer == nbd_answer_structured;
+}
+
+/* ---- requests ---- */
+
+size_t nbd_ask(uint8_t *head, const struct call *call)
+{
+    wire_put32(head, REQUEST_MAGIC);
+    wire_put16(head + 4, 0);
+    wire_put16(head + 6, (uint16_t)(call->kind - nbd_kinds));
+    wire_put64(head + 8, call->cookie);
+    wire_put64(head + 16, call->offset);
+    wire_put32(head + 24, (uint32_t)call->bytes);
+    return REQUEST_SIZE;
+}
+
+int nbd_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    struct call *call = piece->call;
+    unsigned type;
+
+    if (size < REQUEST_SIZE)
+        return REQUEST_SIZE;
+    if (wire_get32(data) != REQUEST_MAGIC)
+        return framing_refuse(connection, "sent 0x%08" PRIx32 " in place of the magic of a request",
+                              wire_get32(data));
+    type = wire_get16(data + 6);
+    if (type > WRITE)
+        return framing_refuse(connection, "sent a request of type %u; this end knows 0 (read) and 1 (write)",
+                              type);
+    call->kind = &nbd_kinds[type];
+    call->cookie = wire_get64(data + 8);
+    call->offset = wire_get64(data + 16);
+    call->bytes = wire_get32(data + 24);
+    *piece = (struct piece){.size = REQUEST_SIZE,
+                            .call = call,
+                            .payload = type == WRITE ? call->bytes : 0,
+                            .offset = call->offset,
+                            .is_last = true};
+    return 0;
+}
+
+/* ---- replies ---- */
+
+size_t nbd_answer(uint8_t *head, const struct call *call)
+{
+    wire_put32(head, SIMPLE_MAGIC);
+    wire_put32(head + 4, 0);
+    wire_put64(head + 8, call->cookie);
+    return SIMPLE_SIZE;
+}
+
+/* One chunk with all data. What is no read has nothing to structure. */
+size_t nbd_answer_structured(uint8_t *head, const struct call *call)
+{
+    if (!call->kind->fetches)
+        return nbd_answer(head, call);
+    wire_put32(head, CHUNK_MAGIC);
+    wire_put16(head + 4, CHUNK_DONE);
+    wire_put16(head + 6, CHUNK_DATA);
+    wire_put64(head + 8, call->cookie);
+    wire_put32(head + 16, (uint32_t)call->bytes + 8);
+    wire_put64(head + 20, call->offset);
+    return CHUNK_SIZE + 8;
+}
+
+static int refuse_error(struct connection *connection, const struct call *call, uint32_t error)
+{
+    return framing_refuse(connection,
+                          "answered error %" PRIu32 " (%s) to a %s of %" PRIu64 " bytes at byte %" PRIu64,
+                          error, strerror((int)error), call->kind->name, call->bytes, call->offset);
+}
+
+static int simple_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    struct call *call;
+
+    if (size < SIMPLE_SIZE)
+        return SIMPLE_SIZE;
+    if (!(call = framing_find(connection, wire_get64(data + 8))))
+        return -EBADMSG;
+    if (wire_get32(data + 4))
+        return refuse_error(connection, call, wire_get32(data + 4));
+    if (call->moved)
+        return framing_refuse(connection, "ended a reply in chunks by a simple reply");
+    call->moved = call->kind->fetches ? call->bytes : 0;
+    *piece = (struct piece){SIMPLE_SIZE, call, call->moved, call->offset, true};
+    return 0;
+}
+
+/* A chunk must lie within what was asked, and all chunks together have its size. */
+static int note_chunk(struct connection *connection, struct piece *piece, uint64_t bytes)
+{
+    struct call *call = piece->call;
+    uint64_t begin = piece->offset - call->offset;
+
+    if (bytes && (!call->kind->fetches || begin > call->bytes || bytes > call->bytes - begin ||
+                  bytes > call->bytes - call->moved))
+        return framing_refuse(connection,
+                              "answered a chunk of %" PRIu64 " bytes at byte %" PRIu64 " to a %s of %" PRIu64
+                              " bytes at byte %" PRIu64,
+                              bytes, piece->offset, call->kind->name, call->bytes, call->offset);
+    call->moved += bytes;
+    if (piece->is_last && call->kind->fetches && call->moved != call->bytes)
+        return framing_refuse(connection, "answered %" PRIu64 " bytes to a read of %" PRIu64, call->moved,
+                              call->bytes);
+    return 0;
+}
+
+static int chunk(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    unsigned type;
+    uint32_t length;
+    size_t more;
+
+    if (size < CHUNK_SIZE)
+        return CHUNK_SIZE;
+    type = wire_get16(data + 6);
+    length = wire_get32(data + 16);
+    more = type == CHUNK_DATA ? 8 : type == CHUNK_HOLE ? 12 : type & CHUNK_IS_ERROR ? 4 : 0;
+    if (length < more || (type != CHUNK_DATA && !(type & CHUNK_IS_ERROR) && length != more))
+        return framing_refuse(connection, "sent a chunk of type %u with %" PRIu32 " bytes", type, length);
+    if (size < CHUNK_SIZE + more)
+        return (int)(CHUNK_SIZE + more);
+    *piece = (struct piece){.size = CHUNK_SIZE + more,
+                            .call = framing_find(connection, wire_get64(data + 8)),
+                            .is_last = wire_get16(data + 4) & CHUNK_DONE};
+    if (!piece->call)
+        return -EBADMSG;
+    piece->offset = piece->call->offset;
+    switch (type) {
+    case CHUNK_NONE:
+        return note_chunk(connection, piece, 0);
+    case CHUNK_DATA:
+        piece->payload = length - more;
+        piece->offset = wire_get64(data + 20);
+        return note_chunk(connection, piece, piece->payload);
+    case CHUNK_HOLE:
+        return framing_refuse(connection, "answered a hole of %" PRIu32 " bytes: it sends no content for it",
+                              wire_get32(data + 28));
+    default:
+        if (type & CHUNK_IS_ERROR)
+            return refuse_error(connection, piece->call, wire_get32(data + 20));
+        return framing_refuse(connection, "sent a chunk of type %u, which no client needs to know", type);
+    }
+}
+
+int nbd_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    uint32_t magic;
+
+    if (size < 4)
+        return 4;
+    magic = wire_get32(data);
+    if (magic == SIMPLE_MAGIC)
+        return simple_reply(connection, data, size, piece);
+    if (magic == CHUNK_MAGIC && is_structured(connection))
+        return chunk(connection, data, size, piece);
+    return framing_refuse(connection, "sent 0x%08" PRIx32 " in place of the magic of a reply", magic);
+}
+
+/* ---- the client's dialogue ---- */
+
+static int send_option(struct connection *connection, uint32_t option, const void *data, uint32_t size)
+{
+    uint8_t head[OPTION_SIZE];
+    int result;
+
+    wire_put64(head, OPTION_MAGIC);
+    wire_put32(head + 8, option);
+    wire_put32(head + 12, size);
+    result = dialogue_send(connection, head, sizeof head);
+    return result == 0 && size ? dialogue_send(connection, data, size) : result;
+}
+
+struct option_reply {
+    uint32_t type, size;
+    uint8_t data[OPTION_DATA_MAX];
+};
+
+static int receive_option_reply(struct connection *connection, uint32_t option, struct option_reply *reply)
+{
+    uint8_t head[OPTION_REPLY_SIZE];
+    int result = dialogue_receive(connection, head, sizeof head);
+
+    if (result < 0)
+        return result;
+    reply->type = wire_get32(head + 12);
+    reply->size = wire_get32(head + 16);
+    if (wire_get64(head) != OPTION_REPLY_MAGIC || wire_get32(head + 8) != option ||
+        reply->size > sizeof reply->data)
+        return framing_refuse(connection, "sent no reply to option %" PRIu32, option);
+    result = dialogue_receive(connection, reply->data, reply->size);
+    if (result == 0 && reply->type & IS_ERROR)
+        return framing_refuse(connection, "refused option %" PRIu32 " by error 0x%08" PRIx32 ": %.*s", option,
+                              reply->type, (int)reply->size, (const char *)reply->data);
+    return result;
+}
+
+static int ask_option(struct connection *connection, uint32_t option)
+{
+    struct option_reply reply;
+    int result = send_option(connection, option, NULL, 0);
+
+    return result < 0 ? result : receive_option_reply(connection, option, &reply);
+}
+
+static int begin(struct connection *connection)
+{
+    uint8_t greeting[GREETING_SIZE], flags[4];
+    int result = dialogue_receive(connection, greeting, sizeof greeting);
+
+    if (result < 0)
+        return result;
+    if (wire_get64(greeting) != GREETING_MAGIC || wire_get64(greeting + 8) != OPTION_MAGIC ||
+        !(wire_get16(greeting + 16) & FIXED_NEWSTYLE))
+        return framing_refuse(connection, "does not greet as a server of the fixed newstyle protocol does");
+    wire_put32(flags, wire_get16(greeting + 16) & (FIXED_NEWSTYLE | NO_ZEROES));
+    return dialogue_send(connection, flags, sizeof flags);
+}
+
+static int check_export(struct connection *connection, const struct option_reply *reply)
+{
+    const struct operations *operations = &connection->plan->operations;
+    unsigned flags = wire_get16(reply->data + 10);
+
+    connection->framing->size = wire_get64(reply->data + 2);
+    for (uint32_t i = 0; flags & READ_ONLY && i < operations->count; i++)
+        if (operations->list[i].kind->stores)
+            return framing_refuse(connection, "exports what is read-only, and op= has writes");
+    return 0;
+}
+
+static int go(struct connection *connection)
+{
+    static const uint8_t default_export[6]; /* no name, no information asked for */
+    struct option_reply reply;
+    int result = send_option(connection, OPTION_GO, default_export, sizeof default_export);
+    bool known = false;
+
+    while (result == 0) {
+        result = receive_option_reply(connection, OPTION_GO, &reply);
+        if (result == 0 && reply.type == ACK)
+            break;
+        if (result == 0 && reply.type == INFO && reply.size >= 12 && wire_get16(reply.data) == INFO_EXPORT) {
+            result = check_export(connection, &reply);
+            known = true;
+        }
+    }
+    return result == 0 && !known ? framing_refuse(connection, "does not say how large its export is")
+                                 : result;
+}
+
+/* Writes what reads will return, into the share of this connection: a subject has nothing to lose. */
+static int fill(struct connection *connection)
+{
+    uint8_t request[REQUEST_SIZE], reply[SIMPLE_SIZE];
+    uint64_t first, share = framing_share(connection, &first);
+    CLEANUP_FREE uint8_t *data = malloc(FILL_BYTES);
+    int result = data ? 0 : -ENOMEM;
+
+    for (uint64_t done = 0, size; done < share && result == 0; done += size) {
+        struct call call = {.kind = &nbd_kinds[WRITE], .offset = first + done};
+
+        size = call.bytes = share - done < FILL_BYTES ? share - done : FILL_BYTES;
+        pattern_fill(data, size, call.offset);
+        nbd_ask(request, &call);
+        if ((result = dialogue_send(connection, request, sizeof request)) < 0 ||
+            (result = dialogue_send(connection, data, size)) < 0 ||
+            (result = dialogue_receive(connection, reply, sizeof reply)) < 0)
+            return result;
+        if (wire_get32(reply) != SIMPLE_MAGIC || wire_get32(reply + 4))
+            return framing_refuse(connection, "does not take the content that verify=on compares");
+    }
+    return result;
+}
+
+static bool must_fill(const struct plan *plan)
+{
+    bool fetches = false;
+
+    for (uint32_t i = 0; i < plan->operations.count; i++)
+        fetches |= plan->operations.list[i].kind->fetches;
+    return fetches && plan->verify && plan_has_subject(plan);
+}
+
+int nbd_greet(struct connection *connection, bool secured)
+{
+    bool encrypts = connection->plan->encrypts;
+    int result = encrypts && secured ? 0 : begin(connection);
+
+    if (result == 0 && encrypts && !secured)
+        return ask_option(connection, OPTION_STARTTLS);
+    if (result == 0 && is_structured(connection))
+        result = ask_option(connection, OPTION_STRUCTURED_REPLY);
+    if (result == 0)
+        result = go(connection);
+    return result == 0 && must_fill(connection->plan) ? fill(connection) : result;
+}
+
+/* ---- the server's dialogue ---- */
+
+static int send_option_reply(struct connection *connection, uint32_t option, uint32_t type, const void *data,
+                             uint32_t size)
+{
+    uint8_t reply[OPTION_REPLY_SIZE + 12];
+
+    wire_put64(reply, OPTION_REPLY_MAGIC);
+    wire_put32(reply + 8, option);
+    wire_put32(reply + 12, type);
+    wire_put32(reply + 16, size);
+    if (size)
+        memcpy(reply + OPTION_REPLY_SIZE, data, size);
+    return dialogue_send(connection, reply, OPTION_REPLY_SIZE + size);
+}
+
+static int receive_option(struct connection *connection, uint32_t *option)
+{
+    uint8_t head[OPTION_SIZE], data[OPTION_DATA_MAX];
+    int result = dialogue_receive(connection, head, sizeof head);
+    uint32_t size;
+
+    if (result < 0)
+        return result;
+    *option = wire_get32(head + 8);
+    size = wire_get32(head + 12);
+    if (wire_get64(head) != OPTION_MAGIC || size > sizeof data)
+        return framing_refuse(connection, "sent no option of the protocol");
+    return dialogue_receive(connection, data, size);
+}
+
+static int welcome_begin(struct connection *connection)
+{
+    uint8_t greeting[GREETING_SIZE], flags[4];
+    int result;
+
+    wire_put64(greeting, GREETING_MAGIC);
+    wire_put64(greeting + 8, OPTION_MAGIC);
+    wire_put16(greeting + 16, FIXED_NEWSTYLE | NO_ZEROES);
+    result = dialogue_send(connection, greeting, sizeof greeting);
+    if (result == 0)
+        result = dialogue_receive(connection, flags, sizeof flags);
+    if (result == 0 && wire_get32(flags) != (FIXED_NEWSTYLE | NO_ZEROES))
+        return framing_refuse(connection, "has the flags 0x%" PRIx32 ", and not 0x3", wire_get32(flags));
+    return result;
+}
+
+static int accept_go(struct connection *connection)
+{
+    uint8_t info[12];
+    int result;
+
+    wire_put16(info, INFO_EXPORT);
+    wire_put64(info + 2, CONTENT_SIZE);
+    wire_put16(info + 10, HAS_FLAGS);
+    result = send_option_reply(connection, OPTION_GO, INFO, info, sizeof info);
+    return result < 0 ? result : send_option_reply(connection, OPTION_GO, ACK, NULL, 0);
+}
+
+int nbd_welcome(struct connection *connection, bool secured)
+{
+    bool encrypts = connection->plan->encrypts;
+    uint32_t wanted = encrypts && !secured ? OPTION_STARTTLS : OPTION_GO, option = 0;
+    int result = encrypts && secured ? 0 : welcome_begin(connection);
+
+    connection->framing->size = CONTENT_SIZE;
+    while (result == 0 && option != wanted) {
+        result = receive_option(connection, &option);
+        if (result < 0)
+            return result;
+        if (option == wanted)
+            return wanted == OPTION_GO ? accept_go(connection)
+                                       : send_option_reply(connection, option, ACK, NULL, 0);
+        result = send_option_reply(
+            connection, option,
+            option == OPTION_STRUCTURED_REPLY && is_structured(connection) ? ACK : UNSUPPORTED, NULL, 0);
+    }
+    return result;
+}
+
+const struct protocol protocol_nbd = {
+    .variant = {"nbd", "network block device with simple replies: op=read:4K, write:64K"},
+    NBD,
+    .answer = nbd_answer,
+};

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "workload/framed.h"
+
+#include "base/digest.h"
+#include "connection/protocol.h"
+#include "workload/exchange.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- sending ---- */
+
+static struct span *append(struct connection *connection, const uint8_t *data, uint64_t size)
+{
+    struct span *span = queue_append(&connection->queue);
+
+    *span = (struct span){.data = data, .size = (uint32_t)size};
+    return span;
+}
+
+/* Under verify=on, byte n of the content is byte n of the pattern. */
+static const uint8_t *content(struct connection *connection, uint64_t offset, uint64_t size)
+{
+    const struct source *source = &connection->bench->source;
+
+    if (!source->patterned)
+        return source_take(source, &connection->source_position, size);
+    return source->memory.bytes + offset % source->period;
+}
+
+/* The head has its memory until the span is released, for a strategy may lend it to the kernel. */
+static struct span *append_piece(struct connection *connection,
+                                 size_t (*write)(uint8_t *, const struct call *), const struct call *call,
+                                 bool has_payload)
+{
+    const struct send_queue *queue = &connection->queue;
+    uint8_t *head = connection->framing->heads + (queue->appended & queue->mask) * PROTOCOL_SENT_MAX;
+    struct span *last = append(connection, head, write(head, call));
+
+    if (has_payload)
+        last = append(connection, content(connection, call->offset, call->bytes), call->bytes);
+    last->marks = FRAGMENT_ENDS_MESSAGE;
+    return last;
+}
+
+static uint64_t place(struct connection *connection, uint64_t bytes)
+{
+    struct framing *framing = connection->framing;
+    uint64_t first, share = framing_share(connection, &first), at;
+
+    if (framing->next + bytes > share)
+        framing->next = 0;
+    at = framing->next;
+    framing->next += bytes;
+    return first + at;
+}
+
+static void fill_requests(struct connection *connection)
+{
+    struct asking *asking = connection->role_state;
+    const struct plan *plan = connection->plan;
+    uint64_t room = connection_room(connection);
+    struct span *last = NULL;
+
+    for (; room && asking_is_due(connection, asking) && connection_may_begin(connection, false); room--) {
+        const struct operation *operation = operations_at(&plan->operations, asking->begun);
+        struct call *call = framing_take(connection->framing);
+
+        call->kind = operation->kind;
+        call->bytes = operation->bytes;
+        call->offset = place(connection, operation->bytes);
+        asking_note_begun(connection->bench, asking, (uint32_t)call->cookie);
+        last = append_piece(connection, plan->protocol->ask, call, call->kind->stores);
+    }
+    if (last)
+        last->marks |= FRAGMENT_ENDS_GROUP;
+}
+
+static uint64_t bytes_of_requests(const struct connection *connection, uint64_t count)
+{
+    const struct asking *asking = connection->role_state;
+    const struct operations *operations = &connection->plan->operations;
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        const struct operation *operation = operations_at(operations, asking->begun + i);
+        struct call call = {.kind = operation->kind, .bytes = operation->bytes};
+        uint8_t head[PROTOCOL_SENT_MAX];
+
+        bytes += connection->plan->protocol->ask(head, &call) + (call.kind->stores ? call.bytes : 0);
+    }
+    return bytes;
+}
+
+/* ---- receiving ---- */
+
+static int inspect(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const struct framing *framing = connection->framing;
+    uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
+    size_t agree = connection->plan->verify ? pattern_compare(data, size, offset) : size;
+
+    if (agree == size)
+        return 0;
+    return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
+                          framing->piece.call->kind->name);
+}
+
+/* Takes bytes of a head, up to where it ends. Returns their number, or a negative errno value. */
+static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size,
+                         int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
+{
+    struct framing *framing = connection->framing;
+    size_t taken = 0;
+    int needed;
+
+    if (!framing->held) { /* most heads arrive whole, and are read where they are */
+        needed = parse(connection, data, size, &framing->piece);
+        if (needed < 0)
+            return needed;
+        if (needed == 0)
+            return (ssize_t)framing->piece.size;
+    } else {
+        needed = parse(connection, framing->head, framing->held, &framing->piece);
+    }
+    while (needed > 0 && taken < size) {
+        size_t part = (size_t)needed - framing->held;
+
+        if ((size_t)needed > sizeof framing->head)
+            return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
+        if (part > size - taken)
+            part = size - taken;
+        memcpy(framing->head + framing->held, data + taken, part);
+        framing->held += part;
+        taken += part;
+        needed = parse(connection, framing->head, framing->held, &framing->piece);
+    }
+    if (needed == 0)
+        framing->held = 0;
+    return needed < 0 ? needed : (ssize_t)taken;
+}
+
+/* Takes the next bytes: of a head, or of the payload that follows it. Returns their number, or a
+ * negative errno value. */
+static ssize_t take_part(struct connection *connection, const uint8_t *data, size_t size,
+                         int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
+{
+    struct framing *framing = connection->framing;
+    ssize_t taken;
+
+    if (framing->left) {
+        taken = (ssize_t)(size < framing->left ? size : framing->left);
+        if (inspect(connection, data, (size_t)taken) < 0)
+            return -EBADMSG;
+        framing->left -= (uint64_t)taken;
+        return taken;
+    }
+    taken = take_head(connection, data, size, parse);
+    if (taken >= 0 && !framing->held)
+        framing->left = framing->piece.payload;
+    return taken;
+}
+
+/* Takes all bytes. Calls `whole` for each request or reply that they complete. */
+static int take(struct connection *connection, const uint8_t *data, size_t size,
+                int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *),
+                int (*whole)(struct connection *connection))
+{
+    struct framing *framing = connection->framing;
+    const uint8_t *end = data + size;
+
+    if (connection->digest)
+        digest_library->update(connection->digest, data, size);
+    while (data < end) {
+        ssize_t taken = take_part(connection, data, (size_t)(end - data), parse);
+        int result = taken < 0 ? (int)taken : 0;
+
+        if (result == 0 && !framing->held && !framing->left && framing->piece.is_last)
+            result = whole(connection);
+        if (result < 0)
+            return result;
+        data += taken;
+        connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
+    }
+    return 0;
+}
+
+/* ---- the client ---- */
+
+static int client_whole(struct connection *connection)
+{
+    struct call *call = connection->framing->piece.call;
+
+    asking_note_answered(connection->bench, connection->role_state, (uint32_t)call->cookie);
+    framing_release(connection->framing, call);
+    return 0;
+}
+
+/* One reading of the clock times all replies that the bytes complete. */
+static int client_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const struct asking *asking = connection->role_state;
+    struct workbench *bench = connection->bench;
+    uint64_t before = asking->answered;
+    int result;
+
+    bench->now_ns = clock_now_ns();
+    result = take(connection, data, size, connection->plan->protocol->reply, client_whole);
+    connection_count(connection, size, asking->answered - before);
+    return result;
+}
+
+/* How long the reply is stands in its head. */
+static size_t client_wants(const struct connection *connection)
+{
+    const struct asking *asking = connection->role_state;
+
+    return asking->begun != asking->answered ? connection->bench->pool.size : 0;
+}
+
+/* ---- the server ---- */
+
+/* A ring of requests that are whole; then those that arrive. */
+struct owing {
+    uint64_t received, answered;
+    struct call calls[]; /* plan->depth + 1 */
+};
+
+static size_t server_size(const struct plan *plan)
+{
+    return sizeof(struct owing) + (plan->depth + 1) * sizeof(struct call);
+}
+
+static struct call *call_at(const struct connection *connection, uint64_t number)
+{
+    struct owing *owing = connection->role_state;
+
+    return &owing->calls[number % (connection->plan->depth + 1)];
+}
+
+/* Whether a request is one that op= can ask for: the source has the memory of its largest reply. A
+ * protocol whose content has no addresses leaves framing->size at 0. */
+static bool is_in_op(const struct connection *connection, const struct call *call)
+{
+    const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
+    uint64_t size = connection->framing->size;
+
+    return call->bytes <= shape->longest_span &&
+           (!size || (call->offset <= size && call->bytes <= size - call->offset));
+}
+
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    const struct owing *owing = connection->role_state;
+    const struct plan *plan = connection->plan;
+    struct call *call = piece->call = call_at(connection, owing->received);
+    int result;
+
+    if (owing->received - owing->answered > plan->depth)
+        return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
+    result = plan->protocol->request(connection, data, size, piece);
+    if (result != 0 || is_in_op(connection, call))
+        return result;
+    return framing_refuse(connection,
+                          "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not have",
+                          call->kind->name, call->bytes, call->offset);
+}
+
+static int server_whole(struct connection *connection)
+{
+    struct owing *owing = connection->role_state;
+
+    owing->received++;
+    return 0;
+}
+
+static int server_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    struct owing *owing = connection->role_state;
+    uint64_t before = owing->received;
+    int result = take(connection, data, size, read_request, server_whole);
+
+    connection_count(connection, size, owing->received - before);
+    return result;
+}
+
+static void fill_replies(struct connection *connection)
+{
+    struct owing *owing = connection->role_state;
+    uint64_t room = connection_room(connection), count = owing->received - owing->answered;
+    struct span *last = NULL;
+
+    if (count > room)
+        count = room;
+    answering_burn(connection->bench, count);
+    for (; count; count--) {
+        const struct call *call = call_at(connection, owing->answered++);
+
+        last = append_piece(connection, connection->plan->protocol->answer, call, call->kind->fetches);
+    }
+    if (last)
+        last->marks |= FRAGMENT_ENDS_GROUP;
+}
+
+static const struct role client_role = {
+    .sends = true,
+    .receives = true,
+    .clocks = true,
+    .times = true,
+    .frames = true,
+    .state_size = asking_size,
+    .begin = asking_begin,
+    .fill = fill_requests,
+    .wants = client_wants,
+    .arrived = client_arrived,
+    .answered = asking_answered,
+    .next = asking_next,
+    .bytes_of = bytes_of_requests,
+    .missed = asking_missed,
+};
+
+static const struct role server_role = {
+    .sends = true,
+    .receives = true,
+    .frames = true,
+    .state_size = server_size,
+    .fill = fill_replies,
+    .wants = role_wants_all,
+    .arrived = server_arrived,
+    .answered = answering_answered,
+    .over = answering_is_over,
+};
+
+const struct role *const framed_roles[ROLE_COUNT] = {[ROLE_DRIVER] = &client_role,
+                                                     [ROLE_FOLLOWER] = &server_role};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests and replies of a protocol: the roles of workload=request where `protocol` is not raw. */
+#ifndef UNCORK_WORKLOAD_FRAMED_H
+#define UNCORK_WORKLOAD_FRAMED_H
+
+#include "connection/workload.h"
+
+extern const struct role *const framed_roles[ROLE_COUNT];
+
+#endif
