@@ -59,6 +59,13 @@ static void print_word(const struct answer *answer, const char *before, const ch
         printf("%s%s%s", before, value, after);
 }
 
+static const char *text(const json_t *object, const char *path)
+{
+    const char *value = json_string_value(record_at(object, path));
+
+    return value ? value : "";
+}
+
 /* The library that encrypts, "gnutls"; if the ends differ "gnutls/openssl". */
 static void print_security(const json_t *record)
 {
@@ -82,6 +89,8 @@ static void print_head(const struct answer *answer)
     print_word(answer, "", "workload", "");
     print_word(answer, " ", "message", "");
     print_word(answer, " -> ", "reply", "");
+    print_word(answer, " of ", *record_word(record, "op") ? "protocol" : "", "");
+    print_word(answer, " ", "op", "");
     print_word(answer, " (", "direction", ")");
     print_word(answer, " by ", "write", "");
     print_word(answer, " -> ", "reply_write", "");
@@ -101,6 +110,8 @@ static void print_head(const struct answer *answer)
         fputs(", verified", stdout);
     print_word(answer, ", peer ", "peer", "");
     print_word(answer, " (", "peer_does", ")");
+    if (json_object_get(record, "subject"))
+        printf(", %s", text(record, "subject.version"));
     if (!record_says(record, "rate", "closed"))
         print_word(answer, "\n  open loop: ", "rate", " requests/s are due, ");
     print_word(answer, "arrival=", "arrival", "");
@@ -330,6 +341,18 @@ static void print_counts(const struct answer *answer, enum end which, const char
     printf(" (the %s)\n", end_names[which]);
 }
 
+/* What the client sees of the replies of a server that reports nothing. */
+static void print_replies(const struct answer *answer)
+{
+    const json_t *client = answer->ends[END_CLIENT];
+    uint64_t replies = record_sum(client, "messages_received");
+
+    if (answer->ends[END_SERVER] || !replies || !record_first(client, "tcp_info.data_segs_in"))
+        return;
+    printf("  per reply: %.2f segments (as the client received them)\n",
+           (double)record_sum(client, "tcp_info.data_segs_in.sum") / (double)replies);
+}
+
 /* Prints nothing for an end whose system does not report the CPU time of a thread. */
 static void print_cpu(const struct answer *answer)
 {
@@ -343,6 +366,12 @@ static void print_cpu(const struct answer *answer)
             continue;
         printf("%s%s ", between, end_names[end]);
         print_scaled((double)ns / 1e9 / (double)answer->messages, time_scales);
+        between = ", ";
+    }
+    if (json_object_get(answer->record, "subject")) {
+        printf("%ssubject ", between);
+        print_scaled((double)record_number(answer->record, "subject.cpu_ns") / 1e9 / (double)answer->messages,
+                     time_scales);
         between = ", ";
     }
     if (*between == ',')
@@ -376,6 +405,7 @@ void answer_print(const json_t *record)
     print_counts(&answer, END_PROXY, "message");
     print_counts(&answer, answer.driver, "message");
     print_counts(&answer, other, answer.both ? "message" : "reply");
+    print_replies(&answer);
     print_cpu(&answer);
     segments_print(answer.ends[END_CLIENT]);
     setting_print(record, answer.ends);

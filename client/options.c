@@ -92,7 +92,7 @@ static int parse_place(struct where where[END_COUNT], enum end end, const char *
     const char *at = strchr(text, '@');
 
     if (at && at[1] && at - text < ADDRESS_MAX - 2 && strncmp(text, "unix:", 5) != 0) {
-        *own = (struct where){.netns = at + 1};
+        *own = (struct where){.netns = at + 1, .subjects = own->subjects};
         snprintf(own->host, sizeof own->host, "%.*s", (int)(at - text), text);
         snprintf(own->listen, sizeof own->listen, "%.*s:0", (int)(at - text), text);
         where[END_PROXY].sink = where[END_SERVER].netns ? where[END_SERVER].host : NULL;
@@ -112,6 +112,9 @@ static int take_option(struct options *options, int option, struct problem *prob
         return parse_place(options->where, END_PROXY, optarg, problem);
     case 'k':
         return channel_take_keys(&options->keys, optarg, "one key is shown to all", problem);
+    case 'u':
+        options->where[END_SERVER].subjects = optarg;
+        return 0;
     case 'i':
         options->insecure = true;
         return 0;
@@ -153,6 +156,7 @@ int options_parse(struct options *options, int count, char **arguments, struct p
         {"server-in", required_argument, NULL, 's'},
         {"proxy-in", required_argument, NULL, 'x'},
         {"psk", required_argument, NULL, 'k'},
+        {"subjects", required_argument, NULL, 'u'},
         {"insecure", no_argument, NULL, 'i'},
         {"pcap", required_argument, NULL, 'c'},
         {"with-parent", optional_argument, NULL, 'p'},
@@ -184,7 +188,7 @@ int options_parse(struct options *options, int count, char **arguments, struct p
                                  arguments[optind - 1]);
         if (option == '?')
             return refuse(arguments[optind - 1], problem);
-        if (strchr("sxkicp", option))
+        if (strchr("sxukicp", option))
             options->for_runs = names[index].name;
         if (take_option(options, option, problem) < 0)
             return -1;

@@ -76,7 +76,7 @@ static int open_key(const struct own_server *server, struct problem *problem)
 }
 
 /* The arguments of the server, ended by NULL. The texts belong to `where`. */
-static void list_arguments(char *arguments[10], char *program, bool proxy, const struct where *where)
+static void list_arguments(char *arguments[12], char *program, bool proxy, const struct where *where)
 {
     char **next = arguments;
 
@@ -90,6 +90,10 @@ static void list_arguments(char *arguments[10], char *program, bool proxy, const
     }
     if (proxy)
         *next++ = "--proxy";
+    if (where->subjects) {
+        *next++ = "--subjects";
+        *next++ = (char *)(uintptr_t)where->subjects;
+    }
     if (where->sink) {
         *next++ = "--allow-sink";
         *next++ = (char *)(uintptr_t)where->sink;
@@ -101,7 +105,7 @@ static void list_arguments(char *arguments[10], char *program, bool proxy, const
 static int spawn(struct own_server *server, bool proxy, const struct where *where, int key,
                  struct problem *problem)
 {
-    char program[4096], *arguments[10];
+    char program[4096], *arguments[12];
     posix_spawn_file_actions_t actions;
     int ends[2], error;
 

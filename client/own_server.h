@@ -14,6 +14,7 @@ struct where {
     const char *netns;        /* file of the network namespace; NULL: the current one */
     char listen[ADDRESS_MAX]; /* address to listen on, port 0 */
     char host[ADDRESS_MAX];   /* the same without the port */
+    const char *subjects;     /* file of definitions for the server; NULL: none */
     const char *sink;         /* proxy: the address that it may connect to; NULL: loopback */
 };
 

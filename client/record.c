@@ -98,6 +98,8 @@ json_t *record_make(const struct plan *plan, const struct run_result *result)
     for (int end = 0; end < END_COUNT; end++)
         if (problem->kind == PROBLEM_NONE && result->reports[end])
             json_object_set(record, end_names[end], result->reports[end]);
+    if (problem->kind == PROBLEM_NONE && result->subject)
+        json_object_set(record, "subject", result->subject);
     return record;
 }
 

@@ -16,6 +16,7 @@ struct run_result {
     uint64_t started_unix_ns, wall_ns;
     char addresses[END_COUNT][ADDRESS_MAX]; /* of the other ends; "": none */
     json_t *reports[END_COUNT];             /* NULL where there is none */
+    json_t *subject;                        /* in place of the server's report */
 };
 
 /* New reference. */

@@ -123,9 +123,11 @@ static int make_reports(struct run *run, struct problem *problem)
     json_t **reports = run->result.reports, *capture;
 
     reports[END_CLIENT] = team_report(&run->team);
-    for (int end = END_CLIENT + 1; end < END_COUNT; end++)
+    if (plan_has_subject(run->plan))
+        run->result.subject = json_incref(run->links[END_SERVER].answer);
+    for (int end = END_CLIENT + 1; end < END_COUNT && !run->result.subject; end++)
         reports[end] = json_incref(run->links[end].answer);
-    if (run->links[END_SERVER].is_open && record_check(&run->result, problem) < 0)
+    if (reports[END_SERVER] && record_check(&run->result, problem) < 0)
         return -1;
     if (!run->capture)
         return 0;
@@ -160,13 +162,16 @@ static void on_heard_nothing(uv_timer_t *patience)
 }
 
 /* With a proxy, a broken connection may be the effect of another one. So the client first waits
- * for a reason from another end, then sends its own failure. */
+ * for a reason from another end, then sends its own failure. The server of a subject looks for a
+ * reason when it learns of the failure. */
 static void fail(struct run *run, const char *phase, const struct problem *problem)
 {
     bool is_first = run->result.problem.kind == PROBLEM_NONE;
 
     give_up(run, phase, problem);
-    if (is_first && plan_has_proxy(run->plan)) {
+    if (is_first && plan_has_subject(run->plan))
+        send_failure(run, phase, problem);
+    if (is_first && (plan_has_proxy(run->plan) || plan_has_subject(run->plan))) {
         run->over = false;
         run->listens = true;
         uv_timer_start(&run->patience, on_heard_nothing, HEARSAY_MS, 0);
@@ -529,6 +534,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
         record = record_make(plan, &run.result);
     for (int end = 0; end < END_COUNT; end++)
         json_decref(run.result.reports[end]);
+    json_decref(run.result.subject);
     return record;
 }
 

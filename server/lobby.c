@@ -184,6 +184,7 @@ void lobby_close(struct lobby *lobby)
     lobby->is_open = false;
     if (lobby->accepts)
         uv_walk(lobby->listener.loop, close_handle, lobby);
-    close(lobby->fd);
+    if (lobby->fd >= 0)
+        close(lobby->fd);
     address_unlink(&lobby->address, true);
 }

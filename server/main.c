@@ -30,6 +30,7 @@ static const char help[] =
     "them),\n"
     "                     by TLS; may listen where other machines can reach it\n"
     "  --insecure         allow an address that other machines can reach, without any protection\n"
+    "  --subjects FILE    start the programs that FILE defines when a client asks for one (uncork subjects)\n"
     "  --with-parent      end when standard input closes\n"
     "  --idle DURATION    end when there has been no client for so long, like 1800s\n"
     "  --version          print the version\n"
@@ -96,6 +97,18 @@ static int check_options(struct options *options, struct problem *problem)
     return 0;
 }
 
+static int take_subjects(struct options *options, const char *path, struct problem *problem)
+{
+    json_error_t error;
+
+    json_decref(options->subjects);
+    options->subjects = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (json_is_object(options->subjects))
+        return 0;
+    return problem_usage(problem, "--subjects %s: line %d: %s", path, error.line,
+                         options->subjects ? "no object of definitions by name" : error.text);
+}
+
 /* Returns 0 to continue, 1 if the program is done, -1 with a usage problem. */
 static int parse_options(struct options *options, int count, char **arguments, struct problem *problem)
 {
@@ -105,6 +118,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
         {"proxy", no_argument, &options->proxy, true},
         {"allow-sink", required_argument, NULL, 'a'},
         {"psk", required_argument, NULL, 'k'},
+        {"subjects", required_argument, NULL, 'u'},
         {"insecure", no_argument, &options->insecure, true},
         {"with-parent", no_argument, &options->with_parent, true},
         {"idle", required_argument, NULL, 'd'},
@@ -130,6 +144,9 @@ static int parse_options(struct options *options, int count, char **arguments, s
             break;
         case 'k':
             result = channel_take_keys(&options->keys, optarg, "a file may have many identities", problem);
+            break;
+        case 'u':
+            result = take_subjects(options, optarg, problem);
             break;
         case 'd':
             result = parse_idle(options, optarg, problem);
@@ -176,6 +193,7 @@ int main(int count, char **arguments)
     if (parse_options(&options, count, arguments, &problem) == 0 && check_address(&options, &problem) == 0)
         (options.plain ? plain_run : server_run)(&options, &problem);
     psk_free(options.keys);
+    json_decref(options.subjects);
     if (problem.kind != PROBLEM_NONE)
         fprintf(stderr, "uncork-server: %s\n", problem.text);
     return problem_exit_status(&problem);

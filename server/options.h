@@ -7,12 +7,14 @@
 #include "control/psk.h"
 #include "net/address.h"
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define SINKS_MAX 64
 
 struct options {
+    json_t *subjects; /* definitions by name (subject.h); NULL: it starts none */
     const char *listen;
     struct address address;         /* of `listen` */
     const struct variant *plain;    /* the service for foreign clients; NULL: serves uncork clients */

@@ -11,6 +11,7 @@
 #include "legality/legality.h"
 #include "legality/probe.h"
 #include "lobby.h"
+#include "subject.h"
 #include "measure/facts.h"
 #include "team/conduct.h"
 #include "words/parse.h"
@@ -61,7 +62,9 @@ struct session {
     struct lobby lobby;
     struct team team;
     struct conduct conduct;
-    size_t joined;
+    struct subject subject;
+    size_t joined; /* connections; with a subject, those whose announced byte is known */
+    bool measures; /* the subject has its start figures */
     bool remote, has_plan, waits, has_team, asked, ending;
     int open_parts; /* channel, timer, lobby, team; at zero the session is freed */
 };
@@ -145,6 +148,7 @@ static void close_parts(struct session *session)
     session->waits = false;
     if (session->has_team)
         team_close(&session->team);
+    subject_stop(&session->subject);
     lobby_close(&session->lobby);
     uv_close((uv_handle_t *)&session->timer, on_timer_closed);
     channel_close(&session->channel);
@@ -294,11 +298,80 @@ static void await_connections(struct session *session)
                 NULL);
 }
 
+/* ---- a subject ---- */
+
+static void mark_subject(struct session *session)
+{
+    session->measures = true;
+    session->subject.cpu_before_ns = subject_cpu_ns(&session->subject);
+    channel_send(&session->channel, CONTROL_MARKED, NULL);
+}
+
+static void begin_subject(struct session *session)
+{
+    const struct plan *plan = &session->plan;
+    struct problem problem = {0};
+
+    if (lobby_listen(&session->lobby, plan, END_SERVER, &session->channel, &problem) < 0 ||
+        subject_start(&session->subject, session->server->options->subjects, plan, &session->lobby,
+                      &problem) < 0) {
+        fail(session, NULL, &problem);
+        return;
+    }
+    set_timeout(session, run_limit_ms(plan), "the run took longer than this server allows");
+    channel_send(&session->channel, CONTROL_READY, lobby_describe(&session->lobby));
+    channel_send(&session->channel, CONTROL_JOINED, NULL);
+    if (!plan->warmup_ns)
+        mark_subject(session);
+}
+
+/* The client announces the end of its warm-up, then that of the run. */
+static void take_drain(struct session *session, const json_t *body)
+{
+    struct problem problem = {0};
+    json_t *report;
+
+    session->joined += json_array_size(json_object_get(body, "bytes"));
+    if (session->joined < session->plan.connections)
+        return;
+    session->joined = 0;
+    if (!session->measures) {
+        mark_subject(session);
+        return;
+    }
+    session->subject.cpu_after_ns = subject_cpu_ns(&session->subject);
+    if (subject_prove(&session->subject, &problem) < 0) {
+        fail(session, "report", &problem);
+        return;
+    }
+    report = subject_report(&session->subject, &session->plan);
+    subject_stop(&session->subject);
+    channel_send_long(&session->channel, CONTROL_REPORT, report);
+    json_decref(report);
+    set_timeout(session, LIMIT_LEAVE_MS, "the report was not taken");
+}
+
+/* The client has failed. If that was because the subject ended, the server knows why. Else the client
+ * closes. */
+static void explain_failure(struct session *session)
+{
+    struct problem problem = {0};
+
+    if (subject_fate(&session->subject, &session->plan, &problem) == 0)
+        fail(session, "run", &problem);
+    else if (!session->subject.pid)
+        close_parts(session);
+}
+
 static void begin(struct session *session)
 {
     struct problem problem = {0};
 
     session->waits = false;
+    if (plan_has_subject(&session->plan)) {
+        begin_subject(session);
+        return;
+    }
     /* legality_check() probes sockets, rings, TLS layers and placement. This takes the loop and two
      * CPUs for up to 3 s: no other client may be measured in that time. */
     if (check_limits(&session->plan, session->end, &problem) < 0 ||
@@ -472,6 +545,10 @@ static void take_phase(struct session *session, enum control_type type, const js
 {
     struct problem problem = {0};
 
+    if (session->subject.pid && type == CONTROL_DRAIN) {
+        take_drain(session, body);
+        return;
+    }
     if (!session->has_team || conduct_message(&session->conduct, END_CLIENT, type, body, &problem) == 0)
         problem_failure(&problem, "a message that does not belong here");
     if (problem.kind != PROBLEM_NONE)
@@ -493,7 +570,7 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         take_sink(session, body);
         break;
     case CONTROL_FAILED: /* the client knows the reason */
-        close_parts(session);
+        explain_failure(session);
         break;
     default:
         take_phase(session, type, body);

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""subject=: a program that uncork-server starts in place of its own data threads. The program of
+these tests is a script that answers reads of NBD with zeros, and does what its parameters say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from programs import WITHIN_S, batch_run, client_run, client_start, record_sum, server_started
+
+SCRIPT = r'''
+import os, socket, struct, sys, time
+mode = sys.argv[1]
+if mode == "version":
+    sys.exit(print("script 1.2\nnot this line"))
+if mode == "dies":
+    sys.exit("it has no licence")
+listener = socket.socket(fileno=3) if "LISTEN_FDS" in os.environ else socket.create_server(
+    ("127.0.0.1", int(sys.argv[2])))
+with open("facts", "w") as facts:
+    print(os.getuid(), os.environ.get("LISTEN_PID") == str(os.getpid()), os.getcwd(), file=facts)
+print("serves", flush=True)
+while True:
+    peer, _ = listener.accept()
+    def take(size):
+        data = b""
+        while len(data) < size:
+            part = peer.recv(size - len(data))
+            if not part:
+                raise ConnectionError
+            data += part
+        return data
+    try:
+        peer.sendall(b"NBDMAGICIHAVEOPT\0\3")
+        take(4), take(16), take(6)
+        reply = lambda kind, body: struct.pack(">QIII", 0x3E889045565A9, 7, kind, len(body)) + body
+        peer.sendall(reply(3, struct.pack(">HQH", 0, 1 << 26, 1)) + reply(1, b""))
+        served = 0
+        while True:
+            _, _, _, cookie, _, size = struct.unpack(">IHHQQI", take(28))
+            if mode == "leaves" and served == 50:
+                sys.exit("had enough")
+            peer.sendall(struct.pack(">IIQ", 0x67446698, 0, cookie) + bytes(size))
+            served += 1
+    except ConnectionError:
+        peer.close()
+'''
+PREFIX = "uncork-subject-"
+
+
+@pytest.fixture
+def definitions(tmp_path: Path) -> Path:
+    """The file of --subjects. The folder of a test is closed to `nobody`, so the script is an
+    argument."""
+    common = {"program": sys.executable, "version": "--version", "protocols": ["nbd"],
+              "transports": ["tcp", "unix"], "parameters": {"mode": "serve"}}
+    path = tmp_path / "subjects.json"
+    path.write_text(json.dumps({
+        "script": common | {"listens": "inherited", "arguments": ["-c", SCRIPT, "{mode}"]},
+        "binds": common | {"listens": "address", "arguments": ["-c", SCRIPT, "{mode}", "{port}"]},
+        "absent": common | {"listens": "inherited", "program": "no-such-program", "arguments": []},
+    }))
+    return path
+
+
+def subjects_left(folder: Path) -> list[str]:
+    return [entry for entry in os.listdir(folder) if entry.startswith(PREFIX)]
+
+
+def serving_in(folder: Path) -> list[str]:
+    """The process of the one subject there, when it serves."""
+    until = time.monotonic() + WITHIN_S
+    while not any(folder.glob(f"{PREFIX}*/facts")):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return processes_in(folder)
+
+
+def processes_in(folder: Path) -> list[str]:
+    """Those whose working directory is below it."""
+    found = []
+    for cwd in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            found += [cwd.parent.name] if str(cwd.readlink()).startswith(f"{folder}/{PREFIX}") else []
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that `nobody` may enter, for the folders of subjects."""
+    folder = Path(os.path.realpath("/tmp")) / f"u{os.getpid()}"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o777)
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield folder
+    assert subjects_left(folder) == []
+    assert processes_in(folder) == []
+    folder.rmdir()
+
+
+WORDS = "protocol=nbd op=read:4K messages=100 place=free"
+
+
+@pytest.mark.parametrize("subject", ["script", "binds"])
+@pytest.mark.parametrize("rest", ["", "warmup=0s", "depth=8 connections=1"])
+def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, definitions: Path,
+                                                  temporary: Path) -> None:
+    done = client_run("--subjects", str(definitions), "--json", *f"{WORDS} subject={subject} {rest}".split())
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert "server" not in record
+    assert record_sum(record["client"], "messages_received") == 100
+    assert record["subject"]["name"] == subject
+    assert record["subject"]["version"].startswith("Python 3")
+    assert record["subject"]["cpu_ns"] > 0
+    assert re.fullmatch("[0-9a-f]{64}", record["subject"]["sha256"])
+    assert record["subject"]["arguments"][1] == "-c"
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    ("subject=script script.mode=dies", "ended with status 1; its log ends: it has no licence"),
+    ("subject=binds binds.mode=dies", "ended with status 1; its log ends: it has no licence"),
+    ("subject=script script.mode=leaves", "ended with status 1; its log ends: serves;had enough"),
+    ("subject=absent", "needs the program no-such-program: uncork setup absent"),
+    ("subject=other", "has no definition of it"),
+    ("subject=script script.colour=red", "has no such parameter"),
+    ("subject=script protocol=nbd-structured", "does not work with protocol=nbd-structured"),
+    ("subject=script security=gnutls", "does not work with TLS"),
+    ("subject=script other.mode=1", "'other.mode' has no effect"),
+    ("subject=Script", "uncork subjects lists"),
+])
+def test_a_subject_that_cannot_run_says_why(words: str, why: str, definitions: Path,
+                                            temporary: Path) -> None:
+    given = {word.partition("=")[0]: word for word in f"{WORDS} {words}".split()}
+    done = client_run("--subjects", str(definitions), *given.values())
+    assert done.returncode in (1, 2)
+    assert why in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_server_starts_no_program_unless_its_owner_allows_it(definitions: Path) -> None:
+    with server_started() as server:
+        done = client_run("--subjects", str(definitions), *WORDS.split(), "subject=script",
+                          f"server={server.address}")
+    assert done.returncode == 1
+    assert "this server has no definition" in done.stderr
+
+
+def test_two_runs_of_a_batch_each_have_a_subject_of_their_own(definitions: Path, temporary: Path) -> None:
+    done = client_run("--subjects", str(definitions), "--batch", "-",
+                      stdin=f"{WORDS} subject=script\n{WORDS} subject=own\n{WORDS} subject=script\n")
+    first, own, last, _ = map(json.loads, done.stdout.splitlines())
+    assert first["status"] == own["status"] == last["status"] == "ok", done.stdout
+    assert "server" in own and "subject" not in own
+    assert first["words"]["subject"] == "script"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_client_that_is_killed_leaves_no_process_and_no_folder(number: signal.Signals, definitions: Path,
+                                                                 temporary: Path) -> None:
+    client = client_start("--subjects", str(definitions), "protocol=nbd", "op=read:4K", "place=free",
+                          "subject=script", "duration=60s")
+    assert serving_in(temporary)
+    client.send_signal(number)
+    client.wait(10)
+    client.communicate()
+    until = time.monotonic() + WITHIN_S
+    while subjects_left(temporary) or processes_in(temporary):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_subject_that_is_killed_fails_its_run(definitions: Path, temporary: Path) -> None:
+    client = client_start("--subjects", str(definitions), "protocol=nbd", "op=read:4K", "place=free",
+                          "subject=script", "duration=60s")
+    (pid,) = serving_in(temporary)
+    os.kill(int(pid), signal.SIGKILL)
+    _, said = client.communicate(timeout=20)
+    assert client.returncode == 1
+    assert "was ended by signal 9" in said
