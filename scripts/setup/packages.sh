@@ -5,6 +5,27 @@
 
 PACKAGES_TABLE=$UNCORK_TOP/scripts/setup/packages
 
+# subjects_read FIELD...: for each subject its name, and these keys of its file, a line each.
+subjects_read() {
+    local file field
+    for file in "$UNCORK_TOP"/scenarios/subjects/*.toml; do
+        [ -f "$file" ] || continue
+        basename "$file" .toml
+        for field in "$@"; do
+            sed -n "s/^$field = \"\(.*\)\"\$/\1/p" "$file" | head -n 1
+        done
+    done
+}
+
+# The table, and a row for each subject, which is a purpose of its own.
+packages_rows() {
+    local name program apt dnf
+    cat "$PACKAGES_TABLE"
+    while read -r name && read -r program && read -r apt && read -r dnf; do
+        echo "command:$program $apt $dnf $name"
+    done < <(subjects_read program apt dnf)
+}
+
 # version_reached HAVE WANT: both dotted numbers.
 version_reached() {
     [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
@@ -92,7 +113,7 @@ packages_missing() {
         for name in ${names//+/ }; do
             case "$MISSING_NAMES " in *" $name "*) ;; *) MISSING_NAMES+=" $name" ;; esac
         done
-    done <"$PACKAGES_TABLE"
+    done < <(packages_rows)
     MISSING=${MISSING# } MISSING_NAMES=${MISSING_NAMES# }
     [ -n "$MISSING" ]
 }

@@ -161,7 +161,22 @@ def test_setup_lists_what_it_installs_and_hands_kernels_over(sandbox: Sandbox) -
         2, 'uncork: "six" is no version of a kernel: 6.1, 6.18.15 or newest\n')
     done = sandbox.run("scripts/setup/target", "nonsense")
     assert (done.returncode, done.stderr) == (
-        2, 'uncork: no target "nonsense" (scripts/setup/target --help lists them)\n')
+        2, 'uncork: no target or subject "nonsense" (scripts/setup/target --help lists them)\n')
+
+
+def test_a_subject_is_installed_by_the_packages_that_its_file_names(sandbox: Sandbox) -> None:
+    folder = sandbox.tree / "scenarios/subjects"
+    folder.mkdir(parents=True)
+    (folder / "served.toml").write_text(
+        'says = "serves"\nprogram = "uncork-served"\napt = "served+served-plugins"\n'
+        'dnf = "served-server"\n')
+    assert "  served   serves, for subject=served\n" in sandbox.run("scripts/setup/target").stdout
+    served = sandbox.bin / "uncork-served"
+    sandbox.recorder_add("apt-get", f'case "$*" in *install*) ln -s /bin/true "{served}" ;; esac')
+    sandbox.command_add("id", "echo 0")
+    done = sandbox.run("scripts/setup/target", "served")
+    assert (done.returncode, done.stderr) == (0, "") and "served: all there\n" in done.stdout
+    assert sandbox.calls_read()[-1].endswith(" served served-plugins")
 
 
 def test_an_installation_writes_into_the_cache_and_names_the_commands_of_its_user(

@@ -86,6 +86,12 @@ def test_what_comes_with_uncork_is_found(installed: Installed) -> None:
     assert files_below(installed.prefix) == installed.before
 
 
+def test_subjects_are_found_and_what_installs_one_is_a_command_of_the_installation(
+        installed: Installed) -> None:
+    assert "subject=nbdkit\n" in installed.said("subjects")
+    assert ", for subject=nbdkit\n" in installed.said("setup")
+
+
 def test_messages_name_the_commands_of_an_installation(installed: Installed) -> None:
     done = installed.run("run", "quick", "hosts=none.ini", "-n")
     assert (done.returncode, done.stderr) == (2, "uncork: hosts=none.ini: there is no such file\n")

@@ -82,12 +82,13 @@ def total(*parts: float | None) -> float | None:
 class MeasuredRun:
     """A record of status `ok` with the roles of its ends worked out; read-only.
 
-    timed: times by hyperfine. ends: those that the record has; sides: also a foreign peer, which
-    tells nothing. takes: whether the driver only receives, from a foreign peer that sends without
-    end. other: drives too in direction=both; None for transport=null. senders, receivers: the ends
-    that send `message` (one, or both of direction=both) and those that take it, in the same order.
-    captured: segments that the client captured, None unless all; captured_messages: of these the
-    ways on which messages go.
+    timed: times by hyperfine. ends: those that the record has; sides: also a foreign peer or a
+    subject, which tells nothing; subject: what is known of it. framed: whether a protocol frames
+    requests and replies. takes: whether the driver only receives, from a foreign peer that sends
+    without end. other: drives too in direction=both; None for transport=null. senders, receivers:
+    the ends that send `message` (one, or both of direction=both) and those that take it, in the
+    same order. captured: segments that the client captured, None unless all; captured_messages: of
+    these the ways on which messages go.
     """
 
     def __init__(self, record: Record) -> None:
@@ -98,7 +99,10 @@ class MeasuredRun:
         self.streams = self.workload in STREAMS
         self.takes = words.get("peer_does") == "chargen"
         self.ends = [end for end in (self.client, self.server, self.proxy) if end is not None]
-        self.sides: list[MaybeEnd] = [*self.ends, None] if "peer" in words else [*self.ends]
+        self.subject = record.subject
+        self.framed = words.get("protocol", "raw") != "raw"
+        self.foreign = "peer" in words or self.subject is not None
+        self.sides: list[MaybeEnd] = [*self.ends, *([None] if self.foreign else [])]
         self.driver = next((end for end in self.ends if end.get("drives")), None)
         self.other = next((end for end in (self.client, self.server)
                            if end is not None and end is not self.driver), None)
@@ -178,9 +182,17 @@ class MeasuredRun:
         """CPU seconds of an end's data threads, user and system."""
         return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
 
+    @property
+    def server_cpu(self) -> float | None:
+        """CPU seconds of the server's data threads, or of the whole process of a subject."""
+        if self.subject is not None:
+            return seconds(self.subject["cpu_ns"])
+        return self.cpu(self.server)
+
     def cpu_all(self) -> float | None:
-        """CPU seconds of the data threads of every end that there is."""
-        return total(*(self.cpu(end) for end in self.sides)) if self.ends else None
+        """CPU seconds of the data threads of every end that there is, and of a subject."""
+        others = [self.server_cpu] if self.foreign else []
+        return total(*map(self.cpu, self.ends), *others) if self.ends else None
 
 
 def histogram_of(runs: Sequence[MeasuredRun], name: str) -> histogram.Histogram | None:

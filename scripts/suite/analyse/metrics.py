@@ -30,6 +30,9 @@ from suite.stats.histogram import Histogram
 Formula = Callable[[MeasuredRun], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")
 SEGMENTS_IN = ("tcp_info", "data_segs_in", "sum")
+# what a reply sent of a foreign server is counted by at the end that receives it
+SEEN_HERE = {SEGMENTS: SEGMENTS_IN, ("records_sent",): ("records_received",),
+             ("tls_bytes_sent",): ("tls_bytes_received",)}
 RETRANSMITTED = ("tcp_info", "retrans_segs", "sum")
 CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
 # parts of names that are written otherwise in text
@@ -118,8 +121,21 @@ def message_side(*path: str) -> Formula:
 
 
 def reply_side(*path: str) -> Formula:
-    """The formula of what went out at path per reply, of the end that sends replies."""
-    return lambda run: None if run.streams else per_message_sent([run.other], *path)
+    """The formula of what went out at path per reply, of the end that sends replies. Of a foreign
+    server what came in, where a protocol says what a reply is."""
+    def figure(run: MeasuredRun) -> float | None:
+        if run.streams:
+            return None
+        if run.foreign and run.framed:
+            return received_per_reply(run, *SEEN_HERE[path]) if path in SEEN_HERE else None
+        return per_message_sent([run.other], *path)
+    return figure
+
+
+def received_per_reply(run: MeasuredRun, *path: str) -> float | None:
+    """What the end that receives replies counted at path, per reply."""
+    return None if run.streams else quotient(threads_sum(run.driver, *path),
+                                             threads_sum(run.driver, "messages_received"))
 
 
 def syscalls(run: MeasuredRun, end: MaybeEnd) -> float | None:
@@ -155,8 +171,9 @@ def captured_per_reply(run: MeasuredRun) -> float | None:
     """Segments that passed the client's device per reply that it was sent."""
     if run.streams or not run.captured:
         return None
-    return quotient(run.captured["received"]["data_segments"],
-                    threads_sum(run.other, "messages_sent"))
+    replies = (threads_sum(run.driver, "messages_received") if run.foreign and run.framed
+               else threads_sum(run.other, "messages_sent"))
+    return quotient(run.captured["received"]["data_segments"], replies)
 
 
 def captured_extreme(key: str, choose: Callable[[list[float]], float]) -> Formula:
@@ -228,8 +245,9 @@ def machine_share(end: Mapping[str, Any], state: str) -> float | None:
 
 def softirq(run: MeasuredRun) -> float | None:
     """Seconds in softirq during the measured interval, of each machine of an end, once."""
-    machines = {end.get("host"): end.get("machine", {}).get("softirq_ns")
-                for end in reversed(run.ends)}
+    machines = {} if run.subject is None else {run.subject["host"]: None}
+    machines |= {end.get("host"): end.get("machine", {}).get("softirq_ns")
+                 for end in reversed(run.ends)}
     return seconds(total(*machines.values())) if machines else None
 
 
@@ -256,7 +274,7 @@ METRICS = {metric.name: metric for metric in (
     Metric("segments_per_message", "1", "lower", message_side(*SEGMENTS),
            "data segments of the end that sends messages, or of the proxy; without retransmits"),
     Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),
-           "data segments of the end that sends replies"),
+           "data segments of the end that sends replies; of a subject as they came in here"),
     Metric("retransmits_per_message", "1", "lower",
            lambda run: quotient(ends_sum(run.sides, *RETRANSMITTED), run.messages),
            "data segments that any end sent again"),
@@ -276,7 +294,7 @@ METRICS = {metric.name: metric for metric in (
     Metric("records_per_message", "1", "lower", message_side("records_sent"),
            "TLS records of the end that sends messages, or of the proxy"),
     Metric("records_per_reply", "1", "lower", reply_side("records_sent"),
-           "TLS records of the end that sends replies"),
+           "TLS records of the end that sends replies; of a subject as they came in here"),
     Metric("tls_bytes_per_message", "B", "lower", message_side("tls_bytes_sent"),
            "bytes of the TLS records of messages, headers included"),
     Metric("tls_bytes_per_reply", "B", "lower", reply_side("tls_bytes_sent"),
@@ -285,6 +303,8 @@ METRICS = {metric.name: metric for metric in (
            "write calls of the end that sends messages, cork's setsockopt included"),
     Metric("sends_per_reply", "1", "lower", reply_side("write_calls"),
            "write calls of the end that sends replies"),
+    Metric("reads_per_reply", "1", "lower", lambda run: received_per_reply(run, "read_calls"),
+           "read calls of the end that receives replies"),
     Metric("syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.client),
            "system calls on the data path of the client"),
     Metric("server_syscalls_per_message", "1", "lower", lambda run: syscalls(run, run.server),
@@ -310,11 +330,12 @@ METRICS = {metric.name: metric for metric in (
     Metric("mapped_share", "1", "higher", mapped_share,
            "share of received bytes that read=zerocopy mapped and did not copy, 0 to 1"),
     Metric("cpu_per_message", "s", "lower", lambda run: quotient(run.cpu_all(), run.messages),
-           "CPU of the data threads of all ends"),
+           "CPU of the data threads of all ends, and of a subject"),
     Metric("client_cpu_per_message", "s", "lower",
            lambda run: quotient(run.cpu(run.client), run.messages), "CPU of the client's threads"),
     Metric("server_cpu_per_message", "s", "lower",
-           lambda run: quotient(run.cpu(run.server), run.messages), "CPU of the server's threads"),
+           lambda run: quotient(run.server_cpu, run.messages),
+           "CPU of the server's threads, or of the whole process of a subject"),
     Metric("proxy_cpu_per_message", "s", "lower",
            lambda run: quotient(run.cpu(run.proxy), run.messages), "CPU of the proxy's threads"),
     Metric("cpu_per_byte", "s", "lower", lambda run: quotient(run.cpu_all(), run.payload),

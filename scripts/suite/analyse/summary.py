@@ -34,6 +34,7 @@ from suite.analyse.frame import (
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.optimum import Optimum, optima_build
 from suite.analyse.verdicts import Verdict, baseline_ratio, baseline_verdict, verdict_of
+from suite.base.runner_words import subject_of
 from suite.base.words import words_split
 from suite.scenario.scenario import LABEL, LABEL_REPEAT, Published
 
@@ -166,6 +167,11 @@ def sides_told(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
         (name, reply) if both or reply not in METRICS else (reply,)) if one in METRICS))
 
 
+# of a subject: what the client sees of it, and its CPU
+OF_SUBJECTS = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_per_reply",
+               "server_cpu_per_message")
+
+
 def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     """What the cells are about: a stream carries, an open loop waits, several requests at a time
     are many a second, a single one takes its time, TLS has records and handshakes, and a sender
@@ -188,6 +194,8 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
             "latency_p50", "latency_p99", "cpu_per_message")),
         (any(cell.words.get("handoff") == "thread" for cell in cells), (
             "latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")),
+        (any(map(subject_of, (cell.words for cell in cells))), (
+            "messages_per_second" if several else "time_per_message", *OF_SUBJECTS)),
         (several, (
             "messages_per_second", "latency_p99", "segments_per_message", "records_per_message",
             "sends_per_message", "cpu_per_message")),

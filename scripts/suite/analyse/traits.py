@@ -4,6 +4,7 @@ that columns have each different one once."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,11 +27,20 @@ class End(NamedTuple):
     message_bytes: int | None
 
 
+class Program(NamedTuple):
+    """The program of a subject. version: the line that it prints; path, digest: of its file."""
+
+    subject: str
+    version: str
+    path: str
+    digest: str
+
+
 @dataclass(frozen=True)
 class Traits:
     """agreed: (end, option, value) of encrypted threads; uncounted: layers that count no records;
-    clamped: sentences about buffers of another size than asked for; captured, dropped, truncated:
-    the client's capture."""
+    clamped: sentences about buffers of another size than asked for; subjects: the servers that were
+    measured; captured, dropped, truncated: the client's capture."""
 
     ends: tuple[End, ...] = ()
     congestion: tuple[str, ...] = ()
@@ -38,6 +48,7 @@ class Traits:
     agreed: tuple[tuple[str, str, str], ...] = ()
     uncounted: tuple[str, ...] = ()
     clamped: tuple[str, ...] = ()
+    subjects: tuple[Program, ...] = ()
     captured: bool = False
     dropped: bool = False
     truncated: bool = False
@@ -64,11 +75,14 @@ def traits_of(record: Record) -> Traits:
     protected = [(name, end, thread) for name, end, thread in threads
                  if end.get("security", "plain") != "plain"]
     capture = (record.end("client") or {}).get("capture")
+    found = record.subject
+    # of it the runner knows where it ran
+    served = () if found is None else (End("server", found["host"], "", "plain", "", None),)
     return Traits(
         ends=tuple(End(name, end.get("host", ""), end.get("engine", ""),
                        end.get("security", "plain"), end.get("library", ""),
                        end.get("message_bytes") if end.get("drives") else None)
-                   for name in ENDS if (end := record.end(name)) is not None),
+                   for name in ENDS if (end := record.end(name)) is not None) + served,
         congestion=distinct(option["congestion"] for _, option in options
                             if option.get("congestion")),
         threads=bool(threads),
@@ -78,6 +92,9 @@ def traits_of(record: Record) -> Traits:
                        if "records_sent" not in thread),
         clamped=distinct(clamp_text(name, word, clamp) for name, option in options
                      for word, clamp in option.get("clamped", {}).items()),
+        subjects=() if found is None else (Program(
+            found["name"], re.sub(r"^\S*/", "", found["version"]), found["program"],
+            found.get("sha256", "")[:16]),),
         captured=capture is not None,
         dropped=capture is not None and capture["dropped"] > 0,
         truncated=capture is not None and capture["truncated"])
@@ -85,6 +102,7 @@ def traits_of(record: Record) -> Traits:
 
 def traits_read(values: list[Any]) -> Traits:
     """The traits whose astuple() was written as JSON, which knows no tuples."""
-    ends, congestion, threads, agreed, uncounted, clamped, *capture = values
+    ends, congestion, threads, agreed, uncounted, clamped, subjects, *capture = values
     return Traits(tuple(End(*end) for end in ends), tuple(congestion), threads,
-                  tuple(tuple(one) for one in agreed), tuple(uncounted), tuple(clamped), *capture)
+                  tuple(tuple(one) for one in agreed), tuple(uncounted), tuple(clamped),
+                  tuple(Program(*one) for one in subjects), *capture)

@@ -9,10 +9,19 @@ from collections.abc import Mapping, Sequence
 
 from suite.base.client import options_for_server
 from suite.base.lab_words import lab_text, lab_wanted, namespace_file, place_arguments
-from suite.base.runner_words import LOCAL, TARGET, build_of, target_of, words_for_client
+from suite.base.runner_words import (
+    LOCAL,
+    SUBJECTS_OPTION,
+    TARGET,
+    build_of,
+    subject_of,
+    target_of,
+    words_for_client,
+)
 
 CLIENT_PROGRAM = "uncork-client"
 TIMER = "hyperfine"
+SUBJECTS_FILE = "subjects.json"
 RECORD_FILE, TIMES_FILE = "record.json", "times.json"  # what a run leaves, in a folder of its own
 # With --output FILE or null hyperfine throws away standard error, where the client's messages are.
 TIMER_OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inherit",
@@ -26,7 +35,8 @@ def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer:
     own, folder, target = words_for_client(given), folders.get(build_of(given)), target_of(given)
     words = [f"{key}={value}" for key, value in own.items()]
     command = [f"{folder}/{CLIENT_PROGRAM}" if folder else CLIENT_PROGRAM,
-               *options_for_server(server_options, words), *words]
+               *options_for_server(server_options, words),
+               *((SUBJECTS_OPTION, SUBJECTS_FILE) if subject_of(given) else ()), *words]
     if timer == TIMER:
         command[1:1] = ["--json", RECORD_FILE]
         command = [TIMER, *TIMER_OPTIONS, shlex.join(command)]
@@ -40,6 +50,8 @@ def by_hand_lines(cells: Sequence[Mapping[str, str]], folders: Mapping[str, str]
                   server_options: Sequence[str] = ()) -> list[str]:
     """The commands that run these cells by hand, those of one lab together."""
     labs: dict[str, list[str]] = {}
+    if any(map(subject_of, cells)):
+        labs[""] = [f"uncork subjects --json >{SUBJECTS_FILE}"]
     for given in cells:
         up = f"uncork lab up {lab_text(given)}".rstrip() if lab_wanted(given) else ""
         labs.setdefault(up, []).append(command_by_hand(given, folders, timer, server_options))

@@ -21,6 +21,8 @@ OWN_ENDS = {"server": "own", "via": "own"}
 # a default that stands for no words at all: a client passes over an empty line
 DEFAULT_WORD = {"transport": "tcp"}
 ARRIVAL_SEED, DRAWN = "arrival_seed", "default"  # the word, and its value where a round draws one
+SUBJECT, OWN_SUBJECT = "subject", "own"  # the server that is measured; its default: uncork-server
+SUBJECTS_OPTION = "--subjects"  # of client and server: the file of their definitions
 BOOT_PREFIX = "vng:"  # of a target that boots a machine for all cells of a round
 
 
@@ -38,6 +40,12 @@ def boot_of(words: Mapping[str, str]) -> str:
 def build_of(words: Mapping[str, str]) -> str:
     """The build that runs a cell of these words."""
     return words.get(BUILD, THIS)
+
+
+def subject_of(words: Mapping[str, str]) -> str:
+    """The subject that a cell of these words measures; empty where it is uncork-server."""
+    name = words.get(SUBJECT, OWN_SUBJECT)
+    return "" if name == OWN_SUBJECT else name
 
 
 def words_for_client(words: Mapping[str, str]) -> dict[str, str]:

@@ -287,6 +287,12 @@ def setup_arguments(parser: ArgumentParser) -> None:
                              "kernels VERSION...: fetches kernels for target=vng:VERSION")
 
 
+def subjects_arguments(parser: ArgumentParser) -> None:
+    """The command line of `uncork subjects`."""
+    parser.add_argument("--json", action="store_true",
+                        help="their definitions, for uncork-client --subjects FILE")
+
+
 def complete_arguments(parser: ArgumentParser) -> None:
     """The command line of `uncork complete`."""
     parser.add_argument("line", metavar="LINE", help="a command line up to the cursor, as one text")
@@ -354,7 +360,9 @@ COMMANDS = {
                     "not there", EXEC, in_order=True),
     "doctor": Command("what on this machine will disturb a result, and the command that fixes each",
                       doctor_arguments),
-    "setup": Command("install what a target needs: gVisor, virtme-ng, Ansible, ssh",
+    "subjects": Command("servers that can be measured in place of uncork's: version, parameters, "
+                        "what is missing", subjects_arguments),
+    "setup": Command("install what a target needs: gVisor, virtme-ng, Ansible, ssh; or a subject",
                      setup_arguments, in_order=True),
     "complete": Command("what may follow on a command line, for the completion of a shell",
                         complete_arguments),

@@ -24,7 +24,7 @@ from suite.base.client import BINARIES, Vocabulary, client_list, client_place, s
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
 from suite.base.process import process_run
-from suite.base.runner_words import ARM
+from suite.base.runner_words import ARM, SUBJECT
 from suite.commands import COMMANDS, LAB_PARTS, parser_make
 from suite.result.record import ENDS
 
@@ -97,6 +97,20 @@ class Line:
         return tomllib.loads(files[0].read_text()) if files else {}
 
     @cached_property
+    def subjects(self) -> Mapping[str, Any]:
+        """The subjects by name."""
+        from suite.scenario.subject import subjects_read
+        return subjects_read()
+
+    @cached_property
+    def parameters(self) -> dict[str, str]:
+        """The words of parameters of the subjects that stand in the line, with their defaults."""
+        names = ",".join(text.partition("=")[2] for text in self.before
+                         if text.startswith(f"{SUBJECT}="))
+        return {f"{name}.{key}": value for name in names.split(",") if name in self.subjects
+                for key, value in self.subjects[name].defaults.items()} if names else {}
+
+    @cached_property
     def cells(self) -> list[Mapping[str, str]]:
         """The words of all cells of the results that stand in the line."""
         from suite.result.files import PLAN, result_find
@@ -123,18 +137,25 @@ class Line:
         """`key=` of the words that a run may have, those that stand in the line left out."""
         end, dot, _ = self.last.rpartition(".")
         given = {text.partition("=")[0] for text in self.before}
+        of_subjects = [(f"{key}=", f"of the subject, {value} by default")
+                       for key, value in self.parameters.items() if key not in given]
         if dot:
-            return [(f"{end}.{key}=", word["help"]) for key, word in self.words.items()
-                    if word["ends"] and end in ENDS]
+            return of_subjects + [(f"{end}.{key}=", word["help"]) for key, word
+                                  in self.words.items() if word["ends"] and end in ENDS]
         arms = [(f"{ARM}=", "words of the scenario, by name")] if self.scenario.get(ARM) else []
         return [(key, means) for key, means in [
-            *arms, *((f"{key}=", word["help"]) for key, word in self.words.items())]
+            *arms, *of_subjects, *((f"{key}=", word["help"]) for key, word in self.words.items())]
             if key[:-1] not in given or key == "not="]
 
     def values(self, key: str) -> Candidates:
         """The values of a word that have names: of the scenario, then of the client."""
         if key == ARM:
             return [(arm["name"], "") for arm in self.scenario.get(ARM, ())]
+        if key == SUBJECT:
+            return [("own", "uncork-server"), *((name, subject.says)
+                                                for name, subject in self.subjects.items())]
+        if key in self.parameters:
+            return [(self.parameters[key], "")]
         word = self.words.get(key.rpartition(".")[2])
         if word is None:
             return ()
@@ -198,7 +219,7 @@ class Line:
             return self.exec_candidates()
         if self.command == "setup":
             table = (ROOT / "scripts/setup/targets").read_text()
-            return named(re.findall("^[a-z]+", table, re.MULTILINE))
+            return named([*re.findall("^[a-z]+", table, re.MULTILINE), *self.subjects])
         if self.command == "list":
             return self.name_candidates()
         takers = {name for name, action in options.items() if action.nargs != 0}
@@ -268,7 +289,8 @@ def program_candidates(program: str, before: Sequence[str], last: str) -> Candid
     if "=" in last:
         return line.value_candidates({}, False)
     return [(key, means) for key, means in line.words_offered()
-            if line.words[key[:-1].rpartition(".")[2]]["scope"] == "cell"]
+            if key[:-1] in line.parameters
+            or line.words[key[:-1].rpartition(".")[2]]["scope"] == "cell"]
 
 
 def candidates_of(line: str) -> list[tuple[str, str]]:

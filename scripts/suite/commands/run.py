@@ -27,7 +27,7 @@ from suite.base.client import (
     server_options_choose,
 )
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
-from suite.base.runner_words import ARM, TARGET
+from suite.base.runner_words import ARM, LOCAL, TARGET, target_of
 from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
@@ -56,6 +56,7 @@ from suite.result.machine import Facts
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Record
 from suite.scenario.scenario import Scenario
+from suite.scenario.subject import is_parameter, parameter_values, programs_used
 
 
 def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path) -> None:
@@ -78,7 +79,9 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     for axis, where in axes:
-        if axis != ARM and axis.split(".")[-1] not in words:
+        if is_parameter(axis):
+            parameter_values(axis, (), f"{path}: {where}: ")
+        elif axis != ARM and axis.split(".")[-1] not in words:
             raise UsageError(f"{path}: {where}: unknown word {axis}{nearest_hint(axis, words)}")
     selectors_check(client, [(text, f"{path}: {where}") for text, where in selectors.items()
                              if text])
@@ -337,7 +340,9 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     vocabulary = planned.vocabulary
     programs = Programs(vocabulary.version, vocabulary.revision, build_digest(client),
                         builds_read(client, builds_named(planned.plan)), targets.identities(),
-                        vocabulary.homepage)
+                        vocabulary.homepage, programs_used(
+                            cell.words for cell in planned.plan.runnable
+                            if target_of(cell.words) == LOCAL))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
                   intervals_are_wide)
     journal = journal_open(start, folder, results_place(), say, options.more, options.new)

@@ -30,6 +30,7 @@ from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.runner_words import (
     ARM,
     DEFAULT_WORD,
+    LOCAL,
     OWN_ENDS,
     RUNNER_WORDS,
     TARGET,
@@ -58,6 +59,7 @@ from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text
 from suite.scenario.scenario import Scenario
+from suite.scenario.subject import subject_refusal
 
 # the word whose pairs run the cells at the same time, and are then the values of target
 HOSTS_WORD = "hosts"
@@ -224,8 +226,10 @@ def answer_complete(target: Target, row: Mapping[str, str], elsewhere: Mapping[s
     hidden = elsewhere if words_for_client(row) else DEFAULT_WORD | dict(elsewhere)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
     used = checked.words | own | words
+    reasons = (checked.unsupported, target.unsupported(used), lab_refusal(used),
+               subject_refusal(used, target_of(used) == LOCAL))
     return replace(checked, words=used, given=given | words,
-                   unsupported=checked.unsupported or target.unsupported(used) or lab_refusal(used))
+                   unsupported=next(filter(None, reasons), None))
 
 
 def users_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:

@@ -78,6 +78,9 @@ def programs_changed(known: Programs, mine: Programs) -> str:
         if (facts := known.targets.get(value, found)) != found:
             texts = [", ".join(map(" ".join, one.items())) for one in (facts, found)]
             return f"where target={value} was another ({'; now it is '.join(texts)})"
+    for path, digest in mine.subjects.items():
+        if (of_before := known.subjects.get(path, digest)) != digest:
+            return f"with another {path} ({of_before}; now it is {digest})"
     if known.digest != mine.digest:
         return (f"with another build ({known.revision}, {known.digest}; this one is "
                 f"{mine.revision}, {mine.digest})")

@@ -34,7 +34,6 @@ from suite.places.batch import (
     runs_limit,
 )
 from suite.places.lab.lab import Lab, Labs
-from suite.places.ssh.machine import key_options
 from suite.places.targets import Targets
 from suite.result.files import Journal, machines_merge
 from suite.result.plan import PlannedCell
@@ -97,7 +96,7 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer:
             lab = stack.enter_context(labs.hold(words))
             target = targets.target(words)
             ends = stack.enter_context(target.ends(words))
-            client, options = target.client(words), (*options, *key_options(ends))
+            client, options = target.client(words), (*options, *target.client_options(words, ends))
             records = (hyperfine_run(client, cells, runs_limit(cells), options)
                        if timer == "hyperfine" else
                        cells_retry(client, cells, target.starting_s, artifacts, lab=lab,

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError, synonyms_read
-from suite.base.runner_words import ARM, TARGET
+from suite.base.runner_words import ARM, SUBJECT, TARGET
 from suite.base.words import words_split
 from suite.result.plan import WordChange
 from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
+from suite.scenario.subject import is_parameter, parameter_values, subject_check
 
 # what this runner acts on; the client lists them too
 RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")
@@ -102,7 +103,15 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
                 raise UsageError(f"{word.where}{error}") from None
         raise
     return [replace(word, values=tuple(word.text.split(",")) if word.key == ARM
-                    else next(answers)) for word in words]
+                    else subject_values(word, next(answers))) for word in words]
+
+
+def subject_values(word: Word, values: Sequence[str]) -> tuple[str, ...]:
+    """The values of a word, checked where they are names or parameters of subjects, which no client
+    knows. UsageError names the place of the word."""
+    for name in values if word.key == SUBJECT else ():
+        subject_check(name, word.where)
+    return parameter_values(word.key, values, word.where) if is_parameter(word.key) else (*values,)
 
 
 def run_words_check(words: Words, vocabulary: Vocabulary) -> None:

@@ -57,6 +57,7 @@ class Gvisor(Target):
     """Both ends in one sandbox."""
 
     isolated = "a sandbox"
+    has_subjects = False
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)

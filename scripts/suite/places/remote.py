@@ -122,6 +122,10 @@ class RemoteTarget(Target):
         """The options of uncork-server for an end, besides its address and its key."""
         return proxy_options(self.address("server")) if end == "proxy" else ()
 
+    def definitions(self, end: str, words: Mapping[str, str]) -> tuple[str, ...]:
+        """The option with the definitions of subjects, for the end that starts one."""
+        return ()
+
     @abstractmethod
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
         """A command as typed to run it where an end is. folder: of the programs here."""
@@ -135,7 +139,8 @@ class RemoteTarget(Target):
         note = "# KEYS: a file with the same key on each machine, as psktool(1) writes it"
         servers = [self.by_hand_at(end, folder, [
             "uncork-server", "--with-parent", "--listen", addresses[ADDRESS_WORDS[end]], *keys,
-            *self.server_options(end)]) for end in ends]
+            *self.server_options(end), *self.definitions(end, given)]) for end in ends]
         words = word_list(words_for_client(given) | addresses)
         return [*([note] if ends else []), *servers,
-                self.by_hand_at("client", folder, ["uncork-client", *keys, *words])]
+                self.by_hand_at("client", folder, ["uncork-client", *keys,
+                                                   *self.subject_options(given), *words])]

@@ -13,26 +13,34 @@ from suite.base.client import Client, build_client, client_facts
 from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import Place
-from suite.base.runner_words import OWN_ENDS, TARGET, build_of, words_for_client
+from suite.base.runner_words import (
+    OWN_ENDS,
+    SUBJECTS_OPTION,
+    TARGET,
+    build_of,
+    subject_of,
+    words_for_client,
+)
 from suite.places.ssh.machine import key_options
 from suite.result.record import JsonObject
+from suite.scenario.subject import definitions_file
 
 # words that an isolated system may have with this value only; None: not at all
 ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
-
-
 class Target:
     """A value of the word `target`, open. This class is target=local; each other kind overrides
     what differs there. starting_s: seconds that a batch may take to begin, besides its runs.
     boot_s: seconds until its first output, where that comes before the first run; the time limit of
     the runs begins then. No figure contains either. retry_place: where a command that crashed or
     hung is retried once; None where no retry helps. isolated: `a guest` where all that a cell needs
-    is inside; empty for other targets. Opening a target raises what require() does."""
+    is inside; empty for other targets. has_subjects: whether a subject can be started there.
+    Opening a target raises what require() does."""
 
     starting_s = 0.0
     boot_s = 0.0
     retry_place: Place | None = None
     isolated = ""
+    has_subjects = True
 
     def __init__(self, value: str, client: Client) -> None:
         self.value = value
@@ -73,6 +81,14 @@ class Target:
         """Starts the ends elsewhere of a cell; they end with the context. Failure where that fails.
         It yields the words with their addresses."""
         yield {}
+
+    def client_options(self, words: Mapping[str, str], ends: Mapping[str, str]) -> tuple[str, ...]:
+        """The options of the client for a cell of these words. ends: as ends() yields them."""
+        return (*key_options(ends), *self.subject_options(words))
+
+    def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
+        """The same about subjects: their definitions, for the server that the client starts."""
+        return (SUBJECTS_OPTION, definitions_file()) if subject_of(words) else ()
 
     def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
         """The record of a run of these words, with the cause of its failure that is known here."""

@@ -15,7 +15,7 @@ from typing import Any, cast
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.lab_words import lab_wanted
-from suite.base.runner_words import LOCAL, TARGET, target_of
+from suite.base.runner_words import LOCAL, SUBJECT, TARGET, subject_of, target_of
 from suite.places.remote import JOIN
 from suite.places.target import Target
 
@@ -60,6 +60,9 @@ class Targets(contextlib.ExitStack):
             self.callback(self.opened[value].close)
         if value != LOCAL and lab_wanted(words):
             raise UsageError(f"{TARGET}={value}: lab=on makes namespaces on this machine")
+        if subject_of(words) and not self.opened[value].has_subjects:
+            raise UsageError(f"{TARGET}={value}: {SUBJECT}={subject_of(words)} cannot be started "
+                             f"there: take {TARGET}={LOCAL} or {TARGET}=ssh:HOST")
         self.opened[value].words_check(words)
         return self.opened[value]
 

@@ -155,6 +155,7 @@ class Vng(Target):
     """Both ends in one guest."""
 
     isolated = "a guest"
+    has_subjects = False
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)

@@ -128,6 +128,19 @@ def security_text(matrix: Matrix) -> str:
     return "; ".join(filter(None, [", ".join(named), ", ".join(filter(None, agreed))]))
 
 
+def subjects_text(matrix: Matrix) -> str:
+    """The subjects with their versions; of one that had several programs each with its file."""
+    programs = list(dict.fromkeys(program for cell in matrix.cells.values()
+                                  for traits in matrix.traits_of(cell.name)
+                                  for program in traits.subjects))
+    counts = Counter(program.subject for program in programs)
+    return "; ".join(dict.fromkeys(
+        (program.version if program.subject in program.version.split()
+         else f"{program.subject}: {program.version}")
+        + (f" ({program.path} {program.digest})" if counts[program.subject] > 1 else "")
+        for program in programs))
+
+
 def rounds_heading(matrix: Matrix) -> str:
     """How many rounds, of how many, and in which order."""
     plan, done = matrix.result.plan, matrix.rounds
@@ -196,6 +209,7 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     timers = ", ".join(filter(None, matrix.frame["hyperfine"].unique()))
     pairs = [
         ("words", words_text(words)),
+        ("subject", subjects_text(matrix)),
         ("machine", machines_text(matrix)),
         (TIMES_INVALID, emulated and f"{emulated}; no times and no ratios of them are shown"),
         ("disturbed", disturbances_text(matrix)),

@@ -5,6 +5,7 @@ dropped."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, groupby, zip_longest
 from typing import Any
@@ -305,6 +306,15 @@ def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[
         *(note for note, holds in notes.items() if holds))], width)
 
 
+def subject_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
+    """The subject of the last run: its program, and how it was started."""
+    found = next((record.subject for record in reversed(records) if record.subject), {})
+    rows = (("version", found.get("version")), ("program", found.get("program")),
+            ("sha256", found.get("sha256")), ("runs as", found.get("user")),
+            ("started as", shlex.join(found.get("arguments", ()))))
+    return [(label, text) for label, text in rows if text]
+
+
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     """Everything about one cell: what it is, and the sections that have lines."""
     records = list(matrix.records_good(cell.name))
@@ -323,6 +333,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     labs = [record.document["lab"] for record in records if "lab" in record.document]
     sections = {
         f"Metrics (medians over rounds{compared})": metrics_lines(matrix, cell, base, inner),
+        "Subject": labelled_lines(subject_rows(records), inner),
         "Calls and counts per message": counts_lines(runs, inner),
         "CPU per message": cpu_lines(cell, timed, inner),
         "All CPUs of the machine, share of time": machine_lines(timed, inner),

@@ -58,7 +58,7 @@ PLAN_SHAPE = all_of(object_of({
     "axes": list_of(TEXT), "cells": list_of(CELL_SHAPE), "sessions": list_of(SESSION_SHAPE),
 }, {
     **keys(nothing_or(TEXT), "baseline", "timer", "until", "hosts", "homepage"),
-    "builds": map_of(BUILD_SHAPE), "targets": map_of(map_of(TEXT)),
+    "builds": map_of(BUILD_SHAPE), "targets": map_of(map_of(TEXT)), "subjects": map_of(TEXT),
     "quick": map_of(object_of(keys(nothing_or(TEXT), "was", "is"))),
 }), sessions_check)
 WordChange = Mapping[str, str | None]  # a word that was, and is, under --quick; is None: left out
@@ -96,7 +96,8 @@ class Build:
 class Programs:
     """The programs that measured: version, revision and digest of the client's own build. homepage:
     the public address that its sources were cloned from; None where there is none. builds: other
-    builds by the value of build=. targets: the facts of other targets, by the value of target=."""
+    builds by the value of build=. targets: the facts of other targets, by the value of target=.
+    subjects: the digests of the programs of subjects on this machine, by path."""
 
     uncork: str
     revision: str
@@ -104,6 +105,7 @@ class Programs:
     builds: Mapping[str, Build] = field(default_factory=dict)
     targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     homepage: str | None = None
+    subjects: Mapping[str, str] = field(default_factory=dict)
 
     def build(self, value: str) -> Build | None:
         """A build by the value of build=; None where the plan does not name it."""
@@ -111,8 +113,10 @@ class Programs:
 
     @property
     def digests(self) -> tuple[str, dict[str, str]]:
-        """The digests of all builds: figures of other binaries must not be mixed with these."""
-        return self.digest, {value: build.digest for value, build in self.builds.items()}
+        """The digests of all builds and subjects: figures of other binaries must not be mixed with
+        these."""
+        return self.digest, {value: build.digest for value, build
+                             in self.builds.items()} | dict(self.subjects)
 
 
 @dataclass(frozen=True)
@@ -303,7 +307,8 @@ def plan_from(document: Mapping[str, Any]) -> Plan:
         document.get("quick"),
         document.get("hosts"),
         Programs(document["uncork"], document["revision"], document["build"], builds,
-                 document.get("targets", {}), document.get("homepage")),
+                 document.get("targets", {}), document.get("homepage"),
+                 document.get("subjects", {})),
         document["boot"], sessions)
 
 
@@ -321,6 +326,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         **known_items(builds={value: vars(build) for value, build in programs.builds.items()}
                       or None,
                       targets=dict(programs.targets) or None, homepage=programs.homepage,
+                      subjects=dict(programs.subjects) or None,
                       until=plan.until, quick=plan.quick, hosts=plan.hosts),
         "sessions": [{"session": session.name, "boot": session.boots.here,
                       **known_items(boots=dict(session.boots.others) or None),

@@ -105,6 +105,8 @@ END_SHAPE = all_of(object_of({}, {
     **keys(CPU_SHAPE, "process", "machine"), "drives": FLAG, "capture": CAPTURE_SHAPE,
     "threads": list_of(THREAD_SHAPE),
 }), resident_check)
+SUBJECT_SHAPE = object_of({**keys(TEXT, "name", "host", "program", "version"), "cpu_ns": NUMBER},
+                          {**keys(TEXT, "sha256", "user"), "arguments": list_of(TEXT)})
 QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(scalar_check)})
 DEVICE_SHAPE = object_of({"device": TEXT, "address": TEXT, "mtu_bytes": NUMBER,
                           "queues": list_of(QUEUE_SHAPE)})
@@ -119,7 +121,7 @@ RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
     "words": all_of(map_of(TEXT), object_of(
         {}, {"rate": value_check(is_rate, "a number above 0 or closed")})),
     **keys(NUMBER, "started_unix_ns", "wall_ns"),
-    **keys(END_SHAPE, *ENDS),
+    **keys(END_SHAPE, *ENDS), "subject": SUBJECT_SHAPE,
     "lab": object_of({}, {**keys(list_of(DEVICE_SHAPE), "a", "b", "c"),
                           "sysctl": object_of(keys(scalar_check, "name", "a", "b", "c"))}),
     "hyperfine": object_of({"version": TEXT}, keys(NUMBER, "wall_ns", "user_ns", "system_ns")),
@@ -184,6 +186,11 @@ class Record:
     def hyperfine(self) -> Mapping[str, Any] | None:
         """hyperfine's times of the whole processes; None where it did not time the run."""
         return self.document.get("hyperfine")
+
+    @property
+    def subject(self) -> Mapping[str, Any] | None:
+        """The server that was measured in place of uncork's; None where there was none."""
+        return self.document.get("subject")
 
     def end(self, name: str) -> Mapping[str, Any] | None:
         """The figures of one of ENDS; None where it took no part."""

@@ -384,18 +384,18 @@ def words_check(scenario: Scenario, path: Path) -> None:
             seen[word] = table
 
 
-def scenario_load(path: Path) -> Scenario:
-    """Reads one scenario file, whose name stands for a name that it does not give. UsageError names
-    the file and the line (broken TOML) or the key (unknown, missing, wrong type)."""
+def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
+    """The file of a scenario or another kind, in TOML. UsageError names the file and the line.
+    command: lists those that ship."""
     text = ""
     try:
         text = path.read_bytes().decode()
-        document = tomllib.loads(text)
+        return tomllib.loads(text)
     except (FileNotFoundError, IsADirectoryError):
-        what = ("is a folder, not the file of a scenario" if path.is_dir()
-                else "no such scenario file")
+        what = (f"is a folder, not the file of a {kind}" if path.is_dir()
+                else f"no such {kind} file")
         raise UsageError(
-            f"{path}: {what} (uncork list shows the names of those that ship)") from None
+            f"{path}: {what} ({command} shows the names of those that ship)") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -404,6 +404,12 @@ def scenario_load(path: Path) -> Scenario:
         last = f"at line {len(text.splitlines())}, the last"
         wrong = str(error).replace("at end of document", last)
         raise UsageError(f"{path}: broken TOML: {wrong}") from None
+
+
+def scenario_load(path: Path) -> Scenario:
+    """Reads one scenario file, whose name stands for a name that it does not give. UsageError names
+    the file and the line (broken TOML) or the key (unknown, missing, wrong type)."""
+    document = document_read(path, "scenario", "uncork list")
     name: KeyReader = functools.partial(name_read, stem=path.stem)
     scenario = Scenario(**entry_read(document, {"name": name, **SCENARIO_KEYS}, f"{path}: "))
     words_check(scenario, path)

@@ -18,7 +18,7 @@ from suite.analyse.comparison.model import Comparison, Difference
 from suite.analyse.frame import Cell, Matrix, rounds_common
 from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
 from suite.base.errors import UsageError, nearest_hint
-from suite.base.runner_words import BUILD, TARGET, build_of
+from suite.base.runner_words import BUILD, SUBJECT, TARGET, build_of
 from suite.result.record import ENDS
 
 FACTS = {
@@ -36,7 +36,7 @@ REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("cpu",
            ("congestion", "congestion")}  # kind and name of facts, no name: all of the kind
 SOCKETS = {"congestion": "congestion", "libraries": "security"}  # facts of records: kind, name
 # all kinds of facts about a machine
-MACHINE_KINDS = (*FACTS, *FACT_GROUPS, "cmdline", "offloads", "boot", "binaries", *SOCKETS)
+MACHINE_KINDS = (*FACTS, *FACT_GROUPS, "cmdline", "offloads", "boot", "binaries", *SOCKETS, SUBJECT)
 # what may differ with what is declared
 IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: MACHINE_KINDS}
 UNKNOWN_FACT = "unknown"
@@ -75,12 +75,15 @@ def plan_facts(matrix: Matrix) -> FlatFacts:
 
 
 def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
-    """The congestion control of a cell's sockets, if they have one; its security library."""
+    """The congestion control of a cell's sockets, if they have one; its security library; the
+    program of its subject."""
     traits = matrix.traits_of(cell.name)
     names = {"congestion": {name for one in traits for name in one.congestion},
              "libraries": {end.library for one in traits for end in one.ends if end.library}}
+    programs = {f"{one.version} {one.digest}": (SUBJECT, f"{one.subject}.program")
+                for each in traits for one in each.subjects}
     return {(kind, SOCKETS[kind]): ", ".join(sorted(found)) for kind, found in names.items()
-            if found}
+            if found} | {key: ", ".join(programs) for key in programs.values()}
 
 
 def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:

@@ -65,6 +65,8 @@ def reasons_by_pair(pairs: Iterable[FleetPair], reasons: Reasons) -> Reasons:
 class FleetPair(RemoteTarget):
     """One pair. Fleet.run() runs its cells."""
 
+    has_subjects = False
+
     def __init__(self, value: str, client: Client, fleet: Fleet) -> None:
         super().__init__(value, client)
         self.fleet = fleet
@@ -180,7 +182,7 @@ class Fleet:
                 self.greetings[host] = greeting
                 # several hosts may share one home
                 self.folders[host] = f"{greeting.cache}/{RUNS}/{self.run_id}-{host}"
-                lack[host] = programs.programs_missing(outcome.stdout, sums)
+                lack[host] = programs.files_missing(outcome.stdout, sums)
             elif outcome.how == "ok":
                 outcomes[host] = replace(outcome, how="failed", why=str(refusal))
         if self.driver:  # from now on it can take down all hosts that ever greeted

@@ -24,8 +24,10 @@ from suite.base.client import (
 from suite.base.errors import Failure, Unreachable
 from suite.base.installation import STATIC_HINT
 from suite.places.ssh.machine import Greeting, LocalMachine, RemoteMachine
+from suite.scenario.subject import definitions_file
 
-PROGRAMS_FOLDER = "uncork/bin"  # below the cache of the user there
+# below the cache of the user there
+PROGRAMS_FOLDER, SUBJECTS_FOLDER = "uncork/bin", "uncork/subjects"
 LOOKS_S = 30.0
 COPIES_S = 600.0  # of 20 MB, over a slow line
 LOOK_SCRIPT = ('cd "$1" 2>/dev/null && shift && for name; do '
@@ -56,37 +58,55 @@ def system_refusal(name: str, greeting: Greeting) -> str | None:
         f"{name} is {greeting.system}, and these programs are for {own}: nothing would start there")
 
 
-def programs_missing(looked: bytes, sums: dict[str, str]) -> list[str]:
-    """The binaries that differ there or are missing. looked: what LOOK_SCRIPT printed."""
+def files_missing(looked: bytes, sums: dict[str, str]) -> list[str]:
+    """The files that differ there or are missing. looked: what LOOK_SCRIPT printed."""
     found = [line.strip() for line in looked.decode(errors="replace").splitlines()][-len(sums):]
     if len(found) < len(sums):
         return list(sums)
     return [name for name, other in zip(sums, found, strict=True) if sums[name] != other]
 
 
+def script_run(machine: RemoteMachine, what: str, script: str, arguments: list[str],
+               limit_s: float, given: bytes = b"", hint: str = "") -> None:
+    """Runs a script there; Unreachable where it fails, which begins with what."""
+    done = machine.run(script, arguments, limit_s, given)
+    if done.returncode != 0:
+        reason = complaint_text(done.stderr.decode(errors="replace"))
+        raise Unreachable(f"{what} on {machine.name}: {reason or exit_text(done.returncode)}{hint}")
+
+
+def files_copy(machine: RemoteMachine, files: dict[str, Path], folder: str) -> None:
+    """Copies the files that a folder there lacks, by their names there."""
+    sums = {name: checksum(path) for name, path in files.items()}
+    looked = machine.run(LOOK_SCRIPT, [folder, *sums], LOOKS_S).stdout
+    for name in files_missing(looked, sums):
+        script_run(machine, f"{name} cannot be copied to {folder}", COPY_SCRIPT,
+                   [folder, name, sums[name]], COPIES_S, files[name].read_bytes())
+
+
 def programs_copy(machine: RemoteMachine, client: Client) -> str:
     """The folder there that has these programs; copies those that are missing. Failure where that
     cannot be, or where they do not start there."""
-    def run(what: str, script: str, arguments: list[str], limit_s: float, given: bytes,
-            hint: str = "") -> None:
-        done = machine.run(script, arguments, limit_s, given)
-        if done.returncode != 0:
-            reason = complaint_text(done.stderr.decode(errors="replace"))
-            raise Unreachable(
-                f"{what} on {machine.name}: {reason or exit_text(done.returncode)}{hint}")
-
     if refusal := system_refusal(machine.name, machine.greeting):
         raise Failure(refusal)
     folder = f"{machine.greeting.cache}/{PROGRAMS_FOLDER}/{build_digest(client)}"
-    sums = {name: checksum(client.folder / name) for name in BINARIES}
-    looked = machine.run(LOOK_SCRIPT, [folder, *sums], LOOKS_S).stdout
-    for name in programs_missing(looked, sums):
-        run(f"{name} cannot be copied to {folder}", COPY_SCRIPT, [folder, name, sums[name]],
-            COPIES_S, (client.folder / name).read_bytes())
-    for name in sums:
-        run(f"{name} does not start", 'exec "$@"', [f"{folder}/{name}", "--version"], LOOKS_S, b"",
-            f"; {STATIC_HINT}")
+    files_copy(machine, {name: client.folder / name for name in BINARIES}, folder)
+    for name in BINARIES:
+        script_run(machine, f"{name} does not start", 'exec "$@"',
+                   [f"{folder}/{name}", "--version"], LOOKS_S, hint=f"; {STATIC_HINT}")
     return folder
+
+
+def definitions_place(machine: LocalMachine) -> str:
+    """The path on a machine of the definitions of subjects; copies them where they are missing."""
+    path = Path(definitions_file())
+    if not isinstance(machine, RemoteMachine):
+        return str(path)
+    machine.require()
+    folder = f"{machine.greeting.cache}/{SUBJECTS_FOLDER}"
+    name = f"{checksum(path).replace(' ', '-')}.json"
+    files_copy(machine, {name: path}, folder)
+    return f"{folder}/{name}"
 
 
 def programs_folder(machine: LocalMachine, folder: Path) -> str:

@@ -21,7 +21,7 @@ from suite.base.client import Client, build_digest
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
 from suite.base.process import PlacedCommand, process_close
-from suite.base.runner_words import TARGET
+from suite.base.runner_words import SUBJECTS_OPTION, TARGET, subject_of
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import (
     ADDRESS_WORDS,
@@ -35,7 +35,7 @@ from suite.places.ssh.machine import (
     server_started,
     ssh_choose,
 )
-from suite.places.ssh.programs import programs_choose, programs_folder
+from suite.places.ssh.programs import definitions_place, programs_choose, programs_folder
 from suite.result.record import JsonObject
 
 # The path of a socket has at most 108 bytes, ssh(1) appends to it, and the folder is part of it.
@@ -116,8 +116,19 @@ class Ssh(RemoteTarget):
                 program = f"{programs_folder(self.machine(end), folder)}/uncork-server"
                 found[ADDRESS_WORDS[end]] = serving.enter_context(server_started(
                     self.machine(end), program, self.address(end), self.key,
-                    self.folder / f"{end}.log", self.server_options(end)))
+                    self.folder / f"{end}.log",
+                    (*self.server_options(end), *self.definitions(end, words))))
             yield found
+
+    def definitions(self, end: str, words: Mapping[str, str]) -> tuple[str, ...]:
+        """The option with the definitions of subjects, for the end that starts one."""
+        starts = "client" if self.alone else "server"
+        return ((SUBJECTS_OPTION, definitions_place(self.machine(end)))
+                if end == starts and subject_of(words) else ())
+
+    def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
+        """Of the client, which starts the subject where one machine has all ends."""
+        return self.definitions("client", words)
 
     def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
         """A failed run names the machines that were lost."""

@@ -25,8 +25,8 @@ from suite.result.machine import Machine
 from suite.result.plan import builds_text
 
 # of the lines below all figures
-LABELS = ("machine", "network", "tls", "uncork", "compared", "differs", "remarks", "disturbed",
-          "legend")
+LABELS = ("subject", "machine", "network", "tls", "uncork", "compared", "differs", "remarks",
+          "disturbed", "legend")
 # signs of a block, as they are found in its texts, and what they mean
 BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
@@ -186,7 +186,8 @@ def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
         (heading.machine_text(machine, cpu_name), mitigations_text(machine))))
     security = heading.security_text(matrix) if any(
         cell.words.get("security", "plain") != "plain" for cell in cells) else ""
-    texts = (ran, network_text(matrix, cells), security,
+    subjects = "; ".join(filter(None, dict.fromkeys(map(heading.subjects_text, matrices))))
+    texts = (subjects, ran, network_text(matrix, cells), security,
              "; ".join(filter(None, [f"version {programs.uncork}, revision {programs.revision}",
                                      programs.homepage, builds])),
              compared, others or "nothing else" if comparison else "", "; ".join(remarks),

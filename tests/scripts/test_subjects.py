@@ -1,0 +1,540 @@
+# SPDX-License-Identifier: MIT
+"""Subjects: their files, their words as axes of a plan, what a result tells of them, and runs of
+those that are installed here."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from result_make import HOST, Recipe, ends_of, histogram_of, tcp_info_of, thread_of
+from sessions_make import sessions_write
+
+import answers
+from conftest import ROOT, Uncork, records_of
+from faked import Faked, faked, has_ended
+from suite.analyse.metrics import metrics_compute
+from suite.analyse.traits import Program, traits_of
+from suite.base.client import Client
+from suite.base.errors import UsageError
+from suite.measure.plan import plan_make
+from suite.places.targets import Targets
+from suite.places.vng import Vng
+from suite.result.plan import PlannedCell
+from suite.result.record import Record
+from suite.scenario import subject as subjects
+from suite.scenario.scenario import Scenario
+from suite.scenario.subject import Subject, definitions_file, subject_load, subjects_read
+from test_ssh import client, hosts, records_in
+
+__all__ = ["client", "faked", "hosts"]
+
+NAMES = sorted(path.stem for path in (ROOT / "scenarios/subjects").glob("*.toml"))
+READS = ("protocol=nbd", "op=read:4K")
+SHORT = ("place=free", "messages=40", "warmup=0s", "rounds=2")
+# of Debian 12; the claims of scenario qemu_nbd are of it too
+QEMU_WITHOUT_NODELAY = "7.2"
+
+WHOLE = '''says = "a server"
+program = "served"
+apt = "served"
+dnf = "served"
+protocols = ["nbd"]
+transports = ["tcp"]
+listens = "inherited"
+version = "--version"
+arguments = ["-s", "{size}", "-s", '{"a": {size}}']
+[parameters]
+size = "1M"
+[files]
+"served.conf" = "port {port}"
+'''
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder for temporary files that `nobody` may enter, as subjects run. uncork-server takes a
+    TMPDIR of 30 bytes."""
+    path = Path(tempfile.mkdtemp(prefix="unc-", dir="/tmp"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+def needs(name: str) -> Subject:
+    """The subject; the test is skipped where its program is missing."""
+    found = subjects_read()[name]
+    if subjects.program_find(found.program) is None:
+        pytest.skip(subjects.missing_text(found))
+    return found
+
+
+# ---- files ----
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_subject_that_ships_is_whole_and_no_name_stands_elsewhere(name: str) -> None:
+    found = subjects_read()[name]
+    assert found.name == name and found.arguments and found.parameters
+    # what the server reads
+    assert set(found.definition) <= set(json.loads(Path(definitions_file()).read_text())[name])
+
+
+def test_the_name_of_a_subject_is_that_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "served.toml"
+    path.write_text(WHOLE)
+    found = subject_load(path)
+    assert (found.name, found.arguments_tls) == ("served", None)
+    assert found.defaults == {"program": "served", "size": "1M"}
+    assert found.definition["arguments"] == ("-s", "{size}", "-s", '{"a": {size}}')
+    assert not {"says", "apt", "arguments_tls"} & found.definition.keys()
+
+
+@pytest.mark.parametrize(("was", "wrong", "told"), [
+    ("listens =", "listend =", "listend: unknown key: did you mean listens?"),
+    ('"inherited"', '"port"', "listens must be inherited or address, not port"),
+    ('program = "served"\n', "", "program is missing"),
+    ('["nbd"]', '"nbd"', 'protocols must be a list of text, as in protocols = ["..."'),
+    ('["nbd"]', "[]", "protocols is missing: name at least one"),
+    ('"-s", "{size}"', '"-s", "{sice}"',
+     "arguments: {sice} is no parameter: did you mean size?"),
+    ('"-s", "{size}"', '"-s", 7', "arguments must be a list of text, as in arguments = ["),
+    ("{port}", "{prot}", "[files] served.conf: {prot} is no parameter: did you mean port?"),
+    ('size = "1M"', "size = 1", "[parameters] size must be text"),
+    ('size = "1M"', 'program = "x"', "[parameters] program: a parameter is letters, digits and _,"),
+    ('size = "1M"', 'Size = "1M"', "[parameters] Size: a parameter is letters, digits and _,"),
+    ('"served.conf"', '"../x"', "[files] ../x: a file has a name without /"),
+    ('version = "--version"', "version = ", "broken TOML: Invalid value (at line 8"),
+])
+def test_a_mistake_in_a_file_is_one_line_that_names_the_key(tmp_path: Path, was: str, wrong: str,
+                                                            told: str) -> None:
+    path = tmp_path / "served.toml"
+    assert was in WHOLE
+    path.write_text(WHOLE.replace(was, wrong, 1))
+    with pytest.raises(UsageError) as raised:
+        subject_load(path)
+    assert str(raised.value).startswith(f"{path}: {told}") and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["own", "server", "Served", "a_b", "a" * 24])
+def test_a_file_whose_name_no_word_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / f"{name}.toml"
+    path.write_text(WHOLE)
+    with pytest.raises(UsageError, match="the name of a subject is small letters, digits and -"):
+        subject_load(path)
+
+
+def test_the_definitions_stand_in_no_folder(binaries: Client) -> None:
+    path = Path(definitions_file())
+    assert path.parts[:3] == ("/", "proc", str(os.getpid())) and sorted(
+        json.loads(path.read_text())) == NAMES
+    assert " (deleted)" in os.readlink(path)
+
+
+# ---- words ----
+
+def cells_of(binaries: Client, *words: str) -> tuple[PlannedCell, ...]:
+    """The cells of a plan on this machine."""
+    with Targets(binaries) as targets:
+        return plan_make(targets, Scenario("words"), None, [*READS, *words]).plan.cells
+
+
+@pytest.fixture
+def all_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program seems to be installed."""
+    monkeypatch.setattr(subjects, "program_find", lambda program: program)
+
+
+def test_a_parameter_is_an_axis_of_its_own_subject_only(binaries: Client, all_there: None) -> None:
+    cells = cells_of(binaries, "subject=nbdkit,qemu-nbd", "nbdkit.size=64M,1G")
+    assert [cell.name.removeprefix("protocol=nbd op=read:4K ") for cell in cells] == [
+        "subject=nbdkit nbdkit.size=64M", "subject=nbdkit nbdkit.size=1G", "subject=qemu-nbd"]
+    assert not any(cell.unsupported for cell in cells)
+
+
+def test_two_programs_of_a_subject_are_two_cells_with_whole_paths(
+    binaries: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, all_there: None,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = cells_of(binaries, "subject=nbdkit", "nbdkit.program=nbdkit,../server/nbdkit")
+    assert [cell.words["nbdkit.program"] for cell in cells] == [
+        "nbdkit", f"{tmp_path}/../server/nbdkit"]
+
+
+WRONG = {
+    ("subject=nbdkti",): "subject=nbdkti: there is no such subject: did you mean nbdkit?",
+    ("subject=nbdkit", "nbdkit.sise=1M"):
+        "nbdkit.sise: the subject nbdkit has no such parameter: did you mean size?",
+    ("subject=nbdkit", "nbdkti.size=1M"):
+        "nbdkti.size: no subject is called nbdkti: did you mean nbdkit?",
+    ("clinet.write=cork",): "clinet.write: no subject is called clinet: did you mean client?",
+    ("subject=nbdkit", "qemu-nbd.size=1M"): "qemu-nbd.size=1M: no cell uses qemu-nbd.size",
+    ("subject=nbdkit", "nbdkit.program=/a b/nbdkit"):
+        "nbdkit.program=/a b/nbdkit: the value may have neither blanks nor commas",
+    ("subject=nbdkit", "nbdkit.program=/no/such/nbdkit"):
+        "nbdkit.program=/no/such/nbdkit: there is no such program",
+    ("subject=nbdkit", "nbdkit.program=nbdkot"):
+        "nbdkit.program=nbdkot: there is no such program",
+    ("subject=nbdkit", "not=nbdkit.sise=1M"):
+        'not="nbdkit.sise=1M": nbdkit.sise: the subject nbdkit has no such parameter',
+}
+
+
+@pytest.mark.parametrize("words", list(WRONG), ids=" ".join)
+def test_a_wrong_word_about_a_subject_is_told_with_the_nearest(uncork: Uncork,
+                                                               words: tuple[str, ...]) -> None:
+    assert uncork.refused("run", *READS, *words, "-n").startswith(f"uncork: {WRONG[words]}")
+
+
+SCENARIO = """[fixed]
+protocol = "nbd"
+op = "read:4K"
+subject = "nbdkit"
+[sweep]
+nbdkit.size = ["1M", "2M"]
+[run]
+baseline = "nbdkit.size=1M"
+[table]
+rows = ["nbdkit.size"]
+[[picture]]
+kind = "bars"
+metric = "latency_p50"
+x = "nbdkit.size"
+"""
+
+
+def test_a_scenario_sweeps_a_parameter_and_shows_it(uncork: Uncork) -> None:
+    needs("nbdkit")
+    path = Path("sizes.toml")
+    path.write_text(SCENARIO)
+    done = uncork.run("run", str(path), "-n")
+    assert done.returncode == 0 and "# varies: nbdkit.size;" in done.stdout, done.stderr
+    path.write_text(SCENARIO.replace('x = "nbdkit.size"', 'x = "nbdkit.sise"'))
+    assert uncork.refused("run", str(path), "-n").endswith(
+        "nbdkit.sise: the subject nbdkit has no such parameter: did you mean size?")
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    (("subject=served",),
+     "subject=served: served is missing: scripts/setup/target served installs it"),
+    (("subject=served", "transport=unix"),
+     "subject=served does not work with transport=unix (it does with tcp)"),
+    (("subject=served", "protocol=nbd-structured"),
+     "subject=served does not work with protocol=nbd-structured (it does with nbd)"),
+    (("subject=served", "security=gnutls"), "subject=served does not work with TLS"),
+])
+def test_what_a_subject_cannot_do_is_unsupported_with_the_reason(
+    binaries: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...],
+    why: str,
+) -> None:
+    path = tmp_path / "served.toml"
+    path.write_text(WHOLE)
+    known = {**subjects_read(), "served": subject_load(path)}
+    monkeypatch.setattr(subjects, "subjects_read", lambda: known)
+    given = {word.partition("=")[0]: word for word in (*READS, *words)}
+    with Targets(binaries) as targets:
+        (cell,) = plan_make(targets, Scenario("words"), None, [*given.values()]).plan.cells
+    assert cell.unsupported == why
+
+
+def test_where_no_subject_can_be_started_the_target_says_so(binaries: Client) -> None:
+    with Targets(binaries) as targets:
+        targets.opened["vng:6.1"] = Vng.__new__(Vng)
+        with pytest.raises(UsageError, match="target=vng:6.1: subject=nbdkit cannot be started "
+                                             "there: take target=local or target=ssh:HOST"):
+            targets.target({"target": "vng:6.1", "subject": "nbdkit"})
+        targets.opened.clear()
+
+
+def test_a_command_by_hand_begins_with_the_definitions(uncork: Uncork) -> None:
+    needs("nbdkit")
+    lines = uncork.run("run", *READS, "subject=nbdkit", "nbdkit.size=1M", "-n").stdout.splitlines()
+    assert [line for line in lines if not line.startswith("#")] == [
+        "uncork subjects --json >subjects.json",
+        "uncork-client --subjects subjects.json protocol=nbd op=read:4K subject=nbdkit "
+        "nbdkit.size=1M  # baseline"]
+    assert sorted(json.loads(uncork.run("subjects", "--json").stdout)) == NAMES
+
+
+def test_the_list_has_the_version_or_the_command_that_installs(uncork: Uncork) -> None:
+    listed = " ".join(uncork.run("subjects").stdout.split())
+    for found in subjects_read().values():
+        assert f"subject={found.name} is {found.says} here " in listed
+        assert f"{found.name}.program={found.program}" in listed
+        here = subjects.program_find(found.program)
+        assert (f"setup/target {found.name} installs it" in listed) == (here is None)
+
+
+# ---- records ----
+
+THREAD = {"connections": 1, "messages_sent": 100, "messages_received": 100, "bytes_sent": 2800,
+          "bytes_received": 411200, "begun_ns": 0, "ended_ns": 10_000_000, "elapsed_ns": 10_000_000,
+          "write_calls": 100, "read_calls": 200, "wait_calls": 0, "records_sent": 100,
+          "records_received": 200, "tls_bytes_sent": 5000, "tls_bytes_received": 415600,
+          "cpu": {"user_ns": 1_000_000, "system_ns": 3_000_000},
+          "tcp_info": {key: {"sum": count} for key, count in
+                       (("data_segs_out", 100), ("data_segs_in", 200), ("retrans_segs", 0))}}
+RECORD: dict[str, Any] = {
+    "status": "ok", "words": {"workload": "request", "protocol": "nbd", "subject": "served"},
+    "run": {"cell": "a", "label": "A", "round": 1},
+    "client": {"host": "h1", "drives": True, "security": "gnutls", "threads": [THREAD],
+               "machine": {"softirq_ns": 7_000_000}},
+    "subject": {"name": "served", "host": "h1", "program": "/usr/bin/served",
+                "version": "/usr/bin/served 1.2", "sha256": "0123456789abcdef" * 4,
+                "arguments": ["/usr/bin/served"], "user": "nobody", "cpu_ns": 6_000_000},
+}
+ABSENT = ("sends_per_reply", "server_syscalls_per_message", "retransmits_per_message",
+          "server_memory_per_connection", "user", "system", "server_user")
+
+
+def test_of_a_subject_is_known_what_came_in_here_and_its_cpu() -> None:
+    figures = metrics_compute(Record(RECORD))
+    assert {key: figures[key] for key in (
+        "segments_per_reply", "records_per_reply", "tls_bytes_per_reply", "reads_per_reply",
+    )} == {"segments_per_reply": 2, "records_per_reply": 2, "tls_bytes_per_reply": 4156,
+           "reads_per_reply": 2}
+    assert figures["server_cpu_per_message"] == pytest.approx(60e-6)
+    assert figures["cpu_per_message"] == pytest.approx(100e-6)
+    assert figures["softirq"] == pytest.approx(7e-3)
+    assert [key for key in ABSENT if figures[key] is not None] == []
+
+
+def test_of_a_foreign_peer_nothing_is_known_but_what_came_in() -> None:
+    peer = {key: value for key, value in RECORD.items() if key != "subject"}
+    peer["words"] = {"workload": "request", "protocol": "nbd", "peer": "127.0.0.1:10809"}
+    figures = metrics_compute(Record(peer))
+    assert figures["segments_per_reply"] == figures["records_per_reply"] == 2
+    assert [key for key in (*ABSENT, "server_cpu_per_message", "cpu_per_message")
+            if figures[key] is not None] == []
+    peer["words"] = {"workload": "request", "peer": "127.0.0.1:7"}  # an echo without a protocol
+    assert metrics_compute(Record(peer))["segments_per_reply"] is None
+
+
+def test_the_softirq_of_a_machine_that_nobody_looked_at_is_not_known() -> None:
+    elsewhere = copy.deepcopy(RECORD)
+    elsewhere["subject"]["host"] = "h2"
+    assert metrics_compute(Record(elsewhere))["softirq"] is None
+
+
+def test_a_record_names_the_program_of_its_subject_and_where_it_ran() -> None:
+    traits = traits_of(Record(RECORD))
+    assert traits.subjects == (Program("served", "served 1.2", "/usr/bin/served",
+                                       "0123456789abcdef"),)
+    assert [(end.name, end.host) for end in traits.ends] == [("client", "h1"), ("server", "h1")]
+
+
+# ---- a result that was not measured, byte for byte ----
+
+VERSIONS = {"nbdkit": "nbdkit 1.32.5", "qemu-nbd": "/usr/bin/qemu-nbd 7.2.22 (Debian)"}
+GOLDEN = {"table.txt": ("table",), "table.csv": ("table", "--csv"),
+          "show.txt": ("show", "subject=qemu-nbd"), "paste.plain": ("paste",)}
+
+
+def record_made(words: dict[str, str], number: int, chance: random.Random) -> dict[str, Any]:
+    """The record of a run of 1000 reads."""
+    name, count = words["subject"], 1000
+    mean_ns = {"nbdkit": 60_000, "qemu-nbd": 90_000}[name] * chance.lognormvariate(0, 0.01)
+    told = {"message": "28", "write": "nodelay"} | words
+    thread = thread_of(told, 0, int(mean_ns * count), {"send": count, "recv": count},
+                       int(mean_ns * count) // 3, messages_sent=count, bytes_sent=28 * count,
+                       messages_received=count, bytes_received=4112 * count,
+                       latency=histogram_of(mean_ns, count))
+    thread["tcp_info"] = tcp_info_of(count, count) | {"data_segs_in": {
+        "sum": count * (1 + (name == "qemu-nbd"))}}
+    record = ends_of(told, thread, {}) | {"words": words, "subject": {
+        "name": name, "host": HOST, "program": f"/usr/bin/{name}", "version": VERSIONS[name],
+        "sha256": f"{len(name):x}" * 64, "arguments": [f"/usr/bin/{name}", "-f", "a b"],
+        "user": "nobody", "cpu_ns": int(mean_ns * count) // 2}}
+    del record["server"]
+    return record
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the result."""
+    fixed = {"workload": "request", "protocol": "nbd", "op": "read:4K", "place": "apart"}
+    recipe = Recipe("subjects", fixed, {"subject": ["nbdkit", "qemu-nbd"]}, 6, "subject=nbdkit",
+                    record_made)
+    folder = tmp_path_factory.mktemp("golden")
+    # each session is of another machine
+    return answers.changed(
+        sessions_write(recipe, folder / "made", 1, {}), folder,
+        lambda record: record["subject"].update(host=record["client"]["host"]))
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_each_command_tells_of_subjects(made: Path, name: str) -> None:
+    command, *words = GOLDEN[name]
+    done = answers.uncork(command, made, *words)
+    assert done.returncode == 0, done.stderr
+    answers.golden_check(f"subjects/{name}", done.stdout.replace(str(made), "RESULTS"))
+
+
+# ---- runs ----
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_subject_is_measured_and_every_command_tells_of_it(uncork: Uncork, name: str) -> None:
+    found = needs(name)
+    done = uncork.run("run", *READS, f"subject={name}", f"{name}.size=32M,64M", *SHORT, "-o",
+                      "measured")
+    assert done.returncode == 0, done.stderr
+    records = records_of(Path("measured"))
+    assert {record["status"] for record in records} == {"ok"}
+    for record in records:
+        assert record["subject"]["name"] == name and "server" not in record
+        assert any(record["words"][f"{name}.size"] in one for one in record["subject"]["arguments"])
+    assert "\nsubject " in done.stdout and f"\n{name}.size" in done.stdout
+    csv = uncork.run("table", "measured", "--csv", "columns=segments_per_reply").stdout
+    assert {line.split(",")[2] for line in csv.splitlines()[1:]} == {"1"} or "1.0" in csv
+    shown = uncork.run("show", "measured", f"{name}.size=64M").stdout
+    assert f"started as  {subjects.program_find(found.program)} " in shown
+    block = uncork.run("paste", "measured").stdout
+    assert "\nsubject: " in block
+    Path("block").write_text(block)
+    assert uncork.run("verify", "block", "measured").returncode == 0
+    assert uncork.run("export", "measured", f"{name}.size=64M", "-o", "-").returncode == 0
+    gated = uncork.run("compare", "measured", "--fail-if", "segments_per_reply > 1")
+    assert gated.returncode in (0, 3), gated.stdout + gated.stderr
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results go to a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_result_of_a_subject_is_gone_on_with(uncork: Uncork) -> None:
+    needs("qemu-nbd")
+    words = ("run", *READS, "subject=qemu-nbd", "qemu-nbd.size=32M", *SHORT, "seed=1", "-o", "one")
+    assert uncork.run(*words).returncode == 0
+    lines = Path("one/records.jsonl").read_text().splitlines(keepends=True)
+    Path("one/records.jsonl").write_text("".join(lines[:-1]))
+    done = uncork.run(*words)
+    assert done.returncode == 0 and "resuming" in done.stderr, done.stderr
+    assert len(records_of(Path("one"))) == len(lines)
+
+
+def test_a_result_is_not_gone_on_with_by_another_program(uncork: Uncork, folder: Path) -> None:
+    found = needs("qemu-nbd")
+    copied = folder / "qemu-nbd"
+    shutil.copy(subjects.program_find(found.program) or "", copied)
+    words = ("run", *READS, "subject=qemu-nbd", f"qemu-nbd.program={copied}", *SHORT, "seed=1",
+             "-o", "one")
+    assert uncork.run(*words).returncode == 0
+    with open(copied, "ab") as file:
+        file.write(b"another")  # behind the last segment: the same program
+    told = uncork.refused(*words, "--more")
+    assert told.startswith(f"uncork: one was measured with another {copied} (")
+    assert "now it is" in told
+
+
+def test_two_programs_are_told_apart_by_file_and_digest(uncork: Uncork, folder: Path) -> None:
+    found = needs("qemu-nbd")
+    copied = folder / "qemu-nbd"
+    shutil.copy(subjects.program_find(found.program) or "", copied)
+    with open(copied, "ab") as file:
+        file.write(b"another")  # behind the last segment: the same program
+    done = uncork.run("run", *READS, "subject=qemu-nbd", f"qemu-nbd.program=qemu-nbd,{copied}",
+                      *SHORT, "-o", "both")
+    assert done.returncode == 0, done.stderr
+    digests = {record["subject"]["program"]: record["subject"]["sha256"][:16]
+               for record in records_of(Path("both"))}
+    assert len(digests) == len(set(digests.values())) == 2
+    told = " ".join(done.stdout.split())
+    for path, digest in digests.items():
+        assert f"({path} {digest})" in told.replace("- ", "-")
+    block = " ".join(uncork.run("paste", "both").stdout.split())
+    assert "compared: subject qemu-nbd.program " in block and "differs: nothing else" in block
+
+
+def test_under_tls_qemu_nbd_waits_for_the_acknowledgement_of_a_header(uncork: Uncork) -> None:
+    found = needs("qemu-nbd")
+    version = subjects.version_read(found) or ""
+    if f" {QEMU_WITHOUT_NODELAY}." not in version:
+        pytest.skip(f"{version}: the claims are of {QEMU_WITHOUT_NODELAY}")
+    done = uncork.run("run", "qemu_nbd", "op=read:4K", "depth=1", "protocol=nbd", "duration=300ms",
+                      "warmup=50ms", "rounds=2", "-o", "qemu")
+    assert done.returncode == 0, done.stderr
+    answers = uncork.run("check", "qemu").stdout.splitlines()
+    holds = [line for line in answers if line.startswith("ok ")]
+    for claim in ("header and data of a simple reply leave as one segment",
+                  "under TLS header and data are two records", "which leave as two segments"):
+        assert any(claim in line for line in holds), "\n".join(answers)
+    slow = [metrics_compute(Record(record))["latency_p50"] for record in records_of(Path("qemu"))
+            if record["words"]["security"] == "gnutls"]
+    assert all(value and value > 0.035 for value in slow)
+
+
+def test_nbdkit_joins_header_and_data_plain_and_under_tls(uncork: Uncork) -> None:
+    needs("nbdkit")
+    done = uncork.run("run", "nbdkit", "op=read:4K", "depth=1", "duration=50ms", "warmup=10ms",
+                      "rounds=2", "-o", "nbdkit")
+    assert done.returncode == 0, done.stderr
+    figures = [metrics_compute(Record(record)) for record in records_of(Path("nbdkit"))]
+    assert {figure["segments_per_reply"] for figure in figures} == {1}
+    assert {figure["records_per_reply"] for figure in figures} == {None, 1}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_runner_leaves_no_process_and_no_folder(uncork: Uncork, folder: Path,
+                                                         monkeypatch: pytest.MonkeyPatch,
+                                                         number: signal.Signals) -> None:
+    needs("qemu-nbd")
+    monkeypatch.setenv("TMPDIR", str(folder))
+    runner = uncork.start("run", *READS, "subject=qemu-nbd", "duration=60s", "-o", "killed")
+    until = time.monotonic() + 60
+    try:
+        while not any(is_measured(pid) for pid in descendants_of(runner.pid)):
+            assert time.monotonic() < until and runner.poll() is None
+            time.sleep(0.01)
+        started = descendants_of(runner.pid)
+        runner.send_signal(number)
+        runner.communicate(timeout=60)
+    finally:
+        runner.kill()
+    assert len(started) >= 3 and all(map(has_ended, started))
+    assert list(folder.iterdir()) == []
+
+
+def descendants_of(pid: int) -> list[int]:
+    """The processes that a process has started, and those that these have."""
+    try:
+        own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [one for child in map(int, own) for one in (child, *descendants_of(child))]
+
+
+def is_measured(pid: int) -> bool:
+    """Whether a process is the subject and has a connection: one that it listens on, and another
+    socket."""
+    try:
+        links = [os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir()]
+        return os.readlink(f"/proc/{pid}/exe").endswith("/qemu-nbd") and sum(
+            link.startswith("socket:") for link in links) > 1
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("target", ["ssh:one", "ssh:one+ssh:two"])
+def test_a_subject_runs_on_the_machine_of_the_server(
+    client: Client, faked: Faked, hosts: Callable[[str], None], target: str,
+) -> None:
+    needs("qemu-nbd")
+    (record,) = records_in(replace(client), f"target={target}", *READS, "subject=qemu-nbd",
+                           "qemu-nbd.size=1M")
+    assert record["status"] == "ok", record.get("reason")
+    assert record["subject"]["name"] == "qemu-nbd" and record["words"]["target"] == target
+    serving = faked.folder / target.rpartition("ssh:")[2]
+    (copied,) = serving.glob(".cache/uncork/subjects/*.json")
+    assert sorted(json.loads(copied.read_text())) == NAMES
