@@ -10,6 +10,8 @@ import os
 import random
 import shutil
 import signal
+import socket
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -483,6 +485,26 @@ def test_nbdkit_joins_header_and_data_plain_and_under_tls(uncork: Uncork) -> Non
     figures = [metrics_compute(Record(record)) for record in records_of(Path("nbdkit"))]
     assert {figure["segments_per_reply"] for figure in figures} == {1}
     assert {figure["records_per_reply"] for figure in figures} == {None, 1}
+
+
+def test_of_a_server_that_is_there_the_table_has_what_came_in(uncork: Uncork) -> None:
+    program = subjects.program_find(needs("nbdkit").program) or ""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        os.set_inheritable(listener.fileno(), True)
+        port = listener.getsockname()[1]
+        served = subprocess.Popen(
+            ["bash", "-c", 'exec 3<&"$1"; shift; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"', "bash",
+             str(listener.fileno()), program, "-f", "memory", "1M"], pass_fds=[listener.fileno()])
+    try:
+        done = uncork.run("run", *READS, f"peer=127.0.0.1:{port}", "control=none", *SHORT, "-o",
+                          "there")
+        assert done.returncode == 0, done.stderr
+        figures = [metrics_compute(Record(record)) for record in records_of(Path("there"))]
+        assert {figure["segments_per_reply"] for figure in figures} == {1}
+        assert "segments_per_reply" in done.stdout and "server_cpu" not in done.stdout
+    finally:
+        served.kill()
+        served.wait()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

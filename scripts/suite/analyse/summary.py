@@ -167,9 +167,14 @@ def sides_told(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
         (name, reply) if both or reply not in METRICS else (reply,)) if one in METRICS))
 
 
-# of a subject: what the client sees of it, and its CPU
-OF_SUBJECTS = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_per_reply",
-               "server_cpu_per_message")
+# of a server of others: what the client sees of it, and the CPU of a subject
+OF_FOREIGN = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_per_reply",
+              "server_cpu_per_message")
+
+
+def is_foreign(words: Mapping[str, str]) -> bool:
+    """Whether a cell of these words measures a server of others by its protocol."""
+    return bool(subject_of(words)) or ("peer" in words and words.get("protocol", "raw") != "raw")
 
 
 def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
@@ -194,8 +199,8 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
             "latency_p50", "latency_p99", "cpu_per_message")),
         (any(cell.words.get("handoff") == "thread" for cell in cells), (
             "latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")),
-        (any(map(subject_of, (cell.words for cell in cells))), (
-            "messages_per_second" if several else "time_per_message", *OF_SUBJECTS)),
+        (any(is_foreign(cell.words) for cell in cells), (
+            "messages_per_second" if several else "time_per_message", *OF_FOREIGN)),
         (several, (
             "messages_per_second", "latency_p99", "segments_per_message", "records_per_message",
             "sends_per_message", "cpu_per_message")),
