@@ -345,7 +345,6 @@ static void take_drain(struct session *session, const json_t *body)
         return;
     }
     report = subject_report(&session->subject, &session->plan);
-    subject_stop(&session->subject);
     channel_send_long(&session->channel, CONTROL_REPORT, report);
     json_decref(report);
     set_timeout(session, LIMIT_LEAVE_MS, "the report was not taken");

@@ -168,8 +168,13 @@ static int make_folder(struct subject *subject, uid_t owner, struct problem *pro
 {
     const char *parent = getenv("TMPDIR");
 
-    snprintf(subject->folder, sizeof subject->folder, "%.30s/uncork-subject-XXXXXX",
-             parent && *parent && strlen(parent) <= 30 ? parent : "/tmp");
+    int size = snprintf(subject->folder, sizeof subject->folder, "%s/uncork-subject-XXXXXX",
+                        parent && *parent ? parent : "/tmp");
+
+    if (size >= (int)sizeof subject->folder) {
+        *subject->folder = '\0';
+        return problem_failure(problem, "TMPDIR=%.100s is too long for the folder of a subject", parent);
+    }
     if (mkdtemp(subject->folder) && (geteuid() != 0 || chown(subject->folder, owner, (gid_t)-1) == 0))
         return 0;
     return problem_failure(problem, "cannot make the folder %s: %s", subject->folder, strerror(errno));
@@ -348,6 +353,7 @@ static void read_version(struct subject *subject, const char *argument, const st
     struct subject asked = {0};
     char path[512];
     FILE *said;
+    size_t name;
     struct launch launch = {.arguments = {subject->program, (char *)(uintptr_t)argument},
                             .folder = subject->folder,
                             .output = path,
@@ -362,6 +368,10 @@ static void read_version(struct subject *subject, const char *argument, const st
         return;
     if (fgets(subject->version, sizeof subject->version, said))
         subject->version[strcspn(subject->version, "\n")] = '\0';
+    name = strcspn(subject->version, " ");
+    while (name && subject->version[name - 1] != '/') /* some print their path */
+        name--;
+    memmove(subject->version, subject->version + name, strlen(subject->version + name) + 1);
     fclose(said);
 }
 
@@ -520,7 +530,7 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
     uid_t owner = user ? user->pw_uid : geteuid();
     CLEANUP_JSON json_t *values = json_object();
     struct place_list cpus;
-    char log[80];
+    char log[160];
     struct launch launch = {.folder = subject->folder, .output = log, .cpus = &cpus, .user = user};
     size_t i;
 
@@ -546,6 +556,8 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
     }
     if (!inherits)
         lobby_close(lobby);
+    if (inherits) /* a server that accepts may wait for that */
+        sockets_set_blocking(lobby->fd, true);
     launch.override = subject->override;
     subject->pid = start_process(&launch);
     if (inherits) { /* with the process its socket ends, and no client waits for it */

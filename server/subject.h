@@ -25,7 +25,7 @@
 struct subject {
     pid_t pid; /* 0: it does not run */
     int status;
-    char folder[64];   /* empty: there is none */
+    char folder[128];  /* empty: there is none */
     char program[256]; /* path of the file */
     char version[160]; /* the first line that it prints */
     json_t *arguments; /* with which it was started */

@@ -37,8 +37,9 @@ typedef struct gnutls_session *preload_session; /* gnutls_session_t, without its
     X(recvfrom)                                                                                              \
     X(recvmsg)                                                                                               \
     X(recvmmsg)                                                                                              \
-    X(read) X(readv) X(accept) X(accept4) X(connect) X(socket) X(socketpair) X(dup) X(dup2) X(dup3)          \
-        X(setsockopt) X(getsockopt) X(shutdown) X(close) X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait) \
+    X(read)                                                                                                  \
+    X(readv) X(accept) X(accept4) X(connect) X(socket) X(socketpair) X(dup) X(dup2) X(dup3) X(setsockopt)    \
+        X(getsockopt) X(shutdown) X(close) X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait)               \
             X(epoll_pwait) X(epoll_pwait2) X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause)       \
                 X(waitpid) X(sem_wait) X(pthread_join) X(pthread_cond_wait) X(pthread_cond_timedwait)        \
                     X(pthread_mutex_lock) X(pthread_mutex_trylock) X(syscall)

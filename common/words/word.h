@@ -68,7 +68,8 @@ extern const struct word_kind kind_words;      /* none: other words, for the run
 /* uint64_t: bytes, a number, ns, bits per second, millionths, bytes. */
 extern const struct word_kind kind_size, kind_count, kind_duration, kind_rate, kind_percent, kind_source;
 /* char[]: as typed. */
-extern const struct word_kind kind_override, kind_congestion, kind_sysctl, kind_folder, kind_file, kind_target, kind_address;
+extern const struct word_kind kind_override, kind_congestion, kind_sysctl, kind_folder, kind_file,
+    kind_target, kind_address;
 
 extern const struct word_kind kind_parameter; /* none: a parameter of a subject, not in word_list */
 

@@ -332,5 +332,5 @@ static const struct role server_role = {
     .over = answering_is_over,
 };
 
-const struct role *const framed_roles[ROLE_COUNT] = {[ROLE_DRIVER] = &client_role,
-                                                     [ROLE_FOLLOWER] = &server_role};
+const struct role *const framed_roles[ROLE_COUNT] = {
+    [ROLE_DRIVER] = &client_role, [ROLE_FOLLOWER] = &server_role};

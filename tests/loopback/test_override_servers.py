@@ -92,7 +92,8 @@ def nbd_tls(port: int, keys: Path, count: int) -> Replies:
             return counted.getsockopt(*arguments)
 
     assert segments_in(counted) > 0
-    replies = asked(Reader(), count, lambda _: bytes(handle.pread(BLOCK, 0)))  # type: ignore[arg-type]
+    replies = asked(Reader(), count,  # type: ignore[arg-type]
+                    lambda _: bytes(handle.pread(BLOCK, 0)))
     handle.shutdown()
     counted.close()
     return replies

@@ -42,15 +42,16 @@ TABLES = {  # of words that go together
     "unix": {"transport": ["unix"], "write": ["nodelay", "writev", "coalesce"],
              "reply_write": ["nodelay", "writev", "coalesce"], "engine": ["auto", "poll", "block"]},
     "tls": {"security": [name for name in names("security") if name not in ("plain", "ktls")],
-            "write": ["nodelay", "cork", "coalesce"], "reply_write": ["nodelay", "cork", "coalesce"],
+            "write": ["nodelay", "cork", "coalesce"],
+            "reply_write": ["nodelay", "cork", "coalesce"],
             "engine": ["auto", "poll", "block", "ring"]},
 }
 
 
 def check_counts(record: dict, messages: int) -> None:
     client, server = record["client"], record["server"]
-    assert record_sum(client, "messages_sent") == record_sum(client, "messages_received") == messages
-    assert record_sum(server, "messages_sent") == record_sum(server, "messages_received") == messages
+    for end in (client, server):
+        assert record_sum(end, "messages_sent") == record_sum(end, "messages_received") == messages
     assert record_sum(client, "bytes_sent") == record_sum(server, "bytes_received")
     assert record_sum(server, "bytes_sent") == record_sum(client, "bytes_received")
     assert sum(thread["latency"]["count"] for thread in client["threads"]) == messages
@@ -194,7 +195,8 @@ def lie(answer: Callable[[int], bytes]) -> Callable[[socket.socket], None]:
 
 LIES = {
     "no magic": (lie(lambda cookie: simple(cookie, magic=0x12345678)), "0x12345678 in place of"),
-    "an error": (lie(lambda cookie: simple(cookie, error=5)), "error 5 (Input/output error) to a read"),
+    "an error": (lie(lambda cookie: simple(cookie, error=5)),
+                 "error 5 (Input/output error) to a read"),
     "another cookie": (lie(lambda cookie: simple(cookie + 1)), "was not asked: cookie 0x"),
     "two replies": (lie(lambda cookie: simple(cookie, bytes(4096)) + simple(cookie, bytes(4096))),
                     "was not asked"),
@@ -217,7 +219,8 @@ LIES = {
     "no greeting": (lambda peer: peer.sendall(b"HTTP/1.1 400 Bad Request\r\n"), "does not greet"),
     "an end at once": (lambda peer: peer.shutdown(socket.SHUT_WR), "ended the connection while"),
     "a refused option": (lambda peer: (peer.sendall(GREETING), received(peer, 20), peer.sendall(
-        option_reply(8, 0x80000001, b"not here"))), "refused option 8 by error 0x80000001: not here"),
+        option_reply(8, 0x80000001, b"not here"))),
+                         "refused option 8 by error 0x80000001: not here"),
     "a reply to another option": (lambda peer: (peer.sendall(GREETING), received(peer, 20),
                                                 peer.sendall(option_reply(3, 1))),
                                   "no reply to option 8"),
@@ -260,8 +263,8 @@ def test_ten_thousand_replies_in_any_order_are_matched_and_checked() -> None:
             peer.sendall(simple(cookie, content[begin:begin + size]))
 
     with server(serve) as port:
-        (record,) = batch_run([f"protocol=nbd op=read:4K peer=127.0.0.1:{port} control=none place=free "
-                               f"verify=on depth={depth} messages={count} warmup=0s"])
+        (record,) = batch_run([f"protocol=nbd op=read:4K peer=127.0.0.1:{port} control=none "
+                               f"place=free verify=on depth={depth} messages={count} warmup=0s"])
     assert record["status"] == "ok", record["reason"]
     assert record_sum(record["client"], "messages_received") == count
     assert sum(thread["latency"]["count"] for thread in record["client"]["threads"]) == count
@@ -280,7 +283,8 @@ def test_wrong_content_is_named_with_its_byte() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("program", ["nbdkit", "qemu-nbd"])
-def test_a_server_of_others_is_read_and_written(program: str, protocol: str, tmp_path: Path) -> None:
+def test_a_server_of_others_is_read_and_written(program: str, protocol: str,
+                                                tmp_path: Path) -> None:
     if not shutil.which(program):
         pytest.skip(f"{program} is not installed")
     path, disk = tmp_path / "socket", tmp_path / "disk"
@@ -292,8 +296,10 @@ def test_a_server_of_others_is_read_and_written(program: str, protocol: str, tmp
         while not path.exists():
             assert running.poll() is None
             time.sleep(0.01)
-        to = f"transport=unix peer=unix:{path} control=none protocol={protocol} verify=on place=free"
-        for record in batch_run([f"{to} op=read:4K messages=200", f"{to} op=read:64K depth=16 messages=200",
+        to = (f"transport=unix peer=unix:{path} control=none protocol={protocol} verify=on "
+              "place=free")
+        for record in batch_run([f"{to} op=read:4K messages=200",
+                                 f"{to} op=read:64K depth=16 messages=200",
                                  f"{to} op=write:4K*3+read:4K depth=16 messages=400",
                                  f"{to} op=read:32M messages=3"]):
             assert record["status"] == "ok", record["reason"]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import WITHIN_S, batch_run, client_run, client_start, record_sum, server_started
+from programs import WITHIN_S, client_run, client_start, record_sum, server_started
 
 SCRIPT = r'''
 import os, socket, struct, sys, time
@@ -89,7 +89,8 @@ def processes_in(folder: Path) -> list[str]:
     found = []
     for cwd in Path("/proc").glob("[0-9]*/cwd"):
         try:
-            found += [cwd.parent.name] if str(cwd.readlink()).startswith(f"{folder}/{PREFIX}") else []
+            if str(cwd.readlink()).startswith(f"{folder}/{PREFIX}"):
+                found.append(cwd.parent.name)
         except OSError:
             continue
     return found
@@ -115,7 +116,8 @@ WORDS = "protocol=nbd op=read:4K messages=100 place=free"
 @pytest.mark.parametrize("rest", ["", "warmup=0s", "depth=8 connections=1"])
 def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, definitions: Path,
                                                   temporary: Path) -> None:
-    done = client_run("--subjects", str(definitions), "--json", *f"{WORDS} subject={subject} {rest}".split())
+    done = client_run("--subjects", str(definitions), "--json",
+                      *f"{WORDS} subject={subject} {rest}".split())
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert "server" not in record
@@ -156,9 +158,11 @@ def test_a_server_starts_no_program_unless_its_owner_allows_it(definitions: Path
     assert "this server has no definition" in done.stderr
 
 
-def test_two_runs_of_a_batch_each_have_a_subject_of_their_own(definitions: Path, temporary: Path) -> None:
+def test_two_runs_of_a_batch_each_have_a_subject_of_their_own(definitions: Path,
+                                                              temporary: Path) -> None:
     done = client_run("--subjects", str(definitions), "--batch", "-",
-                      stdin=f"{WORDS} subject=script\n{WORDS} subject=own\n{WORDS} subject=script\n")
+                      stdin="".join(f"{WORDS} subject={name}\n"
+                                    for name in ("script", "own", "script")))
     first, own, last, _ = map(json.loads, done.stdout.splitlines())
     assert first["status"] == own["status"] == last["status"] == "ok", done.stdout
     assert "server" in own and "subject" not in own
@@ -166,10 +170,10 @@ def test_two_runs_of_a_batch_each_have_a_subject_of_their_own(definitions: Path,
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_client_that_is_killed_leaves_no_process_and_no_folder(number: signal.Signals, definitions: Path,
-                                                                 temporary: Path) -> None:
-    client = client_start("--subjects", str(definitions), "protocol=nbd", "op=read:4K", "place=free",
-                          "subject=script", "duration=60s")
+def test_a_client_that_is_killed_leaves_no_process_and_no_folder(
+        number: signal.Signals, definitions: Path, temporary: Path) -> None:
+    client = client_start("--subjects", str(definitions), "protocol=nbd", "op=read:4K",
+                          "place=free", "subject=script", "duration=60s")
     assert serving_in(temporary)
     client.send_signal(number)
     client.wait(10)
@@ -181,8 +185,8 @@ def test_a_client_that_is_killed_leaves_no_process_and_no_folder(number: signal.
 
 
 def test_a_subject_that_is_killed_fails_its_run(definitions: Path, temporary: Path) -> None:
-    client = client_start("--subjects", str(definitions), "protocol=nbd", "op=read:4K", "place=free",
-                          "subject=script", "duration=60s")
+    client = client_start("--subjects", str(definitions), "protocol=nbd", "op=read:4K",
+                          "place=free", "subject=script", "duration=60s")
     (pid,) = serving_in(temporary)
     os.kill(int(pid), signal.SIGKILL)
     _, said = client.communicate(timeout=20)

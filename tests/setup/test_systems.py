@@ -26,7 +26,8 @@ def table_files() -> set[str]:
     page = (TOP / "docs/design/systems.md").read_text()
     section = page.split("\n## Other systems\n")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|")]
-    return {name for row in rows for name in re.findall(r"`((?:client|common|server)/[^`]+)`", row.split("|")[2])}
+    return {name for row in rows
+            for name in re.findall(r"`((?:client|common|server)/[^`]+)`", row.split("|")[2])}
 
 
 def condition_files() -> set[str]:
