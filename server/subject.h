@@ -42,7 +42,7 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
  * Call it while the connections are open. */
 int subject_prove(const struct subject *subject, struct problem *problem);
 
-/* Reads the CPU time of its process, all threads together, ended ones too. */
+/* The CPU time of its process: all threads together, ended ones too. 0 where it cannot be read. */
 uint64_t subject_cpu_ns(const struct subject *subject);
 
 /* If it has ended by itself, or ends within 50 ms: 0 with a failure that has the end of its log. Else -1. */

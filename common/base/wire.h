@@ -3,24 +3,23 @@
 #ifndef UNCORK_BASE_WIRE_H
 #define UNCORK_BASE_WIRE_H
 
-#include <endian.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #define WIRE_INTEGER(bits)                                                                                   \
     static inline void wire_put##bits(uint8_t *data, uint##bits##_t value)                                   \
     {                                                                                                        \
-        uint##bits##_t big = htobe##bits(value);                                                             \
-                                                                                                             \
-        memcpy(data, &big, sizeof big);                                                                      \
+        for (size_t i = 0; i < sizeof value; i++)                                                            \
+            data[i] = (uint8_t)(value >> (bits - 8 - 8 * i));                                                \
     }                                                                                                        \
                                                                                                              \
     static inline uint##bits##_t wire_get##bits(const uint8_t *data)                                         \
     {                                                                                                        \
-        uint##bits##_t big;                                                                                  \
+        uint64_t value = 0;                                                                                  \
                                                                                                              \
-        memcpy(&big, data, sizeof big);                                                                      \
-        return be##bits##toh(big);                                                                           \
+        for (size_t i = 0; i < bits / 8; i++)                                                                \
+            value = value << 8 | data[i];                                                                    \
+        return (uint##bits##_t)value;                                                                        \
     }
 WIRE_INTEGER(16)
 WIRE_INTEGER(32)

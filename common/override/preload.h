@@ -25,24 +25,16 @@
 typedef struct gnutls_session *preload_session; /* gnutls_session_t, without its header */
 
 /* The interposed functions that glibc has under the same name, and of which it calls the next. */
-#define INTERPOSED(X)                                                                                        \
-    X(send)                                                                                                  \
-    X(sendto)                                                                                                \
-    X(sendmsg)                                                                                               \
-    X(sendmmsg)                                                                                              \
-    X(write)                                                                                                 \
-    X(writev)                                                                                                \
-    X(sendfile)                                                                                              \
-    X(recv)                                                                                                  \
-    X(recvfrom)                                                                                              \
-    X(recvmsg)                                                                                               \
-    X(recvmmsg)                                                                                              \
-    X(read)                                                                                                  \
-    X(readv) X(accept) X(accept4) X(connect) X(socket) X(socketpair) X(dup) X(dup2) X(dup3) X(setsockopt)    \
-        X(getsockopt) X(shutdown) X(close) X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait)               \
-            X(epoll_pwait) X(epoll_pwait2) X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) X(pause)       \
-                X(waitpid) X(sem_wait) X(pthread_join) X(pthread_cond_wait) X(pthread_cond_timedwait)        \
-                    X(pthread_mutex_lock) X(pthread_mutex_trylock) X(syscall)
+/* clang-format off */
+#define INTERPOSED(X) \
+    X(send) X(sendto) X(sendmsg) X(sendmmsg) X(write) X(writev) X(sendfile) X(recv) X(recvfrom) \
+    X(recvmsg) X(recvmmsg) X(read) X(readv) X(accept) X(accept4) X(connect) X(socket) \
+    X(socketpair) X(dup) X(dup2) X(dup3) X(setsockopt) X(getsockopt) X(shutdown) X(close) X(poll) \
+    X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) X(nanosleep) \
+    X(clock_nanosleep) X(usleep) X(sleep) X(pause) X(waitpid) X(sem_wait) X(pthread_join) \
+    X(pthread_cond_wait) X(pthread_cond_timedwait) X(pthread_mutex_lock) X(pthread_mutex_trylock) \
+    X(syscall)
+/* clang-format on */
 
 #define NEXT_FIELD(name) __typeof__(name) *name;
 struct next {

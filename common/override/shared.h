@@ -46,18 +46,12 @@ struct change {
 
 /* Calls that are counted: X(name as the kernel spells it). Those that send come first, then those
  * that receive. */
-#define SHARED_CALLS(X)                                                                                      \
-    X(sendto)                                                                                                \
-    X(sendmsg)                                                                                               \
-    X(sendmmsg)                                                                                              \
-    X(write)                                                                                                 \
-    X(writev)                                                                                                \
-    X(sendfile)                                                                                              \
-    X(recvfrom)                                                                                              \
-    X(recvmsg)                                                                                               \
-    X(recvmmsg)                                                                                              \
-    X(read)                                                                                                  \
-    X(readv) X(accept) X(connect) X(setsockopt) X(shutdown) X(close) X(poll) X(select) X(epoll_wait) X(sleep)
+/* clang-format off */
+#define SHARED_CALLS(X) \
+    X(sendto) X(sendmsg) X(sendmmsg) X(write) X(writev) X(sendfile) X(recvfrom) X(recvmsg) \
+    X(recvmmsg) X(read) X(readv) X(accept) X(connect) X(setsockopt) X(shutdown) X(close) X(poll) \
+    X(select) X(epoll_wait) X(sleep)
+/* clang-format on */
 #define SHARED_CALL(name) COUNTED_##name,
 enum counted { SHARED_CALLS(SHARED_CALL) COUNTED_COUNT, COUNTED_SENDS = COUNTED_recvfrom };
 #undef SHARED_CALL
