@@ -161,6 +161,19 @@ static int measure_frames(struct plan *plan, struct problem *problem)
     return shape_parse(&plan->message, request, problem) < 0 ? -1 : shape_parse(&plan->reply, reply, problem);
 }
 
+/* NAME.key is a word only beside subject=, where the same cells may have other subjects. */
+static int check_parameters(const struct plan *plan, struct problem *problem)
+{
+    const struct subject_parameter *first = plan->subject.parameters;
+    char key[2 * SUBJECT_NAME_MAX];
+
+    if (!plan->subject.count || plan->given[word_find("subject", problem) - word_list])
+        return 0;
+    snprintf(key, sizeof key, "%s.%s", first->subject, first->key);
+    word_find(key, problem);
+    return -1;
+}
+
 static int derive_frames(struct plan *plan, struct problem *problem)
 {
     const char *protocol = plan->protocol->variant.name;
@@ -232,8 +245,8 @@ int plan_parse(struct plan *plan, const char *const *words, size_t count, struct
     if (set_defaults(plan, problem) == 0 && set_words(plan, words, count, false, problem) == 0 &&
         set_words(plan, words, count, true, problem) == 0) {
         derive(plan);
-        if (derive_frames(plan, problem) == 0 && fix_ends_of_proxy(plan, problem) == 0 &&
-            plan_check(plan, problem) == 0)
+        if (check_parameters(plan, problem) == 0 && derive_frames(plan, problem) == 0 &&
+            fix_ends_of_proxy(plan, problem) == 0 && plan_check(plan, problem) == 0)
             return 0;
     }
     plan_free(plan);
