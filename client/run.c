@@ -20,6 +20,7 @@
 #define CONNECT_WITHIN_MS 4000
 #define REPORT_WITHIN_MS 30000 /* a server first receives the data in flight */
 #define HEARSAY_MS 300         /* for another end to report why our connections broke */
+#define SUBJECT_ENDS_MS 1000   /* for the server to report that its subject has ended */
 
 /* The control connection to one other end. */
 struct link {
@@ -174,7 +175,8 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
     if (is_first && (plan_has_proxy(run->plan) || plan_has_subject(run->plan))) {
         run->over = false;
         run->listens = true;
-        uv_timer_start(&run->patience, on_heard_nothing, HEARSAY_MS, 0);
+        uv_timer_start(&run->patience, on_heard_nothing,
+                       plan_has_subject(run->plan) ? SUBJECT_ENDS_MS : HEARSAY_MS, 0);
     } else {
         send_failure(run, phase, problem);
     }

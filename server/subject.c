@@ -37,7 +37,7 @@
 #define READY_WITHIN_MS 5000
 #define VERSION_WITHIN_MS 2000
 #define ENDS_WITHIN_MS 3000
-#define DYING_MS 50 /* its connections close first */
+#define DYING_MS 400 /* its connections close first */
 #define LOG_TAIL 300u
 #define INHERITED_FD 3
 

@@ -45,7 +45,7 @@ int subject_prove(const struct subject *subject, struct problem *problem);
 /* The CPU time of its process: all threads together, ended ones too. 0 where it cannot be read. */
 uint64_t subject_cpu_ns(const struct subject *subject);
 
-/* If it has ended by itself, or ends within 50 ms: 0 with a failure that has the end of its log. Else -1. */
+/* If it has ended by itself, or ends within 400 ms: 0 with a failure that has the end of its log. Else -1. */
 int subject_fate(struct subject *subject, const struct plan *plan, struct problem *problem);
 
 /* What the record has of it. New reference. */
