@@ -464,8 +464,8 @@ def test_under_tls_qemu_nbd_waits_for_the_acknowledgement_of_a_header(uncork: Un
     version = subjects.version_read(found) or ""
     if f" {QEMU_WITHOUT_NODELAY}." not in version:
         pytest.skip(f"{version}: the claims are of {QEMU_WITHOUT_NODELAY}")
-    done = uncork.run("run", "qemu_nbd", "op=read:4K", "depth=1", "protocol=nbd", "duration=300ms",
-                      "warmup=50ms", "rounds=2", "-o", "qemu")
+    done = uncork.run("run", "qemu_nbd", "op=read:4K", "protocol=nbd", "override=off",
+                      "duration=300ms", "warmup=50ms", "rounds=2", "-o", "qemu")
     assert done.returncode == 0, done.stderr
     answers = uncork.run("check", "qemu").stdout.splitlines()
     holds = [line for line in answers if line.startswith("ok ")]
@@ -479,8 +479,8 @@ def test_under_tls_qemu_nbd_waits_for_the_acknowledgement_of_a_header(uncork: Un
 
 def test_nbdkit_joins_header_and_data_plain_and_under_tls(uncork: Uncork) -> None:
     needs("nbdkit")
-    done = uncork.run("run", "nbdkit", "op=read:4K", "depth=1", "duration=50ms", "warmup=10ms",
-                      "rounds=2", "-o", "nbdkit")
+    done = uncork.run("run", "nbdkit", "op=read:4K", "override=off", "duration=50ms",
+                      "warmup=10ms", "rounds=2", "-o", "nbdkit")
     assert done.returncode == 0, done.stderr
     figures = [metrics_compute(Record(record)) for record in records_of(Path("nbdkit"))]
     assert {figure["segments_per_reply"] for figure in figures} == {1}

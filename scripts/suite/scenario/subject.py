@@ -239,7 +239,9 @@ def version_read(subject: Subject) -> str | None:
                               stdin=subprocess.DEVNULL, errors="replace", timeout=VERSION_S)
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
-    return next(iter((done.stdout or done.stderr).splitlines()), "unknown")
+    said = next(iter((done.stdout or done.stderr).splitlines()), "unknown")
+    name, blank, rest = said.partition(" ")
+    return name.rpartition("/")[2] + blank + rest  # some print their path
 
 
 def subject_refusal(words: Mapping[str, str], here: bool) -> str | None:
