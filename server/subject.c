@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <sched.h>
@@ -167,7 +168,6 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 static int make_folder(struct subject *subject, uid_t owner, struct problem *problem)
 {
     const char *parent = getenv("TMPDIR");
-
     int size = snprintf(subject->folder, sizeof subject->folder, "%s/uncork-subject-XXXXXX",
                         parent && *parent ? parent : "/tmp");
 
@@ -247,8 +247,9 @@ static void run_child(const struct launch *launch, pid_t parent)
     }
 #endif
     output = open(launch->output, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (launch->user && (fchown(output, launch->user->pw_uid, launch->user->pw_gid) < 0 ||
-                         setgid(launch->user->pw_gid) < 0 || setuid(launch->user->pw_uid) < 0))
+    if (launch->user &&
+        (fchown(output, launch->user->pw_uid, launch->user->pw_gid) < 0 || setgroups(0, NULL) < 0 ||
+         setgid(launch->user->pw_gid) < 0 || setuid(launch->user->pw_uid) < 0))
         _exit(126);
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid(2), which clears it */

@@ -35,6 +35,7 @@ int dialogue_send(struct connection *connection, const void *data, size_t size)
 
     for (size_t done = 0; done < size;) {
         ssize_t sent = layer->send(connection, (const char *)data + done, size - done, 0);
+
         if ((sent = wait_if_blocked(connection, sent, POLLOUT)) < 0)
             return fail(connection, sent);
         done += (size_t)sent;

@@ -310,8 +310,9 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
         return problem_unsupported(problem, "workload=%s does not work with transport=%s: there is no sink",
                                    plan->workload->variant.name, plan->transport->variant.name);
     if (plan->frames && !plan->transport->has_other_end)
-        return problem_unsupported(problem, "protocol=%s does not work with transport=%s: nobody answers",
-                                   plan->protocol->variant.name, plan->transport->variant.name);
+        return problem_unsupported(
+            problem, "protocol=%s does not work with transport=%s: it has no other end to answer",
+            plan->protocol->variant.name, plan->transport->variant.name);
     if (!plan->has_server && plan->ends[END_CLIENT].follows)
         return problem_unsupported(problem,
                                    "that direction does not work with transport=%s: no other end is there to "
