@@ -23,13 +23,17 @@ OPTIONS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow")
 
 
 def prepare() -> None:
-    """Compiles the loops, unless what is there is newer than their source."""
+    """Compiles the loops, unless what is there is newer than their source.
+
+    The program gets its name when it is whole: other tests may compile or start it meanwhile.
+    """
     if PROGRAM.exists() and PROGRAM.stat().st_mtime_ns > SOURCE.stat().st_mtime_ns:
         return
     PROGRAM.parent.mkdir(parents=True, exist_ok=True)
     compiler = os.environ.get("CC", "cc").split()
+    unnamed = PROGRAM.with_name(f"{PROGRAM.name}.{os.getpid()}")
     try:
-        done = subprocess.run([*compiler, *OPTIONS, "-o", PROGRAM, SOURCE],
+        done = subprocess.run([*compiler, *OPTIONS, "-o", unnamed, SOURCE],
                               capture_output=True, text=True, errors="replace")
     except OSError as error:
         raise Failure(f"{compiler[0]} does not start: {error.strerror}: "
@@ -37,6 +41,7 @@ def prepare() -> None:
     if done.returncode != 0:
         wrong = next((line for line in done.stderr.splitlines() if "error" in line), "no reason")
         raise Failure(f"{SOURCE} does not compile: {wrong}")
+    unnamed.replace(PROGRAM)
 
 
 def times(job: Job) -> list[str]:
