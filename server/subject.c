@@ -531,7 +531,7 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
     uid_t owner = user ? user->pw_uid : geteuid();
     CLEANUP_JSON json_t *values = json_object();
     struct place_list cpus;
-    char log[160];
+    char log[160], socket[160];
     struct launch launch = {.folder = subject->folder, .output = log, .cpus = &cpus, .user = user};
     size_t i;
 
@@ -545,6 +545,12 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
     inherits = !strcmp(control_text(definition, "listens"), "inherited");
     launch.listener = inherits ? lobby->fd : -1;
     snprintf(log, sizeof log, "%s/log", subject->folder);
+    snprintf(socket, sizeof socket, "%s/socket", subject->folder);
+    if (!inherits && *address_path(&lobby->address)) { /* the program makes its socket where it may */
+        lobby_close(lobby);
+        if (address_set_path(&lobby->address, socket) < 0)
+            return problem_failure(problem, "the path of a Unix socket %s is too long", socket);
+    }
     put_address(values, subject, &lobby->address);
     if (write_files(subject, definition, values, lobby, owner) < 0 ||
         list_arguments(subject, definition, values, plan) < 0)

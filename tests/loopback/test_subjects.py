@@ -23,8 +23,12 @@ if mode == "version":
     sys.exit(print("script 1.2\nnot this line"))
 if mode == "dies":
     sys.exit("it has no licence")
-listener = socket.socket(fileno=3) if "LISTEN_FDS" in os.environ else socket.create_server(
-    ("127.0.0.1", int(sys.argv[2])))
+if "LISTEN_FDS" in os.environ:
+    listener = socket.socket(fileno=3)
+elif sys.argv[3]:
+    listener = socket.create_server(sys.argv[3], family=socket.AF_UNIX)
+else:
+    listener = socket.create_server(("127.0.0.1", int(sys.argv[2])))
 with open("facts", "w") as facts:
     print(os.getuid(), os.environ.get("LISTEN_PID") == str(os.getpid()), os.getcwd(), file=facts)
 print("serves", flush=True)
@@ -65,7 +69,8 @@ def definitions(tmp_path: Path) -> Path:
     path = tmp_path / "subjects.json"
     path.write_text(json.dumps({
         "script": common | {"listens": "inherited", "arguments": ["-c", SCRIPT, "{mode}"]},
-        "binds": common | {"listens": "address", "arguments": ["-c", SCRIPT, "{mode}", "{port}"]},
+        "binds": common | {"listens": "address", "arguments": ["-c", SCRIPT, "{mode}", "{port}",
+                                                              "{path}"]},
         "absent": common | {"listens": "inherited", "program": "no-such-program", "arguments": []},
     }))
     return path
@@ -113,7 +118,7 @@ WORDS = "protocol=nbd op=read:4K messages=100 place=free"
 
 
 @pytest.mark.parametrize("subject", ["script", "binds"])
-@pytest.mark.parametrize("rest", ["", "warmup=0s", "depth=8 connections=1"])
+@pytest.mark.parametrize("rest", ["", "warmup=0s", "depth=8 connections=1", "transport=unix"])
 def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, definitions: Path,
                                                   temporary: Path) -> None:
     done = client_run("--subjects", str(definitions), "--json",
