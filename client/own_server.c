@@ -10,11 +10,9 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <sched.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <uv.h>
 
 #define READY_WITHIN_MS 5000
@@ -24,21 +22,6 @@
 #define DYING_MS 50 /* its connections close before its exit is reported */
 
 extern char **environ;
-
-/* Whether the server, which was started, ends within this time. */
-static bool ends_within(struct own_server *server, uint64_t within_ms)
-{
-    uint64_t until = clock_now_ns() + within_ms * NS_PER_MS;
-
-    while (waitpid(server->pid, &server->status, WNOHANG) == 0) {
-        if (clock_now_ns() >= until)
-            return false;
-        uv_sleep(1);
-    }
-    server->pid = 0;
-    close(server->tie);
-    return true;
-}
 
 /* The server's program is in the directory of the client's. */
 static int find_program(char *path, size_t size, struct problem *problem)
@@ -119,14 +102,15 @@ static int spawn(struct own_server *server, bool proxy, const struct where *wher
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     if (key >= 0)
         posix_spawn_file_actions_adddup2(&actions, key, KEY_FD);
-    error = posix_spawn(&server->pid, program, &actions, NULL, arguments, environ);
+    error = posix_spawn(&server->child.pid, program, &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    server->tie = ends[0];
-    if (!error)
+    if (!error) {
+        server->tie = ends[0];
         return 0;
+    }
     close(ends[0]);
-    server->pid = 0;
+    server->child.pid = 0;
     return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(-error));
 }
 
@@ -193,7 +177,7 @@ int own_server_start(struct own_server *server, bool proxy, const struct where *
     size_t size;
     int port;
 
-    if (server->pid && !ends_within(server, 0))
+    if (!child_ends_within(&server->child, 0))
         return 0;
     own_server_stop(server);
     if (spawn_there(server, proxy, where, problem) < 0)
@@ -212,24 +196,20 @@ void own_server_stop(struct own_server *server)
 {
     psk_free(server->keys);
     server->keys = NULL;
-    if (!server->pid)
+    if (!server->tie)
         return;
-    kill(server->pid, SIGTERM);
-    if (!ends_within(server, ENDS_WITHIN_MS)) {
-        kill(server->pid, SIGKILL);
-        ends_within(server, ENDS_WITHIN_MS);
-    }
+    child_end(&server->child, ENDS_WITHIN_MS);
+    close(server->tie);
+    server->tie = 0;
 }
 
 void own_server_dismiss(struct own_server *server, const char *name, struct problem *reason)
 {
-    char text[96];
+    char fate[CHILD_FATE_MAX], text[96];
 
-    if (server->pid && ends_within(server, DYING_MS)) {
-        if (WIFSIGNALED(server->status))
-            snprintf(text, sizeof text, "the %s was ended by signal %d", name, WTERMSIG(server->status));
-        else
-            snprintf(text, sizeof text, "the %s ended with status %d", name, WEXITSTATUS(server->status));
+    if (server->child.pid && child_ends_within(&server->child, DYING_MS)) {
+        child_describe(&server->child, fate);
+        snprintf(text, sizeof text, "the %s %s", name, fate);
         problem_add(reason, text);
     }
     own_server_stop(server);

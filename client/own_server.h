@@ -3,11 +3,11 @@
 #ifndef UNCORK_CLIENT_OWN_SERVER_H
 #define UNCORK_CLIENT_OWN_SERVER_H
 
+#include "base/child.h"
 #include "control/psk.h"
 #include "net/address.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 /* Where our own processes start: beside this one, or in a network namespace of a lab. */
 struct where {
@@ -20,11 +20,10 @@ struct where {
 
 /* Zero it before use. */
 struct own_server {
-    pid_t pid; /* 0: it was not started, or has ended */
-    int tie;   /* to its standard input and output; when it closes, the server ends */
+    struct child child;
+    int tie; /* to its standard input and output; when it closes, the server ends; 0: none */
     struct address address;
     struct psk_list *keys; /* the key of its control channel; NULL: no TLS, it is local */
-    int status;            /* of waitpid(2), when it has ended */
 };
 
 /* Starts the server (or a proxy) there if it does not run, and waits until it is ready. In a lab
