@@ -87,15 +87,22 @@ int cores_read(struct cores *cores)
     return cores->count ? 0 : -ENOENT;
 }
 
-int cores_pin_thread(int cpu)
+int cores_restrict(const struct place_list *cpus)
 {
     cpu_set set;
 
     CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    if (set_allowed(&set) < 0)
-        return -errno;
-    return sched_getcpu() == cpu ? 0 : -EOPNOTSUPP;
+    for (int i = 0; i < cpus->count; i++)
+        CPU_SET(cpus->cpus[i], &set);
+    return set_allowed(&set) < 0 ? -errno : 0;
+}
+
+int cores_pin_thread(int cpu)
+{
+    struct place_list one = {.count = 1, .cpus = {(uint16_t)cpu}};
+    int result = cores_restrict(&one);
+
+    return result < 0 ? result : sched_getcpu() == cpu ? 0 : -EOPNOTSUPP;
 }
 
 int cores_current(void)
@@ -108,6 +115,12 @@ int cores_current(void)
 int cores_read(struct cores *cores)
 {
     (void)cores;
+    return -ENOSYS;
+}
+
+int cores_restrict(const struct place_list *cpus)
+{
+    (void)cpus;
     return -ENOSYS;
 }
 
