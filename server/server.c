@@ -63,8 +63,7 @@ struct session {
     struct team team;
     struct conduct conduct;
     struct subject subject;
-    size_t joined; /* connections; with a subject, those whose announced byte is known */
-    bool measures; /* the subject has its start figures */
+    size_t joined; /* connections */
     bool remote, has_plan, waits, has_team, asked, ending;
     int open_parts; /* channel, timer, lobby, team; at zero the session is freed */
 };
@@ -300,13 +299,6 @@ static void await_connections(struct session *session)
 
 /* ---- a subject ---- */
 
-static void mark_subject(struct session *session)
-{
-    session->measures = true;
-    session->subject.cpu_before_ns = subject_cpu_ns(&session->subject);
-    channel_send(&session->channel, CONTROL_MARKED, NULL);
-}
-
 static void begin_subject(struct session *session)
 {
     const struct plan *plan = &session->plan;
@@ -314,40 +306,21 @@ static void begin_subject(struct session *session)
 
     if (lobby_listen(&session->lobby, plan, END_SERVER, &session->channel, &problem) < 0 ||
         subject_start(&session->subject, session->server->options->subjects, plan, &session->lobby,
-                      &problem) < 0) {
+                      &session->channel, session->remote, &problem) < 0)
         fail(session, NULL, &problem);
-        return;
-    }
-    set_timeout(session, run_limit_ms(plan), "the run took longer than this server allows");
-    channel_send(&session->channel, CONTROL_READY, lobby_describe(&session->lobby));
-    channel_send(&session->channel, CONTROL_JOINED, NULL);
-    if (!plan->warmup_ns)
-        mark_subject(session);
+    else
+        set_timeout(session, run_limit_ms(plan), "the run took longer than this server allows");
 }
 
-/* The client announces the end of its warm-up, then that of the run. */
 static void take_drain(struct session *session, const json_t *body)
 {
     struct problem problem = {0};
-    json_t *report;
+    int result = subject_drain(&session->subject, body, &problem);
 
-    session->joined += json_array_size(json_object_get(body, "bytes"));
-    if (session->joined < session->plan.connections)
-        return;
-    session->joined = 0;
-    if (!session->measures) {
-        mark_subject(session);
-        return;
-    }
-    session->subject.cpu_after_ns = subject_cpu_ns(&session->subject);
-    if (subject_prove(&session->subject, &problem) < 0) {
+    if (result < 0)
         fail(session, "report", &problem);
-        return;
-    }
-    report = subject_report(&session->subject, &session->plan);
-    channel_send_long(&session->channel, CONTROL_REPORT, report);
-    json_decref(report);
-    set_timeout(session, LIMIT_LEAVE_MS, "the report was not taken");
+    else if (result > 0)
+        set_timeout(session, LIMIT_LEAVE_MS, "the report was not taken");
 }
 
 /* The client has failed. If that was because the subject ended, the server knows why. Else the client
@@ -356,9 +329,9 @@ static void explain_failure(struct session *session)
 {
     struct problem problem = {0};
 
-    if (subject_fate(&session->subject, &session->plan, &problem) == 0)
+    if (subject_fate(&session->subject, &problem) == 0)
         fail(session, "run", &problem);
-    else if (!session->subject.pid)
+    else if (!session->subject.process.pid)
         close_parts(session);
 }
 
@@ -544,7 +517,7 @@ static void take_phase(struct session *session, enum control_type type, const js
 {
     struct problem problem = {0};
 
-    if (session->subject.pid && type == CONTROL_DRAIN) {
+    if (session->subject.process.pid && type == CONTROL_DRAIN) {
         take_drain(session, body);
         return;
     }

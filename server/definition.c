@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "definition.h"
+
+#include "base/cleanup.h"
+#include "connection/protocol.h"
+#include "transport/transport.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Replaces each {name} of `values`. Braces around anything else stay. New memory. */
+static char *expand(const char *text, const json_t *values)
+{
+    char *result = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&result, &size);
+
+    if (!out)
+        return NULL;
+    while (*text) {
+        const char *end = *text == '{' ? strchr(text, '}') : NULL;
+        const char *value =
+            end ? json_string_value(json_object_getn(values, text + 1, (size_t)(end - text - 1))) : NULL;
+
+        if (value)
+            fputs(value, out);
+        else
+            fputc(*text, out);
+        text = value ? end + 1 : text + 1;
+    }
+    return fclose(out) == 0 ? result : NULL;
+}
+
+static bool lists(const json_t *definition, const char *key, const char *wanted)
+{
+    const json_t *name;
+    size_t i;
+
+    json_array_foreach(json_object_get(definition, key), i, name)
+    {
+        if (!strcmp(json_string_value(name), wanted))
+            return true;
+    }
+    return false;
+}
+
+const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem)
+{
+    const char *name = plan->subject.name, *protocol = plan->protocol->variant.name,
+               *transport = plan->transport->variant.name;
+    const json_t *definition = json_object_get(definitions, name);
+
+    if (!definition)
+        problem_unsupported(problem, "subject=%s: this server has no definition of it", name);
+    else if (!lists(definition, "protocols", protocol))
+        problem_unsupported(problem, "subject=%s does not work with protocol=%s", name, protocol);
+    else if (!lists(definition, "transports", transport))
+        problem_unsupported(problem, "subject=%s does not work with transport=%s", name, transport);
+    else if (plan->encrypts && !json_object_get(definition, "arguments_tls"))
+        problem_unsupported(problem, "subject=%s does not work with TLS", name);
+    else
+        return definition;
+    return NULL;
+}
+
+json_t *definition_values(const json_t *definition, const struct plan *plan, struct problem *problem)
+{
+    const struct subject_choice *choice = &plan->subject;
+    json_t *values = json_object();
+
+    json_object_update(values, json_object_get(definition, "parameters"));
+    json_object_set(values, "program", json_object_get(definition, "program"));
+    for (uint32_t i = 0; i < choice->count; i++) {
+        const struct subject_parameter *parameter = &choice->parameters[i];
+
+        if (!json_object_get(values, parameter->key)) {
+            problem_usage(problem, "%s.%s: the subject %s has no such parameter", choice->name,
+                          parameter->key, choice->name);
+            json_decref(values);
+            return NULL;
+        }
+        json_object_set_new(values, parameter->key, json_string(parameter->value));
+    }
+    return values;
+}
+
+json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan)
+{
+    const char *keys[] = {plan->encrypts ? "arguments_tls" : "",
+                          plan->counts_segments ? "arguments_tcp" : "arguments_unix", "arguments"};
+    json_t *arguments = json_array();
+    const json_t *text;
+    size_t i;
+
+    for (size_t key = 0; key < sizeof keys / sizeof *keys; key++) {
+        json_array_foreach(json_object_get(definition, keys[key]), i, text)
+        {
+            CLEANUP_FREE char *argument = expand(json_string_value(text), values);
+
+            if (!argument || json_array_append_new(arguments, json_string(argument)) < 0) {
+                json_decref(arguments);
+                return NULL;
+            }
+        }
+    }
+    return arguments;
+}
+
+int definition_write(const char *folder, const char *name, const char *text, uid_t owner)
+{
+    char path[512];
+    FILE *file;
+    int result;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "we");
+    if (!file)
+        return -1;
+    result = fputs(text, file) < 0 || fchmod(fileno(file), 0600) < 0 ||
+             (geteuid() == 0 && fchown(fileno(file), owner, (gid_t)-1) < 0);
+    return fclose(file) == 0 && !result ? 0 : -1;
+}
+
+int definition_write_files(const json_t *definition, const json_t *values, const char *folder, uid_t owner)
+{
+    const json_t *text;
+    const char *name;
+
+    json_object_foreach((json_t *)(uintptr_t)json_object_get(definition, "files"), name, text)
+    {
+        CLEANUP_FREE char *content = expand(json_string_value(text), values);
+
+        if (!content || definition_write(folder, name, content, owner) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The definition of a subject, an object of the file of --subjects:
+ *
+ *   program            name or path; the parameter `program` replaces it
+ *   listens            "inherited": it takes descriptor 3 (LISTEN_FDS, LISTEN_PID); "address": it binds
+ *                      the host and port, or the path, that its arguments name
+ *   arguments, arguments_tls, arguments_tcp, arguments_unix
+ *                      lists of texts; those of TLS and of the transport only where the plan has them
+ *   files              texts by name, written into the folder
+ *   parameters         default texts by name; words NAME.key=value replace them
+ *   protocols, transports, version
+ *                      what it speaks, what it can listen on, and the argument that prints its version
+ *
+ * In arguments and files {folder}, {host}, {port}, {path} and each {parameter} are replaced.
+ */
+#ifndef UNCORK_SERVER_DEFINITION_H
+#define UNCORK_SERVER_DEFINITION_H
+
+#include "plan/plan.h"
+
+#include <jansson.h>
+#include <sys/types.h>
+
+/* The definition of the plan's subject (borrowed). NULL with a problem where it cannot do what the
+ * plan says. */
+const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem);
+
+/* The value of each parameter, and `program`: new reference. NULL with a problem for an unknown one. */
+json_t *definition_values(const json_t *definition, const struct plan *plan, struct problem *problem);
+
+/* Its arguments behind the program, of any length. New reference, NULL: no memory. */
+json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan);
+
+/* Writes a text, or the files of the definition, into the folder; `owner` owns them. 0, or -1 with
+ * errno. */
+int definition_write(const char *folder, const char *name, const char *text, uid_t owner);
+int definition_write_files(const json_t *definition, const json_t *values, const char *folder, uid_t owner);
+
+#endif

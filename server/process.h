@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that this server starts: it ends with this server, its output goes to a file. */
+#ifndef UNCORK_SERVER_PROCESS_H
+#define UNCORK_SERVER_PROCESS_H
+
+#include "base/child.h"
+#include "placement/place.h"
+
+#include <pwd.h>
+
+#define PROCESS_ARGUMENTS_MAX 64
+#define PROCESS_TAIL_MAX 301
+#define PROCESS_PATH "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin" /* its PATH */
+
+struct launch {
+    char *arguments[PROCESS_ARGUMENTS_MAX + 1]; /* of execve(2); the first is the path of the program */
+    const char *folder;                         /* working directory */
+    const char *output;                         /* name of a file there, for what it prints */
+    int listener;                               /* it gets this as descriptor 3; -1: none */
+    const struct place_list *cpus;              /* NULL: those of this process */
+    const struct passwd *user;                  /* NULL: that of this process */
+    char *const *variables;                     /* two, beside PATH and LISTEN_FDS; NULL: none */
+};
+
+/* Starts it as the leader of a session. 0, or -1 with errno. */
+int process_start(struct child *child, const struct launch *launch);
+
+/* Ends it and the rest of its session. Harmless where it does not run. */
+void process_end(struct child *child);
+
+/* The CPU time of all its threads, ended ones too. 0 where it cannot be read. */
+uint64_t process_cpu_ns(const struct child *child);
+
+/* The end of a file that it printed to, as one line. */
+void process_tail(const char *folder, const char *output, char text[PROCESS_TAIL_MAX]);
+
+#endif
