@@ -3,27 +3,31 @@
 #ifndef UNCORK_BASE_WIRE_H
 #define UNCORK_BASE_WIRE_H
 
-#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* Its own inverse. */
+#define WIRE_ORDER(bits, value)                                                                              \
+    (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? (value) : __builtin_bswap##bits(value))
 
 #define WIRE_INTEGER(bits)                                                                                   \
     static inline void wire_put##bits(uint8_t *data, uint##bits##_t value)                                   \
     {                                                                                                        \
-        for (size_t i = 0; i < sizeof value; i++)                                                            \
-            data[i] = (uint8_t)(value >> (bits - 8 - 8 * i));                                                \
+        value = WIRE_ORDER(bits, value);                                                                     \
+        memcpy(data, &value, sizeof value);                                                                  \
     }                                                                                                        \
                                                                                                              \
     static inline uint##bits##_t wire_get##bits(const uint8_t *data)                                         \
     {                                                                                                        \
-        uint64_t value = 0;                                                                                  \
+        uint##bits##_t value;                                                                                \
                                                                                                              \
-        for (size_t i = 0; i < bits / 8; i++)                                                                \
-            value = value << 8 | data[i];                                                                    \
-        return (uint##bits##_t)value;                                                                        \
+        memcpy(&value, data, sizeof value);                                                                  \
+        return WIRE_ORDER(bits, value);                                                                      \
     }
 WIRE_INTEGER(16)
 WIRE_INTEGER(32)
 WIRE_INTEGER(64)
 #undef WIRE_INTEGER
+#undef WIRE_ORDER
 
 #endif

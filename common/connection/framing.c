@@ -15,8 +15,9 @@ int framing_open(struct connection *connection)
     if (!framing)
         return -ENOMEM;
     framing->slots = (uint32_t)depth;
+    framing->mask = plan_slots(connection->plan) - 1;
     framing->calls = calloc(depth, sizeof *framing->calls);
-    framing->spare = calloc(depth, sizeof *framing->spare);
+    framing->spare = calloc(framing->mask + 1, sizeof *framing->spare);
     framing->heads = calloc(connection->queue.mask + 1, PROTOCOL_SENT_MAX);
     if (!framing->calls || !framing->spare || !framing->heads)
         return -ENOMEM;
@@ -37,17 +38,20 @@ void framing_close(struct framing *framing)
     free(framing);
 }
 
-uint64_t framing_share(const struct connection *connection, uint64_t *first)
+void framing_set_size(struct connection *connection, uint64_t size)
 {
-    uint64_t share = connection->framing->size / connection->plan->connections;
+    struct framing *framing = connection->framing;
 
-    *first = share * connection->number;
-    return connection->plan->verify && share > FRAMING_CHECKED_MAX ? FRAMING_CHECKED_MAX : share;
+    framing->size = size;
+    framing->share = size / connection->plan->connections;
+    framing->first = framing->share * connection->number;
+    if (connection->plan->verify && framing->share > FRAMING_CHECKED_MAX)
+        framing->share = FRAMING_CHECKED_MAX;
 }
 
 static struct call *call_at(const struct framing *framing, uint64_t number)
 {
-    return &framing->calls[framing->spare[number % framing->slots]];
+    return &framing->calls[framing->spare[number & framing->mask]];
 }
 
 /* A slot has another cookie each time, so a reply that comes twice is found. */
@@ -62,13 +66,13 @@ struct call *framing_take(struct framing *framing)
 void framing_release(struct framing *framing, struct call *call)
 {
     call->under_way = false;
-    framing->spare[framing->freed++ % framing->slots] = (uint32_t)(call - framing->calls);
+    framing->spare[framing->freed++ & framing->mask] = (uint32_t)(call - framing->calls);
 }
 
 /* Where replies come in order, slots are freed and taken in the same order. */
 struct call *framing_oldest(const struct framing *framing)
 {
-    struct call *call = call_at(framing, framing->freed);
+    struct call *call = call_at(framing, framing->freed - framing->slots);
 
     return call->under_way ? call : NULL;
 }

@@ -16,7 +16,7 @@
 #include "connection/connection.h"
 
 #define PROTOCOL_HEAD_MAX 4096u                  /* bytes of the longest head that an end accepts */
-#define FRAMING_CHECKED_MAX (UINT64_C(16) << 20) /* see framing_share() */
+#define FRAMING_CHECKED_MAX (UINT64_C(16) << 20) /* see framing_set_size() */
 #define PROTOCOL_SENT_MAX 256u                   /* bytes of the longest head that an end sends */
 
 /* A kind of request: "read", "get". */
@@ -50,10 +50,12 @@ struct framing {
     struct call *calls; /* by slot; a cookie has its slot in the low 32 bits */
     uint32_t slots;     /* plan->depth */
     uint32_t *spare;    /* a ring of free slots: the slot that was freed first is taken first */
+    uint64_t mask;      /* of rings: plan_slots() - 1 */
     uint64_t freed, taken;
 
-    uint64_t size; /* bytes of content of the server */
-    uint64_t next; /* where the next request begins, from the first byte of this connection's share */
+    uint64_t size;         /* bytes of content of the server */
+    uint64_t first, share; /* the content through which this connection walks, over and over: offset, size */
+    uint64_t next;         /* where the next request begins, from `first` on */
 
     uint8_t *heads; /* PROTOCOL_SENT_MAX bytes for each span of the send queue */
 
@@ -83,7 +85,7 @@ struct protocol {
     /*
      * The dialogue before the first request, in calls that wait (connection/dialogue.h). `secured`:
      * what follows is plain by the plan, or encrypted already. With TLS both ends call it once before
-     * and once after the handshake. The client learns framing->size. 0, or a negative errno value
+     * and once after the handshake. Both call framing_set_size(). 0, or a negative errno value
      * with the problem of the workbench. NULL: there is no dialogue.
      */
     int (*greet)(struct connection *connection, bool secured);
@@ -97,9 +99,9 @@ extern const struct axis protocol_axis; /* protocol/list.def */
 int framing_open(struct connection *connection);
 void framing_close(struct framing *framing);
 
-/* The content through which this connection walks, over and over: `first` is its offset, the result its
- * size in bytes. With verify=on at most FRAMING_CHECKED_MAX, which a client writes into a subject. */
-uint64_t framing_share(const struct connection *connection, uint64_t *first);
+/* The server has `size` bytes of content: every connection gets its share of them. With verify=on that
+ * is at most FRAMING_CHECKED_MAX, which a client writes into a subject. */
+void framing_set_size(struct connection *connection, uint64_t size);
 
 /* The call of a request that may begin, in the slot that has been free for the longest time. There
  * must be one. */

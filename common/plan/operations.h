@@ -44,7 +44,7 @@ char *operations_format(const struct operations *operations);
 /* Request number `number` of a connection. */
 static inline const struct operation *operations_at(const struct operations *operations, uint64_t number)
 {
-    return &operations->list[operations->order[number % operations->cycle]];
+    return &operations->list[operations->count == 1 ? 0 : operations->order[number % operations->cycle]];
 }
 
 #endif

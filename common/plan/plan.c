@@ -70,6 +70,15 @@ uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
     return messages / plan->connections + (index < messages % plan->connections);
 }
 
+uint64_t plan_slots(const struct plan *plan)
+{
+    uint64_t slots = 1;
+
+    while (slots < plan->depth)
+        slots *= 2;
+    return slots;
+}
+
 int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
               struct problem *problem)
 {

@@ -184,6 +184,10 @@ static inline const struct role *plan_role(const struct plan *plan, enum end end
 /* Messages for connection number `index` where the work is fixed; UINT64_MAX where it is timed. */
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index);
 
+/* Size of a ring for the requests under way of a connection: the depth, rounded up to a power of
+ * two. */
+uint64_t plan_slots(const struct plan *plan);
+
 /* Whether the other end is a foreign server. */
 static inline bool plan_has_peer(const struct plan *plan)
 {

@@ -279,7 +279,7 @@ static int check_export(struct connection *connection, const struct option_reply
     const struct operations *operations = &connection->plan->operations;
     unsigned flags = wire_get16(reply->data + 10);
 
-    connection->framing->size = wire_get64(reply->data + 2);
+    framing_set_size(connection, wire_get64(reply->data + 2));
     for (uint32_t i = 0; flags & READ_ONLY && i < operations->count; i++)
         if (operations->list[i].kind->stores)
             return framing_refuse(connection, "exports what is read-only, and op= has writes");
@@ -310,7 +310,7 @@ static int go(struct connection *connection)
 static int fill(struct connection *connection)
 {
     uint8_t request[REQUEST_SIZE], reply[SIMPLE_SIZE];
-    uint64_t first, share = framing_share(connection, &first);
+    uint64_t first = connection->framing->first, share = connection->framing->share;
     CLEANUP_FREE uint8_t *data = malloc(FILL_BYTES);
     int result = data ? 0 : -ENOMEM;
 
@@ -418,7 +418,7 @@ int nbd_welcome(struct connection *connection, bool secured)
     uint32_t wanted = encrypts && !secured ? OPTION_STARTTLS : OPTION_GO, option = 0;
     int result = encrypts && secured ? 0 : welcome_begin(connection);
 
-    connection->framing->size = CONTENT_SIZE;
+    framing_set_size(connection, CONTENT_SIZE);
     while (result == 0 && option != wanted) {
         result = receive_option(connection, &option);
         if (result < 0)

@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload/exchange.h"
 
-static uint64_t asking_slots(const struct plan *plan)
-{
-    uint64_t slots = 1;
-
-    while (slots < plan->depth)
-        slots *= 2;
-    return slots;
-}
-
 size_t asking_size(const struct plan *plan)
 {
-    return sizeof(struct asking) + asking_slots(plan) * sizeof(struct asked);
+    return sizeof(struct asking) + plan_slots(plan) * sizeof(struct asked);
 }
 
 void asking_begin(struct connection *connection)
 {
     struct asking *asking = connection->role_state;
 
-    asking->mask = asking_slots(connection->plan) - 1;
+    asking->mask = plan_slots(connection->plan) - 1;
     if (connection->plan->rate)
         schedule_begin(&asking->schedule, connection->plan, connection->number);
 }

@@ -47,13 +47,10 @@ static struct span *append_piece(struct connection *connection,
 static uint64_t place(struct connection *connection, uint64_t bytes)
 {
     struct framing *framing = connection->framing;
-    uint64_t first, share = framing_share(connection, &first), at;
+    uint64_t at = framing->next + bytes > framing->share ? 0 : framing->next;
 
-    if (framing->next + bytes > share)
-        framing->next = 0;
-    at = framing->next;
-    framing->next += bytes;
-    return first + at;
+    framing->next = at + bytes;
+    return framing->first + at;
 }
 
 static void fill_requests(struct connection *connection)
@@ -99,7 +96,7 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
 {
     const struct framing *framing = connection->framing;
     uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
-    size_t agree = connection->plan->verify ? pattern_compare(data, size, offset) : size;
+    size_t agree = pattern_compare(data, size, offset);
 
     if (agree == size)
         return 0;
@@ -141,27 +138,6 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
     return needed < 0 ? needed : (ssize_t)taken;
 }
 
-/* Takes the next bytes: of a head, or of the payload that follows it. Returns their number, or a
- * negative errno value. */
-static ssize_t take_part(struct connection *connection, const uint8_t *data, size_t size,
-                         int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
-{
-    struct framing *framing = connection->framing;
-    ssize_t taken;
-
-    if (framing->left) {
-        taken = (ssize_t)(size < framing->left ? size : framing->left);
-        if (inspect(connection, data, (size_t)taken) < 0)
-            return -EBADMSG;
-        framing->left -= (uint64_t)taken;
-        return taken;
-    }
-    taken = take_head(connection, data, size, parse);
-    if (taken >= 0 && !framing->held)
-        framing->left = framing->piece.payload;
-    return taken;
-}
-
 /* Takes all bytes. Calls `whole` for each request or reply that they complete. */
 static int take(struct connection *connection, const uint8_t *data, size_t size,
                 int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *),
@@ -169,21 +145,33 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
 {
     struct framing *framing = connection->framing;
     const uint8_t *end = data + size;
+    int result = 0;
 
     if (connection->digest)
         digest_library->update(connection->digest, data, size);
-    while (data < end) {
-        ssize_t taken = take_part(connection, data, (size_t)(end - data), parse);
-        int result = taken < 0 ? (int)taken : 0;
+    while (data < end && result == 0) {
+        size_t part;
 
-        if (result == 0 && !framing->held && !framing->left && framing->piece.is_last)
+        if (!framing->left) {
+            ssize_t taken = take_head(connection, data, (size_t)(end - data), parse);
+
+            if (taken < 0)
+                return (int)taken;
+            data += taken;
+            if (framing->held)
+                break;
+            framing->left = framing->piece.payload;
+        }
+        part = framing->left < (size_t)(end - data) ? framing->left : (size_t)(end - data);
+        if (connection->plan->verify && inspect(connection, data, part) < 0)
+            return -EBADMSG;
+        framing->left -= part;
+        data += part;
+        if (!framing->left && framing->piece.is_last)
             result = whole(connection);
-        if (result < 0)
-            return result;
-        data += taken;
-        connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
     }
-    return 0;
+    connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
+    return result;
 }
 
 /* ---- the client ---- */
@@ -221,22 +209,22 @@ static size_t client_wants(const struct connection *connection)
 
 /* ---- the server ---- */
 
-/* A ring of requests that are whole; then those that arrive. */
+/* A ring of requests that are whole, then one that arrives. */
 struct owing {
     uint64_t received, answered;
-    struct call calls[]; /* plan->depth + 1 */
+    struct call calls[]; /* plan_slots() */
 };
 
 static size_t server_size(const struct plan *plan)
 {
-    return sizeof(struct owing) + (plan->depth + 1) * sizeof(struct call);
+    return sizeof(struct owing) + plan_slots(plan) * sizeof(struct call);
 }
 
 static struct call *call_at(const struct connection *connection, uint64_t number)
 {
     struct owing *owing = connection->role_state;
 
-    return &owing->calls[number % (connection->plan->depth + 1)];
+    return &owing->calls[number & connection->framing->mask];
 }
 
 /* Whether a request is one that op= can ask for: the source has the memory of its largest reply. A
@@ -257,7 +245,7 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     struct call *call = piece->call = call_at(connection, owing->received);
     int result;
 
-    if (owing->received - owing->answered > plan->depth)
+    if (owing->received - owing->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
     result = plan->protocol->request(connection, data, size, piece);
     if (result != 0 || is_in_op(connection, call))

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     workbench_begin_phase(&bench, UINT64_MAX, false);
     connection.messages_left = UINT64_MAX;
-    connection.framing->size = 4096;
+    framing_set_size(&connection, 4096);
     if (connection.role->begin)
         connection.role->begin(&connection);
     for (size_t at = 2, part; at < size && result == 0; at += part) {
