@@ -222,6 +222,8 @@ static int start_team(struct run *run, bool remote, struct problem *problem)
                        (plan->encrypts && hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE,
                                                     control_text(run->ready, "key")) < 0)))
         return problem_failure(problem, "the %s's ready message makes no sense", end_names[neighbour]);
+    team->by_certificate =
+        run->ready && !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
     if (plan_captures(plan) &&
         !(run->capture = segments_watch(plan, &run->target, remote, run->client->options->pcap, problem)))
         return -1;

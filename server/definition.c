@@ -45,6 +45,11 @@ static bool lists(const json_t *definition, const char *key, const char *wanted)
     return false;
 }
 
+bool definition_needs(const json_t *definition, const char *what)
+{
+    return lists(definition, "needs", what);
+}
+
 const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem)
 {
     const char *name = plan->subject.name, *protocol = plan->protocol->variant.name,
@@ -59,6 +64,10 @@ const json_t *definition_find(const json_t *definitions, const struct plan *plan
         problem_unsupported(problem, "subject=%s does not work with transport=%s", name, transport);
     else if (plan->encrypts && !json_object_get(definition, "arguments_tls"))
         problem_unsupported(problem, "subject=%s does not work with TLS", name);
+    else if (plan->encrypts && plan->handshake != HANDSHAKE_PSK_ECDHE &&
+             definition_needs(definition, "certificate"))
+        problem_unsupported(problem, "subject=%s does not work with handshake=%s: it shows a certificate",
+                            name, handshake_names[plan->handshake]);
     else
         return definition;
     return NULL;
@@ -107,19 +116,19 @@ json_t *definition_arguments(const json_t *definition, const json_t *values, con
     return arguments;
 }
 
-int definition_write(const char *folder, const char *name, const char *text, uid_t owner)
+int definition_write(const char *folder, const char *name, const void *data, size_t size, uid_t owner)
 {
     char path[512];
     FILE *file;
-    int result;
+    bool whole;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
     file = fopen(path, "we");
     if (!file)
         return -1;
-    result = fputs(text, file) < 0 || fchmod(fileno(file), 0600) < 0 ||
-             (geteuid() == 0 && fchown(fileno(file), owner, (gid_t)-1) < 0);
-    return fclose(file) == 0 && !result ? 0 : -1;
+    whole = fwrite(data, 1, size, file) == size && fchmod(fileno(file), 0600) == 0 &&
+            (geteuid() != 0 || fchown(fileno(file), owner, (gid_t)-1) == 0);
+    return fclose(file) == 0 && whole ? 0 : -1;
 }
 
 int definition_write_files(const json_t *definition, const json_t *values, const char *folder, uid_t owner)
@@ -131,7 +140,7 @@ int definition_write_files(const json_t *definition, const json_t *values, const
     {
         CLEANUP_FREE char *content = expand(json_string_value(text), values);
 
-        if (!content || definition_write(folder, name, content, owner) < 0)
+        if (!content || definition_write(folder, name, content, strlen(content), owner) < 0)
             return -1;
     }
     return 0;

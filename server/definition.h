@@ -8,11 +8,14 @@
  *   arguments, arguments_tls, arguments_tcp, arguments_unix
  *                      lists of texts; those of TLS and of the transport only where the plan has them
  *   files              texts by name, written into the folder
+ *   needs              what else is written there: "content": a file content/SIZE for each size that op=
+ *                      fetches; "certificate": under TLS certificate.pem, with its private key
  *   parameters         default texts by name; words NAME.key=value replace them
  *   protocols, transports, version
  *                      what it speaks, what it can listen on, and the argument that prints its version
  *
- * In arguments and files {folder}, {host}, {port}, {path} and each {parameter} are replaced.
+ * In arguments and files {folder}, {host}, {port}, {path}, {transport}, {security} ("plain" or "tls") and
+ * each {parameter} are replaced.
  */
 #ifndef UNCORK_SERVER_DEFINITION_H
 #define UNCORK_SERVER_DEFINITION_H
@@ -26,15 +29,18 @@
  * plan says. */
 const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem);
 
+/* Whether it needs "content" or "certificate". */
+bool definition_needs(const json_t *definition, const char *what);
+
 /* The value of each parameter, and `program`: new reference. NULL with a problem for an unknown one. */
 json_t *definition_values(const json_t *definition, const struct plan *plan, struct problem *problem);
 
 /* Its arguments behind the program, of any length. New reference, NULL: no memory. */
 json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan);
 
-/* Writes a text, or the files of the definition, into the folder; `owner` owns them. 0, or -1 with
+/* Writes a file, or the files of the definition, into the folder; `owner` owns them. 0, or -1 with
  * errno. */
-int definition_write(const char *folder, const char *name, const char *text, uid_t owner);
+int definition_write(const char *folder, const char *name, const void *data, size_t size, uid_t owner);
 int definition_write_files(const json_t *definition, const json_t *values, const char *folder, uid_t owner);
 
 #endif

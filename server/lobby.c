@@ -57,8 +57,10 @@ json_t *lobby_describe(const struct lobby *lobby)
     hex_format(token, lobby->token, sizeof lobby->token);
     if (lobby->plan->encrypts)
         hex_format(key, lobby->key, sizeof lobby->key);
-    body = json_pack("{s:i, s:s, s:s, s:s, s:s}", "port", address_port(&lobby->address), "path",
-                     address_path(&lobby->address), "token", token, "key", key, "host", facts_host_id());
+    body = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s}", "port", address_port(&lobby->address), "path",
+                     address_path(&lobby->address), "token", token, "key", key, "handshake",
+                     handshake_names[lobby->by_certificate ? HANDSHAKE_CERTIFICATE : lobby->plan->handshake],
+                     "host", facts_host_id());
     secret_wipe(key, sizeof key);
     return body;
 }

@@ -21,6 +21,7 @@ struct lobby {
     struct address address;
     uint8_t token[TOKEN_SIZE];      /* every data connection sends it */
     uint8_t key[SECURITY_KEY_SIZE]; /* of their TLS */
+    bool by_certificate;            /* their TLS needs the certificate of the key, and no key */
     bool is_open;                   /* from lobby_listen() to lobby_close() */
     bool accepts;                   /* after lobby_accept() */
 
@@ -39,7 +40,7 @@ struct lobby {
 int lobby_listen(struct lobby *lobby, const struct plan *plan, enum end end, struct channel *control,
                  struct problem *problem);
 
-/* The body of CONTROL_READY: address, token and key. New reference. */
+/* The body of CONTROL_READY: address, token, key and handshake. New reference. */
 json_t *lobby_describe(const struct lobby *lobby);
 
 /* Starts to accept. Returns 0, or -1 with a failure. */

@@ -7,11 +7,15 @@
 #include "base/hex.h"
 #include "base/scan.h"
 #include "base/secret.h"
+#include "connection/protocol.h"
+#include "connection/source.h"
 #include "definition.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "override/reach.h"
+#include "security/certificate.h"
 #include "security/tls.h"
+#include "transport/transport.h"
 #ifdef __linux__
 #include "override/override.h"
 #include "override/report.h"
@@ -19,8 +23,10 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define READY_WITHIN_MS 5000
 #define VERSION_WITHIN_MS 2000
@@ -116,13 +122,50 @@ static int write_key(const struct subject *subject, const struct lobby *lobby, u
 
     hex_format(key, lobby->key, sizeof lobby->key);
     snprintf(line, sizeof line, "%s:%s\n", TLS_IDENTITY, key);
-    result = definition_write(subject->folder, "keys.psk", line, owner);
+    result = definition_write(subject->folder, "keys.psk", line, strlen(line), owner);
     secret_wipe(key, sizeof key);
     secret_wipe(line, sizeof line);
     return result;
 }
 
-static void put_address(json_t *values, const struct subject *subject, const struct address *address)
+/* Its private key is the key of the run, so that the client knows whose certificate it must see. */
+static int write_certificate(const struct subject *subject, const struct lobby *lobby, uid_t owner)
+{
+    char *pem = certificate_make(lobby->key);
+    int result = pem ? definition_write(subject->folder, "certificate.pem", pem, strlen(pem), owner) : -1;
+
+    if (pem)
+        secret_wipe(pem, strlen(pem));
+    free(pem);
+    return result;
+}
+
+/* A file for each size that op= fetches; its name is the size, and the pattern its content. They have
+ * a folder of their own: what a program serves must not be the keys. */
+static int write_content(const struct subject *subject, uid_t owner)
+{
+    const struct operations *operations = &subject->plan->operations;
+    char name[192];
+    int result;
+
+    snprintf(name, sizeof name, "%s/content", subject->folder);
+    result = mkdir(name, 0700) < 0 || (geteuid() == 0 && chown(name, owner, (gid_t)-1) < 0) ? -1 : 0;
+    for (uint32_t i = 0; i < operations->count && result == 0; i++) {
+        uint64_t size = operations->list[i].bytes;
+        CLEANUP_FREE uint8_t *data = malloc(size);
+
+        if (!operations->list[i].kind->fetches)
+            continue;
+        if (!data)
+            return -1;
+        pattern_fill(data, size, 0);
+        snprintf(name, sizeof name, "content/%" PRIu64, size);
+        result = definition_write(subject->folder, name, data, size, owner);
+    }
+    return result;
+}
+
+static void put_place(json_t *values, const struct subject *subject, const struct address *address)
 {
     char text[ADDRESS_MAX], *colon;
 
@@ -133,6 +176,8 @@ static void put_address(json_t *values, const struct subject *subject, const str
     json_object_set_new(values, "port", json_sprintf("%d", address_port(address)));
     json_object_set_new(values, "path", json_string(address_path(address)));
     json_object_set_new(values, "folder", json_string(subject->folder));
+    json_object_set_new(values, "transport", json_string(subject->plan->transport->variant.name));
+    json_object_set_new(values, "security", json_string(subject->plan->encrypts ? "tls" : "plain"));
 }
 
 /* Makes its files and arguments. A program that binds a path has it in its folder, where it may. */
@@ -141,15 +186,20 @@ static int prepare(struct subject *subject, const json_t *definition, json_t *va
 {
     char path[160];
 
+    lobby->by_certificate = subject->plan->encrypts && definition_needs(definition, "certificate");
+    if (lobby->by_certificate && certificate_check(problem) < 0)
+        return -1;
     if (!lobby->is_open && *address_path(&lobby->address)) {
         snprintf(path, sizeof path, "%s/socket", subject->folder);
         if (address_set_path(&lobby->address, path) < 0)
             return problem_failure(problem, "the path of a Unix socket %s is too long", path);
     }
-    put_address(values, subject, &lobby->address);
+    put_place(values, subject, &lobby->address);
     subject->arguments = definition_arguments(definition, values, subject->plan);
     if (definition_write_files(definition, values, subject->folder, owner) == 0 &&
-        write_key(subject, lobby, owner) == 0 && subject->arguments &&
+        write_key(subject, lobby, owner) == 0 &&
+        (!definition_needs(definition, "content") || write_content(subject, owner) == 0) &&
+        (!lobby->by_certificate || write_certificate(subject, lobby, owner) == 0) && subject->arguments &&
         json_array_insert_new(subject->arguments, 0, json_string(subject->program)) == 0 &&
         json_array_size(subject->arguments) <= PROCESS_ARGUMENTS_MAX)
         return 0;

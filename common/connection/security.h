@@ -15,9 +15,10 @@
 
 /* The terms of both ends of a connection before the handshake, and the role of this end. */
 struct security_terms {
-    bool serves;           /* this end accepted the connection */
-    int cipher, handshake; /* enum cipher, enum handshake */
-    uint8_t key[SECURITY_KEY_SIZE];
+    bool serves;                    /* this end accepted the connection */
+    int cipher, handshake;          /* enum cipher, enum handshake */
+    uint8_t key[SECURITY_KEY_SIZE]; /* pre-shared; with HANDSHAKE_CERTIFICATE the private key of Ed25519 that
+                                     * belongs to the one certificate that a client accepts */
 };
 
 struct security {

@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#define FIELDS_MAX 5
+#define FIELDS_MAX 6
 
 struct field {
     const char *key;
@@ -27,7 +27,9 @@ static const struct {
                       {TEXT("version"), TEXT("end"), TEXT("host"), {"words", JSON_ARRAY, JSON_STRING}}},
     [CONTROL_ASK] = {"ask", {TEXT("version")}},
     [CONTROL_WAIT] = {"wait", {{0}}},
-    [CONTROL_READY] = {"ready", {NUMBER("port"), TEXT("path"), TEXT("token"), TEXT("key"), TEXT("host")}},
+    [CONTROL_READY] = {"ready",
+                       {NUMBER("port"), TEXT("path"), TEXT("token"), TEXT("key"), TEXT("handshake"),
+                        TEXT("host")}},
     [CONTROL_SINK] = {"sink", {TEXT("address"), TEXT("token"), TEXT("key"), TEXT("host")}},
     [CONTROL_REFUSED] = {"refused", {TEXT("kind"), TEXT("text")}},
     [CONTROL_JOINED] = {"joined", {{0}}},

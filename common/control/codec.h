@@ -22,7 +22,7 @@ enum control_type {
     CONTROL_PLAN,
     CONTROL_ASK,      /* client: version; asks for the facts only */
     CONTROL_WAIT,     /* server: another session runs; wait */
-    CONTROL_READY,    /* server, proxy: port or path for data connections, token, key */
+    CONTROL_READY,    /* server, proxy: port or path for data connections, token, key, handshake */
     CONTROL_SINK,     /* client to proxy: address of the server's data connections, token */
     CONTROL_REFUSED,  /* server: a problem of kind usage, unsupported or failed */
     CONTROL_JOINED,   /* server: has every data connection */

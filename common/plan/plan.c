@@ -12,8 +12,11 @@ const char *const cipher_names[] = {[CIPHER_AES_128_GCM] = "aes-128-gcm",
                                     [CIPHER_CHACHA20_POLY1305] = "chacha20-poly1305",
                                     [CIPHER_AES_256_GCM] = "aes-256-gcm",
                                     NULL};
-const char *const handshake_names[] = {
-    [HANDSHAKE_PSK_ECDHE] = "psk-ecdhe", [HANDSHAKE_PSK] = "psk", [HANDSHAKE_TICKET] = "ticket", NULL};
+const char *const handshake_names[] = {[HANDSHAKE_PSK_ECDHE] = "psk-ecdhe",
+                                       [HANDSHAKE_PSK] = "psk",
+                                       [HANDSHAKE_TICKET] = "ticket",
+                                       [HANDSHAKE_CHOICES] = NULL,
+                                       [HANDSHAKE_CERTIFICATE] = "certificate"};
 
 enum end end_parse(const char *name)
 {

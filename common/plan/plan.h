@@ -47,7 +47,13 @@ enum cork_layer { CORK_BY_SECURITY, CORK_RECORD, CORK_SEGMENT };
 extern const char *const cork_layer_names[]; /* by value, NULL at the end; the first is "" */
 
 enum cipher { CIPHER_AES_128_GCM, CIPHER_CHACHA20_POLY1305, CIPHER_AES_256_GCM };
-enum handshake { HANDSHAKE_PSK_ECDHE, HANDSHAKE_PSK, HANDSHAKE_TICKET };
+enum handshake {
+    HANDSHAKE_PSK_ECDHE,
+    HANDSHAKE_PSK,
+    HANDSHAKE_TICKET,
+    HANDSHAKE_CHOICES,
+    HANDSHAKE_CERTIFICATE
+};
 extern const char *const cipher_names[], *const handshake_names[]; /* NULL at the end */
 
 #define CONGESTION_NAME_MAX 16 /* TCP_CA_NAME_MAX */

@@ -2,8 +2,11 @@
 /* TLS by GnuTLS: each send makes a record, unless it is corked. */
 #include "security/gnutls.h"
 
+#include "base/secret.h"
 #include "connection/capability.h"
+#include "security/certificate.h"
 
+#include <gnutls/abstract.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -23,6 +26,8 @@ static const char *cipher_of(gnutls_session_t session)
 
 static enum handshake handshake_of(gnutls_session_t session)
 {
+    if (gnutls_auth_get_type(session) == GNUTLS_CRD_CERTIFICATE)
+        return HANDSHAKE_CERTIFICATE;
     if (gnutls_session_is_resumed(session))
         return HANDSHAKE_TICKET;
     return gnutls_kx_get(session) == GNUTLS_KX_PSK ? HANDSHAKE_PSK : HANDSHAKE_PSK_ECDHE;
@@ -41,6 +46,44 @@ static int find_key(gnutls_session_t session, const char *identity, gnutls_datum
     return 0;
 }
 
+/* The names (SHA-256) of the public key that a certificate has, and of the one that belongs to `key`. */
+static bool is_certificate_of(const gnutls_datum_t *shown, const uint8_t key[SECURITY_KEY_SIZE])
+{
+    uint8_t der[CERTIFICATE_KEY_SIZE], names[2][32] = {{0}, {1}};
+    gnutls_datum_t raw = {der, sizeof der};
+    gnutls_pubkey_t keys[2] = {0};
+    gnutls_privkey_t own = NULL;
+    int result = gnutls_privkey_init(&own);
+
+    certificate_key(der, key);
+    for (size_t i = 0; i < 2 && result >= 0; i++)
+        result = gnutls_pubkey_init(&keys[i]);
+    if (result >= 0 &&
+        (result = gnutls_privkey_import_x509_raw(own, &raw, GNUTLS_X509_FMT_DER, NULL, GNUTLS_PKCS_PLAIN)) >=
+            0 &&
+        (result = gnutls_pubkey_import_privkey(keys[0], own, 0, 0)) >= 0)
+        result = gnutls_pubkey_import_x509_raw(keys[1], shown, GNUTLS_X509_FMT_DER, 0);
+    for (size_t i = 0; i < 2; i++) {
+        if (result >= 0)
+            result = gnutls_pubkey_get_key_id(keys[i], GNUTLS_KEYID_USE_SHA256, names[i],
+                                              &(size_t){sizeof names[i]});
+        if (keys[i])
+            gnutls_pubkey_deinit(keys[i]);
+    }
+    if (own)
+        gnutls_privkey_deinit(own);
+    secret_wipe(der, sizeof der);
+    return result >= 0 && !memcmp(names[0], names[1], sizeof names[0]);
+}
+
+static int check_certificate(gnutls_session_t session)
+{
+    const struct gnutls_layer *own = gnutls_session_get_ptr(session);
+    const gnutls_datum_t *shown = gnutls_certificate_get_peers(session, &(unsigned){0});
+
+    return shown && is_certificate_of(shown, own->context->terms.key) ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+}
+
 static void wipe(gnutls_datum_t *datum)
 {
     if (datum->data)
@@ -57,6 +100,8 @@ void gnutls_layer_close_context(void *opaque)
         gnutls_psk_free_client_credentials(context->client);
     if (context->server)
         gnutls_psk_free_server_credentials(context->server);
+    if (context->certificate)
+        gnutls_certificate_free_credentials(context->certificate);
     if (context->priorities)
         gnutls_priority_deinit(context->priorities);
     wipe(&context->ticket_key);
@@ -67,14 +112,20 @@ int gnutls_layer_open_context(void *opaque)
 {
     struct gnutls_context *context = opaque;
     const struct security_terms *terms = &context->terms;
+    bool by_certificate = terms->handshake == HANDSHAKE_CERTIFICATE;
     gnutls_datum_t key = {context->terms.key, SECURITY_KEY_SIZE};
     char priorities[160];
 
     snprintf(priorities, sizeof priorities,
              "NONE:+VERS-TLS1.3:+AEAD:+COMP-NULL:+SIGN-ALL:+GROUP-X25519:+GROUP-SECP256R1:+%s:+%s",
-             cipher_names[terms->cipher], terms->handshake == HANDSHAKE_PSK ? "PSK" : "ECDHE-PSK");
+             cipher_names[terms->cipher],
+             by_certificate                      ? "ECDHE-ECDSA:+CTYPE-SRV-X509"
+             : terms->handshake == HANDSHAKE_PSK ? "PSK"
+                                                 : "ECDHE-PSK");
     if (gnutls_priority_init(&context->priorities, priorities, NULL) < 0)
         return -EINVAL;
+    if (by_certificate)
+        return gnutls_certificate_allocate_credentials(&context->certificate) < 0 ? -ENOMEM : 0;
     if (!terms->serves) {
         if (gnutls_psk_allocate_client_credentials(&context->client) < 0 ||
             gnutls_psk_set_client_credentials(context->client, TLS_IDENTITY, &key, GNUTLS_PSK_KEY_RAW) < 0)
@@ -132,9 +183,13 @@ int gnutls_layer_open(struct connection *connection)
     gnutls_transport_set_ptr(session->gnutls, session);
     gnutls_transport_set_vec_push_function(session->gnutls, push);
     gnutls_transport_set_pull_function(session->gnutls, pull);
-    if (gnutls_priority_set(session->gnutls, context->priorities) < 0 ||
-        gnutls_credentials_set(session->gnutls, GNUTLS_CRD_PSK,
-                               serves ? (void *)context->server : (void *)context->client) < 0)
+    if (gnutls_priority_set(session->gnutls, context->priorities) < 0)
+        return -EINVAL;
+    gnutls_session_set_verify_function(session->gnutls, check_certificate);
+    if (context->certificate
+            ? gnutls_credentials_set(session->gnutls, GNUTLS_CRD_CERTIFICATE, context->certificate) < 0
+            : gnutls_credentials_set(session->gnutls, GNUTLS_CRD_PSK,
+                                     serves ? (void *)context->server : (void *)context->client) < 0)
         return -EINVAL;
     if (context->ticket_key.data &&
         gnutls_session_ticket_enable_server(session->gnutls, &context->ticket_key) < 0)
@@ -181,6 +236,8 @@ static int fail_handshake(struct connection *connection, int result)
                     gnutls_alert_get(session->gnutls) == GNUTLS_A_DECRYPT_ERROR))
         return tls_broken(&session->wire, "complete the TLS handshake with", "it has another key");
     gnutls_alert_send_appropriate(session->gnutls, result);
+    if (result == GNUTLS_E_CERTIFICATE_ERROR || result == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
+        return tls_broken(&session->wire, "complete the TLS handshake with", CERTIFICATE_DIFFERS);
     return broken(connection, "complete the TLS handshake with", result);
 }
 

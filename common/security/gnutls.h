@@ -13,8 +13,9 @@ struct gnutls_context {
     gnutls_priority_t priorities;
     gnutls_psk_client_credentials_t client;
     gnutls_psk_server_credentials_t server;
-    gnutls_datum_t ticket_key; /* of a server */
-    gnutls_datum_t ticket;     /* of a client: the last one */
+    gnutls_certificate_credentials_t certificate; /* of a client: instead of a key */
+    gnutls_datum_t ticket_key;                    /* of a server */
+    gnutls_datum_t ticket;                        /* of a client: the last one */
 };
 
 /* The state of a connection. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* TLS by OpenSSL: each SSL_write() makes a record; a buffering BIO above it is the cork. */
 #include "connection/capability.h"
+#include "security/certificate.h"
 #include "security/tls.h"
 
 #include <openssl/bio.h>
@@ -60,6 +61,8 @@ static enum handshake handshake_of(const struct session *session)
     bool has_ticket =
         session->context->terms.serves ? !session->by_key : SSL_SESSION_has_ticket(SSL_get0_session(openssl));
 
+    if (session->context->terms.handshake == HANDSHAKE_CERTIFICATE)
+        return HANDSHAKE_CERTIFICATE;
     if (SSL_session_reused(openssl) && has_ticket)
         return HANDSHAKE_TICKET;
     return SSL_get_negotiated_group(openssl) & ~TLSEXT_nid_unknown ? HANDSHAKE_PSK_ECDHE : HANDSHAKE_PSK;
@@ -108,6 +111,24 @@ static int keep_ticket(SSL *openssl, SSL_SESSION *ticket)
     SSL_SESSION_free(context->ticket);
     context->ticket = ticket;
     return 1;
+}
+
+/* ---- the certificate ---- */
+
+/* Compares the public keys. Nothing else in a certificate says who shows it. A server that has to know
+ * the pre-shared key may show none. */
+static int check_certificate(X509_STORE_CTX *store, void *opaque)
+{
+    const struct context *context = opaque;
+    const X509 *shown = X509_STORE_CTX_get0_cert(store);
+    EVP_PKEY *own =
+        EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, context->terms.key, sizeof context->terms.key);
+    bool equal = context->terms.handshake == HANDSHAKE_CERTIFICATE && shown && own &&
+                 EVP_PKEY_eq(X509_get0_pubkey(shown), own) == 1;
+
+    EVP_PKEY_free(own);
+    X509_STORE_CTX_set_error(store, equal ? X509_V_OK : X509_V_ERR_CERT_REJECTED);
+    return equal;
 }
 
 /* ---- I/O by the counted calls ---- */
@@ -166,7 +187,7 @@ static void choose_tickets(const struct context *context)
 /* If both ends share a group, OpenSSL always prefers a key exchange. For the key alone, client and
  * server have no group in common; the server ignores the key share of the client.
  * SSL_OP_PREFER_NO_DHE_KEX exists since OpenSSL 3.3 and affects only the server. */
-static bool set_up_context(const struct context *context)
+static bool set_up_context(struct context *context)
 {
     bool by_key = context->terms.handshake == HANDSHAKE_PSK;
     const char *groups = !by_key ? "X25519:P-256" : context->terms.serves ? "P-521" : "X25519";
@@ -175,8 +196,14 @@ static bool set_up_context(const struct context *context)
     if (by_key)
         SSL_CTX_set_options(openssl, SSL_OP_ALLOW_NO_DHE_KEX);
     SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_psk_use_session_callback(openssl, use_key);
-    SSL_CTX_set_psk_find_session_callback(openssl, find_key);
+    if (!context->terms.serves) { /* else a server that ignores the pre-shared key may show any */
+        SSL_CTX_set_verify(openssl, SSL_VERIFY_PEER, NULL);
+        SSL_CTX_set_cert_verify_callback(openssl, check_certificate, context);
+    }
+    if (context->terms.handshake != HANDSHAKE_CERTIFICATE) {
+        SSL_CTX_set_psk_use_session_callback(openssl, use_key);
+        SSL_CTX_set_psk_find_session_callback(openssl, find_key);
+    }
     choose_tickets(context);
     return SSL_CTX_set_min_proto_version(openssl, TLS1_3_VERSION) &&
            SSL_CTX_set_max_proto_version(openssl, TLS1_3_VERSION) &&
@@ -256,7 +283,9 @@ static void close_session(struct connection *connection)
 
 static int broken(const struct session *session, const char *doing)
 {
-    const char *why = ERR_reason_error_string(ERR_peek_error());
+    unsigned long error = ERR_peek_error();
+    bool differs = ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+    const char *why = differs ? CERTIFICATE_DIFFERS : ERR_reason_error_string(error);
     int result = tls_broken(&session->wire, doing, why ? why : "it failed and does not say why");
 
     ERR_clear_error();

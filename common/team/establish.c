@@ -133,7 +133,8 @@ static int agree(struct worker *worker, enum end peer, struct problem *problem)
     const struct team *team = worker->team;
     struct security_terms terms = {.serves = !connects_to(team->end, peer),
                                    .cipher = team->plan->cipher,
-                                   .handshake = team->plan->handshake};
+                                   .handshake =
+                                       team->by_certificate ? HANDSHAKE_CERTIFICATE : team->plan->handshake};
     int result;
 
     memcpy(terms.key, team->keys[peer], sizeof terms.key);

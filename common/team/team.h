@@ -98,7 +98,8 @@ struct team {
     struct address target;     /* client: where to connect (size 0: no socket); proxy: the sink */
     uint8_t token[TOKEN_SIZE]; /* sent to the target; or expected by a data thread that accepts */
     uint8_t keys[END_COUNT][SECURITY_KEY_SIZE]; /* of encrypted connections, by peer */
-    int listener;                               /* server of a workload that reconnects; else -1 */
+    bool by_certificate; /* client: the peer shows the certificate of the key, and knows no key */
+    int listener;        /* server of a workload that reconnects; else -1 */
     struct place_list cpus;
 
     uint64_t origin_ns; /* start of the threads: the zero of all times in the report */

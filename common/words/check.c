@@ -86,8 +86,11 @@ static int check_peer(const struct plan *plan, struct problem *problem)
         return problem_usage(problem, "workload=proxy needs a server of uncork as its sink, not peer=%s",
                              plan->peer);
     if (plan->encrypts)
-        return problem_usage(problem, "security=%s needs a server of uncork: peer=%s does not know the key",
-                             plan->ends[END_CLIENT].security->variant.name, plan->peer);
+        return problem_usage(
+            problem,
+            "security=%s needs a server of uncork, or a subject= that it starts: peer=%s has "
+            "neither its key nor its certificate",
+            plan->ends[END_CLIENT].security->variant.name, plan->peer);
     return plan->frames ? 0 : check_work_of_peer(plan, problem);
 }
 

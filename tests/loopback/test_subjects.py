@@ -7,22 +7,27 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from combinations import names
 from programs import WITHIN_S, client_run, client_start, record_sum, server_started
 
 SCRIPT = r'''
-import os, socket, struct, sys, time
+import os, socket, ssl, struct, sys, time
 mode = sys.argv[1]
 if mode == "version":
     sys.exit(print("script 1.2\nnot this line"))
 if mode == "dies":
     sys.exit("it has no licence")
+if mode == "needs":
+    sys.exit(f"{os.listdir('content')} {os.path.getsize('content/4096')} {sys.argv[2:]}")
 if "LISTEN_FDS" in os.environ:
     listener = socket.socket(fileno=3)
 elif sys.argv[3]:
@@ -44,9 +49,17 @@ while True:
         return data
     try:
         peer.sendall(b"NBDMAGICIHAVEOPT\0\3")
-        take(4), take(16), take(6)
-        reply = lambda kind, body: struct.pack(">QIII", 0x3E889045565A9, 7, kind, len(body)) + body
-        peer.sendall(reply(3, struct.pack(">HQH", 0, 1 << 26, 1)) + reply(1, b""))
+        reply = lambda option, kind, body: struct.pack(
+            ">QIII", 0x3E889045565A9, option, kind, len(body)) + body
+        take(4), take(16)
+        if mode == "tls":
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(sys.argv[2])
+            peer.sendall(reply(5, 1, b""))
+            peer = context.wrap_socket(peer, server_side=True)
+            take(16)
+        take(6)
+        peer.sendall(reply(7, 3, struct.pack(">HQH", 0, 1 << 26, 1)) + reply(7, 1, b""))
         served = 0
         while True:
             _, _, _, cookie, _, size = struct.unpack(">IHHQQI", take(28))
@@ -54,7 +67,7 @@ while True:
                 sys.exit("had enough")
             peer.sendall(struct.pack(">IIQ", 0x67446698, 0, cookie) + bytes(size))
             served += 1
-    except ConnectionError:
+    except (ConnectionError, ssl.SSLError):
         peer.close()
 '''
 PREFIX = "uncork-subject-"
@@ -66,11 +79,21 @@ def definitions(tmp_path: Path) -> Path:
     argument."""
     common = {"program": sys.executable, "version": "--version", "protocols": ["nbd"],
               "transports": ["tcp", "unix"], "parameters": {"mode": "serve"}}
+    other = subprocess.run(["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj",
+                            "/CN=uncork", "-keyout", "-"], check=True, capture_output=True,
+                           text=True).stdout if shutil.which("openssl") else ""
     path = tmp_path / "subjects.json"
     path.write_text(json.dumps({
         "script": common | {"listens": "inherited", "arguments": ["-c", SCRIPT, "{mode}"]},
         "binds": common | {"listens": "address", "arguments": ["-c", SCRIPT, "{mode}", "{port}",
                                                               "{path}"]},
+        "needs": common | {"listens": "address", "needs": ["content", "certificate"],
+                           "arguments_tls": [],
+                           "arguments": ["-c", SCRIPT, "needs", "{transport}.{security}"]},
+        "certified": common | {
+            "listens": "inherited", "needs": ["certificate"], "arguments_tls": [],
+            "parameters": {"shows": "certificate.pem"}, "files": {"other.pem": other},
+            "arguments": ["-c", SCRIPT, "tls", "{shows}"]},
         "absent": common | {"listens": "inherited", "program": "no-such-program", "arguments": []},
     }))
     return path
@@ -139,6 +162,9 @@ def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, defin
     ("subject=binds binds.mode=dies", "ended with status 1; its log ends: it has no licence"),
     ("subject=script script.mode=leaves", "ended with status 1; its log ends: serves;had enough"),
     ("subject=absent", "needs the program no-such-program: uncork setup absent"),
+    ("subject=needs security=gnutls",
+     "ended with status 1; its log ends: ['4096'] 4096 ['tcp.tls']"),
+    ("subject=needs security=gnutls handshake=psk", "not work with handshake=psk: it shows a cert"),
     ("subject=other", "has no definition of it"),
     ("subject=script script.colour=red", "has no such parameter"),
     ("subject=script protocol=nbd-structured", "does not work with protocol=nbd-structured"),
@@ -152,6 +178,30 @@ def test_a_subject_that_cannot_run_says_why(words: str, why: str, definitions: P
     done = client_run("--subjects", str(definitions), *given.values())
     assert done.returncode in (1, 2)
     assert why in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+TLS = [name for name in names("security") if name not in ("plain", "ktls")]
+
+
+@pytest.mark.parametrize("security", TLS)
+def test_a_subject_shows_the_certificate_of_its_run(security: str, definitions: Path,
+                                                    temporary: Path) -> None:
+    done = client_run("--subjects", str(definitions), "--json", *WORDS.split(),
+                      "subject=certified", f"security={security}")
+    assert done.returncode == 0, done.stderr
+    options = json.loads(done.stdout)["client"]["threads"][0]["options"]
+    assert (options["tls_version"], options["key_exchange"]) == ("1.3", "certificate")
+
+
+@pytest.mark.parametrize("security", TLS)
+def test_another_certificate_is_refused(security: str, definitions: Path, temporary: Path) -> None:
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed, which makes the other certificate")
+    done = client_run("--subjects", str(definitions), *WORDS.split(), "subject=certified",
+                      "certified.shows=other.pem", f"security={security}")
+    assert done.returncode == 1
+    assert "it shows a certificate that is not that of this run" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

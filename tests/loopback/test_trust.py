@@ -105,7 +105,8 @@ class Liar(Channel):
 
     def ready_send(self, **fields: object) -> None:
         """The message that says where the data connections come to."""
-        usual = {"port": 1, "path": "", "token": "00" * 16, "key": "", "host": "a liar"}
+        usual = {"port": 1, "path": "", "token": "00" * 16, "key": "",
+                 "handshake": "psk", "host": "a liar"}
         self.send("ready", **usual | fields)
 
     def report_send(self, report: object) -> None:

@@ -115,6 +115,8 @@ def test_the_name_of_a_subject_is_that_of_its_file(tmp_path: Path) -> None:
     ('size = "1M"', "size = 1", "[parameters] size must be text"),
     ('size = "1M"', 'program = "x"', "[parameters] program: a parameter is letters, digits and _,"),
     ('size = "1M"', 'Size = "1M"', "[parameters] Size: a parameter is letters, digits and _,"),
+    ('listens = "inherited"', 'listens = "inherited"\nneeds = ["keys"]',
+     "needs must name content or certificate, not keys"),
     ('"served.conf"', '"../x"', "[files] ../x: a file has a name without /"),
     ('version = "--version"', "version = ", "broken TOML: Invalid value (at line 8"),
 ])

@@ -38,9 +38,11 @@ ENDS = ("client", "server", "proxy")  # prefixes of words, so no names of subjec
 NAME_PATTERN = re.compile(r"[a-z0-9-]{1,23}")
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,22}")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-PLACED = ("folder", "host", "port", "path")  # what uncork-server puts in place of {folder}, {host}
+# what uncork-server puts in place of {folder}, {host}
+PLACED = ("folder", "host", "port", "path", "transport", "security")
 PROGRAM = "program"  # the parameter that every subject has
 LISTENS = ("inherited", "address")
+NEEDS = ("content", "certificate")
 # where uncork-server looks
 PROGRAM_FOLDERS = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
 VERSION_S = 5.0
@@ -71,6 +73,14 @@ def listens_read(table: dict[str, Any], key: str, where: str) -> str:
     return value
 
 
+def needs_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+    """Some of NEEDS; absent is none."""
+    found = strings_read(table, key, where)
+    if unknown := next((name for name in found if name not in NEEDS), None):
+        raise UsageError(f"{where}{key} must name {' or '.join(NEEDS)}, not {unknown}")
+    return found
+
+
 def named_texts_read(table: dict[str, Any], key: str, where: str) -> dict[str, str]:
     """A table of texts, `[files]` or `[parameters]`; absent is empty."""
     found = table_read(table, key, where)
@@ -90,7 +100,7 @@ SUBJECT_KEYS: dict[str, KeyReader] = {
     "dnf": string_require, "protocols": texts_require, "transports": texts_require,
     "listens": listens_read, "version": string_require, "arguments": texts_read,
     "arguments_tls": texts_read, "arguments_tcp": texts_read, "arguments_unix": texts_read,
-    "files": named_texts_read, "parameters": named_texts_read,
+    "needs": needs_read, "files": named_texts_read, "parameters": named_texts_read,
 }
 OF_SERVER = tuple(key for key in SUBJECT_KEYS if key not in ("says", "apt", "dnf"))
 
@@ -98,7 +108,8 @@ OF_SERVER = tuple(key for key in SUBJECT_KEYS if key not in ("says", "apt", "dnf
 @dataclass(frozen=True)
 class Subject:
     """One subject as its file has it; docs/real-programs.md says what the keys mean. apt, dnf: its
-    packages. arguments_tls: None where it has no TLS that takes a key."""
+    packages. arguments_tls: None where it has no TLS that takes the key
+    or the certificate of a run."""
 
     name: str
     says: str
@@ -113,6 +124,7 @@ class Subject:
     arguments_tls: tuple[str, ...] | None
     arguments_tcp: tuple[str, ...] | None
     arguments_unix: tuple[str, ...] | None
+    needs: tuple[str, ...]
     files: Mapping[str, str]
     parameters: Mapping[str, str]
 

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "security/certificate.h"
+
+#include "base/secret.h"
+
+#include <string.h>
+
+void certificate_key(uint8_t der[CERTIFICATE_KEY_SIZE], const uint8_t key[SECURITY_KEY_SIZE])
+{
+    static const uint8_t head[] = {0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20};
+
+    memcpy(der, head, sizeof head);
+    memcpy(der + sizeof head, key, SECURITY_KEY_SIZE);
+}
+
+#ifdef UNCORK_HAS_GNUTLS
+#include <gnutls/x509.h>
+#include <time.h>
+
+#define DAY_S (24 * 3600) /* clocks of two machines differ by less */
+#define NAME "uncork"
+
+int certificate_check(struct problem *problem)
+{
+    (void)problem;
+    return 0;
+}
+
+static int fill(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key)
+{
+    static const uint8_t serial = 1;
+    time_t now = time(NULL);
+
+    if (gnutls_x509_crt_set_version(certificate, 3) < 0 ||
+        gnutls_x509_crt_set_serial(certificate, &serial, sizeof serial) < 0 ||
+        gnutls_x509_crt_set_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, NAME, strlen(NAME)) < 0 ||
+        gnutls_x509_crt_set_activation_time(certificate, now - DAY_S) < 0 ||
+        gnutls_x509_crt_set_expiration_time(certificate, now + DAY_S) < 0 ||
+        gnutls_x509_crt_set_key(certificate, key) < 0)
+        return -1;
+    return gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA512, 0);
+}
+
+static char *join(const gnutls_datum_t *first, const gnutls_datum_t *second)
+{
+    char *text = calloc(1, (size_t)first->size + second->size + 1);
+
+    if (text) {
+        memcpy(text, first->data, first->size);
+        memcpy(text + first->size, second->data, second->size);
+    }
+    return text;
+}
+
+char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE])
+{
+    uint8_t der[CERTIFICATE_KEY_SIZE];
+    gnutls_datum_t raw = {der, sizeof der}, key_text = {0}, text = {0};
+    gnutls_x509_privkey_t private = NULL;
+    gnutls_x509_crt_t certificate = NULL;
+    char *made = NULL;
+
+    certificate_key(der, key);
+    if (gnutls_x509_privkey_init(&private) == 0 && gnutls_x509_crt_init(&certificate) == 0 &&
+        gnutls_x509_privkey_import_pkcs8(private, &raw, GNUTLS_X509_FMT_DER, NULL, GNUTLS_PKCS_PLAIN) == 0 &&
+        fill(certificate, private) == 0 &&
+        gnutls_x509_privkey_export2_pkcs8(private, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &key_text) ==
+            0 &&
+        gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &text) == 0)
+        made = join(&key_text, &text);
+    secret_wipe(der, sizeof der);
+    if (key_text.data)
+        secret_wipe(key_text.data, key_text.size);
+    gnutls_free(key_text.data);
+    gnutls_free(text.data);
+    gnutls_x509_privkey_deinit(private);
+    gnutls_x509_crt_deinit(certificate);
+    return made;
+}
+#else
+int certificate_check(struct problem *problem)
+{
+    return problem_unsupported(problem, "this build has no GnuTLS, which makes the certificate of a subject; "
+                                        "install libgnutls28-dev (gnutls-devel) and build again");
+}
+
+char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE])
+{
+    (void)key;
+    return NULL;
+}
+#endif
