@@ -37,19 +37,20 @@ static int find_program(char *path, size_t size, struct problem *problem)
     return 0;
 }
 
-/* The read end of a pipe that holds the line with the server's key; -1 with a failure. A key in
- * an argument, a file or the environment would stay readable there. */
-static int open_key(const struct own_server *server, struct problem *problem)
+/* Draws the server's key. Returns the read end of a pipe that holds its line; -1 with a failure. A key
+ * in an argument, a file or the environment would stay readable there. */
+static int open_key(struct own_server *server, struct problem *problem)
 {
     char line[PSK_LINE_MAX];
-    size_t size = psk_format(line, &server->keys->entries[0]);
     int ends[2];
     bool is_written;
 
+    if (!(server->keys = psk_draw(line, problem)))
+        return -1;
     if (pipe(ends) < 0)
         return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                      /* the server gets it as KEY_FILE */
-    is_written = write(ends[1], line, size) == (ssize_t)size; /* an empty pipe holds a page */
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                 /* the server gets it as KEY_FILE */
+    is_written = write(ends[1], line, strlen(line)) > 0; /* an empty pipe holds a page */
     secret_wipe(line, sizeof line);
     close(ends[1]);
     if (is_written)
@@ -134,8 +135,7 @@ static int spawn_there(struct own_server *server, bool proxy, const struct where
 
     if (!where->netns)
         return spawn(server, proxy, where, key, problem);
-    if (channel_tls_check("lab=on", problem) < 0 || !(server->keys = psk_draw(problem)) ||
-        (key = open_key(server, problem)) < 0)
+    if (channel_tls_check("lab=on", problem) < 0 || (key = open_key(server, problem)) < 0)
         return -1;
     before = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     there = open(where->netns, O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/frame.h"
 
+#include "base/wire.h"
+
 #include <netinet/in.h>
 #include <string.h>
 
@@ -14,16 +16,6 @@ struct cursor {
 #define ETHERTYPE_IPV6 0x86dd
 #define ETHERTYPE_VLAN 0x8100
 #define ETHERTYPE_VLAN_OUTER 0x88a8
-
-static uint16_t read16(const uint8_t *at)
-{
-    return (uint16_t)(at[0] << 8 | at[1]);
-}
-
-static uint32_t read32(const uint8_t *at)
-{
-    return (uint32_t)read16(at) << 16 | read16(at + 2);
-}
 
 /* The next `size` bytes; NULL where fewer are left. */
 static const uint8_t *take(struct cursor *cursor, size_t size)
@@ -55,9 +47,9 @@ static bool limit(struct cursor *cursor, size_t size)
 /* The type of what follows, behind the tags of VLANs. */
 static bool is_ip(struct cursor *cursor, const uint8_t *type)
 {
-    while (type && (read16(type) == ETHERTYPE_VLAN || read16(type) == ETHERTYPE_VLAN_OUTER))
+    while (type && (wire_get16(type) == ETHERTYPE_VLAN || wire_get16(type) == ETHERTYPE_VLAN_OUTER))
         type = take(cursor, 4) ? cursor->at - 2 : NULL;
-    return type && (read16(type) == ETHERTYPE_IPV4 || read16(type) == ETHERTYPE_IPV6);
+    return type && (wire_get16(type) == ETHERTYPE_IPV4 || wire_get16(type) == ETHERTYPE_IPV6);
 }
 
 static bool take_link(struct cursor *cursor, int link)
@@ -96,9 +88,9 @@ static bool take_ipv4(struct cursor *cursor, struct segment *segment)
     const uint8_t *header = cursor->at;
     size_t size = cursor->left >= 20 ? (size_t)(header[0] & 15) * 4 : 0, whole;
 
-    if (size < 20 || header[9] != IPPROTO_TCP || (read16(header + 6) & 0x3fff) != 0)
+    if (size < 20 || header[9] != IPPROTO_TCP || (wire_get16(header + 6) & 0x3fff) != 0)
         return false;
-    whole = read16(header + 2) ? read16(header + 2) : cursor->wire_left;
+    whole = wire_get16(header + 2) ? wire_get16(header + 2) : cursor->wire_left;
     if (whole < size || !limit(cursor, whole) || !take(cursor, size))
         return false;
     set_hosts(segment, AF_INET, header + 12, 4);
@@ -127,7 +119,7 @@ static bool take_extensions(struct cursor *cursor, uint8_t next)
 static bool take_ipv6(struct cursor *cursor, struct segment *segment)
 {
     const uint8_t *header = take(cursor, 40);
-    size_t whole = header ? read16(header + 4) : 0;
+    size_t whole = header ? wire_get16(header + 4) : 0;
 
     if (!header || !limit(cursor, whole ? whole : cursor->wire_left))
         return false;
@@ -140,7 +132,7 @@ static bool take_ipv6(struct cursor *cursor, struct segment *segment)
 static void read_option(struct segment *segment, const uint8_t *option)
 {
     if (option[0] == 2 && option[1] == 4)
-        segment->mss = read16(option + 2);
+        segment->mss = wire_get16(option + 2);
     if (option[0] == 3 && option[1] == 3)
         segment->shift = option[2] > 14 ? 14 : option[2]; /* RFC 7323 */
 }
@@ -167,11 +159,11 @@ static bool take_tcp(struct cursor *cursor, struct segment *segment)
 
     if (size < 20 || size - 20 > cursor->wire_left)
         return false;
-    segment->source.port = read16(header);
-    segment->destination.port = read16(header + 2);
-    segment->sequence = read32(header + 4);
+    segment->source.port = wire_get16(header);
+    segment->destination.port = wire_get16(header + 2);
+    segment->sequence = wire_get32(header + 4);
     segment->flags = header[13];
-    segment->window = read16(header + 14);
+    segment->window = wire_get16(header + 14);
     segment->option_bytes = (uint32_t)size - 20;
     segment->payload_bytes = (uint32_t)(cursor->wire_left - segment->option_bytes);
     read_options(segment, cursor->at,

@@ -2,8 +2,8 @@
 #include "control/codec.h"
 
 #include "base/cleanup.h"
+#include "base/wire.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 #define FIELDS_MAX 6
@@ -147,7 +147,6 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
     CLEANUP_JSON json_t *whole = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
     CLEANUP_FREE char *text = NULL;
     size_t length;
-    uint32_t header;
 
     json_object_set_new(whole, "type", json_string(schemas[type].name));
     if (check_fields(type, whole, problem) < 0)
@@ -159,8 +158,7 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
     *bytes = malloc(CONTROL_HEADER_SIZE + length);
     if (!*bytes)
         return problem_failure(problem, "out of memory for a control message");
-    header = htonl((uint32_t)length);
-    memcpy(*bytes, &header, CONTROL_HEADER_SIZE);
+    wire_put32(*bytes, (uint32_t)length);
     memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
     *size = CONTROL_HEADER_SIZE + length;
     return 0;
@@ -168,10 +166,7 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
 
 static size_t body_length(const struct codec *codec)
 {
-    uint32_t header;
-
-    memcpy(&header, codec->buffer, CONTROL_HEADER_SIZE);
-    return ntohl(header);
+    return wire_get32(codec->buffer);
 }
 
 static int take_message(struct codec *codec, size_t length, codec_take *take, void *owner,

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/hello.h"
 
-#include <arpa/inet.h>
+#include "base/wire.h"
+
 #include <string.h>
 #include <uv.h>
 
 void hello_make(uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number)
 {
-    uint32_t index = htonl((uint32_t)number);
-
     memcpy(hello, token, TOKEN_SIZE);
-    memcpy(hello + TOKEN_SIZE, &index, sizeof index);
+    wire_put32(hello + TOKEN_SIZE, (uint32_t)number);
 }
 
 int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t connections)
 {
+    uint32_t index = wire_get32(hello + TOKEN_SIZE);
     uint8_t difference = 0;
-    uint32_t index;
 
-    memcpy(&index, hello + TOKEN_SIZE, sizeof index);
-    index = ntohl(index);
     for (size_t i = 0; i < TOKEN_SIZE; i++)
         difference |= hello[i] ^ token[i];
     return difference || index >= connections ? -1 : (int64_t)index;

@@ -14,7 +14,6 @@
 #include <uv.h>
 
 #define TEXT_MAX (PSK_IDENTITIES_MAX * PSK_LINE_MAX)
-#define DRAWN_IDENTITY "uncork"
 #define DRAWN_KEY_SIZE 32u
 
 /* ---- one line ---- */
@@ -173,38 +172,18 @@ struct psk_list *psk_read(const char *path, struct problem *problem)
 
 /* ---- a key of our own ---- */
 
-struct psk_list *psk_draw(struct problem *problem)
+struct psk_list *psk_draw(char line[PSK_LINE_MAX], struct problem *problem)
 {
     struct psk_list *list = calloc(1, sizeof *list);
-    struct psk *psk = list ? &list->entries[0] : NULL;
+    uint8_t key[DRAWN_KEY_SIZE];
 
-    if (!list || uv_random(NULL, NULL, psk->key, DRAWN_KEY_SIZE, 0, NULL) < 0) {
+    if (!list || uv_random(NULL, NULL, key, sizeof key, 0, NULL) < 0) {
         problem_failure(problem, list ? "no random numbers for a key" : "out of memory for a key");
         free(list);
         return NULL;
     }
-    psk->key_size = DRAWN_KEY_SIZE;
-    psk->identity_size = strlen(DRAWN_IDENTITY);
-    memcpy(psk->identity, DRAWN_IDENTITY, psk->identity_size);
-    list->count = 1;
+    hex_format(stpcpy(line, "uncork:"), key, sizeof key);
+    secret_wipe(key, sizeof key);
+    psk_parse(list, line, strlen(line), "", problem);
     return list;
-}
-
-size_t psk_format(char line[PSK_LINE_MAX], const struct psk *psk)
-{
-    const char *identity = (const char *)psk->identity;
-    size_t size = psk->identity_size;
-
-    if (*identity == '#' || memchr(identity, ':', size) || !is_name(identity, size)) {
-        *line = '#';
-        hex_format(line + 1, psk->identity, size);
-        size = 1 + 2 * size;
-    } else {
-        memcpy(line, psk->identity, size);
-    }
-    line[size++] = ':';
-    hex_format(line + size, psk->key, psk->key_size);
-    size += 2 * psk->key_size;
-    line[size++] = '\n';
-    return size;
 }

@@ -19,7 +19,7 @@
 #define PSK_IDENTITY_MAX 128u /* bytes */
 #define PSK_KEY_MIN 16u       /* bytes: a shorter key can be guessed from a captured handshake */
 #define PSK_KEY_MAX 64u       /* bytes */
-#define PSK_LINE_MAX (1 + 2 * PSK_IDENTITY_MAX + 1 + 2 * PSK_KEY_MAX + 1) /* with end of line */
+#define PSK_LINE_MAX (1 + 2 * PSK_IDENTITY_MAX + 1 + 2 * PSK_KEY_MAX + 1) /* with NUL or end */
 
 struct psk {
     uint8_t identity[PSK_IDENTITY_MAX];
@@ -42,15 +42,12 @@ int psk_parse(struct psk_list *list, const char *text, size_t size, const char *
  * problem: other users may read or change the file, or it is unreadable or invalid. */
 struct psk_list *psk_read(const char *path, struct problem *problem);
 
-/* Makes one random key; free with psk_free(). NULL with a failure. */
-struct psk_list *psk_draw(struct problem *problem);
+/* Makes one random key, and the line of the file that has it; free with psk_free(). NULL with a
+ * failure. */
+struct psk_list *psk_draw(char line[PSK_LINE_MAX], struct problem *problem);
 
 /* The entry of an identity, or NULL. */
 const struct psk *psk_find(const struct psk_list *list, const uint8_t *identity, size_t size);
-
-/* Formats an entry as a line of the file, with end of line and without NUL. Returns its length
- * in bytes. */
-size_t psk_format(char line[PSK_LINE_MAX], const struct psk *psk);
 
 /* Overwrites the keys and frees the list. NULL is harmless. */
 void psk_free(struct psk_list *list);
