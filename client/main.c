@@ -167,7 +167,7 @@ static int read_cells(struct cells *cells, const struct options *options, struct
 /* Rejects words that the cell does not use. Returns 0, or -1 with a usage problem. */
 static int refuse_unused(const struct plan *plan, struct problem *problem)
 {
-    CLEANUP_JSON json_t *unused = plan_words_unused(plan);
+    CLEANUP_JSON json_t *unused = json_array(), *given = plan_words_given(plan, unused);
     const char *key = json_string_value(json_array_get(unused, 0));
 
     if (!key)
@@ -303,8 +303,9 @@ static int check(const struct cells *cells, struct problem *problem)
     for (size_t i = 0; i < cells->count; i++) {
         const struct plan *plan = &cells->plans[i];
         struct problem why = {0};
-        json_t *line = json_pack("{s:o, s:o, s:o}", "words", plan_words(plan), "given",
-                                 plan_words_given(plan), "unused", plan_words_unused(plan));
+        json_t *unused = json_array(), *given = plan_words_given(plan, unused);
+        json_t *line =
+            json_pack("{s:o, s:o, s:o}", "words", plan_words(plan), "given", given, "unused", unused);
 
         if (!plan->messages && !plan->bytes)
             json_object_set_new(line, "planned_ns",

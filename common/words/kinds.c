@@ -173,28 +173,52 @@ static char *strategy_format(const struct word *word, const void *field)
 
 /* ---- values with a grammar of their own ---- */
 
-static int message_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int shape_replace(struct shape *shape, const char *text, struct problem *problem)
 {
-    struct shape shape;
+    struct shape parsed;
 
-    (void)word;
-    if (shape_parse(&shape, text, problem) < 0)
+    if (shape_parse(&parsed, text, problem) < 0)
         return -1;
-    shape_free(field);
-    *(struct shape *)field = shape;
+    shape_free(shape);
+    *shape = parsed;
     return 0;
 }
 
-static char *message_format(const struct word *word, const void *field)
+static char *sched_spell(const struct scheduling *scheduling)
 {
-    (void)word;
-    return shape_format(field);
+    char text[SCHEDULING_TEXT_MAX];
+
+    scheduling_format(text, scheduling);
+    return strdup(text);
 }
 
 static void message_free(void *field)
 {
     shape_free(field);
 }
+
+/* These kinds need nothing of their word. */
+#define PARSED_BY(name, function)                                                                            \
+    static int name(const struct word *word, const char *text, void *field, struct problem *problem)         \
+    {                                                                                                        \
+        (void)word;                                                                                          \
+        return function(field, text, problem);                                                               \
+    }
+#define FORMATTED_BY(name, function)                                                                         \
+    static char *name(const struct word *word, const void *field)                                            \
+    {                                                                                                        \
+        (void)word;                                                                                          \
+        return function(field);                                                                              \
+    }
+PARSED_BY(message_parse, shape_replace)
+FORMATTED_BY(message_format, shape_format)
+PARSED_BY(op_parse, operations_parse)
+FORMATTED_BY(op_format, operations_format)
+PARSED_BY(placing_parse, place_parse)
+FORMATTED_BY(placing_format, place_format)
+PARSED_BY(sched_parse, scheduling_parse)
+FORMATTED_BY(sched_format, sched_spell)
+FORMATTED_BY(text_format, strdup)
 
 static int subject_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
@@ -215,20 +239,6 @@ static char *subject_format(const struct word *word, const void *field)
     return strdup(*choice->name ? choice->name : word->preset);
 }
 
-/* The server of the subject has the library, and parses the text. */
-static int override_word_parse(const struct word *word, const char *text, void *field,
-                               struct problem *problem)
-{
-    size_t length = strlen(text);
-
-    if (!length || length >= OVERRIDE_TEXT_MAX ||
-        strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789:+KMG") != length)
-        return problem_usage(problem, "%s=%.60s: write off, none, nodelay, more:64 or nodelay+sndbuf:256K",
-                             word->key, text);
-    memcpy(field, text, length + 1);
-    return 0;
-}
-
 /* The key says which subject and which parameter: set_parameter() in parse.c. */
 static int parameter_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
@@ -237,45 +247,6 @@ static int parameter_parse(const struct word *word, const char *text, void *fiel
         return problem_usage(problem, "%s=%.60s is longer than %d characters", word->key, text,
                              FOLDER_TEXT_MAX - 1);
     return 0;
-}
-
-static int op_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    (void)word;
-    return operations_parse(field, text, problem);
-}
-
-static char *op_format(const struct word *word, const void *field)
-{
-    (void)word;
-    return operations_format(field);
-}
-
-static int placing_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    (void)word;
-    return place_parse(field, text, problem);
-}
-
-static char *placing_format(const struct word *word, const void *field)
-{
-    (void)word;
-    return place_format(field);
-}
-
-static int sched_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    (void)word;
-    return scheduling_parse(field, text, problem);
-}
-
-static char *sched_format(const struct word *word, const void *field)
-{
-    char text[SCHEDULING_TEXT_MAX];
-
-    (void)word;
-    scheduling_format(text, field);
-    return strdup(text);
 }
 
 /* ---- texts ---- */
@@ -290,7 +261,7 @@ struct spelling {
 static int spelled_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     const struct spelling *spelling = word->kind->spelling;
-    bool fits = !strcmp(text, word->preset); /* most plans have it, and regcomp(3) takes 10 us */
+    bool fits = word->preset && !strcmp(text, word->preset); /* in most plans; regcomp(3) takes 10 us */
     regex_t pattern;
 
     if (!fits && regcomp(&pattern, spelling->pattern, REG_EXTENDED | REG_NOSUB) == 0) {
@@ -301,12 +272,6 @@ static int spelled_parse(const struct word *word, const char *text, void *field,
         return problem_usage(problem, "%s=%.60s%s", word->key, text, spelling->wrong);
     memcpy(field, text, strlen(text) + 1);
     return 0;
-}
-
-static char *text_format(const struct word *word, const void *field)
-{
-    (void)word;
-    return strdup(field);
 }
 
 #define CONGESTION_WRONG " is no congestion control; write one like cubic, or system"
@@ -330,26 +295,17 @@ static char *sysctl_complete(const char *previous, const char *item)
 
 /* The user of the path checks that it exists. A blank would end the word in a line of words, and a
  * comma would end the item in a list. */
-static int path_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    if (!*text || strlen(text) >= FOLDER_TEXT_MAX)
-        return problem_usage(problem, "%s=%.60s: write the path of a %s, of at most %d characters", word->key,
-                             text, word->kind->name, FOLDER_TEXT_MAX - 1);
-    for (const char *c = text; *c; c++)
-        if ((unsigned char)*c <= ' ' || *c == 0x7f || *c == ',')
-            return problem_usage(problem, "%s=%.60s: the path may have neither blanks nor commas", word->key,
-                                 text);
-    memcpy(field, text, strlen(text) + 1);
-    return 0;
-}
+_Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG says 255");
+#define PATH_PATTERN "^[^[:cntrl:] ,]+$"
+#define PATH_WRONG ", of at most 255 characters, neither blanks nor commas"
+
+/* The server of the subject has the library, and parses the text. */
+#define OVERRIDE_PATTERN "^[a-z0-9:+KMG]+$"
+#define OVERRIDE_WRONG ": write off, none, nodelay, more:64 or nodelay+sndbuf:256K"
 
 static int target_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
-    (void)word;
-    if (target_check(text, problem) < 0)
-        return -1;
-    memcpy(field, text, strlen(text) + 1);
-    return 0;
+    return spelled_parse(word, text, field, problem) < 0 ? -1 : target_check(text, problem);
 }
 
 static int address_word_parse(const struct word *word, const char *text, void *field, struct problem *problem)
@@ -391,15 +347,16 @@ KIND(source,     NUMBER(&units_size, "cold:", "cold:256M"),                 .lis
 KIND(message,    .parse = message_parse,      .format = message_format,  .lists = true, .ranges = true, .free = message_free)
 KIND(operations, .parse = op_parse,           .format = op_format,       .lists = true)
 KIND(subject,    .parse = subject_parse,      .format = subject_format,  .lists = true)
-KIND(override,   .parse = override_word_parse, .format = text_format,    .lists = true)
+KIND(override,   SPELLED(OVERRIDE_TEXT_MAX, OVERRIDE_PATTERN, OVERRIDE_WRONG),    .lists = true)
 KIND(parameter,  .parse = parameter_parse,    .lists = true)
 KIND(place,      .parse = placing_parse,      .format = placing_format,  .lists = true, NAMES("apart", "together", "free"))
 KIND(sched,      .parse = sched_parse,        .format = sched_format,    .lists = true, NAMES("other", "rr:N", "fifo:N"))
 KIND(congestion, SPELLED(CONGESTION_NAME_MAX, "^[a-z0-9_-]+$", CONGESTION_WRONG), .lists = true, NAMES("default", "system"))
 KIND(sysctl,     SPELLED(SYSCTL_TEXT_MAX, SYSCTL_PATTERN, SYSCTL_WRONG),          .lists = true, .complete = sysctl_complete)
-KIND(folder,     .parse = path_parse,         .format = text_format,     .lists = true)
-KIND(target,     .parse = target_parse,       .format = text_format,     .lists = true)
-KIND(file,       .parse = path_parse,         .format = text_format)
+KIND(folder,     SPELLED(FOLDER_TEXT_MAX, PATH_PATTERN, ": write the path of a folder" PATH_WRONG), .lists = true)
+KIND(target,     .parse = target_parse,       .format = text_format,     .lists = true,
+     .spelling = &(const struct spelling){TARGET_TEXT_MAX, PATH_PATTERN, ": write a target" PATH_WRONG})
+KIND(file,       SPELLED(FOLDER_TEXT_MAX, PATH_PATTERN, ": write the path of a file" PATH_WRONG))
 KIND(address,    .parse = address_word_parse, .format = text_format)
 KIND(words,      .parse = words_parse)
 /* clang-format on */

@@ -285,7 +285,7 @@ static bool is_used(const struct plan *plan, const struct word *word, enum end e
     return word->scope == WORD_OF_CELL && plan_has_end(plan, end) && word->used(plan, end);
 }
 
-/* Puts the parameters of the subject into `used`, the keys of other subjects into `unused`. NULL: not
+/* Puts the parameters of the subject into `used`, the keys of other subjects into `unused`; NULL: not
  * wanted. */
 static void sort_parameters(const struct plan *plan, json_t *used, json_t *unused)
 {
@@ -346,11 +346,10 @@ static enum end find_holder(const struct plan *plan, const struct word *word, en
     return END_COUNT;
 }
 
-/* Puts the given words that an end uses into `used`, the keys of the others into `unused`. NULL:
- * not wanted. */
-static void sort_given(const struct plan *plan, json_t *used, json_t *unused)
+json_t *plan_words_given(const struct plan *plan, json_t *unused)
 {
     static const enum end prefixes[] = {END_COUNT, END_CLIENT, END_SERVER, END_PROXY};
+    json_t *used = json_object();
 
     for (size_t i = 0; i < word_count; i++) {
         for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++) {
@@ -367,20 +366,5 @@ static void sort_given(const struct plan *plan, json_t *used, json_t *unused)
         }
     }
     sort_parameters(plan, used, unused);
-}
-
-json_t *plan_words_given(const struct plan *plan)
-{
-    json_t *words = json_object();
-
-    sort_given(plan, words, NULL);
-    return words;
-}
-
-json_t *plan_words_unused(const struct plan *plan)
-{
-    json_t *keys = json_array();
-
-    sort_given(plan, NULL, keys);
-    return keys;
+    return used;
 }

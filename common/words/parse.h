@@ -23,9 +23,8 @@ int plan_check(const struct plan *plan, struct problem *problem);
  * reference, NULL when memory is exhausted. */
 json_t *plan_words(const struct plan *plan);
 
-/* The given words that this run uses, and the keys of the given words that it does not use. New
- * references. */
-json_t *plan_words_given(const struct plan *plan);
-json_t *plan_words_unused(const struct plan *plan);
+/* The given words that this run uses, a new reference. The keys of the others are appended to
+ * `unused`. */
+json_t *plan_words_given(const struct plan *plan, json_t *unused);
 
 #endif

@@ -49,22 +49,10 @@ static int check_parameter(const struct target *target, const char *part, size_t
     return 0;
 }
 
-static int check_letters(const char *text, struct problem *problem)
-{
-    if (strlen(text) >= TARGET_TEXT_MAX)
-        return problem_usage(problem, "target=%.60s: at most %d characters", text, TARGET_TEXT_MAX - 1);
-    for (const char *c = text; *c; c++)
-        if ((unsigned char)*c <= ' ' || *c == 0x7f || *c == ',')
-            return problem_usage(problem, "target=%.60s: it may have neither blanks nor commas", text);
-    return 0;
-}
-
 int target_check(const char *text, struct problem *problem)
 {
     int parts = 0;
 
-    if (check_letters(text, problem) < 0)
-        return -1;
     for (const char *part = text; part; parts++) {
         const struct target *target = find(text, part, strcspn(part, "+"), problem);
         const char *plus = target && target->joins ? strchr(part, '+') : NULL;

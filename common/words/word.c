@@ -214,10 +214,9 @@ const struct word *word_find(const char *key, struct problem *problem)
 
 bool word_is_of_lab(const char *key)
 {
-    for (size_t i = 0; i < word_count; i++)
-        if (!strcmp(word_list[i].key, key))
-            return word_list[i].used == in_lab;
-    return false;
+    const struct word *word = word_find(key, &(struct problem){0});
+
+    return word && word->used == in_lab;
 }
 
 void *word_field(const struct word *word, struct plan *plan, enum end end)

@@ -72,8 +72,10 @@ static void check_expansion(const char *const *words, size_t count)
 
 static void check_rest(const struct plan *plan)
 {
-    json_decref(plan_words_given(plan));
-    json_decref(plan_words_unused(plan));
+    json_t *unused = json_array();
+
+    json_decref(plan_words_given(plan, unused));
+    json_decref(unused);
     for (uint64_t i = 0; i < 3; i++)
         plan_messages_of(plan, i);
 }

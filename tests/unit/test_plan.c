@@ -57,6 +57,21 @@ static char *flatten(json_t *json)
     return text;
 }
 
+static json_t *unused_of(const struct plan *plan)
+{
+    json_t *unused = json_array();
+
+    json_decref(plan_words_given(plan, unused));
+    return unused;
+}
+
+static json_t *given_of(const struct plan *plan)
+{
+    CLEANUP_JSON json_t *unused = json_array();
+
+    return plan_words_given(plan, unused);
+}
+
 static void assert_flat(json_t *json, const char *expected)
 {
     CLEANUP_FREE char *text = flatten(json);
@@ -79,8 +94,8 @@ TEST(nothing_typed_is_a_request_of_64_bytes_with_every_preset)
         if (value)
             assert_string_equal(value, word_list[i].preset);
     }
-    assert_flat(plan_words_given(&plan), "");
-    assert_flat(plan_words_unused(&plan), "");
+    assert_flat(given_of(&plan), "");
+    assert_flat(unused_of(&plan), "");
     plan_free(&plan);
 }
 
@@ -199,11 +214,25 @@ TEST(a_build_is_any_folder_whose_path_can_stand_in_a_list)
     struct plan plan;
 
     parse(&plan, WORDS("build=../old/build/release", "transport=null"));
-    assert_flat(plan_words_given(&plan), "transport=null build=../old/build/release");
+    assert_flat(given_of(&plan), "transport=null build=../old/build/release");
     plan_free(&plan);
     refuse(WORDS("build="), "write the path of a folder");
-    refuse(WORDS("build=old tree/bin"), "the path may have neither blanks nor commas");
+    refuse(WORDS("build=old tree/bin"), "neither blanks nor commas");
     refuse(WORDS("client.build=old"), "build is not of one end");
+}
+
+TEST(a_target_can_stand_in_a_list_and_is_not_too_long)
+{
+    char text[TARGET_TEXT_MAX + 8] = "target=ssh:";
+    struct plan plan;
+
+    refuse(WORDS("target=ssh:a b"), "neither blanks nor commas");
+    refuse(WORDS("target=ssh:a\n"), "neither blanks nor commas");
+    memset(text + 11, 'h', TARGET_TEXT_MAX - 4);
+    refuse(WORDS(text), "at most 255 characters");
+    text[TARGET_TEXT_MAX + 6] = '\0';
+    parse(&plan, WORDS(text));
+    plan_free(&plan);
 }
 
 TEST(only_tcp_to_a_server_of_our_own_has_a_lab)
@@ -212,16 +241,16 @@ TEST(only_tcp_to_a_server_of_our_own_has_a_lab)
 
     parse(&plan, WORDS("lab=on", "link_rate=1000mbit", "sysctl=net.ipv4.tcp_rmem:1:2:3"));
     assert_true(plan_has_lab(&plan));
-    assert_flat(plan_words_unused(&plan), "");
-    assert_flat(plan_words_given(&plan), "lab=on link_rate=1gbit sysctl=net.ipv4.tcp_rmem:1:2:3");
+    assert_flat(unused_of(&plan), "");
+    assert_flat(given_of(&plan), "lab=on link_rate=1gbit sysctl=net.ipv4.tcp_rmem:1:2:3");
     plan_free(&plan);
     parse(&plan, WORDS("lab=off", "link_rate=1gbit", "link_mtu=9000", "link_delay=1ms", "link_loss=1%",
                        "sysctl=none"));
-    assert_flat(plan_words_unused(&plan), "link_rate link_mtu link_delay link_loss sysctl");
+    assert_flat(unused_of(&plan), "link_rate link_mtu link_delay link_loss sysctl");
     plan_free(&plan);
     parse(&plan, WORDS("lab=on", "link_rate=1gbit", "transport=unix"));
     assert_false(plan_has_lab(&plan));
-    assert_flat(plan_words_unused(&plan), "lab link_rate");
+    assert_flat(unused_of(&plan), "lab link_rate");
     plan_free(&plan);
     refuse(WORDS("lab=on", "server=192.0.2.1:7"), "lab=on and server=192.0.2.1:7 contradict each other");
     refuse(WORDS("lab=on", "workload=proxy", "via=192.0.2.1:7"),
@@ -327,20 +356,20 @@ TEST(a_word_that_the_run_does_not_use_is_told_and_left_out)
     CLEANUP_JSON json_t *words = NULL;
 
     parse(&plan, WORDS("direction=receive", "write=more", "client.sndbuf=4096"));
-    assert_flat(plan_words_unused(&plan), "direction");
-    assert_flat(plan_words_given(&plan), "write=more client.sndbuf=4K");
+    assert_flat(unused_of(&plan), "direction");
+    assert_flat(given_of(&plan), "write=more client.sndbuf=4K");
     words = plan_words(&plan);
     assert_null(json_object_get(words, "direction"));
     plan_free(&plan);
 
     parse(&plan, WORDS("workload=stream", "reply=2", "reply_write=cork", "client.chunk=4K",
                        "server.source=cold:1M"));
-    assert_flat(plan_words_unused(&plan), "reply reply_write client.chunk server.source");
-    assert_flat(plan_words_given(&plan), "workload=stream");
+    assert_flat(unused_of(&plan), "reply reply_write client.chunk server.source");
+    assert_flat(given_of(&plan), "workload=stream");
     plan_free(&plan);
 
     parse(&plan, WORDS("transport=null", "verify=on", "congestion=cubic", "sndbuf=4K", "server.perf=on"));
-    assert_flat(plan_words_unused(&plan), "verify sndbuf congestion server.perf");
+    assert_flat(unused_of(&plan), "verify sndbuf congestion server.perf");
     plan_free(&plan);
 }
 
@@ -349,10 +378,10 @@ TEST(the_given_words_keep_both_a_word_and_its_narrowing)
     struct plan plan;
 
     parse(&plan, WORDS("client.sndbuf=1M", "sndbuf=65536"));
-    assert_flat(plan_words_given(&plan), "sndbuf=64K client.sndbuf=1M");
+    assert_flat(given_of(&plan), "sndbuf=64K client.sndbuf=1M");
     plan_free(&plan);
     parse(&plan, WORDS("server.sndbuf=1M", "sndbuf=65536"));
-    assert_flat(plan_words_given(&plan), "sndbuf=64K server.sndbuf=1M");
+    assert_flat(given_of(&plan), "sndbuf=64K server.sndbuf=1M");
     plan_free(&plan);
 }
 
@@ -410,8 +439,8 @@ TEST(the_words_of_a_proxy_are_those_of_what_sends_on)
     parse(&plan,
           WORDS("workload=proxy", "direction=both", "write=cork", "chunk=32", "proxy.rcvbuf=4K", "message=64",
                 "reply=1", "client.chunk=1K", "source=hot", "reply_write=more", "rate=5", "depth=2"));
-    assert_flat(plan_words_unused(&plan), "message reply reply_write client.chunk source depth rate");
-    assert_flat(plan_words_given(&plan), "workload=proxy direction=both write=cork chunk=32 proxy.rcvbuf=4K");
+    assert_flat(unused_of(&plan), "message reply reply_write client.chunk source depth rate");
+    assert_flat(given_of(&plan), "workload=proxy direction=both write=cork chunk=32 proxy.rcvbuf=4K");
     words = plan_words(&plan);
     assert_string_equal(json_string_value(json_object_get(words, "server.rcvbuf")), "default");
     assert_string_equal(json_string_value(json_object_get(words, "proxy.rcvbuf")), "4K");
@@ -430,7 +459,7 @@ TEST(without_a_proxy_its_words_have_no_effect)
     struct plan plan;
 
     parse(&plan, WORDS("workload=stream", "proxy.sndbuf=4K", "via=127.0.0.1:1"));
-    assert_flat(plan_words_unused(&plan), "proxy.sndbuf via");
+    assert_flat(unused_of(&plan), "proxy.sndbuf via");
     plan_free(&plan);
 }
 
@@ -458,7 +487,7 @@ static void assert_words_read_back(const char *const *typed)
     second = plan_words(&again);
     if (!json_equal(first, second))
         fail_msg("%s ... does not read back", typed[0]);
-    assert_flat(plan_words_unused(&again), "");
+    assert_flat(unused_of(&again), "");
     plan_free(&plan);
     plan_free(&again);
 }
@@ -509,6 +538,7 @@ int main(void)
         cmocka_unit_test(a_value_out_of_range_names_the_range),
         cmocka_unit_test(a_setting_names_nothing_outside_the_network),
         cmocka_unit_test(a_build_is_any_folder_whose_path_can_stand_in_a_list),
+        cmocka_unit_test(a_target_can_stand_in_a_list_and_is_not_too_long),
         cmocka_unit_test(only_tcp_to_a_server_of_our_own_has_a_lab),
         cmocka_unit_test(contradictory_words_are_refused),
         cmocka_unit_test(an_end_that_does_not_read_contradicts_nothing),
