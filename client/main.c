@@ -74,8 +74,6 @@ static int print_json(json_t *json, struct problem *problem)
 {
     CLEANUP_JSON json_t *stolen = json;
 
-    if (!stolen)
-        return problem_failure(problem, "out of memory for an answer");
     if (json_dumpf(stolen, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
         return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
     return 0;
@@ -101,12 +99,8 @@ struct cells {
 
 static int append_cell(struct cells *cells, const char *const *words, size_t count, struct problem *problem)
 {
-    struct plan *grown = realloc(cells->plans, (cells->count + 1) * sizeof *grown);
-
-    if (!grown)
-        return problem_failure(problem, "out of memory");
-    cells->plans = grown;
-    if (plan_parse(&grown[cells->count], words, count, problem) < 0)
+    cells->plans = needed(realloc(cells->plans, (cells->count + 1) * sizeof *cells->plans));
+    if (plan_parse(&cells->plans[cells->count], words, count, problem) < 0)
         return -1;
     cells->count++;
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "control/channel.h"
 #include "words/target.h"
@@ -172,11 +173,10 @@ int options_parse(struct options *options, int count, char **arguments, struct p
     };
     int option, index = 0;
 
-    *options = (struct options){.lifeline = NO_LIFELINE, .words = calloc((size_t)count, sizeof(char *))};
+    *options =
+        (struct options){.lifeline = NO_LIFELINE, .words = needed(calloc((size_t)count, sizeof(char *)))};
     for (int end = 0; end < END_COUNT; end++)
         options->where[end] = (struct where){.listen = "127.0.0.1:0"};
-    if (!options->words)
-        return problem_failure(problem, "out of memory for %d words", count);
     opterr = 0;
     while ((option = getopt_long(count, arguments, "-:h", names, &index)) >= 0) {
         if (option == ACTION_VERSION || option == 'h') {

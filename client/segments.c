@@ -58,8 +58,7 @@ static int begin_one(const struct connection *connection, const struct tcp_readi
                                    "sent (Linux 4.19)");
     if (address_of_socket(&local, connection->calls.fd) < 0)
         return problem_failure(problem, "capture: the port of a connection is not known");
-    if (tally_begin_at(tally, (uint16_t)address_port(&local), before->sent_bytes, before->received_bytes) < 0)
-        return problem_failure(problem, "out of memory for the capture");
+    tally_begin_at(tally, (uint16_t)address_port(&local), before->sent_bytes, before->received_bytes);
     return 0;
 }
 
@@ -84,17 +83,15 @@ static int set_beginnings(const struct team *team, struct tally *tally, struct p
     return 0;
 }
 
-static int add_all(struct tally *tally, const struct capture *capture, int link, struct problem *problem)
+static void add_all(struct tally *tally, const struct capture *capture, int link)
 {
     struct captured captured;
     struct segment segment;
     size_t at = 0;
 
     while (capture_library->next(capture, &at, &captured))
-        if (frame_parse(&segment, link, captured.bytes, captured.size, captured.wire_bytes) &&
-            tally_add(tally, &segment) < 0)
-            return problem_failure(problem, "out of memory for the capture");
-    return 0;
+        if (frame_parse(&segment, link, captured.bytes, captured.size, captured.wire_bytes))
+            tally_add(tally, &segment);
 }
 
 /* The directions with a close_notify. With reconnects only the client sends one. */
@@ -109,34 +106,30 @@ static json_t *make_report(const struct capture *capture, const struct capture_f
                            struct tally *tally, const struct team *team, struct problem *problem)
 {
     json_t *report;
-    int result = 0;
 
-    if (set_beginnings(team, tally, problem) < 0 || add_all(tally, capture, facts->link, problem) < 0)
+    if (set_beginnings(team, tally, problem) < 0)
         return NULL;
+    add_all(tally, capture, facts->link);
     report = json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*}", "device", facts->device, "snap_bytes",
                        CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts->packets, "dropped",
                        (json_int_t)facts->dropped, "truncated", facts->truncated, "file", facts->path);
     for (int way = 0; way < WAY_COUNT; way++)
-        result |= json_object_set_new(report, way_names[way], tally_to_json(tally, (enum way)way));
-    if (result < 0)
-        problem_failure(problem, "out of memory for the capture");
+        json_object_set_new(report, way_names[way], tally_to_json(tally, (enum way)way));
     return report;
 }
 
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)
 {
     const struct capture_facts *facts = capture_library->stop(capture, problem);
-    json_t *report = NULL;
     struct endpoint server;
+    json_t *report;
     struct tally *tally;
 
     if (!facts)
         return NULL;
     endpoint_of(&server, &team->target);
-    if ((tally = tally_create(&server, close_notify_ways(team->plan))))
-        report = make_report(capture, facts, tally, team, problem);
-    else
-        problem_failure(problem, "out of memory for the capture");
+    tally = tally_create(&server, close_notify_ways(team->plan));
+    report = make_report(capture, facts, tally, team, problem);
     tally_free(tally);
     if (problem->kind == PROBLEM_NONE && capture_library->write(capture, problem) == 0)
         return report;

@@ -5,6 +5,7 @@
 #define UNCORK_BASE_CLEANUP_H
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,6 +23,16 @@ static inline void cleanup_close(const int *fd)
 static inline void cleanup_json(json_t **json)
 {
     json_decref(*json);
+}
+
+/* Memory that is small beside the machine's: where there is none, the program ends. */
+static inline void *needed(void *memory)
+{
+    if (!memory) {
+        fputs("uncork: out of memory\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    return memory;
 }
 
 #define CLEANUP_FREE __attribute__((cleanup(cleanup_free)))

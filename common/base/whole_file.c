@@ -26,14 +26,12 @@ int whole_file_write(const char *path, int (*write)(FILE *file, void *context, s
                      void *context, struct problem *problem)
 {
     size_t size = strlen(path) + sizeof ".part";
-    CLEANUP_FREE char *beside = malloc(size);
+    CLEANUP_FREE char *beside = needed(malloc(size));
     FILE *file;
     bool is_kept, failed;
 
     if (refuse_what_is_no_file(path, problem) < 0)
         return -1;
-    if (!beside)
-        return problem_failure(problem, "out of memory");
     snprintf(beside, size, "%s.part", path);
     file = fopen(beside, "we");
     is_kept = file && write && write(file, context, problem) == 0 && fflush(file) == 0 && !ferror(file) &&

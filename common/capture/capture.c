@@ -8,6 +8,7 @@
 
 #ifdef UNCORK_HAS_PCAP
 
+#include "base/cleanup.h"
 #include "base/whole_file.h"
 #include "capture/frame.h"
 #include "measure/device.h"
@@ -17,7 +18,6 @@
 #include <pcap/pcap.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -218,14 +218,10 @@ static void free_capture(struct capture *capture)
 
 static struct capture *start(const struct address *server, int cpu, const char *path, struct problem *problem)
 {
-    struct capture *capture = calloc(1, sizeof *capture);
+    struct capture *capture = needed(calloc(1, sizeof *capture));
     int result;
 
-    if (!capture || !(capture->room = malloc(ROOM_BYTES))) {
-        problem_failure(problem, "out of memory");
-        free(capture);
-        return NULL;
-    }
+    capture->room = needed(malloc(ROOM_BYTES));
     capture->cpu = cpu;
     capture->facts.path = path;
     if ((!path || whole_file_write(path, NULL, NULL, problem) == 0) &&

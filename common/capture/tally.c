@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/tally.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include "base/cleanup.h"
+
 #include <string.h>
 
 #define PORTS 65536
@@ -54,10 +54,10 @@ struct total {
 
 struct tally {
     struct endpoint server;
-    unsigned close_notify_ways;        /* bits 1 << way */
-    bool reconnects, ended, exhausted; /* exhausted: memory was short */
-    uint64_t skipped;                  /* reconnects: connections yet to come before the interval */
-    struct flow *flows[PORTS];         /* by port of the client */
+    unsigned close_notify_ways; /* bits 1 << way */
+    bool reconnects, ended;
+    uint64_t skipped;          /* reconnects: connections yet to come before the interval */
+    struct flow *flows[PORTS]; /* by port of the client */
     struct total totals[WAY_COUNT];
 };
 
@@ -73,39 +73,36 @@ static size_t find_first(const struct ranges *ranges, uint64_t begin)
     return at;
 }
 
-static int insert(struct ranges *ranges, size_t at, struct range range)
+static void insert(struct ranges *ranges, size_t at, struct range range)
 {
-    struct range *grown = realloc(ranges->list, (ranges->count + 1) * sizeof *grown);
-
-    if (!grown)
-        return -ENOMEM;
-    ranges->list = grown;
+    ranges->list = needed(realloc(ranges->list, (ranges->count + 1) * sizeof *ranges->list));
     memmove(ranges->list + at + 1, ranges->list + at, (ranges->count - at) * sizeof *ranges->list);
     ranges->list[at] = range;
     ranges->count++;
-    return 0;
 }
 
-int ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end, uint64_t *fresh)
+uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
 {
     struct range joined = {begin, end};
     size_t first = find_first(ranges, begin), next = first;
+    uint64_t fresh = end - begin;
 
-    *fresh = end - begin;
     for (; next < ranges->count && ranges->list[next].begin <= end; next++) {
         const struct range *known = &ranges->list[next];
         uint64_t from = known->begin > begin ? known->begin : begin, to = known->end < end ? known->end : end;
 
-        *fresh -= to - from;
+        fresh -= to - from;
         joined.begin = known->begin < joined.begin ? known->begin : joined.begin;
         joined.end = known->end > joined.end ? known->end : joined.end;
     }
-    if (next == first)
-        return insert(ranges, first, joined);
+    if (next == first) {
+        insert(ranges, first, joined);
+        return fresh;
+    }
     ranges->list[first] = joined;
     memmove(ranges->list + first + 1, ranges->list + next, (ranges->count - next) * sizeof *ranges->list);
     ranges->count -= next - first - 1;
-    return 0;
+    return fresh;
 }
 
 void ranges_free(struct ranges *ranges)
@@ -186,13 +183,11 @@ static int64_t offset_of(const struct stream *stream, uint32_t sequence)
 }
 
 /* Counts a packet whose payload begins at byte `begin` of the stream. */
-static void add_packet(struct tally *tally, struct total *total, struct stream *stream, struct packet *packet,
-                       uint64_t begin)
+static void add_packet(struct total *total, struct stream *stream, struct packet *packet, uint64_t begin)
 {
     uint64_t end = begin + packet->payload_bytes;
 
-    if (ranges_add(&stream->seen, begin, end, &packet->fresh_bytes) < 0)
-        tally->exhausted = true;
+    packet->fresh_bytes = ranges_add(&stream->seen, begin, end);
     if (end > stream->highest)
         stream->highest = end;
     if (begin < stream->from)
@@ -235,16 +230,12 @@ static void end_flow(struct tally *tally, struct flow *flow)
     }
 }
 
-/* The connection from this port, or one that will come. NULL when memory is exhausted. */
+/* The connection from this port, or one that will come. */
 static struct flow *flow_of(struct tally *tally, uint16_t port)
 {
-    struct flow *flow = tally->flows[port];
+    struct flow **flow = &tally->flows[port];
 
-    if (flow)
-        return flow;
-    flow = tally->flows[port] = calloc(1, sizeof *flow);
-    tally->exhausted |= !flow;
-    return flow;
+    return *flow ? *flow : (*flow = needed(calloc(1, sizeof **flow)));
 }
 
 /* The client's SYN begins a connection, unless it is the same SYN again. Where connections stay
@@ -253,7 +244,7 @@ static void begin_flow(struct tally *tally, const struct segment *segment)
 {
     struct flow *flow = flow_of(tally, segment->source.port);
 
-    if (!flow || (flow->begun && flow->streams[WAY_SENT].zero == segment->sequence + 1))
+    if (flow->begun && flow->streams[WAY_SENT].zero == segment->sequence + 1)
         return;
     if (flow->begun) {
         end_flow(tally, flow);
@@ -279,22 +270,21 @@ static void add_to_flow(struct tally *tally, struct flow *flow, enum way way, co
     if (!packet.payload_bytes || !stream->known || !back->known || begin < 0)
         return;
     packet.mss = mss_of(stream, back, segment);
-    add_packet(tally, &tally->totals[way], stream, &packet, (uint64_t)begin);
+    add_packet(&tally->totals[way], stream, &packet, (uint64_t)begin);
 }
 
-int tally_add(struct tally *tally, const struct segment *segment)
+void tally_add(struct tally *tally, const struct segment *segment)
 {
     bool is_sent = endpoint_equal(&segment->destination, &tally->server);
     uint16_t port = is_sent ? segment->source.port : segment->destination.port;
     bool begins = is_sent && (segment->flags & (SEGMENT_SYN | SEGMENT_ACK)) == SEGMENT_SYN;
 
     if (!is_sent && !endpoint_equal(&segment->source, &tally->server))
-        return 0;
+        return;
     if (begins)
         begin_flow(tally, segment);
     if (tally->flows[port] && tally->flows[port]->counts)
         add_to_flow(tally, tally->flows[port], is_sent ? WAY_SENT : WAY_RECEIVED, segment);
-    return tally->exhausted ? -ENOMEM : 0;
 }
 
 /* ---- the summary ---- */
@@ -356,8 +346,6 @@ json_t *tally_to_json(struct tally *tally, enum way way)
     json_t *summary, *first;
 
     end_flows(tally);
-    if (tally->exhausted)
-        return NULL;
     summary =
         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "data_segments", (json_int_t)total->segments,
                   "payload_bytes", (json_int_t)total->payload_bytes, "packets", (json_int_t)total->packets,
@@ -380,10 +368,8 @@ json_t *tally_to_json(struct tally *tally, enum way way)
 
 struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways)
 {
-    struct tally *tally = calloc(1, sizeof *tally);
+    struct tally *tally = needed(calloc(1, sizeof *tally));
 
-    if (!tally)
-        return NULL;
     tally->server = *server;
     tally->close_notify_ways = close_notify_ways;
     return tally;
@@ -391,24 +377,19 @@ struct tally *tally_create(const struct endpoint *server, unsigned close_notify_
 
 void tally_free(struct tally *tally)
 {
-    if (!tally)
-        return;
     end_flows(tally);
     for (size_t port = 0; port < PORTS; port++)
         free(tally->flows[port]);
     free(tally);
 }
 
-int tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received)
+void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received)
 {
     struct flow *flow = flow_of(tally, port);
 
-    if (!flow)
-        return -ENOMEM;
     flow->counts = true;
     flow->streams[WAY_SENT].from = sent;
     flow->streams[WAY_RECEIVED].from = received;
-    return 0;
 }
 
 void tally_begin_after(struct tally *tally, uint64_t connections)

@@ -26,8 +26,8 @@ struct ranges {
     size_t count;
 };
 
-/* Adds a range; `fresh` gets the number of its bytes that are new. 0, or -ENOMEM. */
-int ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end, uint64_t *fresh);
+/* Adds a range. Returns the number of its bytes that are new. */
+uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end);
 void ranges_free(struct ranges *ranges);
 
 struct tally;
@@ -36,23 +36,21 @@ struct tally;
 enum way { WAY_SENT, WAY_RECEIVED, WAY_COUNT };
 
 /* Counts connections to `server`. `close_notify_ways`: the ways, as bits 1 << way, on which each
- * stream ends with a close_notify, which is part of no message. NULL when memory is exhausted; free
- * it by tally_free(). */
+ * stream ends with a close_notify, which is part of no message. Free it by tally_free(). */
 struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways);
 void tally_free(struct tally *tally);
 
 /* Call before the first segment. Counts the connection from this client port, from these byte
- * offsets on. 0, or -ENOMEM. */
-int tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received);
+ * offsets on. */
+void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received);
 
 /* Call before the first segment. Counts all connections except the first `connections`. */
 void tally_begin_after(struct tally *tally, uint64_t connections);
 
-/* Adds the next segment. 0, or -ENOMEM. */
-int tally_add(struct tally *tally, const struct segment *segment);
+/* Adds the next segment. */
+void tally_add(struct tally *tally, const struct segment *segment);
 
-/* Call after the last segment: the summary of one way (docs/record.md). New reference, NULL when
- * memory is exhausted. */
+/* Call after the last segment: the summary of one way (docs/record.md). New reference. */
 json_t *tally_to_json(struct tally *tally, enum way way);
 
 #endif

@@ -38,15 +38,12 @@ static int write_bytes(void *owner, const uint8_t *bytes, size_t size)
     struct written {
         uv_write_t request;
         uint8_t bytes[];
-    } *written = malloc(sizeof *written + size);
-    uv_buf_t buffer;
+    } *written = needed(malloc(sizeof *written + size));
+    uv_buf_t buffer = uv_buf_init((char *)written->bytes, (unsigned)size);
 
-    if (written) {
-        memcpy(written->bytes, bytes, size);
-        buffer = uv_buf_init((char *)written->bytes, (unsigned)size);
-        if (uv_write(&written->request, &channel->stream, &buffer, 1, on_written) == 0)
-            return 0;
-    }
+    memcpy(written->bytes, bytes, size);
+    if (uv_write(&written->request, &channel->stream, &buffer, 1, on_written) == 0)
+        return 0;
     free(written);
     end(channel, "broke the control channel");
     return -1;

@@ -3,12 +3,12 @@
 
 #ifdef UNCORK_HAS_GNUTLS
 
+#include "base/cleanup.h"
 #include "control/codec.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RECORD_HANDSHAKE 22 /* the first byte of a TLS connection: RFC 8446, B.1 */
@@ -192,14 +192,12 @@ static int receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, s
 static int send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     struct tls_bytes *waiting = &tls->waiting;
-    uint8_t *grown;
 
     if (tls->is_up)
         return seal(tls, bytes, size, problem);
-    if (!(grown = realloc(waiting->data, waiting->size + size)))
-        return problem_failure(problem, "out of memory");
-    memcpy(grown + waiting->size, bytes, size);
-    *waiting = (struct tls_bytes){grown, waiting->size + size};
+    waiting->data = needed(realloc(waiting->data, waiting->size + size));
+    memcpy(waiting->data + waiting->size, bytes, size);
+    waiting->size += size;
     return 0;
 }
 
@@ -243,8 +241,6 @@ static int open_session(struct channel_tls *tls)
 
 static void free_tls(struct channel_tls *tls)
 {
-    if (!tls)
-        return;
     if (tls->session)
         gnutls_deinit(tls->session);
     if (tls->server)
@@ -259,13 +255,11 @@ static struct channel_tls *create(const struct psk_list *keys, bool is_server,
                                   const struct channel_tls_events *events, void *owner,
                                   struct problem *problem)
 {
-    struct channel_tls *tls = calloc(1, sizeof *tls);
-    int result = GNUTLS_E_MEMORY_ERROR;
+    struct channel_tls *tls = needed(malloc(sizeof *tls));
+    int result;
 
-    if (tls) {
-        *tls = (struct channel_tls){.events = events, .owner = owner, .keys = keys, .is_server = is_server};
-        result = open_session(tls);
-    }
+    *tls = (struct channel_tls){.events = events, .owner = owner, .keys = keys, .is_server = is_server};
+    result = open_session(tls);
     if (result < 0)
         problem_failure(problem, "cannot prepare TLS: %s", gnutls_strerror(result));
     else if (is_server || shake_hands(tls, problem) == 0)

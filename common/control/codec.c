@@ -102,18 +102,16 @@ static bool all_printable(const char *text)
     return !*text;
 }
 
-static int clean_string(json_t *string, struct problem *problem)
+static void clean_string(json_t *string)
 {
     CLEANUP_FREE char *text = NULL;
 
     if (all_printable(json_string_value(string)))
-        return 0;
-    text = strdup(json_string_value(string));
-    for (char *at = text; at && *at; at++)
+        return;
+    text = needed(strdup(json_string_value(string)));
+    for (char *at = text; *at; at++)
         *at = is_printable(*at) ? *at : '?';
-    return text && json_string_set_nocheck(string, text) == 0
-               ? 0
-               : problem_failure(problem, "out of memory for what another end says");
+    json_string_set_nocheck(string, text);
 }
 
 int control_clean(json_t *value, struct problem *problem)
@@ -123,7 +121,7 @@ int control_clean(json_t *value, struct problem *problem)
     size_t i;
 
     if (json_is_string(value))
-        return clean_string(value, problem);
+        clean_string(value);
     json_array_foreach(value, i, item)
     {
         if (control_clean(item, problem) < 0)
@@ -155,9 +153,7 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
     length = text ? strlen(text) : 0;
     if (!length || length > CONTROL_BODY_MAX)
         return problem_failure(problem, "control message '%s' does not fit into 64 KiB", schemas[type].name);
-    *bytes = malloc(CONTROL_HEADER_SIZE + length);
-    if (!*bytes)
-        return problem_failure(problem, "out of memory for a control message");
+    *bytes = needed(malloc(CONTROL_HEADER_SIZE + length));
     wire_put32(*bytes, (uint32_t)length);
     memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
     *size = CONTROL_HEADER_SIZE + length;

@@ -129,12 +129,10 @@ static int check_rights(int fd, const char *path, struct problem *problem)
 
 static int read_keys(struct psk_list *list, FILE *file, const char *path, struct problem *problem)
 {
-    CLEANUP_FREE char *text = malloc(TEXT_MAX + 1);
+    CLEANUP_FREE char *text = needed(malloc(TEXT_MAX + 1));
     size_t size;
     int result = -1;
 
-    if (!text)
-        return problem_failure(problem, "out of memory for keys");
     setvbuf(file, NULL, _IONBF, 0); /* a buffer of stdio would keep the keys */
     size = fread(text, 1, TEXT_MAX + 1, file);
     if (ferror(file))
@@ -153,13 +151,11 @@ static int read_keys(struct psk_list *list, FILE *file, const char *path, struct
 struct psk_list *psk_read(const char *path, struct problem *problem)
 {
     FILE *file = fopen(path, "re");
-    struct psk_list *list = calloc(1, sizeof *list);
+    struct psk_list *list = needed(calloc(1, sizeof *list));
     int result = -1;
 
     if (!file)
         problem_usage(problem, "%.200s: %s", path, strerror(errno));
-    else if (!list)
-        problem_failure(problem, "out of memory for keys");
     else if (check_rights(fileno(file), path, problem) == 0)
         result = read_keys(list, file, path, problem);
     if (file)
@@ -174,14 +170,14 @@ struct psk_list *psk_read(const char *path, struct problem *problem)
 
 struct psk_list *psk_draw(char line[PSK_LINE_MAX], struct problem *problem)
 {
-    struct psk_list *list = calloc(1, sizeof *list);
+    struct psk_list *list;
     uint8_t key[DRAWN_KEY_SIZE];
 
-    if (!list || uv_random(NULL, NULL, key, sizeof key, 0, NULL) < 0) {
-        problem_failure(problem, list ? "no random numbers for a key" : "out of memory for a key");
-        free(list);
+    if (uv_random(NULL, NULL, key, sizeof key, 0, NULL) < 0) {
+        problem_failure(problem, "no random numbers for a key");
         return NULL;
     }
+    list = needed(calloc(1, sizeof *list));
     hex_format(stpcpy(line, "uncork:"), key, sizeof key);
     secret_wipe(key, sizeof key);
     psk_parse(list, line, strlen(line), "", problem);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/acceptor.h"
 
+#include "base/cleanup.h"
 #include "net/sockets.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #define PENDING_SPARE 32 /* pending descriptors beyond one for each connection */
@@ -111,7 +111,7 @@ static void read_pending(struct acceptor *acceptor)
 /* If the list is full, rejects the oldest: connections of the run send their hello soon. */
 static void add_pending(struct acceptor *acceptor, const struct pending *accepted)
 {
-    struct pending *pending = malloc(sizeof *pending);
+    struct pending *pending = needed(malloc(sizeof *pending));
 
     if (acceptor->count >= acceptor->turns->duty->count + PENDING_SPARE) {
         int fd = acceptor->first->fd;
@@ -119,9 +119,8 @@ static void add_pending(struct acceptor *acceptor, const struct pending *accepte
         remove_pending(acceptor->first);
         reject(acceptor, fd);
     }
-    if (pending)
-        *pending = *accepted;
-    if (!pending || uv_poll_init(&acceptor->loop, &pending->poll, pending->fd) < 0) {
+    *pending = *accepted;
+    if (uv_poll_init(&acceptor->loop, &pending->poll, pending->fd) < 0) {
         free(pending);
         reject(acceptor, accepted->fd);
         return;

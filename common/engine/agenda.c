@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/agenda.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include "base/cleanup.h"
 
-int agenda_open(struct agenda *agenda, size_t capacity)
+void agenda_open(struct agenda *agenda, size_t capacity)
 {
-    *agenda = (struct agenda){.entries = calloc(capacity, sizeof *agenda->entries)};
-    return agenda->entries ? 0 : -ENOMEM;
+    *agenda = (struct agenda){.entries = needed(calloc(capacity, sizeof *agenda->entries))};
 }
 
 void agenda_close(struct agenda *agenda)

@@ -15,8 +15,8 @@ struct agenda {
     size_t count;
 };
 
-/* Room for `capacity` entries. 0 or -ENOMEM. */
-int agenda_open(struct agenda *agenda, size_t capacity);
+/* Room for `capacity` entries. */
+void agenda_open(struct agenda *agenda, size_t capacity);
 void agenda_close(struct agenda *agenda);
 
 /* The agenda must not be full. */

@@ -11,7 +11,6 @@
 #include "transport/transport.h"
 
 #include <poll.h>
-#include <stdlib.h>
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
@@ -212,25 +211,10 @@ static void rearm(struct turn *turn)
 static const struct turns_events turns_events = {
     .connect = connect_blocking, .push = push, .take = take, .rearm = rearm, .wait = wait_in_call};
 
-/* ---- open and close ---- */
-
 static int block_open(struct duty *duty)
 {
-    struct turns *turns = calloc(1, sizeof *turns);
-
-    if (!turns)
-        return -ENOMEM;
-    duty->state = turns;
-    return turns_open(turns, duty, &turns_events, sizeof(struct turn), 0);
-}
-
-static void block_close(struct duty *duty)
-{
-    if (!duty->state)
-        return;
-    turns_close(duty->state);
-    free(duty->state);
-    duty->state = NULL;
+    turns_open(duty, &turns_events, sizeof(struct turns), sizeof(struct turn), 0);
+    return 0;
 }
 
 const struct engine engine_block = {
@@ -239,7 +223,7 @@ const struct engine engine_block = {
     .one_each = true,
     .suits = suits,
     .open = block_open,
-    .close = block_close,
+    .close = turns_close,
     .run = turns_run,
     .finish = turns_finish,
 };

@@ -16,7 +16,6 @@
 #include "engine/stream.h"
 #include "transport/transport.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -334,19 +333,17 @@ static void mark_uncounted(const struct duty *duty)
 
 static int poll_open(struct duty *duty)
 {
-    struct poller *poller = calloc(1, sizeof *poller);
-    int result;
+    struct poller *poller =
+        turns_open(duty, &turns_events, sizeof *poller, sizeof(struct watch), offsetof(struct watch, turn));
+    int result = uv_loop_init(&poller->loop);
 
-    if (!poller || uv_loop_init(&poller->loop) < 0) {
-        free(poller);
-        return -ENOMEM;
+    if (result < 0) {
+        turns_close(duty);
+        return result;
     }
-    duty->state = poller;
     poller->wake.data = poller;
-    if (turns_open(&poller->turns, duty, &turns_events, sizeof(struct watch), offsetof(struct watch, turn)) <
-            0 ||
-        uv_async_init(&poller->loop, &poller->wake, on_wake) < 0)
-        return -ENOMEM;
+    if ((result = uv_async_init(&poller->loop, &poller->wake, on_wake)) < 0)
+        return result;
     poller->watches = poller->turns.watches;
     for (size_t i = 0; i < duty->count; i++) {
         result = open_watch(poller, i);
@@ -385,9 +382,7 @@ static void poll_close(struct duty *duty)
     uv_run(&poller->loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->loop);
     acceptor_close(&poller->acceptor);
-    turns_close(&poller->turns);
-    free(poller);
-    duty->state = NULL;
+    turns_close(duty);
 }
 
 const struct engine engine_poll = {

@@ -8,11 +8,11 @@
  */
 #include "engine/ringer.h"
 
+#include "base/cleanup.h"
 #include "ring/check.h"
 #include "transport/transport.h"
 
 #include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static struct ring_setup setup_of(const struct end_plan *own)
@@ -258,10 +258,9 @@ static int open_watch(struct ringer *ringer, size_t index)
 static int register_files(struct ringer *ringer)
 {
     size_t count = ringer->turns.duty->count;
-    int *fds = calloc(count, sizeof *fds), result;
+    CLEANUP_FREE int *fds = needed(calloc(count, sizeof *fds));
+    int result;
 
-    if (!fds)
-        return -ENOMEM;
     for (size_t i = 0; i < count; i++)
         fds[i] = ringer->watches[i].slot.file;
     result = ring_register_files(ringer->ring, fds, (uint32_t)count);
@@ -269,7 +268,6 @@ static int register_files(struct ringer *ringer)
         ringer->watches[i].slot.file = (int)i;
         ringer->watches[i].slot.registered = true;
     }
-    free(fds);
     return result;
 }
 
@@ -293,13 +291,8 @@ static int open_parts(struct ringer *ringer)
 
 static int open_ring(struct duty *duty)
 {
-    struct ringer *ringer = calloc(1, sizeof *ringer);
+    struct ringer *ringer = turns_open(duty, &turns_events, sizeof *ringer, sizeof(struct watch), 0);
 
-    if (!ringer)
-        return -ENOMEM;
-    duty->state = ringer;
-    if (turns_open(&ringer->turns, duty, &turns_events, sizeof(struct watch), 0) < 0)
-        return -ENOMEM;
     ringer->watches = ringer->turns.watches;
     return open_parts(ringer);
 }
@@ -312,12 +305,10 @@ static void close_ring(struct duty *duty)
         return;
     ring_close(ringer->ring);
     intake_close(&ringer->intake);
-    for (size_t i = 0; ringer->watches && i < duty->count; i++)
+    for (size_t i = 0; i < duty->count; i++)
         ring_buffers_close(&ringer->watches[i].slot.outgoing);
     acceptor_close(&ringer->acceptor);
-    turns_close(&ringer->turns);
-    free(ringer);
-    duty->state = NULL;
+    turns_close(duty);
 }
 
 const struct engine engine_ring = {

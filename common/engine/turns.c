@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/turns.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #define PUSHES_PER_TURN 64 /* then other connections have their turn */
 
-int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events, size_t size,
-               size_t offset)
+void *turns_open(struct duty *duty, const struct turns_events *events, size_t state_size, size_t size,
+                 size_t offset)
 {
+    struct turns *turns = duty->state = needed(calloc(1, state_size));
     struct connection *first = duty->connections;
 
-    *turns = (struct turns){.duty = duty, .on = events, .watches = calloc(duty->count, size)};
-    turns->list = calloc(duty->count, sizeof *turns->list);
-    if (!turns->list || !turns->watches)
-        return -ENOMEM;
+    turns->duty = duty;
+    turns->on = events;
+    turns->watches = needed(calloc(duty->count, size));
+    turns->list = needed(calloc(duty->count, sizeof *turns->list));
+    agenda_open(&turns->agenda, duty->count);
     for (size_t i = 0; i < duty->count; i++) {
         turns->list[i] = (struct turn *)((char *)turns->watches + i * size + offset);
         *turns->list[i] = (struct turn){.turns = turns, .connection = &first[i], .next_fd = -1};
@@ -24,18 +26,23 @@ int turns_open(struct turns *turns, struct duty *duty, const struct turns_events
     for (size_t i = 0; i < duty->count; i++)
         if (first[i].twin)
             turns->list[i]->twin = turns->list[first[i].twin - first];
-    return agenda_open(&turns->agenda, duty->count);
+    return turns;
 }
 
-void turns_close(struct turns *turns)
+void turns_close(struct duty *duty)
 {
-    for (size_t i = 0; turns->list && turns->watches && i < turns->duty->count; i++)
+    struct turns *turns = duty->state;
+
+    for (size_t i = 0; turns && i < duty->count; i++)
         if (turns->list[i]->next_fd >= 0)
             close(turns->list[i]->next_fd);
-    agenda_close(&turns->agenda);
-    free(turns->watches);
-    free(turns->list);
-    turns->list = NULL;
+    if (turns) {
+        agenda_close(&turns->agenda);
+        free(turns->watches);
+        free(turns->list);
+    }
+    free(turns);
+    duty->state = NULL;
 }
 
 static void finish_phase(struct turn *turn)

@@ -64,13 +64,13 @@ struct turns {
     int result;                     /* of the phase */
 };
 
-/* Allocates watches of `size` bytes, each with its turn at `offset`. 0 or -ENOMEM; call
- * turns_close() in both cases. */
-int turns_open(struct turns *turns, struct duty *duty, const struct turns_events *events, size_t size,
-               size_t offset);
-void turns_close(struct turns *turns);
+/* Allocates the state of the engine, `state_size` zeroed bytes that begin with the turns, and watches of
+ * `size` bytes, each with its turn at `offset`. Returns the state. */
+void *turns_open(struct duty *duty, const struct turns_events *events, size_t state_size, size_t size,
+                 size_t offset);
 
-/* engine->run() and engine->finish() of an engine whose state begins with its turns. */
+/* engine->close(), run() and finish() on that state. */
+void turns_close(struct duty *duty);
 int turns_run(struct duty *duty);
 int turns_finish(struct duty *duty);
 

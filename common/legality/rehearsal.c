@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "legality/probe.h"
 
+#include "base/cleanup.h"
 #include "connection/connection.h"
 #include "connection/security.h"
 #include "transport/transport.h"
@@ -8,9 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define WITHIN_MS 2000 /* a side makes progress within this time, on a busy machine, too */
 #define STEPS_MAX 1000
@@ -132,8 +131,8 @@ static const char *why(const struct rehearsal *rehearsal, int result)
 
 static int rehearse(const struct plan *plan, const struct security *security, struct problem *problem)
 {
-    struct rehearsal *rehearsal = calloc(1, sizeof *rehearsal);
-    int fds[2], result = rehearsal ? plan->transport->pair(plan->transport->protocol, fds) : -ENOMEM;
+    struct rehearsal *rehearsal = needed(calloc(1, sizeof *rehearsal));
+    int fds[2], result = plan->transport->pair(plan->transport->protocol, fds);
 
     if (result < 0) {
         free(rehearsal);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/tcp_info.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
@@ -240,12 +241,12 @@ static uint64_t value_of(const struct tcp_reading *before, const struct tcp_read
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count)
 {
     uint32_t known = moving;
-    uint64_t *values = calloc(count ? count : 1, sizeof *values);
+    uint64_t *values = needed(calloc(count + 1, sizeof *values));
     json_t *info = json_object();
 
     for (size_t i = 0; i < count; i++)
         known &= after[i].known;
-    for (int figure = 0; values && count && figure < TCP_FIGURE_COUNT; figure++) {
+    for (int figure = 0; count && figure < TCP_FIGURE_COUNT; figure++) {
         if (!(known & 1u << figure))
             continue;
         for (size_t i = 0; i < count; i++)

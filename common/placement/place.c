@@ -64,18 +64,18 @@ static bool are_equal(const struct place_list *a, const struct place_list *b)
 
 char *place_format(const struct place *place)
 {
-    CLEANUP_FREE char *text = NULL;
+    char *text = NULL;
     size_t size = 0;
     FILE *out;
 
     if (place->kind != PLACE_CPUS)
         return strdup(kind_names[place->kind]);
-    if (!(out = open_memstream(&text, &size)))
-        return NULL;
+    out = needed(open_memstream(&text, &size));
     for (int i = 0; i < PLACE_LISTS && (i < 2 || !are_equal(&place->lists[i], &place->lists[i - 1])); i++)
         for (int j = 0; j < place->lists[i].count; j++)
             fprintf(out, "%s%u", j ? "." : i ? "/" : "", place->lists[i].cpus[j]);
-    return fclose(out) == 0 ? strdup(text) : NULL;
+    fclose(out);
+    return needed(text);
 }
 
 static int take_listed(const struct cores *cores, const struct place_list *wanted, struct place_list *cpus,

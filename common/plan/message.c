@@ -30,18 +30,15 @@ static int refuse(struct parser *parser, const char *why)
 static struct shape_span *span_for(struct shape *shape, uint32_t size)
 {
     uint32_t count = shape->span_count;
-    struct shape_span *last = count ? &shape->spans[count - 1] : NULL, *grown = shape->spans;
+    struct shape_span *last = count ? &shape->spans[count - 1] : NULL;
 
     if (last && last->size == size && !(last->marks & FRAGMENT_ENDS_GROUP) &&
         last->bytes + size <= SPAN_BYTES_MAX)
         return last;
     if (!(count & (count - 1))) /* a power of two, or 0: there is no room */
-        grown = realloc(shape->spans, (count ? 2 * (size_t)count : 1) * sizeof *grown);
-    if (!grown)
-        return NULL;
-    shape->spans = grown;
-    grown[count] = (struct shape_span){.size = size};
-    return &grown[shape->span_count++];
+        shape->spans = needed(realloc(shape->spans, (count ? 2 * (size_t)count : 1) * sizeof *last));
+    shape->spans[count] = (struct shape_span){.size = size};
+    return &shape->spans[shape->span_count++];
 }
 
 static int append_fragments(struct parser *parser, uint64_t count, uint64_t size)
@@ -58,9 +55,6 @@ static int append_fragments(struct parser *parser, uint64_t count, uint64_t size
     while (count--) {
         struct shape_span *span = span_for(shape, (uint32_t)size);
 
-        if (!span)
-            return problem_failure(parser->problem, "out of memory for a message of %" PRIu32 " fragments",
-                                   shape->count);
         span->marks |= span->bytes ? SPAN_OF_MANY : 0;
         span->bytes += (uint32_t)size;
         if (span->bytes > shape->longest_span)
@@ -141,12 +135,10 @@ void shape_free(struct shape *shape)
 
 char *shape_format(const struct shape *shape)
 {
-    CLEANUP_FREE char *text = NULL;
+    char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = needed(open_memstream(&text, &size));
 
-    if (!out)
-        return NULL;
     for (uint32_t i = 0, next; i < shape->span_count; i = next) {
         const struct shape_span *spans = shape->spans;
         uint32_t bytes = spans[i].bytes;
@@ -162,7 +154,6 @@ char *shape_format(const struct shape *shape)
         if (next < shape->span_count)
             fputc(spans[next - 1].marks & FRAGMENT_ENDS_GROUP ? '/' : '+', out);
     }
-    if (fclose(out) != 0)
-        return NULL;
-    return strdup(text);
+    fclose(out);
+    return needed(text);
 }

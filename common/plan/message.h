@@ -52,7 +52,7 @@ int shape_parse(struct shape *shape, const char *text, struct problem *problem);
 void shape_free(struct shape *shape);
 
 /* The canonical spelling, which shape_parse() reads back: repeated fragments joined by x, sizes
- * shortened. The caller frees it. NULL when memory is exhausted. */
+ * shortened. The caller frees it. */
 char *shape_format(const struct shape *shape);
 
 #endif

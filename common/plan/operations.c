@@ -86,12 +86,10 @@ int operations_parse(struct operations *operations, const char *text, struct pro
 
 char *operations_format(const struct operations *operations)
 {
-    CLEANUP_FREE char *text = NULL;
+    char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = needed(open_memstream(&text, &size));
 
-    if (!out)
-        return NULL;
     for (uint32_t i = 0; i < operations->count; i++) {
         const struct operation *operation = &operations->list[i];
         char bytes[UNITS_TEXT_MAX];
@@ -101,5 +99,6 @@ char *operations_format(const struct operations *operations)
         if (operation->weight > 1)
             fprintf(out, "*%" PRIu32, operation->weight);
     }
-    return fclose(out) == 0 ? strdup(text) : NULL;
+    fclose(out);
+    return needed(text);
 }

@@ -141,13 +141,11 @@ static bool take_size(struct strategy_choice *choice, const char *text)
 static int strategy_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     struct strategy_choice *choice = field;
-    CLEANUP_FREE char *copy = strdup(text);
-    char *rest = copy, *part = copy ? strsep(&rest, ":") : NULL;
+    CLEANUP_FREE char *copy = needed(strdup(text));
+    char *rest = copy, *part = strsep(&rest, ":");
     const struct variant *found = NULL;
     bool is_first = true;
 
-    if (!copy)
-        return problem_failure(problem, "out of memory");
     if (variant_parse(word, part, &found, problem) < 0)
         return -1;
     *choice =
@@ -288,8 +286,8 @@ static char *sysctl_complete(const char *previous, const char *item)
 
     if (!previous[name] || !strcmp(item, "none") || !strncmp(item, "net.", 4))
         return strdup(item);
-    if ((completed = malloc(size)))
-        snprintf(completed, size, "%.*s:%s", (int)name, previous, item);
+    completed = needed(malloc(size));
+    snprintf(completed, size, "%.*s:%s", (int)name, previous, item);
     return completed;
 }
 

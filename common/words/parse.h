@@ -20,7 +20,7 @@ int plan_check(const struct plan *plan, struct problem *problem);
 
 /* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of
  * word_list. A word that differs between the ends appears as client.WORD and server.WORD. New
- * reference, NULL when memory is exhausted. */
+ * reference. */
 json_t *plan_words(const struct plan *plan);
 
 /* The given words that this run uses, a new reference. The keys of the others are appended to

@@ -27,7 +27,7 @@ static void add(struct talk *talk, enum way way, struct segment segment)
     client.port = talk->port;
     segment.source = way == WAY_SENT ? client : server;
     segment.destination = way == WAY_SENT ? server : client;
-    assert_int_equal(tally_add(talk->tally, &segment), 0);
+    tally_add(talk->tally, &segment);
 }
 
 static void open_with(struct talk *talk, uint32_t zero, uint16_t window)
@@ -265,14 +265,13 @@ TEST(ranges_know_every_byte_that_was_added_to_them)
     bool known[400] = {false};
 
     for (int turn = 0; turn < 300; turn++) {
-        uint64_t begin = dice_roll(&dice, 380), end = begin + 1 + dice_roll(&dice, 20), fresh, wanted = 0;
+        uint64_t begin = dice_roll(&dice, 380), end = begin + 1 + dice_roll(&dice, 20), wanted = 0;
 
         for (uint64_t at = begin; at < end; at++) {
             wanted += !known[at];
             known[at] = true;
         }
-        assert_int_equal(ranges_add(&ranges, begin, end, &fresh), 0);
-        assert_int_equal(fresh, wanted);
+        assert_int_equal(ranges_add(&ranges, begin, end), wanted);
         for (size_t i = 1; i < ranges.count; i++)
             assert_true(ranges.list[i - 1].end < ranges.list[i].begin);
     }
