@@ -59,13 +59,6 @@ static void print_word(const struct answer *answer, const char *before, const ch
         printf("%s%s%s", before, value, after);
 }
 
-static const char *text(const json_t *object, const char *path)
-{
-    const char *value = json_string_value(record_at(object, path));
-
-    return value ? value : "";
-}
-
 /* The library that encrypts, "gnutls"; if the ends differ "gnutls/openssl". */
 static void print_security(const json_t *record)
 {
@@ -111,7 +104,7 @@ static void print_head(const struct answer *answer)
     print_word(answer, ", peer ", "peer", "");
     print_word(answer, " (", "peer_does", ")");
     if (json_object_get(record, "subject"))
-        printf(", %s", text(record, "subject.version"));
+        printf(", %s", record_text(record, "subject.version"));
     if (!record_says(record, "rate", "closed"))
         print_word(answer, "\n  open loop: ", "rate", " requests/s are due, ");
     print_word(answer, "arrival=", "arrival", "");

@@ -62,27 +62,23 @@ static int open_key(struct own_server *server, struct problem *problem)
 /* The arguments of the server, ended by NULL. The texts belong to `where`. */
 static void list_arguments(char *arguments[12], char *program, bool proxy, const struct where *where)
 {
-    char **next = arguments;
+    const bool keyed = where->netns;
+    const char *const all[] = {program,
+                               "--with-parent",
+                               "--listen",
+                               where->listen,
+                               keyed ? "--psk" : NULL,
+                               keyed ? KEY_FILE : NULL,
+                               proxy ? "--proxy" : NULL,
+                               where->subjects ? "--subjects" : NULL,
+                               where->subjects,
+                               where->sink ? "--allow-sink" : NULL,
+                               where->sink};
 
-    *next++ = program;
-    *next++ = "--with-parent";
-    *next++ = "--listen";
-    *next++ = (char *)(uintptr_t)where->listen;
-    if (where->netns) {
-        *next++ = "--psk";
-        *next++ = KEY_FILE;
-    }
-    if (proxy)
-        *next++ = "--proxy";
-    if (where->subjects) {
-        *next++ = "--subjects";
-        *next++ = (char *)(uintptr_t)where->subjects;
-    }
-    if (where->sink) {
-        *next++ = "--allow-sink";
-        *next++ = (char *)(uintptr_t)where->sink;
-    }
-    *next = NULL;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i])
+            *arguments++ = (char *)(uintptr_t)all[i];
+    *arguments = NULL;
 }
 
 /* `key`: descriptor that becomes KEY_FD; -1: none. */

@@ -23,6 +23,13 @@ const json_t *record_at(const json_t *value, const char *path)
     return value;
 }
 
+const char *record_text(const json_t *value, const char *path)
+{
+    const char *text = json_string_value(record_at(value, path));
+
+    return text ? text : "";
+}
+
 uint64_t record_number(const json_t *value, const char *path)
 {
     return (uint64_t)json_integer_value(record_at(value, path));

@@ -41,13 +41,6 @@ static void print_cpus(const char *name, const json_t *end)
         printf(" (%zu threads)", json_array_size(threads));
 }
 
-static const char *text(const json_t *object, const char *path)
-{
-    const char *value = json_string_value(record_at(object, path));
-
-    return value ? value : "";
-}
-
 /* The lab, as set by the words. */
 static void print_lab(const struct setting *setting)
 {
@@ -62,7 +55,7 @@ static void print_lab(const struct setting *setting)
 
 static void print_place(const struct setting *setting)
 {
-    const char *engine = text(setting->ends[END_CLIENT], "engine");
+    const char *engine = record_text(setting->ends[END_CLIENT], "engine");
     const json_t *congestion = record_first(setting->ends[END_CLIENT], "options.congestion");
     const char *between = ": ";
 
@@ -76,8 +69,8 @@ static void print_place(const struct setting *setting)
     }
     printf("; engine %s", engine);
     for (int end = 0; end < END_COUNT; end++)
-        if (setting->ends[end] && strcmp(engine, text(setting->ends[end], "engine")) != 0)
-            printf(", %s's %s", end_names[end], text(setting->ends[end], "engine"));
+        if (setting->ends[end] && strcmp(engine, record_text(setting->ends[end], "engine")) != 0)
+            printf(", %s's %s", end_names[end], record_text(setting->ends[end], "engine"));
     if (congestion)
         printf("; congestion %s", json_string_value(congestion));
     putchar('\n');
@@ -91,12 +84,12 @@ static void print_tls(const struct setting *setting)
 
     if (!json_object_get(options, "tls_version"))
         return;
-    printf("  TLS %s, %s, %s", text(options, "tls_version"), text(options, "cipher"),
-           text(options, "key_exchange"));
+    printf("  TLS %s, %s, %s", record_text(options, "tls_version"), record_text(options, "cipher"),
+           record_text(options, "key_exchange"));
     for (int end = 0; end < END_COUNT; end++) {
         if (!setting->ends[end])
             continue;
-        printf("%s%s %s", between, end_names[end], text(setting->ends[end], "library"));
+        printf("%s%s %s", between, end_names[end], record_text(setting->ends[end], "library"));
         between = ", ";
     }
     putchar('\n');
@@ -118,7 +111,7 @@ static void print_clamps(const char *end, const json_t *report)
         units_format(&units_size, given, given_bytes);
         printf("  %s=%s: the %s was given %s, ", word, asked, end, given);
         if (json_object_get(clamp, "sysctl"))
-            printf("the most that sysctl %s allows\n", text(clamp, "sysctl"));
+            printf("the most that sysctl %s allows\n", record_text(clamp, "sysctl"));
         else
             printf("the %s that the system has\n", given_bytes < asked_bytes ? "most" : "least");
     }

@@ -6,56 +6,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static _Noreturn void refuse(const char *name)
-{
-    fprintf(stderr, "uncork: %s() was called, and a static build has no PKCS#11 modules\n", name);
-    abort();
-}
-
 /* The name and nothing else counts for the linker. */
 #define REFUSED(name)                                                                                        \
-    _Noreturn void name(void);                                                                               \
-    _Noreturn void name(void)                                                                                \
+    _Noreturn void p11_kit_##name(void);                                                                     \
+    _Noreturn void p11_kit_##name(void)                                                                      \
     {                                                                                                        \
-        refuse(#name);                                                                                       \
+        fputs("uncork: p11_kit_" #name "() was called, and a static build has no PKCS#11 modules\n",         \
+              stderr);                                                                                       \
+        abort();                                                                                             \
     }
-
-REFUSED(p11_kit_config_option)
-REFUSED(p11_kit_iter_add_filter)
-REFUSED(p11_kit_iter_begin_with)
-REFUSED(p11_kit_iter_free)
-REFUSED(p11_kit_iter_get_attributes)
-REFUSED(p11_kit_iter_get_object)
-REFUSED(p11_kit_iter_new)
-REFUSED(p11_kit_iter_next)
-REFUSED(p11_kit_message)
-REFUSED(p11_kit_module_finalize)
-REFUSED(p11_kit_module_get_flags)
-REFUSED(p11_kit_module_get_name)
-REFUSED(p11_kit_module_load)
-REFUSED(p11_kit_module_release)
-REFUSED(p11_kit_modules_load)
-REFUSED(p11_kit_pin_file_callback)
-REFUSED(p11_kit_pin_get_length)
-REFUSED(p11_kit_pin_get_value)
-REFUSED(p11_kit_pin_new_for_string)
-REFUSED(p11_kit_pin_register_callback)
-REFUSED(p11_kit_pin_request)
-REFUSED(p11_kit_pin_unref)
-REFUSED(p11_kit_pin_unregister_callback)
-REFUSED(p11_kit_space_strdup)
-REFUSED(p11_kit_space_strlen)
-REFUSED(p11_kit_strerror)
-REFUSED(p11_kit_uri_format)
-REFUSED(p11_kit_uri_free)
-REFUSED(p11_kit_uri_get_attribute)
-REFUSED(p11_kit_uri_get_attributes)
-REFUSED(p11_kit_uri_get_module_info)
-REFUSED(p11_kit_uri_get_pin_source)
-REFUSED(p11_kit_uri_get_pin_value)
-REFUSED(p11_kit_uri_get_token_info)
-REFUSED(p11_kit_uri_match_module_info)
-REFUSED(p11_kit_uri_match_token_info)
-REFUSED(p11_kit_uri_new)
-REFUSED(p11_kit_uri_parse)
-REFUSED(p11_kit_uri_set_attribute)
+/* clang-format off */
+REFUSED(config_option) REFUSED(iter_add_filter) REFUSED(iter_begin_with) REFUSED(iter_free)
+REFUSED(iter_get_attributes) REFUSED(iter_get_object) REFUSED(iter_new) REFUSED(iter_next) REFUSED(message)
+REFUSED(module_finalize) REFUSED(module_get_flags) REFUSED(module_get_name) REFUSED(module_load)
+REFUSED(module_release) REFUSED(modules_load) REFUSED(pin_file_callback) REFUSED(pin_get_length)
+REFUSED(pin_get_value) REFUSED(pin_new_for_string) REFUSED(pin_register_callback) REFUSED(pin_request)
+REFUSED(pin_unref) REFUSED(pin_unregister_callback) REFUSED(space_strdup) REFUSED(space_strlen)
+REFUSED(strerror) REFUSED(uri_format) REFUSED(uri_free) REFUSED(uri_get_attribute) REFUSED(uri_get_attributes)
+REFUSED(uri_get_module_info) REFUSED(uri_get_pin_source) REFUSED(uri_get_pin_value)
+REFUSED(uri_get_token_info) REFUSED(uri_match_module_info) REFUSED(uri_match_token_info) REFUSED(uri_new)
+REFUSED(uri_parse) REFUSED(uri_set_attribute)
+    /* clang-format on */

@@ -111,6 +111,13 @@ static inline void calls_note_moved(struct calls *calls, uint64_t bytes)
     atomic_store_explicit(&calls->moved, moved + bytes, memory_order_relaxed);
 }
 
+/* Makes a call of the table, and counts each attempt. */
+#define CALLS_REPEAT(result, calls, kind, call, ...)                                                         \
+    do {                                                                                                     \
+        (calls)->counts.made[kind]++;                                                                        \
+        (result) = (calls)->table->call((calls)->fd, __VA_ARGS__);                                           \
+    } while ((result) < 0 && errno == EINTR)
+
 static inline ssize_t calls_result(struct calls *calls, ssize_t result)
 {
     if (result >= 0) {
@@ -129,10 +136,7 @@ static inline ssize_t calls_send(struct calls *calls, const void *data, size_t s
 {
     ssize_t result;
 
-    do {
-        calls->counts.made[CALL_SENDTO]++;
-        result = calls->table->send(calls->fd, data, size, flags | calls->flags | MSG_NOSIGNAL);
-    } while (result < 0 && errno == EINTR);
+    CALLS_REPEAT(result, calls, CALL_SENDTO, send, data, size, flags | calls->flags | MSG_NOSIGNAL);
     return calls_result(calls, result);
 }
 
@@ -141,10 +145,7 @@ static inline ssize_t calls_sendmsg(struct calls *calls, const struct msghdr *me
 {
     ssize_t result;
 
-    do {
-        calls->counts.made[CALL_SENDMSG]++;
-        result = calls->table->sendmsg(calls->fd, message, flags | calls->flags | MSG_NOSIGNAL);
-    } while (result < 0 && errno == EINTR);
+    CALLS_REPEAT(result, calls, CALL_SENDMSG, sendmsg, message, flags | calls->flags | MSG_NOSIGNAL);
     return calls_result(calls, result);
 }
 
@@ -153,10 +154,7 @@ static inline ssize_t calls_sendfile(struct calls *calls, int file, off_t offset
 {
     ssize_t result;
 
-    do {
-        calls->counts.made[CALL_SENDFILE]++;
-        result = calls->table->sendfile(calls->fd, file, offset, size);
-    } while (result < 0 && errno == EINTR);
+    CALLS_REPEAT(result, calls, CALL_SENDFILE, sendfile, file, offset, size);
     return calls_result(calls, result);
 }
 
@@ -174,10 +172,7 @@ static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, i
 {
     ssize_t result;
 
-    do {
-        calls->counts.made[CALL_RECVFROM]++;
-        result = calls->table->recv(calls->fd, data, size, flags | calls->flags);
-    } while (result < 0 && errno == EINTR);
+    CALLS_REPEAT(result, calls, CALL_RECVFROM, recv, data, size, flags | calls->flags);
     calls->counts.made[CALL_RECVFROM] -= result == 0;
     return calls_result(calls, result);
 }

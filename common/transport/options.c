@@ -55,7 +55,7 @@
 
 enum moment { BEFORE_CONNECT, AFTER_CONNECT }; /* at a listener before listen(2), after accept(2) */
 
-enum { SNDBUF, RCVBUF, NOTSENT_LOWAT, BUSY_POLL, QUICKACK, OPTION_COUNT };
+enum { SNDBUF, RCVBUF, NOTSENT_LOWAT, NODELAY, BUSY_POLL, QUICKACK, OPTION_COUNT };
 
 static const struct socket_option {
     const char *word, *spelled;
@@ -71,26 +71,35 @@ static const struct socket_option {
                 .limit = RCVBUF_LIMIT},
     [NOTSENT_LOWAT] = {"notsent_lowat", "TCP_NOTSENT_LOWAT", IPPROTO_TCP, TCP_NOTSENT_LOWAT, BEFORE_CONNECT,
                        .of_tcp = true, .key = "notsent_lowat_bytes"},
+    [NODELAY] = {"nodelay", "TCP_NODELAY", IPPROTO_TCP, TCP_NODELAY, AFTER_CONNECT, .of_tcp = true,
+                 .key = "nodelay"},
     [BUSY_POLL] = {"busy_poll", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, AFTER_CONNECT, .of_tcp = true,
                    .key = "busy_poll_us"},
     [QUICKACK] = {"quickack", "TCP_QUICKACK", IPPROTO_TCP, TCP_QUICKACK, AFTER_CONNECT, .of_tcp = true,
                   .key = "quickack"},
 };
 
-/* 0: not set. */
+#define UNSET (-1)
+
 static int wanted_value(const struct socket_option *option, const struct plan *plan, enum end end)
 {
     const struct end_plan *own = &plan->ends[end];
+    bool nodelay =
+        own->nodelay == NODELAY_BY_STRATEGY ? own->strategy_sets_nodelay : own->nodelay == NODELAY_ON;
     const uint64_t values[OPTION_COUNT] = {[SNDBUF] = own->sndbuf_bytes,
                                            [RCVBUF] = own->rcvbuf_bytes,
                                            [NOTSENT_LOWAT] = own->notsent_lowat_bytes,
+                                           [NODELAY] = nodelay,
                                            [BUSY_POLL] = own->busy_poll_ns / NS_PER_US,
                                            [QUICKACK] = own->quickack != QUICKACK_DEFAULT};
+    int index = (int)(option - socket_options), value = (int)values[index];
 
-    return option->of_tcp && !plan->transport->counts_segments ? 0 : (int)values[option - socket_options];
+    if (option->of_tcp && !plan->transport->counts_segments)
+        return UNSET;
+    return value || index == NODELAY ? value : UNSET;
 }
 
-/* The value to set at this moment; 0: none. A Unix socket from accept(2) has default buffers, so
+/* The value to set at this moment, or UNSET. A Unix socket from accept(2) has default buffers, so
  * they are always set after accept(2). */
 static int value_at(const struct socket_option *option, const struct plan *plan, enum end end,
                     enum moment moment)
@@ -98,7 +107,7 @@ static int value_at(const struct socket_option *option, const struct plan *plan,
     bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
     enum moment own = option->is_buffer && after ? AFTER_CONNECT : option->moment;
 
-    return own == moment ? wanted_value(option, plan, end) : 0;
+    return own == moment ? wanted_value(option, plan, end) : UNSET;
 }
 
 static bool read_option(int fd, int level, int name, int *value)
@@ -197,7 +206,8 @@ static int set_one(const struct socket_option *option, int value, int fd, struct
         return problem_unsupported(problem, "%s: this system has no %s", option->word, option->spelled);
     if (setsockopt(fd, option->level, option->name, &value, sizeof value) < 0)
         return refuse(option, value, errno, problem);
-    if (option->is_buffer || (read_option(fd, option->level, option->name, &now) && now == value))
+    if (option->is_buffer || (read_option(fd, option->level, option->name, &now) &&
+                              (now == value || (now && value == 1)))) /* BSD: a switch that is on is a bit */
         return 0;
     return problem_unsupported(problem, "%s: the system takes %s %d and reads back %d", option->word,
                                option->spelled, value, now);
@@ -211,7 +221,7 @@ static int set_options(const struct plan *plan, enum end end, int fd, enum momen
         const struct socket_option *option = &socket_options[i];
         int value = value_at(option, plan, end, moment);
 
-        if (value && set_one(option, value, fd, problem) < 0)
+        if (value != UNSET && set_one(option, value, fd, problem) < 0)
             return -1;
     }
     return moment == BEFORE_CONNECT ? choose_congestion(fd, congestion_of(plan, end), problem) : 0;
@@ -220,7 +230,7 @@ static int set_options(const struct plan *plan, enum end end, int fd, enum momen
 static bool asks_before(const struct plan *plan, enum end end)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++)
-        if (value_at(&socket_options[i], plan, end, BEFORE_CONNECT))
+        if (value_at(&socket_options[i], plan, end, BEFORE_CONNECT) != UNSET)
             return true;
     return insists(congestion_of(plan, end));
 }
@@ -235,7 +245,7 @@ static int check_inherited(const struct plan *plan, enum end end, int listener, 
         const struct socket_option *option = &socket_options[i];
         int given = 0, has = 0;
 
-        if (!value_at(option, plan, end, BEFORE_CONNECT) ||
+        if (value_at(option, plan, end, BEFORE_CONNECT) == UNSET ||
             !read_option(listener, option->level, option->name, &given) ||
             !read_option(accepted, option->level, option->name, &has) || has == given)
             continue;
@@ -260,7 +270,7 @@ static int set_again(const struct plan *plan, enum end end, struct calls *calls,
         const struct socket_option *option = &socket_options[i];
         int value = value_at(option, plan, end, moment), result = 0;
 
-        if (value)
+        if (value != UNSET)
             result = calls_set_option(calls, CALL_OPTION, option->level, option->name, value);
         if (result < 0)
             return result;
@@ -289,32 +299,12 @@ int transport_socket(const struct plan *plan, enum end end, const struct address
     return -1;
 }
 
-static bool wants_nodelay(const struct plan *plan, enum end end)
-{
-    int choice = plan->ends[end].nodelay;
-
-    return choice == NODELAY_BY_STRATEGY ? plan->ends[end].strategy_sets_nodelay : choice == NODELAY_ON;
-}
-
-static int set_nodelay(int fd, bool on, struct problem *problem)
-{
-    int value = on, now = !on;
-    socklen_t size = sizeof now;
-
-    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, sizeof value) == 0 &&
-        getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &now, &size) == 0 && !now == !on)
-        return 0;
-    return problem_unsupported(problem, "TCP_NODELAY cannot be switched %s here", on ? "on" : "off");
-}
-
 int transport_prepare(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
     int result = plan->ends[end].sets_zerocopy ? lending_allow(fd) : 0;
 
     if (result < 0)
         return problem_unsupported(problem, "SO_ZEROCOPY cannot be switched on here: %s", strerror(-result));
-    if (plan->transport->counts_segments && set_nodelay(fd, wants_nodelay(plan, end), problem) < 0)
-        return -1;
     return set_options(plan, end, fd, AFTER_CONNECT, problem);
 }
 
@@ -374,8 +364,6 @@ int transport_prepare_again(const struct plan *plan, enum end end, struct calls 
         calls->counts.made[CALL_OPTION]++;
         result = lending_allow(calls->fd);
     }
-    if (result == 0 && plan->transport->counts_segments)
-        result = calls_set_option(calls, CALL_OPTION, IPPROTO_TCP, TCP_NODELAY, wants_nodelay(plan, end));
     return result < 0 ? result : set_again(plan, end, calls, AFTER_CONNECT);
 }
 
@@ -411,7 +399,7 @@ static void report_clamp(const struct socket_option *option, int value, int effe
     json_t *clamp;
     int given = GIVEN(effective);
 
-    if (!value || given == value)
+    if (given == value)
         return;
     clamp = json_pack("{s:i, s:i}", "asked_bytes", value, "given_bytes", given);
     if (given < value && option->limit && limits_to(option->limit, given))
@@ -438,7 +426,7 @@ json_t *options_report(const struct plan *plan, enum end end, int fd)
         const struct socket_option *option = &socket_options[i];
         int value = wanted_value(option, plan, end), now = 0;
 
-        if (!value || !read_option(fd, option->level, option->name, &now))
+        if (value == UNSET || !read_option(fd, option->level, option->name, &now))
             continue;
         if (option->is_buffer)
             report_clamp(option, value, now, clamped);
@@ -450,7 +438,6 @@ json_t *options_report(const struct plan *plan, enum end end, int fd)
     json_decref(clamped);
     if (!plan->transport->counts_segments)
         return options;
-    report(options, "nodelay", fd, IPPROTO_TCP, TCP_NODELAY);
     if (mss_is_reliable)
         report(options, "mss_bytes", fd, IPPROTO_TCP, TCP_MAXSEG);
     if (read_congestion(fd, congestion))
