@@ -13,12 +13,21 @@ TOGETHER = "together"
 APART = "apart"
 
 
+def words_split(words: str) -> dict[str, str]:
+    """The words by key."""
+    return dict(word.split("=", 1) for word in words.split())
+
+
 @dataclass(frozen=True)
 class Against:
-    """A ratio: the contest's metric of uncork by that of the contender; at least `reach`."""
+    """A ratio: the contest's metric of uncork by that of the contender; at least `reach`.
+
+    `words`: there is no other tool. The contender is uncork with these words.
+    """
 
     contender: str
     reach: float | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,12 @@ class Contest:
     @property
     def load(self) -> dict[str, str]:
         """The words by key."""
-        return dict(word.split("=", 1) for word in self.words.split())
+        return words_split(self.words)
+
+    @property
+    def loads(self) -> dict[str, dict[str, str]]:
+        """The words of the runs that are uncork's too, by the name of the contender."""
+        return {one.contender: words_split(one.words) for one in self.against if one.words}
 
 
 RATE, BANDWIDTH, TIME = "messages_per_second", "bandwidth", "time_per_message"
@@ -66,6 +80,21 @@ def proxy_contest(name: str, chunk: str) -> Contest:
     return Contest(f"proxy/{name}/{chunk}", f"a proxy on a ring in chunks of {chunk}",
                    f"workload=proxy engine=ring read={read} write={write} chunk={chunk} window=256 "
                    "nodelay=off", BANDWIDTH, (Against("liburing", 1.0),), places=(APART,))
+
+
+def raw_contest(depth: str) -> Contest:
+    """The cost of framing: the same bytes by the same calls, without a protocol."""
+    shared = f"workload=request depth={depth} reply_write=writev"
+    return Contest(f"nbd/raw/{depth}", f"reads of 4 KiB by NBD next to bare bytes, depth {depth}",
+                   f"protocol=nbd op=read:4K {shared}", RATE,
+                   (Against("raw", 0.95, f"message=28 reply=16+4K {shared}"),))
+
+
+def libnbd_contest(depth: str) -> Contest:
+    """Two clients of the same server."""
+    return Contest(f"nbd/libnbd/{depth}", f"reads of 4 KiB from nbdkit, depth {depth}",
+                   f"protocol=nbd op=read:4K workload=request depth={depth} subject=nbdkit", RATE,
+                   (Against("libnbd", 1.0),))
 
 
 def tls_contest(security: str, cipher: str) -> Contest:
@@ -114,6 +143,8 @@ CONTESTS = {contest.name: contest for contest in (
             "transport=null workload=stream message=64", TIME,
             figures=(Figure(TIME),), places=(TOGETHER,)),
     *(proxy_contest(name, chunk) for name in PROXIES for chunk in ("32", "4K")),
+    *(raw_contest(depth) for depth in ("1", "16")),
+    *(libnbd_contest(depth) for depth in ("1", "64")),
     *(tls_contest(security, cipher) for security in ("gnutls", "openssl")
       for cipher in ("aes-128-gcm", "chacha20-poly1305")),
 )}

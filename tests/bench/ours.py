@@ -9,8 +9,9 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
-from bench.contenders import floor
+from bench.contenders import floor, libnbd
 from bench.contenders.contender import (
     ADDRESS,
     CONGESTION,
@@ -60,7 +61,20 @@ def run(client: Client, job: Job, place: str) -> dict[str, float]:
     """One run: all its metrics. uncork pins its own threads, among all CPUs that are allowed."""
     if job.words["workload"] == "proxy":
         return {job.metric: proxy_run(client, job)}
+    if "subject" in job.words:
+        return foreign_run(client, job)
     return record_parse(client_run(command(client, job, place), job, None))
+
+
+def foreign_run(client: Client, job: Job) -> dict[str, float]:
+    """One run against the server of a contender, placed as that contender's client is."""
+    kept = {key: value for key, value in job.words.items() if key != "subject"}
+    asked = kept | {"control": "none", "peer": f"{ADDRESS}:{job.ports[0]}"}
+    if (why := libnbd.absent()) is not None:
+        raise Broken(why)
+    with server_started(libnbd.server(job), job.server_cpu, job.ports[0]):
+        return record_parse(client_run(command(client, replace(job, words=asked), "free"), job,
+                                       job.client_cpu))
 
 
 # ---- its proxy, between the floor's source and sink ----

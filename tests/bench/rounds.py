@@ -57,11 +57,11 @@ class Setting:
 
 
 def entries_make(contests: Sequence[Contest]) -> list[Entry]:
-    """uncork, every contender whose programs are there, and the floor a second time."""
+    """uncork, every contender that is there, and the floor a second time."""
     entries = []
     for contest in contests:
         there = [against.contender for against in contest.against
-                 if CONTENDERS[against.contender].missing() is None]
+                 if against.words or CONTENDERS[against.contender].missing() is None]
         again = [FLOOR_AGAIN] if FLOOR in there else []
         entries += [Entry(contest.name, place, who) for place in contest.places
                     for who in (OURS, *there, *again)]
@@ -80,8 +80,9 @@ def figures_take(setting: Setting, contest: Contest, entry: Entry) -> dict[str, 
     cpus = setting.cpus[entry.place]
     if isinstance(cpus, str):
         raise Broken(cpus)
-    job = Job(contest.load, contest.metric, *cpus, setting.seconds, setting.warmup, ports_free())
-    if entry.who == OURS:
+    load = contest.loads.get(entry.who, contest.load)
+    job = Job(load, contest.metric, *cpus, setting.seconds, setting.warmup, ports_free())
+    if entry.who == OURS or entry.who in contest.loads:
         return ours.run(setting.client, job, entry.place)
     contender = CONTENDERS[FLOOR if entry.who == FLOOR_AGAIN else entry.who]
     if not contender.pins and setting.congestion != CONGESTION:

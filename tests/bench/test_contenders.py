@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.contenders import CONTENDERS, floor, liburing
+from bench.contenders import CONTENDERS, floor, libnbd, liburing
 from bench.contenders.contender import ADDRESS, Broken, Contender, Job, whole_seconds
 from bench.contests import CONTESTS, contests_named
 
@@ -22,6 +22,8 @@ STREAM = Job({"workload": "stream", "message": "64", "chunk": "64K"}, "bandwidth
 PROXY = Job({"workload": "proxy", "read": "uring-bundle", "write": "uring-bundle", "chunk": "4K",
              "window": "256"}, "bandwidth", 0, 1, 1.0, 0.2, (7001, 7002))
 WITHOUT_NETWORK = ("openssl-speed", "gnutls-cli")
+NBD = Job({"workload": "request", "protocol": "nbd", "op": "read:4K", "depth": "64",
+           "subject": "nbdkit"}, "messages_per_second", 2, 5, 1.0, 0.2, (7001, 7002))
 CIPHER = Job({"workload": "stream", "message": "64K", "cipher": "chacha20-poly1305"}, "bandwidth",
              0, 1,
              1.0, 0.2, (7001, 7002))
@@ -71,6 +73,10 @@ def test_the_floor_gives_messages_or_bits_as_the_contest_asks():
     assert rate("floor", FLOOR, STREAM) == 128_000
 
 
+def test_libnbd_is_read_from_the_line_of_its_loop():
+    assert math.isclose(rate("libnbd", answer("libnbd"), NBD), 10726 / 0.500103079)
+
+
 @pytest.mark.parametrize("name, text", [
     ("iperf3", answer("iperf3").replace('sender_tcp_congestion":	"cubic', 'x":	"bbr')),
     ("iperf3", answer("iperf3").replace('receiver_tcp_congestion":	"cubic',
@@ -78,6 +84,7 @@ def test_the_floor_gives_messages_or_bits_as_the_contest_asks():
     ("netperf", answer("netperf").replace("REMOTE_CONG_CONTROL=cubic", "REMOTE_CONG_CONTROL=bbr")),
     ("netperf", answer("netperf").replace("LOCAL_CONG_CONTROL=cubic\n", "")),
     ("floor", FLOOR.replace("cubic", "reno")),
+    ("libnbd", answer("libnbd").replace("cubic", "bbr")),
 ])
 def test_a_run_with_another_congestion_control_gives_no_figure(name, text):
     assert text not in (answer(name) if name != "floor" else FLOOR)
@@ -100,7 +107,7 @@ def test_netperf_in_another_unit_gives_no_figure():
 @pytest.mark.parametrize("contender", CONTENDERS.values(), ids=lambda contender: contender.name)
 def test_every_contender_stays_on_loopback(contender: Contender):
     usual = CIPHER if contender.name in WITHOUT_NETWORK else JOB
-    job = PROXY if contender is liburing.CONTENDER else usual
+    job = {"liburing": PROXY, "libnbd": NBD}.get(contender.name, usual)
     commands = [contender.client(job)] + ([contender.server(job)] if contender.server else [])
     # it has its address built in
     if contender is not floor.CONTENDER and contender.name not in WITHOUT_NETWORK:
@@ -114,6 +121,7 @@ def test_every_contender_gets_the_sizes_of_the_contest():
     assert value_after(CONTENDERS["sockperf"].client(JOB), "-m") == "65536"
     assert value_after(CONTENDERS["neper"].client(JOB), "-F") == "1000"
     assert value_after(CONTENDERS["iperf3"].client(STREAM), "--length") == "64"
+    assert CONTENDERS["libnbd"].client(NBD)[1:] == [ADDRESS, "7001", "64", "4096", "200", "1000"]
     assert CONTENDERS["floor"].client(STREAM)[1:] == [
         "stream", "64", "1", "65536", "0", "0", "1", "cubic", "100", "300"]
 
@@ -154,8 +162,35 @@ def test_tools_that_count_whole_seconds_measure_no_less_than_was_asked():
 
 
 def test_every_contender_of_a_contest_is_in_the_list():
-    named = {against.contender for contest in CONTESTS.values() for against in contest.against}
+    named = {against.contender for contest in CONTESTS.values() for against in contest.against
+             if not against.words}
     assert named == set(CONTENDERS)
+
+
+@pytest.mark.parametrize("name", contests_named("nbd/raw"))
+def test_raw_moves_the_bytes_of_its_protocol(name):
+    contest = CONTESTS[name]
+    assert contest.load.items() - contest.loads["raw"].items() == {
+        ("protocol", "nbd"), ("op", "read:4K")}
+    assert contest.loads["raw"].items() - contest.load.items() == {
+        ("message", "28"), ("reply", "16+4K")}
+
+
+@pytest.mark.parametrize("server, header, why", [
+    (None, True, "nbdkit is not installed: scripts/uncork setup nbdkit"),
+    ("/usr/sbin/nbdkit", False, "libnbd is not installed: apt-get install libnbd-dev, "
+                                "dnf install libnbd-devel"),
+    ("/usr/sbin/nbdkit", True, None),
+])
+def test_libnbd_is_there_with_its_header_and_a_server(server, header, why, monkeypatch, tmp_path):
+    compiler = tmp_path / "cc"
+    compiler.write_text(f"#!/bin/sh\nexit {0 if header else 1}\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    monkeypatch.setattr(libnbd.shutil, "which", lambda name: server)
+    libnbd.absent.cache_clear()
+    assert libnbd.CONTENDER.missing() == why
+    libnbd.absent.cache_clear()
 
 
 def test_a_contender_is_there_only_with_all_of_its_programs(monkeypatch, tmp_path):

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import main
-from bench.contenders import CONTENDERS, floor, liburing
+from bench.contenders import CONTENDERS, floor, libnbd, liburing
+from bench.contenders.compiled import FOLDER, OPTIONS, compiled
+from bench.contenders.contender import ADDRESS, Job, ports_free, server_started
 from bench.contests import CONTESTS
 
 RUN = Path(__file__).parent / "run"
@@ -38,8 +40,9 @@ def table_of(output: str) -> list[list[str]]:
 
 def floor_run(*words: str) -> subprocess.CompletedProcess[str]:
     """The bare loops with these words, compiled if they are not."""
-    floor.prepare()
-    return subprocess.run([str(floor.PROGRAM), *words], capture_output=True, text=True, timeout=60)
+    floor.CONTENDER.prepare()
+    return subprocess.run([str(compiled("floor")), *words], capture_output=True, text=True,
+                          timeout=60)
 
 
 def ciphers_stand_in(folder: Path) -> str:
@@ -70,7 +73,7 @@ def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
         "gnutls-cli",
         "openssl-speed",
     }
-    assert {sample["who"] for sample in samples} == installed | {"uncork", "floor again"}
+    assert {sample["who"] for sample in samples} == installed | {"uncork", "floor again", "raw"}
 
 
 def test_a_contender_that_breaks_is_shown_with_its_reason(tmp_path):
@@ -154,12 +157,63 @@ def test_the_list_names_every_contest_and_every_contender():
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_the_floor_compiles_without_a_warning(compiler, tmp_path):
+@pytest.mark.parametrize("name, libraries", [("floor", ()), ("libnbd", ("-lnbd",))])
+def test_what_is_compiled_has_no_warning(name, libraries, compiler, tmp_path):
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
-    done = subprocess.run([compiler, *floor.OPTIONS, "-Werror", "-o", tmp_path / "floor",
-                           floor.SOURCE], capture_output=True, text=True)
+    if libraries and (why := libnbd.absent()):
+        pytest.skip(why)
+    done = subprocess.run([compiler, *OPTIONS, "-Werror", "-o", tmp_path / name,
+                           FOLDER / f"{name}.c", *libraries], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def libnbd_run(*words: str) -> subprocess.CompletedProcess[str]:
+    """The loop over libnbd with these words."""
+    if why := libnbd.absent():
+        pytest.skip(why)
+    libnbd.prepare()
+    return subprocess.run([str(compiled("libnbd")), *words], capture_output=True, text=True,
+                          timeout=60)
+
+
+@pytest.mark.parametrize("depth", ["1", "7", "64"])
+def test_the_loop_over_libnbd_reads_what_it_counts(depth):
+    job = Job({}, "", int(CPU), int(CPU), 0, 0, ports_free())
+    if why := libnbd.absent():
+        pytest.skip(why)
+    with server_started(libnbd.server(job), job.server_cpu, job.ports[0]):
+        done = libnbd_run(ADDRESS, str(job.ports[0]), depth, "4096", "5", "20")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["bytes"] == 4096 * told["messages"] > 0 and told["elapsed_ns"] >= 20_000_000
+
+
+@pytest.mark.parametrize("words", [(), (ADDRESS, "1", "0", "4096", "5", "20"),
+                                   (ADDRESS, "1", "1", "4K", "5", "20"),
+                                   (ADDRESS, "1", "1", "4096", "5")])
+def test_the_loop_over_libnbd_refuses_words_that_make_no_sense(words):
+    done = libnbd_run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: libnbd ")
+
+
+def test_the_loop_over_libnbd_says_that_nothing_listens():
+    done = libnbd_run(ADDRESS, str(ports_free()[0]), "1", "4096", "5", "20")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("libnbd: nbd_connect_tcp: ")
+
+
+def test_a_server_of_both_clients_that_is_missing_is_named_with_the_way_to_have_it(tmp_path):
+    tools = ("bash", "dirname", "readlink", "env", "uname", "sh", "ip", "unshare", "taskset")
+    for name in tools:
+        if found := shutil.which(name):
+            (tmp_path / name).symlink_to(found)
+    (tmp_path / "python3").symlink_to(sys.executable)
+    done = bench(*SHORT, "nbd/libnbd/1", PATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "not installed [1]" in done.stdout
+    assert "[1] nbdkit is not installed: scripts/uncork setup nbdkit" in done.stdout
 
 
 @pytest.mark.parametrize("message, reply, chunk", [(1, 1, 65536), (3, 70000, 64), (200000, 5, 100)])
@@ -178,11 +232,11 @@ def test_the_floor_takes_at_the_sink_what_its_source_sent():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         source = socket.create_connection(listener.getsockname())
         sink, _ = listener.accept()
-    floor.prepare()
+    floor.CONTENDER.prepare()
     with source, sink:
         ends = [source.fileno(), sink.fileno()]
         done = subprocess.run(
-            [str(floor.PROGRAM), "stream", "1000", "1", "300", "0", CPU, CPU, "reno", "5", "20",
+            [str(compiled("floor")), "stream", "1000", "1", "300", "0", CPU, CPU, "reno", "5", "20",
              *map(str, ends)], capture_output=True, text=True, timeout=60, pass_fds=ends)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

@@ -3,7 +3,17 @@
 
 from __future__ import annotations
 
-from bench.contenders import floor, gnutls, iperf3, liburing, neper, netperf, openssl, sockperf
+from bench.contenders import (
+    floor,
+    gnutls,
+    iperf3,
+    libnbd,
+    liburing,
+    neper,
+    netperf,
+    openssl,
+    sockperf,
+)
 
 CONTENDERS = {contender.name: contender for contender in (
     floor.CONTENDER,
@@ -12,6 +22,7 @@ CONTENDERS = {contender.name: contender for contender in (
     netperf.CONTENDER,
     neper.CONTENDER,
     liburing.CONTENDER,
+    libnbd.CONTENDER,
     openssl.CONTENDER,
     gnutls.CONTENDER,
 )}
