@@ -114,7 +114,7 @@ static int take_option(struct options *options, int option, struct problem *prob
     case 'k':
         return channel_take_keys(&options->keys, optarg, "one key is shown to all", problem);
     case 'u':
-        options->where[END_SERVER].subjects = optarg;
+        options->where[END_SERVER].subjects = options->where[END_PROXY].subjects = optarg;
         return 0;
     case 'i':
         options->insecure = true;

@@ -39,11 +39,12 @@ struct run {
     const struct plan *plan;
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
     struct address target;        /* of the data connections */
-    json_t *ready;                /* CONTROL_READY of the end that accepts them; NULL: not yet */
+    json_t *ready;                /* CONTROL_READY of the end that has their token; NULL: not yet */
     struct team team;
     struct conduct conduct;
     struct capture *capture; /* NULL: no capture */
     uv_timer_t patience;     /* for a missing report, or for another end's reason */
+    bool remote;             /* their other end is on another machine */
     bool wants_facts, has_team, team_done, listens, over;
     int open_parts; /* links, team and timer */
     struct run_result result;
@@ -124,10 +125,12 @@ static int make_reports(struct run *run, struct problem *problem)
     json_t **reports = run->result.reports, *capture;
 
     reports[END_CLIENT] = team_report(&run->team);
-    if (plan_has_subject(run->plan))
-        run->result.subject = json_incref(run->links[END_SERVER].answer);
-    for (int end = END_CLIENT + 1; end < END_COUNT && !run->result.subject; end++)
+    for (int end = END_CLIENT + 1; end < END_COUNT; end++)
         reports[end] = json_incref(run->links[end].answer);
+    if (plan_has_subject(run->plan)) {
+        run->result.subject = reports[plan_subject_end(run->plan)];
+        reports[plan_subject_end(run->plan)] = NULL;
+    }
     if (reports[END_SERVER] && record_check(&run->result, problem) < 0)
         return -1;
     if (!run->capture)
@@ -202,7 +205,7 @@ static void on_passed(void *owner, enum phase passed)
 static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
 
 /* Starts the capture before the threads, which make the first connection. */
-static int start_team(struct run *run, bool remote, struct problem *problem)
+static int start_team(struct run *run, struct problem *problem)
 {
     const struct plan *plan = run->plan;
     enum end neighbour = plan_neighbour(plan, END_CLIENT);
@@ -215,7 +218,7 @@ static int start_team(struct run *run, bool remote, struct problem *problem)
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             run->conduct.channels[end] = &run->links[end].channel;
-    if (team_open(team, &run->client->loop, plan, END_CLIENT, remote, &team_events, run, problem) < 0)
+    if (team_open(team, &run->client->loop, plan, END_CLIENT, run->remote, &team_events, run, problem) < 0)
         return -1;
     team->target = run->target;
     if (run->ready && (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
@@ -224,8 +227,8 @@ static int start_team(struct run *run, bool remote, struct problem *problem)
         return problem_failure(problem, "the %s's ready message makes no sense", end_names[neighbour]);
     team->by_certificate =
         run->ready && !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
-    if (plan_captures(plan) &&
-        !(run->capture = segments_watch(plan, &run->target, remote, run->client->options->pcap, problem)))
+    if (plan_captures(plan) && !(run->capture = segments_watch(plan, &run->target, run->remote,
+                                                               run->client->options->pcap, problem)))
         return -1;
     if (team_start(team, problem) < 0)
         return -1;
@@ -285,6 +288,12 @@ static int open_link(struct run *run, enum end end, struct problem *problem)
     return channel_open(&link->channel, &run->client->loop, fd, keys, &channel_events, link, problem);
 }
 
+/* The end that gets its plan first, and where the data connections go. */
+static enum end first_end(const struct plan *plan)
+{
+    return plan_has_proxy(plan) ? END_PROXY : END_SERVER;
+}
+
 /* Opens a link and sends the plan. The host id that the server gets is that of its neighbour: the
  * proxy, or this client. */
 static int ask(struct run *run, enum end end, struct problem *problem)
@@ -333,17 +342,18 @@ static int find_data(const struct link *link, struct address *data, const json_t
 static int send_sink(const struct run *run, struct channel *proxy, const struct address *data,
                      const json_t *ready, struct problem *problem)
 {
+    bool trusts = !plan_has_subject(run->plan); /* a subject sends on what it cannot read */
     char address[ADDRESS_MAX];
 
-    if (run->plan->encrypts && !channel_is_private(proxy))
+    if (trusts && run->plan->encrypts && !channel_is_private(proxy))
         return problem_usage(problem,
                              "the server's key may not cross the control channel of the proxy, which "
                              "others can read; give --psk FILE to all ends");
     address_format(address, data);
     channel_send(proxy, CONTROL_SINK,
-                 json_pack("{s:s, s:O, s:O, s:O}", "address", address, "token",
-                           json_object_get(ready, "token"), "key", json_object_get(ready, "key"), "host",
-                           json_object_get(ready, "host")));
+                 json_pack("{s:s, s:s, s:s, s:O}", "address", address, "token",
+                           trusts ? control_text(ready, "token") : "", "key",
+                           trusts ? control_text(ready, "key") : "", "host", json_object_get(ready, "host")));
     return 0;
 }
 
@@ -359,15 +369,19 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
     link->is_asked = false;
     if (find_data(link, &data, body, problem) < 0)
         return -1;
-    if (link->end == plan_neighbour(run->plan, END_CLIENT)) {
+    if (link->end == first_end(run->plan)) {
         run->target = data;
+        run->remote = strcmp(control_text(body, "host"), facts_host_id()) != 0;
+    }
+    if (!run->ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
+        json_decref(run->ready);
         run->ready = json_deep_copy(body);
     }
     if (link->end == END_PROXY)
         return ask(run, END_SERVER, problem);
     if (proxy->is_open && send_sink(run, &proxy->channel, &data, body, problem) < 0)
         return -1;
-    return start_team(run, strcmp(control_text(run->ready, "host"), facts_host_id()) != 0, problem);
+    return start_team(run, problem);
 }
 
 /* ---- messages ---- */
@@ -452,15 +466,13 @@ static const struct channel_events channel_events = {
 /* Without an uncork server there is no other end to wait for. */
 static int begin_alone(struct run *run, struct problem *problem)
 {
-    bool remote = false;
-
     if (plan_has_peer(run->plan)) {
         if (address_parse(&run->target, run->plan->peer, problem) < 0)
             return -1;
         address_format(run->result.addresses[END_SERVER], &run->target);
-        remote = !address_is_local(&run->target);
+        run->remote = !address_is_local(&run->target);
     }
-    if (start_team(run, remote, problem) < 0)
+    if (start_team(run, problem) < 0)
         return -1;
     conduct_start(&run->conduct);
     return 0;
@@ -523,8 +535,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     open_timer(&run);
     strcpy(run.result.phase, "start");
     if (legality_check(plan, END_CLIENT, false, reason) == 0) {
-        result = plan->has_server ? ask(&run, plan_neighbour(plan, END_CLIENT), reason)
-                                  : begin_alone(&run, reason);
+        result = plan->has_server ? ask(&run, first_end(plan), reason) : begin_alone(&run, reason);
         if (result == 0)
             complete(&run);
     }
@@ -546,7 +557,6 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
 {
     struct run run = {.client = client, .plan = plan, .wants_facts = true};
     struct problem *reason = &run.result.problem;
-    enum end neighbour = plan_neighbour(plan, END_CLIENT);
     json_t *facts = NULL;
 
     if (!plan->has_server)
@@ -562,7 +572,7 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
     if (reason->kind == PROBLEM_NONE)
         complete(&run);
     if (reason->kind == PROBLEM_NONE)
-        facts = json_pack("{s:o, s:O*, s:O*}", "client", facts_collect(&run.links[neighbour].address),
+        facts = json_pack("{s:o, s:O*, s:O*}", "client", facts_collect(&run.links[first_end(plan)].address),
                           end_names[END_SERVER], run.links[END_SERVER].answer, end_names[END_PROXY],
                           run.links[END_PROXY].answer);
     else

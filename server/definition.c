@@ -62,7 +62,7 @@ const json_t *definition_find(const json_t *definitions, const struct plan *plan
         problem_unsupported(problem, "subject=%s does not work with protocol=%s", name, protocol);
     else if (!lists(definition, "transports", transport))
         problem_unsupported(problem, "subject=%s does not work with transport=%s", name, transport);
-    else if (plan->encrypts && !json_object_get(definition, "arguments_tls"))
+    else if (plan->encrypts && !plan->relays && !json_object_get(definition, "arguments_tls"))
         problem_unsupported(problem, "subject=%s does not work with TLS", name);
     else if (plan->encrypts && plan->handshake != HANDSHAKE_PSK_ECDHE &&
              definition_needs(definition, "certificate"))

@@ -15,7 +15,8 @@
  *                      what it speaks, what it can listen on, and the argument that prints its version
  *
  * In arguments and files {folder}, {host}, {port}, {path}, {transport}, {security} ("plain" or "tls") and
- * each {parameter} are replaced.
+ * each {parameter} are replaced; of a relay, which has the protocol "raw" and inherits its socket, {sink}
+ * too: HOST:PORT or unix:PATH.
  */
 #ifndef UNCORK_SERVER_DEFINITION_H
 #define UNCORK_SERVER_DEFINITION_H

@@ -27,7 +27,7 @@ int lobby_listen(struct lobby *lobby, const struct plan *plan, enum end end, str
                  struct problem *problem)
 {
     struct address control_address, *data = &lobby->address;
-    bool is_for_proxy = end == END_SERVER && plan_has_proxy(plan);
+    bool is_for_proxy = end == END_SERVER && plan_neighbour(plan, end) == END_PROXY;
     uv_os_fd_t fd;
 
     lobby->plan = plan;

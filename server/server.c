@@ -32,6 +32,7 @@
 #define LIMIT_JOIN_MS 3000          /* for all data connections, plus */
 #define LIMIT_JOINS_PER_MS 1        /* connections: their minimum rate */
 #define LIMIT_CAPTURE_MS 3000       /* extra time if the client captures, which starts first */
+#define LIMIT_RELAY_MS 5000         /* extra time if a subject relays, which starts last */
 #define LIMIT_PLAN_MS 3000          /* for the first message of a control connection */
 #define LIMIT_LEAVE_MS 10000        /* for a client to read its report and close */
 #define LIMIT_SINK_MS LIMIT_TIME_MS /* for the client to name the sink: its server may be busy */
@@ -293,29 +294,31 @@ static void await_connections(struct session *session)
 
     set_timeout(session,
                 LIMIT_JOIN_MS + plan->connections / LIMIT_JOINS_PER_MS +
-                    (plan_captures(plan) ? LIMIT_CAPTURE_MS : 0),
+                    (plan_captures(plan) ? LIMIT_CAPTURE_MS : 0) +
+                    (plan_has_subject(plan) ? LIMIT_RELAY_MS : 0),
                 NULL);
 }
 
 /* ---- a subject ---- */
 
-static void begin_subject(struct session *session)
+static bool has_subject(const struct session *session)
 {
-    const struct plan *plan = &session->plan;
-    struct problem problem = {0};
-
-    if (lobby_listen(&session->lobby, plan, END_SERVER, &session->channel, &problem) < 0 ||
-        subject_start(&session->subject, session->server->options->subjects, plan, &session->lobby,
-                      &session->channel, session->remote, &problem) < 0)
-        fail(session, NULL, &problem);
-    else
-        set_timeout(session, run_limit_ms(plan), "the run took longer than this server allows");
+    return plan_has_subject(&session->plan) && plan_subject_end(&session->plan) == session->end;
 }
 
-static void take_drain(struct session *session, const json_t *body)
+static int start_subject(struct session *session, const struct address *sink, struct problem *problem)
+{
+    session->subject =
+        (struct subject){.plan = &session->plan, .channel = &session->channel, .lobby = &session->lobby};
+    set_timeout(session, run_limit_ms(&session->plan), "the run took longer than this server allows");
+    return subject_start(&session->subject, session->server->options->subjects, sink, session->remote,
+                         problem);
+}
+
+static void take_mark(struct session *session)
 {
     struct problem problem = {0};
-    int result = subject_drain(&session->subject, body, &problem);
+    int result = subject_mark(&session->subject, &problem);
 
     if (result < 0)
         fail(session, "report", &problem);
@@ -335,27 +338,33 @@ static void explain_failure(struct session *session)
         close_parts(session);
 }
 
+/* legality_check() probes sockets, rings, TLS layers and placement. This takes the loop and two CPUs
+ * for up to 3 s: no other client may be measured in that time. */
+static int check_team(const struct session *session, struct problem *problem)
+{
+    return check_limits(&session->plan, session->end, problem) < 0
+               ? -1
+               : legality_check(&session->plan, session->end, session->remote, problem);
+}
+
+/* A proxy starts its team or subject when it knows the sink. */
 static void begin(struct session *session)
 {
+    bool hosts = has_subject(session), waits = session->end == END_PROXY;
     struct problem problem = {0};
 
     session->waits = false;
-    if (plan_has_subject(&session->plan)) {
-        begin_subject(session);
-        return;
-    }
-    /* legality_check() probes sockets, rings, TLS layers and placement. This takes the loop and two
-     * CPUs for up to 3 s: no other client may be measured in that time. */
-    if (check_limits(&session->plan, session->end, &problem) < 0 ||
-        legality_check(&session->plan, session->end, session->remote, &problem) < 0 ||
+    if ((!hosts && check_team(session, &problem) < 0) ||
         lobby_listen(&session->lobby, &session->plan, session->end, &session->channel, &problem) < 0 ||
-        (session->end != END_PROXY && open_team(session, &problem) < 0)) {
+        (!waits && (hosts ? start_subject(session, NULL, &problem) : open_team(session, &problem)) < 0)) {
         fail(session, NULL, &problem);
         return;
     }
     channel_send(&session->channel, CONTROL_READY, lobby_describe(&session->lobby));
-    if (session->end == END_PROXY)
+    if (waits)
         set_timeout(session, LIMIT_SINK_MS, "the client did not say where the server is");
+    else if (hosts)
+        channel_send(&session->channel, CONTROL_JOINED, NULL);
     else if (session->lobby.accepts)
         await_connections(session);
     else
@@ -400,19 +409,23 @@ static void take_sink(struct session *session, const json_t *body)
     struct problem problem = {0};
     struct address sink;
 
-    if (session->end != END_PROXY || !session->lobby.is_open || session->has_team)
+    if (session->end != END_PROXY || !session->lobby.is_open || session->has_team || session->subject.plan)
         problem_failure(&problem, "a message that does not belong here");
     else if (parse_sink(session->server->options, text, &sink, &problem) == 0) {
         session->remote = session->remote && !is_here(control_text(body, "host"));
-        if (open_team(session, &problem) == 0)
+        if (has_subject(session))
+            start_subject(session, &sink, &problem);
+        else if (open_team(session, &problem) == 0)
             take_secrets(session, body, &problem);
     }
     if (problem.kind != PROBLEM_NONE) {
         fail(session, "connect", &problem);
-        return;
+    } else if (has_subject(session)) {
+        channel_send(&session->channel, CONTROL_JOINED, NULL);
+    } else {
+        session->team.target = sink;
+        await_connections(session);
     }
-    session->team.target = sink;
-    await_connections(session);
 }
 
 /* ---- messages ---- */
@@ -517,8 +530,10 @@ static void take_phase(struct session *session, enum control_type type, const js
 {
     struct problem problem = {0};
 
-    if (session->subject.process.pid && type == CONTROL_DRAIN) {
-        take_drain(session, body);
+    if (session->subject.process.pid && type == CONTROL_DRAIN) /* it counts no bytes */
+        return;
+    if (session->subject.process.pid && type == CONTROL_MARKED) {
+        take_mark(session);
         return;
     }
     if (!session->has_team || conduct_message(&session->conduct, END_CLIENT, type, body, &problem) == 0)

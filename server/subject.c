@@ -165,10 +165,15 @@ static int write_content(const struct subject *subject, uid_t owner)
     return result;
 }
 
-static void put_place(json_t *values, const struct subject *subject, const struct address *address)
+static void put_place(json_t *values, const struct subject *subject, const struct address *sink)
 {
+    const struct address *address = &subject->lobby->address;
     char text[ADDRESS_MAX], *colon;
 
+    if (sink) {
+        address_format(text, sink);
+        json_object_set_new(values, "sink", json_string(text));
+    }
     address_format(text, address);
     if ((colon = strrchr(text, ':')))
         *colon = '\0';
@@ -181,9 +186,10 @@ static void put_place(json_t *values, const struct subject *subject, const struc
 }
 
 /* Makes its files and arguments. A program that binds a path has it in its folder, where it may. */
-static int prepare(struct subject *subject, const json_t *definition, json_t *values, struct lobby *lobby,
-                   uid_t owner, struct problem *problem)
+static int prepare(struct subject *subject, const json_t *definition, json_t *values,
+                   const struct address *sink, uid_t owner, struct problem *problem)
 {
+    struct lobby *lobby = subject->lobby;
     char path[160];
 
     lobby->by_certificate = subject->plan->encrypts && definition_needs(definition, "certificate");
@@ -194,7 +200,7 @@ static int prepare(struct subject *subject, const json_t *definition, json_t *va
         if (address_set_path(&lobby->address, path) < 0)
             return problem_failure(problem, "the path of a Unix socket %s is too long", path);
     }
-    put_place(values, subject, &lobby->address);
+    put_place(values, subject, sink);
     subject->arguments = definition_arguments(definition, values, subject->plan);
     if (definition_write_files(definition, values, subject->folder, owner) == 0 &&
         write_key(subject, lobby, owner) == 0 &&
@@ -262,9 +268,9 @@ static int await_ready(struct subject *subject, const struct address *address, s
 
 /* A server that accepts by a blocking socket may take the one of the lobby. With the process the
  * socket ends then, and no client waits for it. */
-static int launch_on(struct subject *subject, struct launch *launch, struct lobby *lobby,
-                     struct problem *problem)
+static int launch_on(struct subject *subject, struct launch *launch, struct problem *problem)
 {
+    struct lobby *lobby = subject->lobby;
     bool inherits = lobby->is_open;
     const json_t *text;
     int result;
@@ -287,16 +293,10 @@ static int launch_on(struct subject *subject, struct launch *launch, struct lobb
     return inherits ? 0 : await_ready(subject, &lobby->address, problem);
 }
 
-static void mark(struct subject *subject)
+int subject_start(struct subject *subject, const json_t *definitions, const struct address *sink, bool remote,
+                  struct problem *problem)
 {
-    subject->measures = true;
-    subject->cpu_before_ns = process_cpu_ns(&subject->process);
-    channel_send(subject->channel, CONTROL_MARKED, NULL);
-}
-
-int subject_start(struct subject *subject, const json_t *definitions, const struct plan *plan,
-                  struct lobby *lobby, struct channel *channel, bool remote, struct problem *problem)
-{
+    const struct plan *plan = subject->plan;
     const json_t *definition = definition_find(definitions, plan, problem);
     CLEANUP_JSON json_t *values = definition ? definition_values(definition, plan, problem) : NULL;
     struct place_list cpus;
@@ -306,25 +306,19 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
                             .user = geteuid() == 0 ? getpwnam("nobody") : NULL};
     uid_t owner = launch.user ? launch.user->pw_uid : geteuid();
 
-    subject->plan = plan;
-    subject->channel = channel;
     if (!values || find_program(subject, values, problem) < 0 || open_override(subject, problem) < 0 ||
-        plan_cpus(plan, END_SERVER, remote, &cpus, problem) < 0 || make_folder(subject, owner, problem) < 0)
+        plan_cpus(plan, plan_subject_end(plan), remote, &cpus, problem) < 0 ||
+        make_folder(subject, owner, problem) < 0)
         return -1;
     read_version(subject, control_text(definition, "version"), launch.user);
 #ifdef __linux__
     launch.variables = subject->override ? subject->override->environment : NULL;
 #endif
     if (strcmp(control_text(definition, "listens"), "inherited") != 0)
-        lobby_close(lobby);
-    if (prepare(subject, definition, values, lobby, owner, problem) < 0 ||
-        launch_on(subject, &launch, lobby, problem) < 0)
-        return -1;
-    channel_send(channel, CONTROL_READY, lobby_describe(lobby));
-    channel_send(channel, CONTROL_JOINED, NULL);
-    if (!plan->warmup_ns)
-        mark(subject);
-    return 0;
+        lobby_close(subject->lobby);
+    return prepare(subject, definition, values, sink, owner, problem) < 0
+               ? -1
+               : launch_on(subject, &launch, problem);
 }
 
 /* ---- figures ---- */
@@ -362,16 +356,14 @@ static json_t *make_report(const struct subject *subject)
                      report_override(subject));
 }
 
-int subject_drain(struct subject *subject, const json_t *body, struct problem *problem)
+int subject_mark(struct subject *subject, struct problem *problem)
 {
     CLEANUP_JSON json_t *report = NULL;
 
-    subject->announced += json_array_size(json_object_get(body, "bytes"));
-    if (subject->announced < subject->plan->connections)
-        return 0;
-    subject->announced = 0;
     if (!subject->measures) {
-        mark(subject);
+        subject->measures = true;
+        subject->cpu_before_ns = process_cpu_ns(&subject->process);
+        channel_send(subject->channel, CONTROL_MARKED, NULL);
         return 0;
     }
     report = make_report(subject);

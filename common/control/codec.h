@@ -28,7 +28,8 @@ enum control_type {
     CONTROL_JOINED,   /* server: has every data connection */
     CONTROL_DRAIN,    /* driver `end`: last byte of its warm-up; connections from `first` */
     CONTROL_DRAINING, /* follower: knows this for all connections; to the driver: all do */
-    CONTROL_MARKED,   /* follower: took its start figures at its stops; to a driver: all did */
+    CONTROL_MARKED,   /* follower: took its start figures at its stops; to a driver: all did; to the
+                         server of a subject: no data is in flight, before the run and after it */
     CONTROL_FAILED,   /* either: failed in that phase */
     CONTROL_REPORT,   /* server: piece of its report */
     CONTROL_FACTS,    /* server: piece of its facts */

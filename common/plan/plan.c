@@ -97,9 +97,9 @@ bool plan_has_end(const struct plan *plan, enum end end)
 
 const char *plan_name_of(const struct plan *plan, enum end end)
 {
-    if (end != END_SERVER)
-        return end_names[end];
-    return plan_has_peer(plan) ? "peer" : plan_has_subject(plan) ? plan->subject.name : end_names[end];
+    if (plan_has_subject(plan) && end == plan_subject_end(plan))
+        return plan->subject.name;
+    return plan_has_peer(plan) && end == END_SERVER ? "peer" : end_names[end];
 }
 
 const char *plan_address(const struct plan *plan, enum end end)
@@ -114,7 +114,7 @@ bool plan_is_own(const struct plan *plan, enum end end)
 
 enum end plan_neighbour(const struct plan *plan, enum end end)
 {
-    if (plan_has_proxy(plan))
+    if (plan_has_proxy(plan) && !plan_has_subject(plan))
         return END_PROXY;
     return end == END_CLIENT ? END_SERVER : END_CLIENT;
 }

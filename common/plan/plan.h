@@ -209,7 +209,7 @@ static inline bool plan_has_subject(const struct plan *plan)
 /* Whether the other end of the client's connections knows nothing of uncork. */
 static inline bool plan_is_foreign(const struct plan *plan)
 {
-    return plan_has_peer(plan) || plan_has_subject(plan);
+    return plan_has_peer(plan) || (plan_has_subject(plan) && !plan->relays);
 }
 
 /* How messages call an end: "server", "peer", "subject". */
@@ -251,7 +251,14 @@ static inline bool plan_has_proxy(const struct plan *plan)
 bool plan_is_own(const struct plan *plan, enum end end);
 const char *plan_address(const struct plan *plan, enum end end);
 
-/* The other end of the connections of `end`: the opposite end, or the proxy between them. */
+/* The end in whose place a subject runs. */
+static inline enum end plan_subject_end(const struct plan *plan)
+{
+    return plan_has_proxy(plan) ? END_PROXY : END_SERVER;
+}
+
+/* The other end of the connections of `end`: the opposite end, or our proxy between them. A subject
+ * that relays is not seen: it knows no token and no key. */
 enum end plan_neighbour(const struct plan *plan, enum end end);
 
 #endif

@@ -20,7 +20,14 @@ static unsigned others(const struct conduct *conduct)
     return ends;
 }
 
-/* The ends that receive from `driver`; none if it is no driver of the plan. */
+/* The end with a subject counts no bytes. The hub asks it for its figures. END_COUNT: none has one. */
+static enum end subject_end(const struct plan *plan)
+{
+    return plan_has_subject(plan) ? plan_subject_end(plan) : END_COUNT;
+}
+
+/* The ends that receive from `driver`; none if it is no driver of the plan. A subject that relays is
+ * none. */
 static unsigned receivers_of(const struct plan *plan, int driver)
 {
     unsigned ends = 0;
@@ -28,7 +35,8 @@ static unsigned receivers_of(const struct plan *plan, int driver)
     if (!plan_has_end(plan, (enum end)driver) || !plan->ends[driver].drives)
         return 0;
     for (int end = 0; end < END_COUNT; end++)
-        if (end != driver && plan_has_end(plan, (enum end)end) && plan->ends[end].follows)
+        if (end != driver && plan_has_end(plan, (enum end)end) && plan->ends[end].follows &&
+            (end != END_PROXY || subject_end(plan) != END_PROXY))
             ends |= 1u << end;
     return ends;
 }
@@ -69,13 +77,40 @@ static void note_ready(struct conduct *conduct, enum release release, int driver
         notify(conduct, (enum end)driver, CONTROL_MARKED, NULL);
 }
 
-/* `end` has its start figures. */
+/* `end` has its start figures. Of a subject that relays they are taken when all others have theirs:
+ * then no data is in flight. */
 static void note_marked(struct conduct *conduct, enum end end)
 {
-    for (int driver = 0; driver < END_COUNT && is_hub(conduct); driver++)
-        note_ready(conduct, RELEASE_GO, driver, end);
-    if (!is_hub(conduct))
+    const struct plan *plan = conduct->team->plan;
+    bool relays = subject_end(plan) == END_PROXY;
+    unsigned receivers = 0;
+
+    if (!is_hub(conduct)) {
         notify(conduct, END_CLIENT, CONTROL_MARKED, NULL);
+        return;
+    }
+    conduct->marked |= 1u << end;
+    for (int driver = 0; driver < END_COUNT; driver++)
+        receivers |= receivers_of(plan, driver);
+    if (relays && conduct->marked == receivers)
+        notify(conduct, END_PROXY, CONTROL_MARKED, NULL);
+    if (relays && end != END_PROXY)
+        return;
+    for (int driver = 0; driver < END_COUNT; driver++)
+        for (int each = 0; each < END_COUNT; each++)
+            if (relays || each == (int)end)
+                note_ready(conduct, RELEASE_GO, driver, (enum end)each);
+}
+
+/* The phases after which a subject reads its figures; one that relays is asked by note_marked(). */
+static void ask_subject(struct conduct *conduct, enum phase passed)
+{
+    const struct team *team = conduct->team;
+    enum end end = subject_end(team->plan);
+    bool begins = end == END_SERVER && passed == (team->plan->warmup_ns ? PHASE_WARM_UP : PHASE_START);
+
+    if (is_hub(conduct) && end != END_COUNT && (begins || (passed == PHASE_REPORT && !team->cancelled)))
+        notify(conduct, end, CONTROL_MARKED, NULL);
 }
 
 /* ---- a driver's last byte ---- */
@@ -178,11 +213,11 @@ void conduct_passed(struct conduct *conduct, enum phase phase)
         announce(conduct, 1);
     if (phase == PHASE_MARK)
         note_marked(conduct, team->end);
-    /* With reconnects, the close of a descriptor is not the end of the work. A subject does not tell
-     * its server when its connections end. */
+    /* With reconnects, the close of a descriptor is not the end of the work. */
     if (phase == PHASE_REPORT && team->part != PART_FOLLOWER && !team->cancelled &&
-        (team->plan->workload->reconnects || plan_has_subject(team->plan)))
+        team->plan->workload->reconnects)
         announce(conduct, 0);
+    ask_subject(conduct, phase);
 }
 
 int conduct_message(struct conduct *conduct, enum end from, enum control_type type, const json_t *body,

@@ -15,6 +15,7 @@ struct conduct {
     size_t stops_known[END_COUNT];            /* by driver: connections whose stop is known */
     unsigned ready[RELEASE_NEVER][END_COUNT]; /* by release and driver: ends, as bits 1 << end */
     unsigned joined;                          /* ends with all their connections */
+    unsigned marked;                          /* at the hub: ends with their start figures */
 };
 
 /* Call when the threads of all ends run. */

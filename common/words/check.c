@@ -109,16 +109,18 @@ static int check_end(const struct plan *plan, enum end end, struct problem *prob
                              "client.security=%s and %s.security=%s contradict each other: all ends are "
                              "plain, or none is",
                              client->variant.name, end_names[end], own->variant.name);
-    if (end == END_SERVER && plan_has_subject(plan))
+    if (plan_has_subject(plan) && end == plan_subject_end(plan))
         return 0;
     return check_reading(plan, end, problem);
 }
 
 int plan_check(const struct plan *plan, struct problem *problem)
 {
-    if (plan_has_subject(plan) && (!plan->frames || plan_has_peer(plan)))
-        return problem_usage(problem, "subject=%s needs %s", plan->subject.name,
-                             plan->frames ? "no peer=: uncork starts it" : "a protocol, like protocol=nbd");
+    if (plan_has_subject(plan) && plan_has_peer(plan))
+        return problem_usage(problem, "subject=%s needs no peer=: uncork starts it", plan->subject.name);
+    if (plan_has_subject(plan) && !plan->frames && !plan->relays)
+        return problem_usage(problem, "subject=%s needs a protocol, like protocol=nbd, or workload=proxy",
+                             plan->subject.name);
     if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0)
         return -1;
     for (enum end end = 0; end < END_COUNT; end++) {

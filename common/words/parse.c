@@ -280,7 +280,7 @@ static void put_word(json_t *words, const struct plan *plan, const struct word *
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
-    if (end == END_SERVER && plan_has_subject(plan) && word->per_end && !word->of_listener)
+    if (plan_has_subject(plan) && end == plan_subject_end(plan) && !word->of_listener)
         return false;
     return word->scope == WORD_OF_CELL && plan_has_end(plan, end) && word->used(plan, end);
 }

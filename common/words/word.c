@@ -65,7 +65,7 @@ USED(in_own_request, in_request(plan, end) && !plan_is_foreign(plan))
 /* A protocol makes its own messages. */
 USED(with_protocol, plan->frames)
 USED(with_subject, end == END_CLIENT && plan_has_subject(plan))
-USED(with_framing_server, plan->frames && plan->has_server)
+USED(with_subjects, (plan->frames || plan->relays) && plan->has_server)
 USED(with_free_message, !plan_has_proxy(plan) && !plan->frames)
 USED(with_free_reply, in_own_request(plan, end) && !plan->frames)
 USED(if_both_send, in_own_request(plan, end) ||
@@ -124,7 +124,7 @@ const struct word word_list[] = {
     {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always,        .axis = &workload_axis, .help = "who sends what, and when"},
     {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     .choices = direction_names, .help = "which end sends in a stream, seen from the client; both: both ends at once"},
     {"protocol",    &kind_variant,    "raw",      OF_PLAN(protocol),    .used = in_lasting_request, .axis = &protocol_axis, .help = "what frames requests and replies, to measure a server that speaks it (peer=)"},
-    {"subject",     &kind_subject,    "own",      OF_PLAN(subject),     .used = with_framing_server, .help = "the server that is measured: own, or a program that uncork-server starts (uncork subjects); its parameters are NAME.key=value"},
+    {"subject",     &kind_subject,    "own",      OF_PLAN(subject),     .used = with_subjects, .help = "the server that is measured: own, or a program that uncork-server starts (uncork subjects); its parameters are NAME.key=value"},
     {"override",    &kind_override,   OVERRIDE_OFF, OF_PLAN(override),   .used = with_subject,   .help = "how a preloaded library changes the calls of a subject: off (not loaded), none (it counts), nodelay, nagle, nomore, nocork, more:64, join, sndbuf:256K; several joined by +"},
     {"op",          &kind_operations, NULL,       OF_PLAN(operations),  .used = with_protocol,  .help = "what the requests of a protocol ask for: read:4K, or a mix read:4K*7+write:4K*3"},
     {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = with_free_message,        .unit = "bytes", .help = "what a message consists of: 15x2 is 15 fragments of 2 bytes, 16+4K two fragments, 32/2x4K two groups"},

@@ -70,6 +70,21 @@ while True:
     except (ConnectionError, ssl.SSLError):
         peer.close()
 '''
+RELAY = r'''
+import socket, sys, threading
+host, port = sys.argv[1].rsplit(":", 1)
+listener = socket.socket(fileno=3)
+def carry(source, sink):
+    while data := source.recv(65536):
+        sink.sendall((DAMAGE)(data))
+    sink.shutdown(socket.SHUT_WR)
+while True:
+    one, _ = listener.accept()
+    two = socket.create_connection((host, int(port)))
+    for pair in ((one, two), (two, one)):
+        threading.Thread(target=carry, args=pair, daemon=True).start()
+'''
+SWAP = "lambda data: data.swapcase() if len(data) > 99 else data"  # not the token
 PREFIX = "uncork-subject-"
 
 
@@ -82,6 +97,7 @@ def definitions(tmp_path: Path) -> Path:
     other = subprocess.run(["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj",
                             "/CN=uncork", "-keyout", "-"], check=True, capture_output=True,
                            text=True).stdout if shutil.which("openssl") else ""
+    relay = common | {"protocols": ["raw"], "transports": ["tcp"], "listens": "inherited"}
     path = tmp_path / "subjects.json"
     path.write_text(json.dumps({
         "script": common | {"listens": "inherited", "arguments": ["-c", SCRIPT, "{mode}"]},
@@ -95,6 +111,9 @@ def definitions(tmp_path: Path) -> Path:
             "parameters": {"shows": "certificate.pem"}, "files": {"other.pem": other},
             "arguments": ["-c", SCRIPT, "tls", "{shows}"]},
         "absent": common | {"listens": "inherited", "program": "no-such-program", "arguments": []},
+        "relay": relay | {"arguments": ["-c", RELAY.replace("DAMAGE", "bytes"), "{sink}"]},
+        "damages": relay | {"arguments": ["-c", RELAY.replace("DAMAGE", SWAP),
+                                          "{sink}"]},
     }))
     return path
 
@@ -170,6 +189,7 @@ def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, defin
     ("subject=script protocol=nbd-structured", "does not work with protocol=nbd-structured"),
     ("subject=script security=gnutls", "does not work with TLS"),
     ("subject=script other.mode=1", "'other.mode' has no effect"),
+    ("subject=relay", "subject=relay does not work with protocol=nbd"),
     ("subject=Script", "uncork subjects lists"),
 ])
 def test_a_subject_that_cannot_run_says_why(words: str, why: str, definitions: Path,
@@ -203,6 +223,51 @@ def test_another_certificate_is_refused(security: str, definitions: Path, tempor
     assert done.returncode == 1
     assert "it shows a certificate that is not that of this run" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+STREAM = "workload=proxy subject=relay messages=20 verify=on place=free"
+
+
+@pytest.mark.parametrize("words", [
+    "direction=send", "direction=receive connections=4 warmup=0s", "direction=both connections=2",
+    "direction=send security=gnutls", "direction=receive security=openssl connections=2"])
+def test_a_subject_relays_in_place_of_the_proxy(words: str, definitions: Path, temporary: Path,
+                                                ) -> None:
+    done = client_run("--subjects", str(definitions), "--json", *f"{STREAM} {words}".split())
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert "proxy" not in record and record["subject"]["cpu_ns"] > 0
+    sink = record["subject"]["arguments"][-1]
+    assert re.fullmatch(r"127\.0\.0\.1:\d+", sink)
+    for sender, receiver in (("client", "server"), ("server", "client")):
+        drives = record[sender]["drives"]
+        assert record_sum(record[sender], "bytes_sent") == record_sum(
+            record[receiver], "bytes_received") == (20 * 65536 if drives else 0)
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    ("subject=damages", "received wrong content at byte"),
+    ("subject=script", "subject=script does not work with protocol=raw"),
+    ("transport=unix", "subject=relay does not work with transport=unix"),
+    ("write=cork", "'write' has no effect"),
+    ("peer=127.0.0.1:1 control=none", "needs no peer=: uncork starts it"),
+    ("workload=stream", "needs a protocol, like protocol=nbd, or workload=proxy"),
+])
+def test_a_relay_that_cannot_run_says_why(words: str, why: str, definitions: Path,
+                                          temporary: Path) -> None:
+    given = {word.partition("=")[0]: word for word in f"{STREAM} {words}".split()}
+    done = client_run("--subjects", str(definitions), *given.values())
+    assert done.returncode in (1, 2)
+    assert why in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_proxy_starts_a_relay_only_to_a_sink_that_its_owner_allows(definitions: Path,
+                                                                     temporary: Path) -> None:
+    with server_started("127.0.0.1:0", "--proxy", "--subjects", str(definitions), "--allow-sink",
+                        "192.0.2.0/24") as proxy, server_started() as server:
+        done = client_run(*STREAM.split(), f"via={proxy.address}", f"server={server.address}")
+    assert done.returncode == 1
+    assert "this proxy may not connect to 127.0.0.1" in done.stderr
 
 
 def test_a_server_starts_no_program_unless_its_owner_allows_it(definitions: Path) -> None:

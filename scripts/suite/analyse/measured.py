@@ -83,8 +83,8 @@ class MeasuredRun:
     """A record of status `ok` with the roles of its ends worked out; read-only.
 
     timed: times by hyperfine. ends: those that the record has; sides: also a foreign peer or a
-    subject, which tells nothing; subject: what is known of it. framed: whether a protocol frames
-    requests and replies. takes: whether the driver only receives, from a foreign peer that sends
+    subject, which tells nothing; subject: what is known of it; relayed: whether it is the proxy.
+    framed: whether a protocol frames requests and replies. takes: whether the driver only receives, from a foreign peer that sends
     without end. other: drives too in direction=both; None for transport=null. senders, receivers:
     the ends that send `message` (one, or both of direction=both) and those that take it, in the
     same order. captured: segments that the client captured, None unless all; captured_messages: of
@@ -102,6 +102,7 @@ class MeasuredRun:
         self.subject = record.subject
         self.framed = words.get("protocol", "raw") != "raw"
         self.foreign = "peer" in words or self.subject is not None
+        self.relayed = self.subject is not None and self.workload == "proxy"
         self.sides: list[MaybeEnd] = [*self.ends, *([None] if self.foreign else [])]
         self.driver = next((end for end in self.ends if end.get("drives")), None)
         self.other = next((end for end in (self.client, self.server)
@@ -182,16 +183,16 @@ class MeasuredRun:
         """CPU seconds of an end's data threads, user and system."""
         return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
 
-    @property
-    def server_cpu(self) -> float | None:
-        """CPU seconds of the server's data threads, or of the whole process of a subject."""
-        if self.subject is not None:
+    def served_cpu(self, name: str) -> float | None:
+        """CPU seconds of the data threads of the server or the proxy, or of the whole process of
+        the subject in its place."""
+        if self.subject is not None and self.relayed == (name == "proxy"):
             return seconds(self.subject["cpu_ns"])
-        return self.cpu(self.server)
+        return self.cpu(self.record.end(name))
 
     def cpu_all(self) -> float | None:
         """CPU seconds of the data threads of every end that there is, and of a subject."""
-        others = [self.server_cpu] if self.foreign else []
+        others = [self.served_cpu("proxy" if self.relayed else "server")] if self.foreign else []
         return total(*map(self.cpu, self.ends), *others) if self.ends else None
 
 

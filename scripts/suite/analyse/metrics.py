@@ -115,9 +115,15 @@ def proxy_side(*path: str) -> Formula:
 
 def message_side(*path: str) -> Formula:
     """The formula of what went out at path per message: of the proxy where there is one, else of
-    the end that sends messages."""
+    the end that sends messages. Of a foreign proxy what came in where the messages go."""
     sender, proxy = sender_side(*path), proxy_side(*path)
-    return lambda run: (sender if run.proxy is None else proxy)(run)
+
+    def figure(run: MeasuredRun) -> float | None:
+        if run.relayed:
+            seen = SEEN_HERE.get(path)
+            return quotient(ends_sum(run.receivers, *seen), run.messages) if seen else None
+        return (sender if run.proxy is None else proxy)(run)
+    return figure
 
 
 def reply_side(*path: str) -> Formula:
@@ -161,7 +167,7 @@ def mapped_share(run: MeasuredRun) -> float | None:
 
 def peer_window(run: MeasuredRun) -> float | None:
     """Bytes: the largest window advertised to the end that sends messages, or to the proxy."""
-    senders = [run.proxy] if run.proxy is not None else run.senders
+    senders = [run.proxy] if run.relayed or run.proxy is not None else run.senders
     windows = [thread.get("tcp_info", {}).get("largest_peer_window_bytes", {}).get("max")
                for end in senders for thread in (end or {}).get("threads", ())]
     return None if not windows or None in windows else max(windows)
@@ -195,7 +201,7 @@ def capture_difference(run: MeasuredRun) -> float | None:
     first = {name: way["data_segments"] - way.get("shared_close_notifies", 0)
              for name, way in ways.items()}
     ends = [(run.client, "sent", "received")]
-    if run.proxy is None and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
+    if not run.relayed and run.proxy is None and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
         ends.append((run.server, "received", "sent"))
     pairs = [(first[back] + ways[back]["retransmitted_segments"], threads_sum(end, *SEGMENTS_IN))
              for end, _, back in ends]
@@ -334,14 +340,15 @@ METRICS = {metric.name: metric for metric in (
     Metric("client_cpu_per_message", "s", "lower",
            lambda run: quotient(run.cpu(run.client), run.messages), "CPU of the client's threads"),
     Metric("server_cpu_per_message", "s", "lower",
-           lambda run: quotient(run.server_cpu, run.messages),
+           lambda run: quotient(run.served_cpu("server"), run.messages),
            "CPU of the server's threads, or of the whole process of a subject"),
     Metric("proxy_cpu_per_message", "s", "lower",
-           lambda run: quotient(run.cpu(run.proxy), run.messages), "CPU of the proxy's threads"),
+           lambda run: quotient(run.served_cpu("proxy"), run.messages),
+           "CPU of the proxy's threads, or of the whole process of a subject that relays"),
     Metric("cpu_per_byte", "s", "lower", lambda run: quotient(run.cpu_all(), run.payload),
            "CPU of all ends per byte of payload at the receiver"),
     Metric("proxy_cpu_per_byte", "s", "lower",
-           lambda run: quotient(run.cpu(run.proxy), run.payload),
+           lambda run: quotient(run.served_cpu("proxy"), run.payload),
            "CPU of the proxy per byte of payload at the receiver"),
     *distribution("latency", "the time from a request to its reply; open loop: from its intended "
                              "start"),

@@ -77,7 +77,8 @@ def traits_of(record: Record) -> Traits:
     capture = (record.end("client") or {}).get("capture")
     found = record.subject
     # of it the runner knows where it ran
-    served = () if found is None else (End("server", found["host"], "", "plain", "", None),)
+    place = "proxy" if record.words.get("workload") == "proxy" else "server"
+    served = () if found is None else (End(place, found["host"], "", "plain", "", None),)
     return Traits(
         ends=tuple(End(name, end.get("host", ""), end.get("engine", ""),
                        end.get("security", "plain"), end.get("library", ""),

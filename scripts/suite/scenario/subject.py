@@ -39,8 +39,9 @@ NAME_PATTERN = re.compile(r"[a-z0-9-]{1,23}")
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,22}")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 # what uncork-server puts in place of {folder}, {host}
-PLACED = ("folder", "host", "port", "path", "transport", "security")
+PLACED = ("folder", "host", "port", "path", "sink", "transport", "security")
 PROGRAM = "program"  # the parameter that every subject has
+PROXY = "proxy"  # the workload with a subject that relays, also what it cannot read
 LISTENS = ("inherited", "address")
 NEEDS = ("content", "certificate")
 # where uncork-server looks
@@ -264,11 +265,12 @@ def subject_refusal(words: Mapping[str, str], here: bool) -> str | None:
         return None
     subject = subjects_read()[name]
     for key, speaks in SPEAKS.items():
-        known = getattr(subject, speaks)
-        if words.get(key) not in known:
-            return (f"{SUBJECT}={name} does not work with {key}={words.get(key)} "
+        known, spoken = getattr(subject, speaks), words.get(key, "raw")  # a relay has no protocol
+        if spoken not in known:
+            return (f"{SUBJECT}={name} does not work with {key}={spoken} "
                     f"(it does with {', '.join(known)})")
-    if words.get("security", "plain") != "plain" and subject.arguments_tls is None:
+    if words.get("security", "plain") != "plain" and subject.arguments_tls is None and (
+            words.get("workload") != PROXY):
         return f"{SUBJECT}={name} does not work with TLS"
     program = words.get(f"{name}.{PROGRAM}", subject.program)
     if not here or program_find(program):

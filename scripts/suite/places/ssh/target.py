@@ -21,7 +21,7 @@ from suite.base.client import Client, build_digest
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
 from suite.base.process import PlacedCommand, process_close
-from suite.base.runner_words import SUBJECTS_OPTION, TARGET, subject_of
+from suite.base.runner_words import SUBJECTS_OPTION, TARGET, serving_ends, subject_of
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import (
     ADDRESS_WORDS,
@@ -122,7 +122,7 @@ class Ssh(RemoteTarget):
 
     def definitions(self, end: str, words: Mapping[str, str]) -> tuple[str, ...]:
         """The option with the definitions of subjects, for the end that starts one."""
-        starts = "client" if self.alone else "server"
+        starts = "client" if self.alone else serving_ends(words)[-1]
         return ((SUBJECTS_OPTION, definitions_place(self.machine(end)))
                 if end == starts and subject_of(words) else ())
 
