@@ -43,6 +43,7 @@ from test_ssh import client, hosts, records_in
 __all__ = ["client", "faked", "hosts"]
 
 NAMES = sorted(path.stem for path in (ROOT / "scenarios/subjects").glob("*.toml"))
+RELAYS = ("haproxy",)
 READS = ("protocol=nbd", "op=read:4K")
 SHORT = ("place=free", "messages=40", "warmup=0s", "rounds=2")
 # of Debian 12; the claims of scenario qemu_nbd are of it too
@@ -386,7 +387,7 @@ def test_each_command_tells_of_subjects(made: Path, name: str) -> None:
 
 # ---- runs ----
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*RELAYS}))
 def test_a_subject_is_measured_and_every_command_tells_of_it(uncork: Uncork, name: str) -> None:
     found = needs(name)
     done = uncork.run("run", *READS, f"subject={name}", f"{name}.size=32M,64M", *SHORT, "-o",
@@ -409,6 +410,23 @@ def test_a_subject_is_measured_and_every_command_tells_of_it(uncork: Uncork, nam
     assert uncork.run("export", "measured", f"{name}.size=64M", "-o", "-").returncode == 0
     gated = uncork.run("compare", "measured", "--fail-if", "segments_per_reply > 1")
     assert gated.returncode in (0, 3), gated.stdout + gated.stderr
+
+
+@pytest.mark.parametrize("name", RELAYS)
+def test_a_relay_is_measured_beside_our_proxy(uncork: Uncork, name: str) -> None:
+    needs(name)
+    done = uncork.run("run", "workload=proxy", f"subject=own,{name}", "direction=send,receive",
+                      "messages=20", "verify=on", "place=free", "warmup=10ms", "rounds=1", "-o",
+                      "relayed")
+    assert done.returncode == 0, done.stderr
+    for record in records_of(Path("relayed")):
+        figures = metrics_compute(Record(record))
+        assert record["status"] == "ok" and ("proxy" in record) == ("subject" not in record)
+        assert figures["segments_per_message"] and figures["segments_per_message"] >= 1
+        assert figures["proxy_cpu_per_byte"] and figures["server_cpu_per_message"]
+        assert (figures["proxy_sends_per_message"] is None) == ("subject" in record)
+    refused = uncork.refused("run", "workload=request", f"subject={name}")
+    assert "needs a protocol, like protocol=nbd, or workload=proxy" in refused
 
 
 @pytest.fixture(autouse=True)

@@ -84,11 +84,11 @@ class MeasuredRun:
 
     timed: times by hyperfine. ends: those that the record has; sides: also a foreign peer or a
     subject, which tells nothing; subject: what is known of it; relayed: whether it is the proxy.
-    framed: whether a protocol frames requests and replies. takes: whether the driver only receives, from a foreign peer that sends
-    without end. other: drives too in direction=both; None for transport=null. senders, receivers:
-    the ends that send `message` (one, or both of direction=both) and those that take it, in the
-    same order. captured: segments that the client captured, None unless all; captured_messages: of
-    these the ways on which messages go.
+    framed: whether a protocol frames requests and replies. takes: whether the driver only receives,
+    from a foreign peer that sends without end. other: drives too in direction=both; None for
+    transport=null. senders, receivers: the ends that send `message` (one, or both of
+    direction=both) and those that take it, in the same order. captured: segments that the client
+    captured, None unless all; captured_messages: of these the ways on which messages go.
     """
 
     def __init__(self, record: Record) -> None:

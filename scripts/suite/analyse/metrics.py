@@ -201,7 +201,8 @@ def capture_difference(run: MeasuredRun) -> float | None:
     first = {name: way["data_segments"] - way.get("shared_close_notifies", 0)
              for name, way in ways.items()}
     ends = [(run.client, "sent", "received")]
-    if not run.relayed and run.proxy is None and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
+    direct = not run.relayed and run.proxy is None
+    if direct and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
         ends.append((run.server, "received", "sent"))
     pairs = [(first[back] + ways[back]["retransmitted_segments"], threads_sum(end, *SEGMENTS_IN))
              for end, _, back in ends]
