@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "placement/cores.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
@@ -60,6 +61,8 @@ static void run_child(const struct launch *launch, pid_t parent)
     else if (launch->listener >= 0)
         dup2(launch->listener, INHERITED_FD);
     execve(launch->arguments[0], launch->arguments, environment);
+    dprintf(STDERR_FILENO, "%s cannot execute %s: %s\n", launch->user ? launch->user->pw_name : "this user",
+            launch->arguments[0], strerror(errno));
     _exit(127);
 }
 

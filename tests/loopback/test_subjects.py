@@ -98,6 +98,9 @@ def definitions(tmp_path: Path) -> Path:
                             "/CN=uncork", "-keyout", "-"], check=True, capture_output=True,
                            text=True).stdout if shutil.which("openssl") else ""
     relay = common | {"protocols": ["raw"], "transports": ["tcp"], "listens": "inherited"}
+    closed = tmp_path / "closed"
+    closed.write_text("#!/no/such/interpreter\n")
+    closed.chmod(0o755)
     path = tmp_path / "subjects.json"
     path.write_text(json.dumps({
         "script": common | {"listens": "inherited", "arguments": ["-c", SCRIPT, "{mode}"]},
@@ -110,6 +113,7 @@ def definitions(tmp_path: Path) -> Path:
             "listens": "inherited", "needs": ["certificate"], "arguments_tls": [],
             "parameters": {"shows": "certificate.pem"}, "files": {"other.pem": other},
             "arguments": ["-c", SCRIPT, "tls", "{shows}"]},
+        "closed": common | {"listens": "inherited", "program": str(closed), "arguments": []},
         "absent": common | {"listens": "inherited", "program": "no-such-program", "arguments": []},
         "relay": relay | {"arguments": ["-c", RELAY.replace("DAMAGE", "bytes"), "{sink}"]},
         "damages": relay | {"arguments": ["-c", RELAY.replace("DAMAGE", SWAP),
@@ -180,6 +184,8 @@ def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, defin
     ("subject=script script.mode=dies", "ended with status 1; its log ends: it has no licence"),
     ("subject=binds binds.mode=dies", "ended with status 1; its log ends: it has no licence"),
     ("subject=script script.mode=leaves", "ended with status 1; its log ends: serves;had enough"),
+    ("subject=closed", "/closed: Permission denied" if os.getuid() == 0 else
+     "this user cannot execute"),
     ("subject=absent", "needs the program no-such-program: uncork setup absent"),
     ("subject=needs security=gnutls",
      "ended with status 1; its log ends: ['4096'] 4096 ['tcp.tls']"),
