@@ -13,6 +13,7 @@
 #define SHAPES_SHOWN 4
 #define MORE_LEAST 64
 #define MORE_MOST 4096 /* a larger first part is no header: all sends are joined */
+#define LINE_MOST 100
 
 static const char *const call_names[COUNTED_COUNT] = {
 #define CALL_NAME(name) #name,
@@ -65,41 +66,49 @@ static bool all_alike(const struct shared_shape *shape)
     return shape->sends > 2;
 }
 
-/* Sizes as the words message= and reply= take them: "38+4118", "16x1100". */
-static void shape_words(const struct shared_shape *shape, char *text, size_t size)
-{
-    size_t length = 0;
+/* How a shape is written: as the words message= and reply= take it, "38+4118" or "16x1100"; for people,
+ * "16 MSG_MORE, 4096" or "16 of 1100"; the same with calls. */
+enum form { AS_WORD, AS_SIZES, AS_CALLS };
 
-    if (all_alike(shape)) {
-        snprintf(text, size, "%" PRIu32 "x%" PRIu64, shape->sends, FRAGMENT_BYTES(shape->fragments[0]));
-        return;
-    }
-    for (uint32_t i = 0; i < known_fragments(shape) && length < size; i++)
-        length += (size_t)snprintf(text + length, size - length, "%s%" PRIu64, i ? "+" : "",
-                                   FRAGMENT_BYTES(shape->fragments[i]));
-}
-
-/* What people read: "38, 4118", "16 MSG_MORE, 4096". */
-static void shape_text(const struct shared_shape *shape, bool calls, char *text, size_t size)
+static void print_shape(FILE *file, const struct shared_shape *shape, enum form form)
 {
     bool alike = all_alike(shape);
-    size_t length = (size_t)(alike ? snprintf(text, size, "%" PRIu32 " of ", shape->sends) : 0);
     uint32_t count = alike ? 1 : known_fragments(shape);
 
-    for (uint32_t i = 0; i < count && length < size; i++) {
-        uint64_t fragment = shape->fragments[i];
+    if (alike)
+        fprintf(file, "%" PRIu32 "%s", shape->sends, form == AS_WORD ? "x" : " of ");
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t one = shape->fragments[i];
 
-        length += (size_t)snprintf(text + length, size - length, "%s%s%s%" PRIu64 "%s%s", i ? ", " : "",
-                                   calls ? call_names[FRAGMENT_CALL(fragment) % COUNTED_COUNT] : "",
-                                   calls ? " " : "", FRAGMENT_BYTES(fragment),
-                                   fragment & FRAGMENT_MORE ? " MSG_MORE" : "",
-                                   fragment & FRAGMENT_CORKED ? " corked" : "");
+        if (i)
+            fputs(form == AS_WORD ? "+" : ", ", file);
+        if (form == AS_CALLS)
+            fprintf(file, "%s ", call_names[FRAGMENT_CALL(one) % COUNTED_COUNT]);
+        fprintf(file, "%" PRIu64, FRAGMENT_BYTES(one));
+        if (form != AS_WORD)
+            fprintf(file, "%s%s", one & FRAGMENT_MORE ? " MSG_MORE" : "",
+                    one & FRAGMENT_CORKED ? " corked" : "");
     }
-    if (count < shape->sends && !alike && length < size)
-        snprintf(text + length, size - length, ", ... (%" PRIu32 " in all)", shape->sends);
+    if (form != AS_WORD && !alike && count < shape->sends)
+        fprintf(file, ", ... (%" PRIu32 " in all)", shape->sends);
 }
 
 /* ---- advice ---- */
+
+/* What the most frequent shape is. Its sentence: sizes, `how`, a stall, `before` override `after`. */
+enum finding { ALONE, ALONE_NAGLE, ON_UNIX, WITH_MORE, WITH_CORK, APART, APART_NAGLE };
+static const struct {
+    const char *how, *before, *override, *after, *writes;
+} findings[] = {
+    [ALONE] = {"", "nothing to join", "", "", ""},
+    [ALONE_NAGLE] = {", no TCP_NODELAY", "nothing to join; try override=", "nodelay", "", "nagle,nodelay"},
+    [ON_UNIX] = {"", "on a Unix socket no override joins them; one writev(2) would", "", "",
+                 "nodelay,writev,coalesce"},
+    [WITH_MORE] = {", joined by MSG_MORE", "override=", "nomore", " shows what that saves", "nodelay,more"},
+    [WITH_CORK] = {", joined by TCP_CORK", "override=", "nocork", " shows what that saves", "nodelay,cork"},
+    [APART] = {"", "they would join; try override=", "join", "", "nodelay,more"},
+    [APART_NAGLE] = {", no TCP_NODELAY", "they would join; try override=", "join", "", "nagle,more"},
+};
 
 /* Whether each send but the last was joined with the next by this flag. */
 static bool joined_by(const struct shared_shape *shape, uint64_t flag)
@@ -110,39 +119,35 @@ static bool joined_by(const struct shared_shape *shape, uint64_t flag)
     return true;
 }
 
-/* The override that joins the sends of a shape. A short header wants more:SIZE, all else join. */
-static void joining(const struct shared_shape *shape, char *text, size_t size)
+static enum finding find(const struct shared_kind *kind, const struct shared_shape *shape)
 {
-    uint64_t most = MORE_LEAST;
-    uint32_t known = known_fragments(shape);
+    bool stalls = (kind->waits_40ms + kind->waits_200ms) * 2 > kind->turns;
 
-    for (uint32_t i = 0; i + 1 < known; i++)
-        while (most < FRAGMENT_BYTES(shape->fragments[i]))
-            most *= 2;
-    if (known < shape->sends || most > MORE_MOST || FRAGMENT_BYTES(shape->fragments[known - 1]) <= most)
-        snprintf(text, size, "join");
-    else
-        snprintf(text, size, "more:%" PRIu64, most);
+    if (shape->sends == 1)
+        return kind->nodelay == 0 && stalls ? ALONE_NAGLE : ALONE;
+    if (kind->name.family == AF_UNIX)
+        return ON_UNIX;
+    if (joined_by(shape, FRAGMENT_MORE))
+        return WITH_MORE;
+    if (joined_by(shape, FRAGMENT_CORKED))
+        return WITH_CORK;
+    return kind->nodelay ? APART : APART_NAGLE;
 }
 
-/* The command that measures it: on the subject, else on messages of this shape. */
-static void measure(const struct shared_kind *kind, const struct shared_shape *shape, const char *subject,
-                    const char *writes, struct advice *advice)
+/* The bound of more:SIZE that joins the sends of a shape. 0: only `join` does, as no send but the last
+ * is a short header. */
+static uint64_t more_bytes(const struct shared_shape *shape)
 {
-    const char *transport = kind->name.family == AF_UNIX ? " transport=unix" : "";
-    char words[128];
+    uint32_t last = known_fragments(shape) - 1;
+    uint64_t most = MORE_LEAST;
 
-    shape_words(shape, words, sizeof words);
-    if (subject && *advice->override)
-        snprintf(advice->measure, sizeof advice->measure, "uncork run subject=%s override=none,%s", subject,
-                 advice->override);
-    else if (kind->name.role == ROLE_CONNECTED)
-        snprintf(advice->measure, sizeof advice->measure, "uncork run message=%s reply=64 write=%s%s", words,
-                 writes, transport);
-    else
-        snprintf(advice->measure, sizeof advice->measure,
-                 "uncork run workload=request message=64 reply=%s reply_write=%s%s", words, writes,
-                 transport);
+    for (uint32_t i = 0; i < last; i++)
+        while (most < FRAGMENT_BYTES(shape->fragments[i]))
+            most *= 2;
+    return shape->sends > SHARED_FRAGMENTS || most > MORE_MOST ||
+                   FRAGMENT_BYTES(shape->fragments[last]) <= most
+               ? 0
+               : most;
 }
 
 /* A wait that follows most of the messages, or "". */
@@ -155,77 +160,50 @@ static const char *stall_text(const struct shared_kind *kind)
     return kind->waits_40ms + kind->waits_200ms ? ", and now and then a wait of 40 or 200 ms" : "";
 }
 
-static void advise_single(const struct shared_kind *kind, const struct shared_shape *shape,
-                          const char *subject, struct advice *advice)
+/* The command that measures it: on the subject, else on messages of this shape. */
+static void print_measure(FILE *file, const struct shared_kind *kind, const struct shared_shape *shape,
+                          const char *subject, const char *override, const char *writes)
 {
-    bool stalls = kind->nodelay == 0 && (kind->waits_40ms + kind->waits_200ms) * 2 > kind->turns;
+    bool sends_first = kind->name.role == ROLE_CONNECTED;
 
-    snprintf(advice->says, sizeof advice->says,
-             "Messages are single sends (%" PRIu64 "%s): nothing to join%s%s.",
-             FRAGMENT_BYTES(shape->fragments[0]), shape->fragments[0] & FRAGMENT_MORE ? " MSG_MORE" : "",
-             stalls ? stall_text(kind) : "", stalls ? "; no TCP_NODELAY: try override=nodelay" : "");
-    if (!stalls)
+    if (subject && *override) {
+        fprintf(file, "uncork run subject=%s override=none,%s", subject, override);
         return;
-    strcpy(advice->override, "nodelay");
-    measure(kind, shape, subject, "nagle,nodelay", advice);
+    }
+    fputs(sends_first ? "uncork run message=" : "uncork run workload=request message=64 reply=", file);
+    print_shape(file, shape, AS_WORD);
+    fprintf(file, "%s%s%s", sends_first ? " reply=64 write=" : " reply_write=", writes,
+            kind->name.family == AF_UNIX ? " transport=unix" : "");
 }
 
 void report_advise(const struct shared_kind *kind, const char *subject, struct advice *advice)
 {
     const struct shared_shape *shape = report_shape(kind);
-    const char *writes = kind->nodelay ? "nodelay,more" : "nagle,more", *how;
-    char sizes[256];
+    enum finding found = shape ? find(kind, shape) : ALONE;
+    uint64_t most = found == APART || found == APART_NAGLE ? more_bytes(shape) : 0;
+    FILE *says, *measure;
 
-    *advice = (struct advice){0};
-    if (!shape) {
-        strcpy(advice->says, "It has sent nothing that the library saw.");
+    *advice = (struct advice){.says = "It has sent nothing that the library saw."};
+    if (!shape || !(says = fmemopen(advice->says, sizeof advice->says, "w")))
         return;
-    }
-    if (shape->sends == 1) {
-        advise_single(kind, shape, subject, advice);
+    snprintf(advice->override, sizeof advice->override, "%s", findings[found].override);
+    if (most)
+        snprintf(advice->override, sizeof advice->override, "more:%" PRIu64, most);
+    fprintf(says,
+            shape->sends == 1 ? "Messages are single sends (" : "Messages are groups of %" PRIu32 " sends (",
+            shape->sends);
+    print_shape(says, shape, AS_SIZES);
+    fprintf(says, ")%s%s: %s%s%s.", findings[found].how, found == ALONE ? "" : stall_text(kind),
+            findings[found].before, advice->override, findings[found].after);
+    fclose(says);
+    measure = *findings[found].writes ? fmemopen(advice->measure, sizeof advice->measure, "w") : NULL;
+    if (!measure)
         return;
-    }
-    shape_text(shape, false, sizes, sizeof sizes);
-    if (kind->name.family == AF_UNIX) {
-        snprintf(advice->says, sizeof advice->says,
-                 "Messages are groups of %" PRIu32 " sends (%s)%s: on a Unix socket no override joins them; "
-                 "one writev(2) would.",
-                 shape->sends, sizes, stall_text(kind));
-        measure(kind, shape, NULL, "nodelay,writev,coalesce", advice);
-        return;
-    }
-    if (joined_by(shape, FRAGMENT_MORE) || joined_by(shape, FRAGMENT_CORKED)) {
-        bool more = joined_by(shape, FRAGMENT_MORE);
-
-        strcpy(advice->override, more ? "nomore" : "nocork");
-        how = more ? "joined by MSG_MORE" : "joined by TCP_CORK";
-        writes = more ? "nodelay,more" : "nodelay,cork";
-        snprintf(advice->says, sizeof advice->says,
-                 "Messages are groups of %" PRIu32 " sends (%s), %s%s: override=%s shows what that saves.",
-                 shape->sends, sizes, how, stall_text(kind), advice->override);
-    } else {
-        joining(shape, advice->override, sizeof advice->override);
-        snprintf(advice->says, sizeof advice->says,
-                 "Messages are groups of %" PRIu32 " sends (%s)%s%s: they would join; try override=%s.",
-                 shape->sends, sizes, kind->nodelay ? "" : ", no TCP_NODELAY", stall_text(kind),
-                 advice->override);
-    }
-    measure(kind, shape, subject, writes, advice);
+    print_measure(measure, kind, shape, subject, advice->override, findings[found].writes);
+    fclose(measure);
 }
 
-/* ---- the whole ---- */
-
-static uint64_t sum_calls(const struct shared *shared)
-{
-    uint64_t sum = 0;
-
-    for (size_t call = 0; call < COUNTED_COUNT; call++) {
-        sum += shared->calls[call];
-        for (size_t i = 0; i < SHARED_KINDS; i++)
-            sum += shared->kinds[i].calls[call];
-    }
-    return sum;
-}
+/* ---- JSON ---- */
 
 static json_t *calls_json(const _Atomic uint64_t calls[COUNTED_COUNT])
 {
@@ -242,13 +220,12 @@ static json_t *shape_json(const struct shared_shape *shape)
     json_t *fragments = json_array();
 
     for (uint32_t i = 0; i < known_fragments(shape); i++) {
-        uint64_t fragment = shape->fragments[i];
+        uint64_t one = shape->fragments[i];
 
         json_array_append_new(fragments,
-                              json_pack("{s:I, s:s, s:b, s:b}", "bytes", (json_int_t)FRAGMENT_BYTES(fragment),
-                                        "call", call_names[FRAGMENT_CALL(fragment) % COUNTED_COUNT], "more",
-                                        (fragment & FRAGMENT_MORE) != 0, "corked",
-                                        (fragment & FRAGMENT_CORKED) != 0));
+                              json_pack("{s:I, s:s, s:b, s:b}", "bytes", (json_int_t)FRAGMENT_BYTES(one),
+                                        "call", call_names[FRAGMENT_CALL(one) % COUNTED_COUNT], "more",
+                                        !!(one & FRAGMENT_MORE), "corked", !!(one & FRAGMENT_CORKED)));
     }
     return json_pack("{s:I, s:I, s:b, s:o}", "groups", (json_int_t)shape->groups, "sends",
                      (json_int_t)shape->sends, "rounded", (int)shape->rounded, "fragments", fragments);
@@ -258,33 +235,25 @@ static json_t *kind_json(const struct shared_kind *kind, const char *subject)
 {
     const struct shared_shape *sorted[SHARED_SHAPES];
     size_t count = shapes_sort(kind, sorted);
+    bool is_local = kind->name.family == AF_UNIX, is_read = kind->read_back;
     json_t *shapes = json_array(), *made;
     struct advice advice;
 
     report_advise(kind, subject, &advice);
     for (size_t i = 0; i < count; i++)
         json_array_append_new(shapes, shape_json(sorted[i]));
-    made = json_pack("{s:s, s:s, s:o, s:o, s:s}", "family", kind->name.family == AF_UNIX ? "unix" : "tcp",
-                     "role", role_names[kind->name.role % 3], "calls", calls_json(kind->calls), "shapes",
-                     shapes, "says", advice.says);
+    made = json_pack(
+        "{s:s, s:s, s:o*, s:o*, s:o, s:o*, s:o*, s:o*, s:o, s:s, s:s*, s:s*}", "family",
+        is_local ? "unix" : "tcp", "role", role_names[kind->name.role % 3], "path",
+        is_local ? json_stringn(kind->name.path, strnlen(kind->name.path, sizeof kind->name.path)) : NULL,
+        "port", is_local ? NULL : json_integer(kind->name.port), "calls", calls_json(kind->calls), "nodelay",
+        is_read && kind->nodelay >= 0 ? json_boolean(kind->nodelay) : NULL, "sndbuf_bytes",
+        is_read ? json_integer(kind->sndbuf_bytes) : NULL, "rcvbuf_bytes",
+        is_read ? json_integer(kind->rcvbuf_bytes) : NULL, "shapes", shapes, "says", advice.says, "try",
+        *advice.override ? advice.override : NULL, "measure", *advice.measure ? advice.measure : NULL);
 #define SET_COUNT(name) json_object_set_new(made, #name, json_integer((json_int_t)kind->name));
     KIND_COUNTS(SET_COUNT)
 #undef SET_COUNT
-    if (kind->name.family == AF_UNIX)
-        json_object_set_new(made, "path",
-                            json_stringn(kind->name.path, strnlen(kind->name.path, sizeof kind->name.path)));
-    else
-        json_object_set_new(made, "port", json_integer(kind->name.port));
-    if (kind->read_back && kind->nodelay >= 0)
-        json_object_set_new(made, "nodelay", json_boolean(kind->nodelay));
-    if (kind->read_back) {
-        json_object_set_new(made, "sndbuf_bytes", json_integer(kind->sndbuf_bytes));
-        json_object_set_new(made, "rcvbuf_bytes", json_integer(kind->rcvbuf_bytes));
-    }
-    if (*advice.override)
-        json_object_set_new(made, "try", json_string(advice.override));
-    if (*advice.measure)
-        json_object_set_new(made, "measure", json_string(advice.measure));
     return made;
 }
 
@@ -293,24 +262,34 @@ static bool is_shown(const struct shared_kind *kind)
     return kind->described && kind->connections;
 }
 
+static uint64_t sum_calls(const struct shared *shared)
+{
+    uint64_t sum = 0;
+
+    for (size_t call = 0; call < COUNTED_COUNT; call++) {
+        sum += shared->calls[call];
+        for (size_t i = 0; i < SHARED_KINDS; i++)
+            sum += shared->kinds[i].calls[call];
+    }
+    return sum;
+}
+
 json_t *report_make(const struct shared *shared, const char *subject, double call_ns, const char *limit)
 {
-    json_t *kinds = json_array(), *report;
+    json_t *kinds = json_array();
     char change[128];
 
     for (size_t i = 0; i < SHARED_KINDS; i++)
         if (is_shown(&shared->kinds[i]))
             json_array_append_new(kinds, kind_json(&shared->kinds[i], subject));
     override_format(&shared->change, change, sizeof change);
-    report = json_pack("{s:s, s:I, s:I, s:f, s:o, s:o}", "override", change, "processes",
-                       (json_int_t)shared->process_count, "calls_seen", (json_int_t)sum_calls(shared),
-                       "call_ns", call_ns, "other_calls", calls_json(shared->calls), "connections", kinds);
-    if (*limit)
-        json_object_set_new(report, "limit", json_string(limit));
-    return report;
+    return json_pack("{s:s, s:I, s:I, s:f, s:o, s:s*, s:o}", "override", change, "processes",
+                     (json_int_t)shared->process_count, "calls_seen", (json_int_t)sum_calls(shared),
+                     "call_ns", call_ns, "other_calls", calls_json(shared->calls), "limit",
+                     *limit ? limit : NULL, "connections", kinds);
 }
 
-#define LINE_MOST 100
+/* ---- text ---- */
 
 /* A sentence in lines, each indented by two. */
 static void print_wrapped(FILE *file, const char *text)
@@ -326,42 +305,49 @@ static void print_wrapped(FILE *file, const char *text)
     fputc('\n', file);
 }
 
-static void print_kind(FILE *file, const struct shared_kind *kind, const char *subject)
+/* Which connections they are, and their options. */
+static void print_heading(FILE *file, const struct shared_kind *kind)
 {
-    const struct shared_shape *sorted[SHARED_SHAPES];
-    char text[256], sndbuf[UNITS_TEXT_MAX], rcvbuf[UNITS_TEXT_MAX];
-    size_t count = shapes_sort(kind, sorted);
-    struct advice advice;
+    const char *role = role_names[kind->name.role % 3];
+    char sndbuf[UNITS_TEXT_MAX], rcvbuf[UNITS_TEXT_MAX];
 
-    units_format(&units_size, sndbuf, kind->sndbuf_bytes > 0 ? (uint64_t)kind->sndbuf_bytes : 0);
-    units_format(&units_size, rcvbuf, kind->rcvbuf_bytes > 0 ? (uint64_t)kind->rcvbuf_bytes : 0);
     if (!kind->name.family)
         fprintf(file, "connections elsewhere");
     else if (kind->name.family == AF_UNIX)
-        fprintf(file, "%s at %.*s (Unix)", role_names[kind->name.role % 3], (int)sizeof kind->name.path,
+        fprintf(file, "%s at %.*s (Unix)", role, (int)sizeof kind->name.path,
                 *kind->name.path ? kind->name.path : "no path");
     else
-        fprintf(file, "%s %s port %u (TCP)", role_names[kind->name.role % 3],
-                kind->name.role == ROLE_CONNECTED ? "to" : "at", kind->name.port);
-    fprintf(file, ": %" PRIu64 " connection%s", (uint64_t)kind->connections,
-            kind->connections == 1 ? "" : "s");
-    if (kind->read_back)
-        fprintf(file, "%s, SO_SNDBUF %s, SO_RCVBUF %s",
-                kind->nodelay < 0 ? ""
-                : kind->nodelay   ? ", TCP_NODELAY"
-                                  : ", no TCP_NODELAY",
-                sndbuf, rcvbuf);
+        fprintf(file, "%s %s port %u (TCP)", role, kind->name.role == ROLE_CONNECTED ? "to" : "at",
+                kind->name.port);
+    fprintf(file, ": %" PRIu64 " connection%s", kind->connections, kind->connections == 1 ? "" : "s");
+    if (kind->read_back) {
+        units_format(&units_size, sndbuf, (uint64_t)kind->sndbuf_bytes);
+        units_format(&units_size, rcvbuf, (uint64_t)kind->rcvbuf_bytes);
+        if (kind->nodelay >= 0)
+            fprintf(file, ", %sTCP_NODELAY", kind->nodelay ? "" : "no ");
+        fprintf(file, ", SO_SNDBUF %s, SO_RCVBUF %s", sndbuf, rcvbuf);
+    }
     if (kind->changed)
-        fprintf(file, ", %" PRIu64 " changed", (uint64_t)kind->changed);
-    fprintf(file, "\n  groups of sends between two waits: %" PRIu64 "\n", (uint64_t)kind->groups);
+        fprintf(file, ", %" PRIu64 " changed", kind->changed);
+    fputc('\n', file);
+}
+
+static void print_kind(FILE *file, const struct shared_kind *kind, const char *subject)
+{
+    const struct shared_shape *sorted[SHARED_SHAPES];
+    size_t count = shapes_sort(kind, sorted);
+    struct advice advice;
+
+    print_heading(file, kind);
+    fprintf(file, "  groups of sends between two waits: %" PRIu64 "\n", kind->groups);
     for (size_t i = 0; i < count && i < SHAPES_SHOWN; i++) {
-        shape_text(sorted[i], true, text, sizeof text);
-        fprintf(file, "  %8" PRIu64 "  %s%s\n", (uint64_t)sorted[i]->groups, text,
-                sorted[i]->rounded ? " (sizes rounded up)" : "");
+        fprintf(file, "  %8" PRIu64 "  ", sorted[i]->groups);
+        print_shape(file, sorted[i], AS_CALLS);
+        fputs(sorted[i]->rounded ? " (sizes rounded up)\n" : "\n", file);
     }
     fprintf(file,
             "  waits after a send: %" PRIu64 "; of about 40 ms: %" PRIu64 ", of about 200 ms: %" PRIu64 "\n",
-            (uint64_t)kind->turns, (uint64_t)kind->waits_40ms, (uint64_t)kind->waits_200ms);
+            kind->turns, kind->waits_40ms, kind->waits_200ms);
     report_advise(kind, subject, &advice);
     print_wrapped(file, advice.says);
     if (*advice.measure)

@@ -241,8 +241,8 @@ TEST(a_single_send_has_nothing_to_join_and_may_want_nodelay)
     kind->waits_200ms = 90;
     assert_advice(
         kind,
-        "Messages are single sends (4112): nothing to join, and a wait of about 200 ms after each; no "
-        "TCP_NODELAY: try override=nodelay.",
+        "Messages are single sends (4112), no TCP_NODELAY, and a wait of about 200 ms after each: nothing "
+        "to join; try override=nodelay.",
         "nodelay", "uncork run workload=request message=64 reply=4112 reply_write=nagle,nodelay");
     kind->waits_200ms = 0;
     kind->waits_40ms = 3; /* now and then: no reason for an advice */
