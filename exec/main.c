@@ -2,6 +2,7 @@
 /* uncork-exec: runs a program under the preloaded library, and says what it saw. */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/program.h"
 #include "base/version.h"
 #include "base/whole_file.h"
 #include "override/override.h"
@@ -234,6 +235,7 @@ static int run(const struct options *options, const char *path, struct problem *
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
+    const char *folders = getenv("PATH");
     struct options options;
     char path[PATH_MAX];
     int status = 2, found;
@@ -242,7 +244,7 @@ int main(int count, char **arguments)
     if (parse(&options, arguments + 1, &problem) >= 0) {
         if (!options.command)
             return 0;
-        found = reach_find(options.command[0], path);
+        found = program_find(options.command[0], folders ? folders : "/bin:/usr/bin", path, sizeof path);
         if (found < 0)
             problem_failure(&problem, "%s: %s", options.command[0], strerror(-found));
         status = found == -ENOENT   ? STATUS_NOT_FOUND

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/hex.h"
+#include "base/program.h"
 #include "base/scan.h"
 #include "base/secret.h"
 #include "connection/protocol.h"
@@ -12,12 +13,12 @@
 #include "definition.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
-#include "override/reach.h"
 #include "security/certificate.h"
 #include "security/tls.h"
 #include "transport/transport.h"
 #ifdef __linux__
 #include "override/override.h"
+#include "override/reach.h"
 #include "override/report.h"
 #endif
 
@@ -219,8 +220,8 @@ static int find_program(struct subject *subject, const json_t *values, struct pr
 {
     const char *name = control_text(values, "program"), *own = subject->plan->subject.name;
 
-    setenv("PATH", PROCESS_PATH, true); /* what a user types is not where a server is */
-    if (reach_find(name, subject->program) == 0)
+    /* what a user types is not where a server is */
+    if (program_find(name, PROCESS_PATH, subject->program, sizeof subject->program) == 0)
         return 0;
     return problem_unsupported(problem, "subject=%s needs the program %s: uncork setup %s", own, name, own);
 }

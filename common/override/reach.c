@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <sys/xattr.h>
 
 #define SCRIPTS_MOST 4 /* a script whose interpreter is a script ...; the kernel's limit too */
+#define BITS ((int)sizeof(void *) * 8)
 
 /* ---- files ---- */
 
@@ -25,8 +27,8 @@ struct image {
     size_t size;
 };
 
-/* `size` bytes at `offset`; NULL where the file ends before, or where no table may be. */
-static const void *part(const struct image *image, uint64_t offset, uint64_t size)
+/* A table of the file; NULL where the file ends before, or where no table may be. */
+static const void *table(const struct image *image, uint64_t offset, uint64_t size)
 {
     return offset % sizeof(void *) == 0 && offset <= image->size && size <= image->size - offset
                ? image->bytes + offset
@@ -43,42 +45,40 @@ static const char *text(const struct image *image, uint64_t offset)
 
 static bool has_section(const struct image *image, const ElfW(Ehdr) * header, const char *name)
 {
-    const ElfW(Shdr) *sections = part(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
+    const ElfW(Shdr) *sections = table(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
 
-    if (!sections || header->e_shstrndx >= header->e_shnum)
-        return false;
-    for (unsigned i = 0; i < header->e_shnum; i++)
+    for (unsigned i = 0; sections && header->e_shstrndx < header->e_shnum && i < header->e_shnum; i++)
         if (!strcmp(text(image, sections[header->e_shstrndx].sh_offset + sections[i].sh_name), name))
             return true;
     return false;
 }
 
-/* The dynamic linker that the program asks for; NULL: none. */
+/* The dynamic linker that the program asks for; "": none. */
 static const char *linker(const struct image *image, const ElfW(Ehdr) * header)
 {
-    const ElfW(Phdr) *segments = part(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
+    const ElfW(Phdr) *segments = table(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
 
     for (unsigned i = 0; segments && i < header->e_phnum; i++)
         if (segments[i].p_type == PT_INTERP)
             return text(image, segments[i].p_offset);
-    return NULL;
+    return "";
 }
 
 static int check_elf(const struct image *image, const char *path, struct problem *problem)
 {
-    const ElfW(Ehdr) *header = part(image, 0, sizeof *header);
+    const ElfW(Ehdr) *header = table(image, 0, sizeof *header);
     const char *loader;
 
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return problem_unsupported(problem, "%s is no ELF program and no script", path);
-    if (header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
+    if (header->e_ident[EI_CLASS] != (BITS == 64 ? ELFCLASS64 : ELFCLASS32))
         return problem_unsupported(problem, "%s is a %d-bit program, and the library is a %d-bit one", path,
-                                   sizeof(void *) == 8 ? 32 : 64, (int)sizeof(void *) * 8);
+                                   BITS == 64 ? 32 : 64, BITS);
     if (has_section(image, header, ".go.buildinfo"))
         return problem_unsupported(problem, "%s is a Go program: its calls do not go through the C library",
                                    path);
     loader = linker(image, header);
-    if (!loader)
+    if (!*loader)
         return problem_unsupported(problem, "%s is a static program: no library can be preloaded", path);
     if (!strstr(loader, "/ld-linux") && !strstr(loader, "/ld64."))
         return problem_unsupported(problem, "%s is loaded by %s, not by that of glibc", path, loader);
@@ -98,45 +98,28 @@ static int check_rights(int fd, const struct stat *status, const char *path, str
     return 0;
 }
 
-/* The interpreter in the first line of a script; "" where there is none. */
-static void interpreter(const struct image *image, char path[PATH_MAX])
-{
-    const char *from = (const char *)image->bytes + 2, *end = (const char *)image->bytes + image->size;
-    size_t size = 0;
-
-    while (from < end && (*from == ' ' || *from == '\t'))
-        from++;
-    while (from + size < end && size < PATH_MAX - 1 && !strchr(" \t\n", from[size]))
-        size++;
-    memcpy(path, from, size);
-    path[size] = '\0';
-}
-
 static int check_file(const char *path, unsigned depth, struct problem *problem)
 {
     CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char inner[PATH_MAX] = "";
+    char line[PATH_MAX] = "", inner[PATH_MAX] = "";
     struct stat status;
     struct image image;
-    int result;
+    int result = 0;
 
-    if (fd < 0 || fstat(fd, &status) < 0)
+    if (fd < 0 || fstat(fd, &status) < 0 || pread(fd, line, sizeof line - 1, 0) < 0)
         return problem_unsupported(problem, "%s: cannot be looked at: %s", path, strerror(errno));
     if (check_rights(fd, &status, path, problem) < 0)
         return -1;
+    if (sscanf(line, "#! %[^ \t\n]", inner) == 1)
+        return depth < SCRIPTS_MOST ? check_file(inner, depth + 1, problem)
+                                    : problem_unsupported(problem, "%s: too many interpreters", path);
     image.size = (size_t)status.st_size;
-    image.bytes = image.size ? mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-    if (image.bytes == MAP_FAILED)
+    image.bytes = mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (image.bytes == MAP_FAILED) /* of no byte */
         return problem_unsupported(problem, "%s is no program: it is empty", path);
-    if (image.size > 2 && !memcmp(image.bytes, "#!", 2))
-        interpreter(&image, inner);
-    result = *inner ? 0 : check_elf(&image, path, problem);
-    munmap((void *)image.bytes, image.size);
-    if (!*inner)
-        return result;
-    if (depth == SCRIPTS_MOST)
-        return problem_unsupported(problem, "%s: too many interpreters", path);
-    return check_file(inner, depth + 1, problem);
+    result = check_elf(&image, path, problem);
+    munmap((void *)(uintptr_t)image.bytes, image.size);
+    return result;
 }
 
 int reach_check(const char *path, struct problem *problem)

@@ -5,11 +5,7 @@
 
 #include "base/problem.h"
 
-#include <limits.h>
 #include <sys/types.h>
-
-/* Finds a program as execvp(3) does. 0, -ENOENT, or -EACCES where it is found and not executable. */
-int reach_find(const char *name, char path[PATH_MAX]);
 
 /* Refuses a file that the library does not reach: a static program, one of another machine or of
  * another C library, a Go program, one that changes its user or capabilities. A script is judged by its

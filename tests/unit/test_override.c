@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
+#include "base/program.h"
 #include "override/override.h"
 #include "override/reach.h"
 #include "override/report.h"
@@ -292,17 +293,22 @@ TEST(the_report_has_what_is_known_and_nothing_else)
 
 /* ---- programs ---- */
 
+#define FOLDERS "/no/such:/usr/bin:/bin"
+
 TEST(a_program_is_found_as_execvp_finds_it)
 {
     char path[PATH_MAX];
 
-    assert_int_equal(reach_find("/bin/sh", path), 0);
+    assert_int_equal(program_find("/bin/sh", FOLDERS, path, sizeof path), 0);
     assert_string_equal(path, "/bin/sh");
-    assert_int_equal(reach_find("sh", path), 0);
+    assert_int_equal(program_find("sh", FOLDERS, path, sizeof path), 0);
     assert_non_null(strstr(path, "/sh"));
-    assert_int_equal(reach_find("no-such-program", path), -ENOENT);
-    assert_int_equal(reach_find("/etc/passwd", path), -EACCES);
-    assert_int_equal(reach_find("/no/such/program", path), -ENOENT);
+    assert_int_equal(program_find("no-such-program", FOLDERS, path, sizeof path), -ENOENT);
+    assert_int_equal(program_find("bin", "/etc:/usr", path, sizeof path), -EACCES); /* a folder */
+    assert_int_equal(program_find("passwd", "/etc:", path, sizeof path), -EACCES);
+    assert_int_equal(program_find("sh", "/bin", path, 7), -ENOENT); /* no room for its path */
+    assert_int_equal(program_find("/etc/passwd", FOLDERS, path, sizeof path), -EACCES);
+    assert_int_equal(program_find("/no/such/program", FOLDERS, path, sizeof path), -ENOENT);
 }
 
 TEST(a_file_that_is_no_program_and_one_that_is_cut_are_refused)
