@@ -48,15 +48,11 @@ static const char help[] = "Usage: uncork-exec [OPTIONS] [override=CHANGE] [--] 
         "The exit status is the program's. 125: it was refused, 126: it cannot be run, 127: it is not "
         "there.\n";
 
-struct options {
+struct watch {
     struct change change;
     bool json;
     const char *file, *subject; /* NULL: none */
-    char **command;             /* NULL: the text was printed */
-};
-
-struct watch {
-    const struct options *options;
+    char **command;             /* NULL: a text was printed in its place */
     struct override override;
     pid_t child;
     struct problem limit; /* what the library cannot see */
@@ -64,40 +60,36 @@ struct watch {
 
 /* ---- words ---- */
 
-static int parse(struct options *options, char **arguments, struct problem *problem)
+static int parse(struct watch *watch, char **arguments, struct problem *problem)
 {
-    *options = (struct options){0};
     for (; *arguments; arguments++) {
         const char *one = *arguments;
 
-        if (!strcmp(one, "--")) {
-            arguments++;
-            break;
-        }
         if (!strcmp(one, "-h") || !strcmp(one, "--help"))
             return fputs(help, stdout);
         if (!strcmp(one, "--version"))
             return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
         if (!strcmp(one, "--json")) {
-            options->json = true;
+            watch->json = true;
             if (arguments[1] && *arguments[1] != '-' && !strchr(arguments[1], '='))
-                options->file = *++arguments;
+                watch->file = *++arguments;
         } else if (!strcmp(one, "--subject") && arguments[1]) {
-            options->subject = *++arguments;
+            watch->subject = *++arguments;
         } else if (!strncmp(one, "override=", 9)) {
-            if (override_parse(&options->change, one + 9, problem) < 0)
+            if (override_parse(&watch->change, one + 9, problem) < 0)
                 return -1;
-        } else if (*one == '-' || strchr(one, '=')) {
+        } else if ((*one == '-' || strchr(one, '=')) && strcmp(one, "--") != 0) {
             return problem_usage(
                 problem, "%s: there is override=, --json and --subject; a command stands behind --", one);
         } else {
             break;
         }
     }
+    arguments += *arguments && !strcmp(*arguments, "--");
     if (!*arguments)
         return problem_usage(problem, "nothing to run: uncork exec [override=more:64] -- COMMAND");
-    options->command = arguments;
-    return options->file ? whole_file_write(options->file, NULL, NULL, problem) : 0;
+    watch->command = arguments;
+    return watch->file ? whole_file_write(watch->file, NULL, NULL, problem) : 0;
 }
 
 /* ---- the report ---- */
@@ -111,21 +103,20 @@ static int write_json(FILE *file, void *report, struct problem *problem)
 static void report(const struct watch *watch)
 {
     static double call_ns;
-    const struct options *options = watch->options;
-    struct problem limit = watch->limit;
+    const struct shared *shared = watch->override.shared;
+    struct problem limit = watch->limit, problem = {0};
     CLEANUP_JSON json_t *made = NULL;
-    struct problem problem = {0};
 
     if (!call_ns)
         call_ns = override_call_ns();
-    if (options->change.bits)
-        override_proof(watch->override.shared, &limit);
-    made = report_make(watch->override.shared, options->subject, call_ns, limit.text);
-    if (!options->json)
-        report_print(stderr, watch->override.shared, options->subject, call_ns, limit.text);
-    else if (!options->file)
+    if (watch->change.bits)
+        override_proof(shared, &limit);
+    made = report_make(shared, watch->subject, call_ns, limit.text);
+    if (!watch->json)
+        report_print(stderr, shared, watch->subject, call_ns, limit.text);
+    else if (!watch->file)
         write_json(stderr, made, &problem);
-    else if (whole_file_write(options->file, write_json, made, &problem) < 0)
+    else if (whole_file_write(watch->file, write_json, made, &problem) < 0)
         fprintf(stderr, "uncork: %s\n", problem.text);
 }
 
@@ -134,8 +125,6 @@ static void look(struct watch *watch)
 {
     const struct shared *shared = watch->override.shared;
 
-    if (shared->rings)
-        problem_unsupported(&watch->limit, "it has an io_uring: what it sends by that is not seen");
     for (uint32_t i = 0; i < shared->process_count && i < SHARED_PROCESSES; i++)
         reach_check_process(shared->processes[i], &watch->limit);
 }
@@ -145,30 +134,24 @@ static void look(struct watch *watch)
 /* Replaces the child by the program. */
 _Noreturn static void become(const struct watch *watch, const char *path, pid_t parent, const sigset_t *mask)
 {
-    extern char **environ;
-    char **environment = override_environment(&watch->override, environ);
-
     sigprocmask(SIG_SETMASK, mask, NULL);
+    putenv(watch->override.environment[0]);
+    putenv(watch->override.environment[1]);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nice(1) is the program: to kill it kills the program */
-    if (environment && getppid() == parent)
-        execve(path, watch->options->command, environment);
+    if (getppid() == parent)
+        execv(path, watch->command);
     fprintf(stderr, "uncork exec: %s: %s\n", path, strerror(errno));
     _exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
-}
-
-static struct timespec until_ms(uint64_t ms)
-{
-    return (struct timespec){.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
 }
 
 /* Passes signals on and reports until the program ends. Returns its status as of waitpid(2). */
 static int follow(struct watch *watch, const sigset_t *signals)
 {
-    uint64_t look_ms = LOOK_FIRST_MS;
+    long look_ms = LOOK_FIRST_MS;
     int status = 0;
 
     while (waitpid(watch->child, &status, WNOHANG) == 0) {
-        struct timespec time = until_ms(look_ms);
+        struct timespec time = {.tv_sec = look_ms / 1000, .tv_nsec = look_ms % 1000 * 1000000};
         siginfo_t signal;
         int number = sigtimedwait(signals, &signal, &time);
 
@@ -201,56 +184,52 @@ static int end_as(int status)
 }
 
 /* The exit status. */
-static int run(const struct options *options, const char *path, struct problem *problem)
+static int run(struct watch *watch, const char *path, struct problem *problem)
 {
     static const int passed[] = {SIGCHLD, SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM};
-    struct watch watch = {.options = options};
     pid_t parent = getpid();
     sigset_t signals, before;
-    int status = 0;
+    int status;
 
-    if (reach_check(path, problem) < 0)
+    if (reach_check(path, problem) < 0 || override_open(&watch->override, &watch->change, true, problem) < 0)
         return STATUS_FAILED;
-    if (override_open(&watch.override, &options->change, true, problem) == 0) {
-        sigemptyset(&signals);
-        for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
-            sigaddset(&signals, passed[i]);
-        sigprocmask(SIG_BLOCK, &signals, &before);
-        watch.child = fork();
-        if (watch.child == 0)
-            become(&watch, path, parent, &before);
-        signal(SIGPIPE, SIG_IGN); /* where nothing reads the report the program goes on */
-        if (watch.child < 0)
-            problem_failure(problem, "cannot start %s: %s", path, strerror(errno));
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        sigaddset(&signals, passed[i]);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    watch->child = fork();
+    if (watch->child == 0)
+        become(watch, path, parent, &before);
+    signal(SIGPIPE, SIG_IGN); /* where nothing reads the report the program goes on */
+    if (watch->child < 0) {
+        problem_failure(problem, "cannot start %s: %s", path, strerror(errno));
+        return STATUS_FAILED;
     }
-    if (problem->kind == PROBLEM_NONE) {
-        override_started(&watch.override);
-        status = follow(&watch, &signals);
-        report(&watch);
-    }
-    override_close(&watch.override);
-    return problem->kind == PROBLEM_NONE ? end_as(status) : STATUS_FAILED;
+    status = follow(watch, &signals);
+    report(watch);
+    return end_as(status);
 }
 
 int main(int count, char **arguments)
 {
-    struct problem problem = {0};
     const char *folders = getenv("PATH");
-    struct options options;
+    struct problem problem = {0};
+    struct watch watch = {.override.file = -1};
     char path[PATH_MAX];
     int status = 2, found;
 
     (void)count;
-    if (parse(&options, arguments + 1, &problem) >= 0) {
-        if (!options.command)
+    if (parse(&watch, arguments + 1, &problem) >= 0) {
+        if (!watch.command)
             return 0;
-        found = program_find(options.command[0], folders ? folders : "/bin:/usr/bin", path, sizeof path);
+        found = program_find(watch.command[0], folders ? folders : "/bin:/usr/bin", path, sizeof path);
         if (found < 0)
-            problem_failure(&problem, "%s: %s", options.command[0], strerror(-found));
+            problem_failure(&problem, "%s: %s", watch.command[0], strerror(-found));
         status = found == -ENOENT   ? STATUS_NOT_FOUND
                  : found == -EACCES ? STATUS_NOT_EXECUTABLE
-                                    : run(&options, path, &problem);
+                                    : run(&watch, path, &problem);
     }
+    override_close(&watch.override);
     if (problem.kind != PROBLEM_NONE)
         fprintf(stderr, "uncork: %s\n", problem.text);
     return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "override/override.h"
 
+#include "base/cleanup.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 #define FILE_FROM 200 /* the descriptor: beyond those that programs expect (LISTEN_FDS) */
-#define PRELOAD "LD_PRELOAD="
 
 /* ---- words ---- */
 
@@ -39,7 +39,7 @@ static int parse_one(struct change *change, const char *one, struct problem *pro
     while (i < CHANGE_COUNT && (strlen(known[i].name) != length || strncmp(known[i].name, one, length) != 0))
         i++;
     if (i == CHANGE_COUNT)
-        return problem_usage(problem, "override=%s: there is " NAMES, one);
+        return problem_usage(problem, "override=%.40s: there is " NAMES, one);
     if (!size != !known[i].sized)
         return problem_usage(problem, "override=%s: write %s%s", one, known[i].name,
                              known[i].sized ? ":SIZE, like 64 or 256K" : " without a size");
@@ -58,24 +58,17 @@ static const uint64_t opposites[] = {CHANGE_NODELAY | CHANGE_NAGLE, CHANGE_NOMOR
 
 int override_parse(struct change *change, const char *text, struct problem *problem)
 {
-    char copy[128];
+    CLEANUP_FREE char *copy = strdup(text);
+    char *rest = copy, *one;
 
     *change = (struct change){0};
-    if (!strcmp(text, "none"))
-        return 0;
-    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy || !*text)
-        return problem_usage(problem, "override=%.40s: there is " NAMES, text);
-    for (char *one = copy, *next; one; one = next) {
-        next = strchr(one, '+');
-        if (next)
-            *next++ = '\0';
+    while (copy && strcmp(text, "none") != 0 && (one = strsep(&rest, "+")))
         if (parse_one(change, one, problem) < 0)
             return -1;
-    }
     for (size_t i = 0; i < sizeof opposites / sizeof *opposites; i++)
         if ((change->bits & opposites[i]) == opposites[i])
             return problem_usage(problem, "override=%s: the one undoes the other", text);
-    return 0;
+    return copy ? 0 : problem_failure(problem, "no memory");
 }
 
 void override_format(const struct change *change, char *text, size_t size)
@@ -100,73 +93,46 @@ void override_format(const struct change *change, char *text, size_t size)
 /* The library beside this program, else where the installation has it. */
 static int find_library(char path[PATH_MAX], struct problem *problem)
 {
-    static const char *const folders[] = {"", OVERRIDE_FOLDER};
-    char program[PATH_MAX - 64];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char folder[PATH_MAX - 64] = "";
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
-    program[length > 0 ? length : 0] = '\0';
-    if (strrchr(program, '/'))
-        strrchr(program, '/')[1] = '\0';
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        snprintf(path, PATH_MAX, "%s%s%s", program, folders[i], SHARED_LIBRARY);
-        if (access(path, R_OK) == 0)
-            return strpbrk(path, ": ") ? problem_failure(problem,
-                                                         "%s: LD_PRELOAD takes no path with a colon or "
-                                                         "a blank",
-                                                         path)
-                                       : 0;
-    }
-    return problem_failure(problem, "no " SHARED_LIBRARY " in %s or %s%s", program, program, OVERRIDE_FOLDER);
-}
-
-static int make_shared(struct override *override, const struct change *change, bool watches)
-{
-    int file = memfd_create("uncork-override", MFD_CLOEXEC);
-
-    if (file < 0)
-        return -errno;
-    override->file = fcntl(file, F_DUPFD, FILE_FROM);
-    if (override->file < 0)
-        override->file = dup(file);
-    close(file);
-    if (override->file < 0 || ftruncate(override->file, sizeof(struct shared)) < 0)
-        return -errno;
-    override->shared =
-        mmap(NULL, sizeof *override->shared, PROT_READ | PROT_WRITE, MAP_SHARED, override->file, 0);
-    if (override->shared == MAP_FAILED) {
-        override->shared = NULL;
-        return -errno;
-    }
-    override->shared->magic = SHARED_MAGIC;
-    override->shared->size = sizeof *override->shared;
-    override->shared->change = *change;
-    override->shared->watches = watches;
-    return 0;
+    while (length > 0 && folder[length - 1] != '/')
+        folder[--length] = '\0';
+    snprintf(path, PATH_MAX, "%s" SHARED_LIBRARY, folder);
+    if (access(path, R_OK) < 0)
+        snprintf(path, PATH_MAX, "%s" OVERRIDE_FOLDER SHARED_LIBRARY, folder);
+    if (access(path, R_OK) < 0)
+        return problem_failure(problem, "no " SHARED_LIBRARY " in %s or %s" OVERRIDE_FOLDER, folder, folder);
+    return strpbrk(path, ": ")
+               ? problem_failure(problem, "%s: LD_PRELOAD takes no path with a colon or a blank", path)
+               : 0;
 }
 
 int override_open(struct override *override, const struct change *change, bool watches,
                   struct problem *problem)
 {
-    const char *preloaded = getenv("LD_PRELOAD");
-    int result;
+    CLEANUP_CLOSE int file = memfd_create("uncork-override", MFD_CLOEXEC);
+    const char *others = getenv("LD_PRELOAD");
+    struct shared *shared = MAP_FAILED;
 
     *override = (struct override){.file = -1};
     if (find_library(override->library, problem) < 0)
         return -1;
-    result = make_shared(override, change, watches);
-    if (result < 0)
-        return problem_failure(problem, "cannot make the memory of the counts: %s", strerror(-result));
-    if (asprintf(&override->environment[0], PRELOAD "%s%s%s", override->library,
-                 preloaded && *preloaded ? ":" : "", preloaded ? preloaded : "") < 0 ||
+    override->file = fcntl(file, F_DUPFD, FILE_FROM);
+    if (override->file >= 0 && ftruncate(override->file, sizeof *shared) == 0)
+        shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, override->file, 0);
+    if (shared == MAP_FAILED)
+        return problem_failure(problem, "cannot make the memory of the counts: %s", strerror(errno));
+    override->shared = shared;
+    shared->magic = SHARED_MAGIC;
+    shared->change = *change;
+    shared->watches = watches;
+    if (asprintf(&override->environment[0], "LD_PRELOAD=%s%s%s", override->library,
+                 others && *others ? ":" : "", others ? others : "") < 0 ||
         asprintf(&override->environment[1], SHARED_VARIABLE "=%d:/proc/%ld/fd/%d", override->file,
                  (long)getpid(), override->file) < 0)
         return problem_failure(problem, "no memory");
     return 0;
-}
-
-void override_started(struct override *override)
-{
-    fcntl(override->file, F_SETFD, FD_CLOEXEC);
 }
 
 void override_close(struct override *override)
@@ -178,23 +144,6 @@ void override_close(struct override *override)
     free(override->environment[0]);
     free(override->environment[1]);
     *override = (struct override){.file = -1};
-}
-
-char **override_environment(const struct override *override, char *const *environment)
-{
-    size_t count = 0, kept = 0;
-    char **made;
-
-    while (environment[count])
-        count++;
-    made = calloc(count + 3, sizeof *made);
-    for (size_t i = 0; made && i < count; i++)
-        if (strncmp(environment[i], PRELOAD, strlen(PRELOAD)) != 0 &&
-            strncmp(environment[i], SHARED_VARIABLE "=", strlen(SHARED_VARIABLE) + 1) != 0)
-            made[kept++] = environment[i];
-    for (size_t i = 0; made && i < 2; i++)
-        made[kept++] = override->environment[i];
-    return made;
 }
 
 /* ---- proof ---- */

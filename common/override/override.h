@@ -6,7 +6,6 @@
  *     reach_check(program, path, &problem);          a program that no library reaches is refused
  *     override_open(&override, &change, false, &problem);
  *     ... start the program with override.environment and with override.file open ...
- *     override_started(&override);
  *     ... override.shared has the counts, override_proof() says whether they prove the change ...
  *     override_close(&override);
  *
@@ -24,7 +23,7 @@
 
 struct override {
     struct shared *shared;
-    int file;             /* is inherited by programs that start before override_started() */
+    int file;             /* the program inherits it; what that starts needs this process and its user */
     char *environment[2]; /* "LD_PRELOAD=...", "UNCORK_OVERRIDE=..."; in place of those there are */
     char library[PATH_MAX];
 };
@@ -42,13 +41,7 @@ void override_format(const struct change *change, char *text, size_t size);
 int override_open(struct override *override, const struct change *change, bool watches,
                   struct problem *problem);
 
-/* The program has started. A program that it starts finds the shared memory by its path, which needs
- * the user of this process. */
-void override_started(struct override *override);
 void override_close(struct override *override);
-
-/* `environment` with the two variables; NULL-terminated, one block for free(3). NULL: no memory. */
-char **override_environment(const struct override *override, char *const *environment);
 
 /* Whether the counts prove that the library reached the program and that the change took effect on
  * a connection. 0, or -1 with a problem that says what is missing. */

@@ -2,13 +2,15 @@
 /*
  * Inside the preloaded library: what it knows of descriptors and threads.
  *
- * Every function here keeps errno, allocates nothing and takes no lock.
+ * Every function here keeps errno, allocates nothing and takes no lock. Fields of a slot and of the
+ * shared memory are atomic, each alone: any thread may use a descriptor.
  */
 #ifndef UNCORK_OVERRIDE_PRELOAD_H
 #define UNCORK_OVERRIDE_PRELOAD_H
 
 #include "override/shared.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -22,18 +24,17 @@
 #include <time.h>
 #include <unistd.h>
 
-typedef struct gnutls_session *preload_session; /* gnutls_session_t, without its header */
+/* ---- start: preload.c ---- */
 
 /* The interposed functions that glibc has under the same name, and of which it calls the next. */
 /* clang-format off */
 #define INTERPOSED(X) \
-    X(send) X(sendto) X(sendmsg) X(sendmmsg) X(write) X(writev) X(sendfile) X(recv) X(recvfrom) \
-    X(recvmsg) X(recvmmsg) X(read) X(readv) X(accept) X(accept4) X(connect) X(socket) \
-    X(socketpair) X(dup) X(dup2) X(dup3) X(setsockopt) X(getsockopt) X(shutdown) X(close) X(poll) \
-    X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) X(nanosleep) \
-    X(clock_nanosleep) X(usleep) X(sleep) X(pause) X(waitpid) X(sem_wait) X(pthread_join) \
-    X(pthread_cond_wait) X(pthread_cond_timedwait) X(pthread_mutex_lock) X(pthread_mutex_trylock) \
-    X(syscall)
+    X(sendto) X(sendmsg) X(sendmmsg) X(write) X(writev) X(sendfile) X(recv) X(recvfrom) X(recvmsg) \
+    X(recvmmsg) X(read) X(readv) X(accept) X(accept4) X(connect) X(socket) X(socketpair) X(dup) \
+    X(dup2) X(dup3) X(setsockopt) X(getsockopt) X(shutdown) X(close) X(poll) X(ppoll) X(select) \
+    X(pselect) X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) X(nanosleep) X(clock_nanosleep) \
+    X(usleep) X(sleep) X(pause) X(waitpid) X(sem_wait) X(pthread_join) X(pthread_cond_wait) \
+    X(pthread_cond_timedwait) X(pthread_mutex_lock) X(pthread_mutex_trylock) X(syscall)
 /* clang-format on */
 
 #define NEXT_FIELD(name) __typeof__(name) *name;
@@ -42,7 +43,9 @@ struct next {
 };
 #undef NEXT_FIELD
 
-extern struct next preload_next_functions;
+extern struct next preload_next;
+extern struct shared *preload_shared; /* NULL: the library does nothing */
+extern pid_t preload_process;         /* this process, since it began or fork(2) returned */
 
 /* Looks the functions up, and attaches to the shared memory. */
 void preload_start(void);
@@ -50,63 +53,117 @@ void preload_start(void);
 /* The functions behind this library. */
 static inline const struct next *next(void)
 {
-    if (!preload_next_functions.syscall)
+    if (!preload_next.syscall)
         preload_start();
-    return &preload_next_functions;
+    return &preload_next;
 }
 
-/* NULL: the library does nothing. */
-extern struct shared *preload_shared;
-
-/* Whether this change is made. */
-static inline bool changes(uint64_t bit)
+/* Whether one of these changes is made. */
+static inline bool changes(uint64_t bits)
 {
-    return preload_shared && preload_shared->change.bits & bit;
+    return preload_shared && preload_shared->change.bits & bits;
 }
 
-/* What is known of a descriptor that is a stream connection. */
-struct slot;
+/* FNV-1a. */
+uint64_t preload_hash(const void *data, size_t size);
 
-/* The connection of a descriptor; NULL where it is none, or cannot be followed. */
+/* Whether an entry of a table has this key, or takes it. */
+bool preload_claim(_Atomic uint64_t *key, uint64_t wanted);
+
+/* Counts a call on no stream connection. */
+static inline void count_call(enum counted call)
+{
+    if (preload_shared)
+        preload_shared->calls[call]++;
+}
+
+static inline void restore_errno(const int *saved)
+{
+    errno = *saved;
+}
+
+/* The function leaves errno as it found it. */
+#define KEEPS_ERRNO __attribute__((cleanup(restore_errno), unused)) const int saved_errno = errno
+
+/* ---- descriptors: slots.c ---- */
+
+enum slot_state { SLOT_UNKNOWN, SLOT_OTHER, SLOT_STREAM };
+
+/* What is known of a descriptor. */
+struct slot {
+    _Atomic uint8_t state, is_tcp, corked, kind;
+    _Atomic uint32_t groups;  /* that ended */
+    _Atomic uint64_t sent_ns; /* when the last send returned; 0 after a receive */
+};
+
+static inline struct shared_kind *kind_of(const struct slot *slot)
+{
+    return &preload_shared->kinds[slot->kind];
+}
+
+/* The stream connection of a descriptor; NULL where it is none, or cannot be followed. */
 struct slot *slot_of(int fd);
 
-/* A descriptor that is new or about to be closed: what was known of it is forgotten. */
+/* Follows the descriptor, if it is a stream connection, and makes the changes of options. `address`
+ * names its kind; NULL: its own address does. */
+void slot_open(int fd, enum kind_role role, const struct sockaddr *address, socklen_t size);
+
+/* The same of a descriptor that accept(2) returned. */
+void slot_accepted(int fd);
+
+/* A descriptor that is new (-1: none) or about to be closed: what was known of it is forgotten. */
 void slot_forget(int fd);
 
 /* `to` is a copy of `from`, as dup(2) makes it. */
 void slot_copy(int from, int to);
 
-/* A descriptor that accept(2) returned. Makes the changes that concern options. */
-void slot_accepted(int fd);
-
-/* Before connect(2), where options have their full effect; and when it has begun or succeeded. */
-void slot_connects(int fd, const struct sockaddr *address);
-void slot_connected(int fd, const struct sockaddr *address, socklen_t size);
-
 /* The program sets an option. False where a change forbids that: the call is not to be made. */
 bool slot_set_option(int fd, int level, int name, int value);
 
-/* Before a send on this descriptor: sends what the thread holds on others. */
-void slot_sends(int fd);
+/* Sets the options that the override has, before connect(2), where buffers have their full effect.
+ * Returns how many. */
+unsigned options_change(int fd);
 
-/* The flags for a send of `size` bytes, for which the program asked with `flags`. */
-int slot_flags(struct slot *slot, size_t size, int flags);
+/* Stores the options of a connection in its kind. */
+void options_read(int fd, const struct slot *slot);
 
-/* Notes a send, or a receive, that returned `moved`. `flags` are the program's, `made` those of the
- * call. Returns `moved`. */
-ssize_t slot_sent(int fd, struct slot *slot, enum counted call, ssize_t moved, int flags, int made);
-ssize_t slot_received(struct slot *slot, enum counted call, ssize_t moved);
+/* Sends what TCP holds back, unless the program has corked it. */
+void options_push(int fd, const struct slot *slot);
 
-/* Counts a call on no stream connection. */
-void preload_count(enum counted call);
+/* ---- groups of a thread: groups.c ---- */
+
+/* A send that the program asks for with `flags`; `made`: the flags that it gets. */
+struct sending {
+    struct slot *slot; /* NULL: no stream connection */
+    enum counted call;
+    int fd, flags, made;
+};
+
+/* Before a send of `size` bytes. What the thread holds on other connections leaves. */
+struct sending sending_begin(int fd, enum counted call, size_t size, int flags);
+
+/* After a send that returned `moved`. Returns `moved`. */
+ssize_t sending_end(const struct sending *sending, ssize_t moved);
+
+/* Before a receive, which may wait; the file of a disk never does. As slot_of(). */
+struct slot *receiving_begin(int fd);
+
+/* After a receive that returned `moved`; `slot` may be NULL. Returns `moved`. */
+ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved);
 
 /* Whether this thread has sent something since it last waited. */
-bool preload_has_sent(void);
+bool thread_has_sent(void);
 
 /* This thread is about to wait: sends what is held, and ends its groups. */
-void preload_waits(void);
+void thread_waits(void);
 
-/* The same before it receives from `fd`, unless that is a file, which never waits. -1: a connection. */
-void preload_receives(int fd);
+/* The same on one descriptor; -1: on all. */
+void groups_end(int fd);
+
+/* From now on groups end with their thread, too. */
+void groups_start(void);
+
+/* The child of fork(2) has no groups. */
+void groups_forget(void);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHARED_MAGIC UINT64_C(0x756e636f726b0001) /* its last digits are the version of this layout */
+#define SHARED_MAGIC UINT64_C(0x756e636f726b0002) /* its last digits are the version of this layout */
 #define SHARED_VARIABLE "UNCORK_OVERRIDE"         /* "FD:PATH": an inherited descriptor, else a path */
 #define SHARED_LIBRARY "libuncork-override.so"
 #define SHARED_KINDS 32
@@ -104,12 +104,11 @@ struct shared_kind {
 #undef KIND_COUNT
 
 struct shared {
-    uint64_t magic, size;
+    uint64_t magic;
     struct change change;
     uint32_t watches; /* groups and waits are recorded; else calls and options alone */
     _Atomic uint32_t process_count;
     _Atomic int32_t processes[SHARED_PROCESSES]; /* that loaded the library, in this order */
-    _Atomic uint64_t rings;                      /* io_uring_setup(2) by syscall(3) */
     _Atomic uint64_t tls_corks;                  /* of GnuTLS that did nothing: CHANGE_NOCORK */
     _Atomic uint64_t calls[COUNTED_COUNT];       /* on no stream connection: waits above all */
     struct shared_kind kinds[SHARED_KINDS];      /* the last takes what finds no room */

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* What each thread has sent since it last waited, which of it is held, and the shapes of that. */
+#include "override/preload.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define OPEN_GROUPS 8 /* of a thread; one more ends them all */
+#define NS_PER_MS 1000000
+
+struct group {
+    int fd;
+    struct slot *slot;
+    uint32_t sends;
+    bool held; /* the last send has a MSG_MORE that this library added */
+    uint64_t fragments[SHARED_FRAGMENTS];
+};
+
+/* `busy`: a signal handler that sends meanwhile makes its call, and notes nothing. */
+static __thread struct {
+    volatile bool busy, is_noted;
+    unsigned count;
+    struct group groups[OPEN_GROUPS];
+} thread;
+
+static pthread_key_t at_thread_exit;
+static bool has_exit_key;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ---- shapes ---- */
+
+/* Counts the group in the first shape of this part of the table that is alike. False: no room. */
+static bool shape_count(struct shared_shape *shape, const struct shared_shape *end, const struct group *group,
+                        bool rounded)
+{
+    size_t known = group->sends < SHARED_FRAGMENTS ? group->sends : SHARED_FRAGMENTS;
+    size_t size = known * sizeof group->fragments[0];
+    uint64_t key = preload_hash(group->fragments, size) ^ group->sends;
+
+    while (shape < end && !preload_claim(&shape->key, key))
+        shape++;
+    if (shape == end)
+        return false;
+    shape->groups++;
+    if (!shape->described) { /* a thread that comes here at the same time stores the same */
+        shape->sends = group->sends;
+        shape->rounded = rounded;
+        memcpy(shape->fragments, group->fragments, size);
+        shape->described = 1;
+    }
+    return true;
+}
+
+/* Counts the group by its sizes; where there are too many of these, by powers of two. */
+static void shapes_count(struct shared_kind *kind, struct group *group)
+{
+    struct shared_shape *shapes = kind->shapes;
+
+    if (shape_count(shapes, shapes + SHARED_EXACT, group, false))
+        return;
+    for (uint32_t i = 0; i < group->sends && i < SHARED_FRAGMENTS; i++) {
+        uint64_t bytes = FRAGMENT_BYTES(group->fragments[i]), power = 1;
+
+        while (power < bytes)
+            power *= 2;
+        group->fragments[i] += power - bytes;
+    }
+    if (!shape_count(shapes + SHARED_EXACT, shapes + SHARED_SHAPES, group, true))
+        kind->other_groups++;
+}
+
+/* ---- groups ---- */
+
+static void group_end(struct group *group)
+{
+    struct shared_kind *kind = kind_of(group->slot);
+    uint32_t groups;
+
+    if (group->held)
+        options_push(group->fd, group->slot);
+    groups = ++group->slot->groups;
+    if (!(groups & (groups - 1))) /* a program may set options late: 1, 2, 4, 8, ... */
+        options_read(group->fd, group->slot);
+    kind->groups++;
+    if (preload_shared->watches)
+        shapes_count(kind, group);
+}
+
+/* Ends the groups of this thread on this descriptor, or with -1 on all; `thread.busy` is set. */
+static void groups_end_busy(int fd)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < thread.count; i++) {
+        if (fd < 0 || thread.groups[i].fd == fd)
+            group_end(&thread.groups[i]);
+        else
+            thread.groups[left++] = thread.groups[i];
+    }
+    thread.count = left;
+}
+
+void groups_end(int fd)
+{
+    KEEPS_ERRNO;
+
+    if (!thread.count || thread.busy)
+        return;
+    thread.busy = true;
+    groups_end_busy(fd);
+    thread.busy = false;
+}
+
+void thread_waits(void)
+{
+    groups_end(-1);
+}
+
+bool thread_has_sent(void)
+{
+    return thread.count > 0;
+}
+
+/* The group of this thread on this descriptor, which begins here if there is none. */
+static struct group *group_of(int fd, struct slot *slot)
+{
+    for (unsigned i = 0; i < thread.count; i++)
+        if (thread.groups[i].fd == fd)
+            return &thread.groups[i];
+    if (thread.count == OPEN_GROUPS)
+        groups_end_busy(-1);
+    if (!thread.is_noted && has_exit_key)
+        thread.is_noted = pthread_setspecific(at_thread_exit, &thread) == 0;
+    thread.groups[thread.count] = (struct group){.fd = fd, .slot = slot};
+    return &thread.groups[thread.count++];
+}
+
+static void thread_ends(void *unused)
+{
+    (void)unused;
+    thread_waits();
+}
+
+void groups_start(void)
+{
+    has_exit_key = pthread_key_create(&at_thread_exit, thread_ends) == 0;
+}
+
+void groups_forget(void)
+{
+    thread.count = 0;
+    thread.busy = false;
+}
+
+/* ---- sends and receives ---- */
+
+/* The flags that a send gets. A Unix socket knows no MSG_MORE. */
+static int flags_change(const struct slot *slot, size_t size, int flags)
+{
+    size_t most = preload_shared->change.bytes[CHANGE_MORE_POSITION]; /* 0: not that change */
+
+    if (!slot->is_tcp || flags & MSG_OOB || thread.busy || !size)
+        return flags;
+    if (changes(CHANGE_NOMORE))
+        flags &= ~MSG_MORE;
+    return changes(CHANGE_JOIN) || size <= most ? flags | MSG_MORE : flags;
+}
+
+struct sending sending_begin(int fd, enum counted call, size_t size, int flags)
+{
+    KEEPS_ERRNO;
+    struct slot *slot = slot_of(fd);
+    struct sending sending = {slot, call, fd, flags, slot ? flags_change(slot, size, flags) : flags};
+
+    for (unsigned i = 0; slot && !thread.busy && i < thread.count; i++) {
+        struct group *group = &thread.groups[i];
+
+        if (group->fd != fd && group->held)
+            options_push(group->fd, group->slot);
+        group->held &= group->fd == fd;
+    }
+    return sending;
+}
+
+ssize_t sending_end(const struct sending *sending, ssize_t moved)
+{
+    KEEPS_ERRNO;
+    struct slot *slot = sending->slot;
+    struct shared_kind *kind = slot ? kind_of(slot) : NULL;
+    struct group *group;
+
+    if (!slot)
+        return moved;
+    kind->calls[sending->call]++;
+    kind->changed += sending->flags != sending->made;
+    if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        kind->would_block++;
+        thread_waits();
+    }
+    if (moved < 0 && errno == ENOTSOCK) /* closed by a call that is not seen, and another file since */
+        slot_forget(sending->fd);
+    if (moved <= 0 || thread.busy)
+        return moved;
+    kind->sent_bytes += (uint64_t)moved;
+    thread.busy = true;
+    group = group_of(sending->fd, slot);
+    if (group->sends < SHARED_FRAGMENTS)
+        group->fragments[group->sends] = (uint64_t)moved | (uint64_t)sending->call << FRAGMENT_CALL_SHIFT |
+                                         (sending->flags & MSG_MORE ? FRAGMENT_MORE : 0) |
+                                         (slot->corked ? FRAGMENT_CORKED : 0);
+    group->sends++;
+    group->held = sending->made & ~sending->flags & MSG_MORE;
+    if (preload_shared->watches)
+        slot->sent_ns = now_ns();
+    thread.busy = false;
+    return moved;
+}
+
+struct slot *receiving_begin(int fd)
+{
+    KEEPS_ERRNO;
+    struct slot *slot = slot_of(fd);
+    struct stat status;
+
+    if (thread.count && (slot || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)))
+        thread_waits();
+    return slot;
+}
+
+ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved)
+{
+    KEEPS_ERRNO;
+    struct shared_kind *kind = slot ? kind_of(slot) : NULL;
+    uint64_t sent_ns, waited_ms;
+
+    if (!slot)
+        return moved;
+    kind->calls[call]++;
+    if (moved <= 0)
+        return moved;
+    kind->received_bytes += (uint64_t)moved;
+    sent_ns = atomic_exchange(&slot->sent_ns, 0);
+    if (!sent_ns)
+        return moved;
+    waited_ms = (now_ns() - sent_ns) / NS_PER_MS;
+    kind->turns++;
+    kind->waits_40ms += waited_ms >= 35 && waited_ms <= 90;
+    kind->waits_200ms += waited_ms >= 190 && waited_ms <= 290;
+    return moved;
+}
