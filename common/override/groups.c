@@ -148,6 +148,11 @@ static void thread_ends(void *unused)
     thread_waits();
 }
 
+__attribute__((destructor)) static void process_ends(void)
+{
+    thread_waits();
+}
+
 void groups_start(void)
 {
     has_exit_key = pthread_key_create(&at_thread_exit, thread_ends) == 0;

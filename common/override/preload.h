@@ -160,7 +160,7 @@ void thread_waits(void);
 /* The same on one descriptor; -1: on all. */
 void groups_end(int fd);
 
-/* From now on groups end with their thread, too. */
+/* From now on groups end with their thread, too; those of the last one with the process. */
 void groups_start(void);
 
 /* The child of fork(2) has no groups. */

@@ -67,7 +67,7 @@ static bool all_alike(const struct shared_shape *shape)
 }
 
 /* How a shape is written: as the words message= and reply= take it, "38+4118" or "16x1100"; for people,
- * "16 MSG_MORE, 4096" or "16 of 1100"; the same with calls. */
+ * "16 MSG_MORE, 4096" or "16 x 1100"; the same with calls. */
 enum form { AS_WORD, AS_SIZES, AS_CALLS };
 
 static void print_shape(FILE *file, const struct shared_shape *shape, enum form form)
@@ -76,7 +76,7 @@ static void print_shape(FILE *file, const struct shared_shape *shape, enum form 
     uint32_t count = alike ? 1 : known_fragments(shape);
 
     if (alike)
-        fprintf(file, "%" PRIu32 "%s", shape->sends, form == AS_WORD ? "x" : " of ");
+        fprintf(file, "%" PRIu32 "%s", shape->sends, form == AS_WORD ? "x" : " x ");
     for (uint32_t i = 0; i < count; i++) {
         uint64_t one = shape->fragments[i];
 

@@ -206,7 +206,7 @@ TEST(sends_of_one_size_and_long_headers_want_join)
     struct shared_kind *kind = counts("none", AF_INET6, 1);
 
     shape_add(kind, 10, 16, alike);
-    assert_advice(kind, "Messages are groups of 16 sends (16 of 100): they would join; try override=join.",
+    assert_advice(kind, "Messages are groups of 16 sends (16 x 100): they would join; try override=join.",
                   "join", "uncork run workload=request message=64 reply=16x100 reply_write=nodelay,more");
     kind = counts("none", AF_INET, 1);
     SHAPE(kind, 10, 8000, 9000);
