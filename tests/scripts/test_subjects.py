@@ -26,7 +26,8 @@ from sessions_make import sessions_write
 import answers
 from conftest import ROOT, Uncork, records_of
 from faked import Faked, faked, has_ended
-from suite.analyse.metrics import metrics_compute
+from suite.analyse.answers import library_pairs
+from suite.analyse.metrics import METRICS, metrics_compute
 from suite.analyse.traits import Program, traits_of
 from suite.base.client import Client
 from suite.base.errors import UsageError
@@ -250,6 +251,33 @@ def test_what_a_subject_cannot_do_is_unsupported_with_the_reason(
     with Targets(binaries) as targets:
         (cell,) = plan_make(targets, Scenario("words"), None, [*given.values()]).plan.cells
     assert cell.unsupported == why
+
+
+@pytest.mark.parametrize("given, planned", [
+    ("none,more:64", ["none", "more:64", "off"]), ("nodelay,join", ["nodelay", "join", "off"]),
+    ("off,none", ["off", "none"]), ("more:64", ["more:64"]), ("off", ["off"])])
+def test_overrides_that_are_compared_stand_beside_a_row_without_the_library(
+        binaries: Client, all_there: None, given: str, planned: list[str]) -> None:
+    cells = cells_of(binaries, "subject=nbdkit", f"override={given}")
+    assert [cell.words["override"] for cell in cells] == planned
+    if len(planned) > 1:
+        cells = cells_of(binaries, "subject=nbdkit", f"override={given}", "not=override=off")
+        assert [cell.words["override"] for cell in cells] == [
+            one for one in planned if one != "off"]
+
+
+def test_what_the_library_costs_is_said_once_for_each_cell_that_it_does_not_change(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = answers.matrix_of(answers.NODELAY)
+    timed = (METRICS["time_per_message"], METRICS["segments_per_message"])
+    assert library_pairs(matrix, timed) == []
+    for name, value in (("OVERRIDE", "write"), ("NO_CHANGE", "cork"), ("NOT_LOADED", "nodelay")):
+        monkeypatch.setattr(f"suite.analyse.answers.{name}", value)
+    assert library_pairs(matrix, timed) == [
+        ("note", "the library of override= costs with place=together, none against off: "
+                 "time_per_message 0.242x [0.240x, 0.244x]"),
+        (None, "the library of override= costs with place=apart, none against off: "
+               "time_per_message +5.1% [+4.5%, +5.8%]")]
 
 
 def test_where_no_subject_can_be_started_the_target_says_so(binaries: Client) -> None:

@@ -16,11 +16,13 @@ from typing import NamedTuple
 
 from suite import stats
 from suite.analyse.claims import claims_decide
-from suite.analyse.frame import Matrix, baseline_words, words_match
+from suite.analyse.frame import Matrix, baseline_find, baseline_words, ratio_between, words_match
 from suite.analyse.metrics import Metric, is_speed, metric_find
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, Against, Optimum, group_text, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
+from suite.base.runner_words import NO_CHANGE, NOT_LOADED, OVERRIDE
 from suite.base.units import (
+    change_texts,
     counted_text,
     interval_text,
     noise_text,
@@ -244,6 +246,26 @@ def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
     return labelled("note", [
         f"{metric.name} of {value} against {words_text(base)} {text}."
         for (metric, value), found in rows.items() if (text := opposed_text(found, metric))])
+
+
+def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
+    """What the library of override= costs: each cell in which it changes nothing against that
+    without it, by all timed metrics."""
+    texts = []
+    for cell in matrix.cells.values():
+        base = baseline_find(matrix, cell, {OVERRIDE: NOT_LOADED})
+        if base is None or cell.axes.get(OVERRIDE) != NO_CHANGE:
+            continue
+        costs = [f"{metric.name} {one} {interval_text([one, *ends])}".rstrip()
+                 for metric in metrics if metric.timed
+                 if (ratio := ratio_between(matrix, cell, base, metric.name))
+                 for one, *ends in [change_texts(*ratio.span)]]
+        place = words_text({key: value for key, value in cell.axes.items()
+                            if key != OVERRIDE and value})
+        if costs:
+            texts.append(f"the library of override= costs{' with ' if place else ''}{place}, none "
+                         f"against off: {', '.join(costs)}")
+    return labelled("note", texts)
 
 
 def deciding_pairs(answers: Sequence[Answer]) -> Pairs:

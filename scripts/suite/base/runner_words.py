@@ -22,6 +22,8 @@ OWN_ENDS = {"server": "own", "via": "own"}
 DEFAULT_WORD = {"transport": "tcp"}
 ARRIVAL_SEED, DRAWN = "arrival_seed", "default"  # the word, and its value where a round draws one
 SUBJECT, OWN_SUBJECT = "subject", "own"  # the server that is measured; its default: uncork-server
+# how a preloaded library changes a subject; without it; with it, and it changes nothing
+OVERRIDE, NOT_LOADED, NO_CHANGE = "override", "off", "none"
 SUBJECTS_OPTION = "--subjects"  # of client and server: the file of their definitions
 BOOT_PREFIX = "vng:"  # of a target that boots a machine for all cells of a round
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError, synonyms_read
-from suite.base.runner_words import ARM, SUBJECT, TARGET
+from suite.base.runner_words import ARM, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
 from suite.base.words import words_split
 from suite.result.plan import WordChange
 from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
@@ -147,10 +147,19 @@ def hosts_spread(words: Words, spread: Spread) -> Words:
     return {TARGET: Word(TARGET, ",".join(spread(hosts.text)), "sweep", hosts.where), **words}
 
 
+def override_complete(words: Words) -> Words:
+    """With override=off behind overrides that are compared: the program without the library, which
+    shows what the library costs."""
+    word = words.get(OVERRIDE)
+    if word is None or len(word.values) < 2 or NOT_LOADED in word.values:
+        return words
+    return {**words, OVERRIDE: replace(word, values=(*word.values, NOT_LOADED))}
+
+
 def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
                   shell: Mapping[str, str], spread: Spread) -> Words:
     """Scenario and shell together, expanded. An axis that the scenario has not under [sweep] comes
-    last, so that it varies fastest."""
+    last, so that it varies fastest. override=off is added to an axis of overrides."""
     merged = words_merge(scenario, path, shell)
     run_words_check(merged, vocabulary)
     merged = hosts_spread(merged, spread)
@@ -160,7 +169,7 @@ def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     words += [replace(word, values=(word.text,)) for word in merged.values()
               if word.key == "baseline"]
     words.sort(key=lambda word: word.role == "sweep" and word.table != "sweep")
-    return {word.key: word for word in words}
+    return override_complete({word.key: word for word in words})
 
 
 def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:

@@ -15,6 +15,7 @@ from suite.analyse.answers import (
     answers_pairs,
     claims_pairs,
     deciding_pairs,
+    library_pairs,
     metric_of,
     opposed_pairs,
     optimum_text,
@@ -94,7 +95,7 @@ def listed_text(texts: Sequence[str]) -> str:
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
 
 
-def result_foot(summary: Summary, notes: columns.Footnotes) -> list[tuple[str, str]]:
+def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
     """Everything under a table: legend, footnotes, remarks on the result."""
     said = [
         "published figures of cells that are not in this result: "
@@ -103,6 +104,7 @@ def result_foot(summary: Summary, notes: columns.Footnotes) -> list[tuple[str, s
         if summary.gain and not summary.gains else "",
         *summary.matrix.result.notes]
     return [*legend_pairs(summary), *published_sizes(summary), *notes.lines(),
+            *library_pairs(summary.matrix, summary.metrics),
             *(("note", note) for note in said if note)]
 
 
