@@ -41,7 +41,8 @@ static const char help[] = "Usage: uncork-exec [OPTIONS] [override=CHANGE] [--] 
 #undef HELP_ROW
         "\n"
         "  --json [FILE]   the report as JSON, to FILE or to standard error\n"
-        "  --subject NAME  the program is this subject of uncork run\n"
+        "  --subject NAME  the program is this subject of uncork run; other words may follow,\n"
+        "                  in one argument\n"
         "  --version       print the version\n"
         "  -h, --help      print this\n"
         "\n"

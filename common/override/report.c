@@ -362,7 +362,8 @@ void report_print(FILE *file, const struct shared *shared, const char *subject, 
 
     override_format(&shared->change, change, sizeof change);
     fprintf(
-        file, "uncork exec: override=%s, %" PRIu64 " calls in %" PRIu32 " process%s, about %.0f ns each\n",
+        file,
+        "uncork exec: override=%s, %" PRIu64 " calls in %" PRIu32 " process%s, each about %.0f ns longer\n",
         change, sum_calls(shared), shared->process_count, shared->process_count == 1 ? "" : "es", call_ns);
     for (size_t i = 0; i < SHARED_KINDS; i++) {
         if (!is_shown(&shared->kinds[i]))

@@ -17,7 +17,7 @@ struct advice {
 /* The most frequent shape of these connections; NULL where there is none. */
 const struct shared_shape *report_shape(const struct shared_kind *kind);
 
-/* `subject`: the program as subject= knows it; NULL: it does not. */
+/* `subject`: the program as subject= knows it, other words may follow; NULL: it does not. */
 void report_advise(const struct shared_kind *kind, const char *subject, struct advice *advice);
 
 /* The whole report: docs/record.md has its keys. `call_ns`: what a counted call costs. `limit`: what the

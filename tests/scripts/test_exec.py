@@ -63,6 +63,18 @@ def test_a_subject_is_measured_by_its_name(monkeypatch, tmp_path):
     assert command.subject_name(["sh"]) is None
 
 
+@pytest.mark.parametrize("command, words", [
+    (("qemu-nbd", "-t", "disk"), "qemu-nbd protocol=nbd op=read:4K"),
+    (("qemu-nbd", "--tls-creds", "t"), "qemu-nbd protocol=nbd op=read:4K security=gnutls"),
+    (("nbdkit", "--tls=require"), "nbdkit protocol=nbd op=read:4K security=gnutls")])
+def test_the_command_that_measures_a_subject_is_a_plan(uncork: Uncork, command, words):
+    from suite.commands import exec as module
+    assert module.subject_words(command[0], command) == words
+    done = uncork.run("run", "-n", f"subject={words.split()[0]}", *words.split()[1:],
+                      "override=none,more:64")
+    assert "override=off" in done.stdout or "varies: override" in done.stdout
+
+
 @pytest.mark.parametrize("line, offered", [
     ("uncork exec override=no", ["override=none", "override=nodelay", "override=nomore",
                                  "override=nocork"]),

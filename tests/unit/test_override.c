@@ -270,8 +270,8 @@ TEST(a_subject_is_measured_by_its_name)
     struct advice advice;
 
     SHAPE(kind, 100, 38, 4118);
-    report_advise(kind, "qemu-nbd", &advice);
-    assert_string_equal(advice.measure, "uncork run subject=qemu-nbd override=none,more:64");
+    report_advise(kind, "qemu-nbd protocol=nbd", &advice);
+    assert_string_equal(advice.measure, "uncork run subject=qemu-nbd protocol=nbd override=none,more:64");
 }
 
 TEST(the_report_has_what_is_known_and_nothing_else)

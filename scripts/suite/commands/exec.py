@@ -12,6 +12,7 @@ from suite.base import ROOT
 from suite.base.client import client_place
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import BUILD_HINT
+from suite.scenario.subject import subjects_read
 
 PROGRAM = "uncork-exec"
 
@@ -21,6 +22,17 @@ def subject_name(command: Sequence[str]) -> str | None:
     name = Path(command[0]).name
     return next((known for known in (name, name.removesuffix("-server"))
                  if (ROOT / "scenarios/subjects" / f"{known}.toml").is_file()), None)
+
+
+def subject_words(name: str, command: Sequence[str]) -> str:
+    """The words behind `subject=` that ask the server what its clients ask: reads of 4 KiB, by TLS
+    where the command has an option of it."""
+    subject = subjects_read()[name]
+    protocol = subject.protocols[0]
+    operation = "read" if protocol.startswith("nbd") else "get"
+    tls = subject.arguments_tls is not None and any("tls" in argument for argument in command)
+    return (f"{name} protocol={protocol} op={operation}:4K"
+            f"{' security=gnutls' if tls else ''}")
 
 
 def split(texts: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -52,7 +64,7 @@ def main(options: argparse.Namespace) -> int:
     if options.json is not None:
         words += ["--json", *filter(None, [options.json])]
     if subject := subject_name(command):
-        words += ["--subject", subject]
+        words += ["--subject", subject_words(subject, command)]
     program = client_place().folder / PROGRAM
     try:
         os.execve(program, [program.name, *words, "--", *command], environment())
