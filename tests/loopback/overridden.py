@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -127,13 +128,18 @@ def under(folder: Path, *command: str, override: str = "none", **options: Any) -
 
 @dataclass(frozen=True)
 class Replies:
-    """What a client saw: bytes, data segments for each reply (None: no TCP), median and largest
+    """What a client saw: bytes, data segments of each reply (none without TCP), median and largest
     time in ms."""
 
     data: bytes
-    segments: float | None
+    each: tuple[int, ...]
     median_ms: float
     largest_ms: float
+
+    @property
+    def segments(self) -> float:
+        """Segments for each reply, as a mean."""
+        return statistics.fmean(self.each)
 
 
 def segments_in(connection: socket.socket) -> int:
@@ -147,13 +153,14 @@ def asked(connection: socket.socket, count: int, size: int | Callable[[socket.so
     """Sends requests one after the other. size: of a reply, or what reads one."""
     tcp = connection.family != socket.AF_UNIX
     connection.settimeout(20)
-    before, data, times = segments_in(connection) if tcp else 0, [], []
+    data, times, segments = [], [], [segments_in(connection)] if tcp else []
     for _ in range(count):
         began = time.monotonic()
         connection.sendall(request)
         data.append(size(connection) if callable(size) else exactly(connection, size))
         times.append((time.monotonic() - began) * 1e3)
-    return Replies(b"".join(data), (segments_in(connection) - before) / count if tcp else None,
+        segments += [segments_in(connection)] if tcp else []
+    return Replies(b"".join(data), tuple(after - before for before, after in pairwise(segments)),
                    statistics.median(times), max(times))
 
 
