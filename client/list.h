@@ -8,7 +8,6 @@
 /* The whole vocabulary, as docs/record.md describes it. New reference. */
 json_t *list_make(void);
 
-/* Prints it for a person. */
 void list_print(const json_t *list);
 
 #endif

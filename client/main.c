@@ -158,7 +158,6 @@ static int read_cells(struct cells *cells, const struct options *options, struct
     return result;
 }
 
-/* Rejects words that the cell does not use. Returns 0, or -1 with a usage problem. */
 static int refuse_unused(const struct plan *plan, struct problem *problem)
 {
     CLEANUP_JSON json_t *unused = json_array(), *given = plan_words_given(plan, unused);
@@ -251,7 +250,6 @@ static int run_batch(struct client *client, const struct cells *cells, struct pr
     return print_end(cells, problem);
 }
 
-/* ACTION_RUN, ACTION_BATCH, ACTION_FACTS. */
 static int run(const struct options *options, const struct cells *cells, struct problem *problem)
 {
     CLEANUP_JSON json_t *record = NULL;

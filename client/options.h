@@ -42,7 +42,6 @@ struct options {
 int options_parse(struct options *options, int count, char **arguments, struct problem *problem);
 void options_free(struct options *options);
 
-/* Rejects a plan that does not fit the options. Returns 0, or -1 with a usage problem. */
 int options_check(const struct options *options, const struct plan *plan, struct problem *problem);
 
 #endif

@@ -23,7 +23,6 @@
 
 extern char **environ;
 
-/* The server's program is in the directory of the client's. */
 static int find_program(char *path, size_t size, struct problem *problem)
 {
     static const char name[] = "uncork-server";
@@ -111,7 +110,6 @@ static int spawn(struct own_server *server, bool proxy, const struct where *wher
     return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(-error));
 }
 
-/* Moves the calling thread into a network namespace. 0, or -1 with errno. */
 static int move_into(int netns)
 {
 #ifdef __linux__

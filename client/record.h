@@ -19,7 +19,6 @@ struct run_result {
     json_t *subject;                        /* in place of the server's report */
 };
 
-/* New reference. */
 json_t *record_make(const struct plan *plan, const struct run_result *result);
 
 /* Checks that each report has figures, and that sent and received figures agree, at a proxy too.

@@ -22,7 +22,6 @@
 #define HEARSAY_MS 300         /* for another end to report why our connections broke */
 #define SUBJECT_ENDS_MS 1000   /* for the server to report that its subject has ended */
 
-/* The control connection to one other end. */
 struct link {
     struct run *run;
     enum end end;
@@ -33,7 +32,6 @@ struct link {
     json_t *answer; /* its report or facts, when it is whole */
 };
 
-/* A run, or a request for facts. */
 struct run {
     struct client *client;
     const struct plan *plan;

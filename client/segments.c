@@ -94,14 +94,6 @@ static void add_all(struct tally *tally, const struct capture *capture, int link
             tally_add(tally, &segment);
 }
 
-/* The directions with a close_notify. With reconnects only the client sends one. */
-static unsigned close_notify_ways(const struct plan *plan)
-{
-    if (!plan->encrypts)
-        return 0;
-    return plan->workload->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
-}
-
 static json_t *make_report(const struct capture *capture, const struct capture_facts *facts,
                            struct tally *tally, const struct team *team, struct problem *problem)
 {
@@ -121,6 +113,8 @@ static json_t *make_report(const struct capture *capture, const struct capture_f
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)
 {
     const struct capture_facts *facts = capture_library->stop(capture, problem);
+    /* The directions with a close_notify: with reconnects only the client sends one. */
+    unsigned ways = team->plan->workload->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
     struct endpoint server;
     json_t *report;
     struct tally *tally;
@@ -128,7 +122,7 @@ json_t *segments_report(struct capture *capture, const struct team *team, struct
     if (!facts)
         return NULL;
     endpoint_of(&server, &team->target);
-    tally = tally_create(&server, close_notify_ways(team->plan));
+    tally = tally_create(&server, team->plan->encrypts ? ways : 0);
     report = make_report(capture, facts, tally, team, problem);
     tally_free(tally);
     if (problem->kind == PROBLEM_NONE && capture_library->write(capture, problem) == 0)

@@ -17,7 +17,6 @@ struct capture *segments_watch(const struct plan *plan, const struct address *se
  * it after a team without failure is done. New reference, NULL with a problem. */
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem);
 
-/* Prints the segments for a person; nothing without a capture. */
 void segments_print(const json_t *client);
 
 #endif

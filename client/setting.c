@@ -41,7 +41,6 @@ static void print_cpus(const char *name, const json_t *end)
         printf(" (%zu threads)", json_array_size(threads));
 }
 
-/* The lab, as set by the words. */
 static void print_lab(const struct setting *setting)
 {
     static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
@@ -95,7 +94,6 @@ static void print_tls(const struct setting *setting)
     putchar('\n');
 }
 
-/* The socket buffers that differ from the requested size. */
 static void print_clamps(const char *end, const json_t *report)
 {
     json_t *clamped = json_object_get(record_first(report, "options"), "clamped"), *clamp;

@@ -103,7 +103,6 @@ struct calls {
     _Atomic uint64_t moved; /* bytes in and out so far; other threads read it to detect progress */
 };
 
-/* Adds `bytes` to the bytes moved. */
 static inline void calls_note_moved(struct calls *calls, uint64_t bytes)
 {
     uint64_t moved = atomic_load_explicit(&calls->moved, memory_order_relaxed);
@@ -131,7 +130,6 @@ static inline ssize_t calls_result(struct calls *calls, ssize_t result)
     return -errno;
 }
 
-/* send(2); `flags` are added to MSG_NOSIGNAL. */
 static inline ssize_t calls_send(struct calls *calls, const void *data, size_t size, int flags)
 {
     ssize_t result;
@@ -149,7 +147,6 @@ static inline ssize_t calls_sendmsg(struct calls *calls, const struct msghdr *me
     return calls_result(calls, result);
 }
 
-/* sendfile(2) of `size` bytes of `file` from `offset` on. */
 static inline ssize_t calls_sendfile(struct calls *calls, int file, off_t offset, size_t size)
 {
     ssize_t result;
@@ -202,7 +199,6 @@ static inline int calls_set_option(struct calls *calls, enum call_kind kind, int
     return calls->table->setsockopt(calls->fd, level, name, &value, sizeof value) < 0 ? -errno : 0;
 }
 
-/* Sum over the kinds of one path. */
 uint64_t calls_count_path(const struct call_counts *counts, enum call_path path);
 
 /* `a` + `times` * `b`, field by field: 1 for their sum, -1 for their difference. */

@@ -5,16 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned shift_of(size_t size)
-{
-    return size && !(size & (size - 1)) ? (unsigned)__builtin_ctzll(size) : 0;
-}
-
 int pool_open(struct pool *pool, size_t size, size_t headroom, uint32_t count)
 {
     size_t stride = size + headroom;
 
-    *pool = (struct pool){.size = size, .headroom = headroom, .count = count, .shift = shift_of(stride)};
+    *pool = (struct pool){.size = size, .headroom = headroom, .count = count};
+    pool->shift = stride && !(stride & (stride - 1)) ? (unsigned)__builtin_ctzll(stride) : 0;
     if (count && stride > SIZE_MAX / count)
         return -ENOMEM;
     pool->memory = malloc(stride * count);

@@ -54,7 +54,6 @@ static inline uint8_t *pool_next(const struct pool *pool)
     return pool->spare_count ? pool_buffer(pool, pool->spare[pool->spare_count - 1]) : NULL;
 }
 
-/* The buffer that comes next is not spare any more. */
 static inline void pool_take(struct pool *pool)
 {
     pool->spare_count--;

@@ -14,13 +14,6 @@ static const char *const kind_names[] = {
 
 /* The text repeats what the user typed, cut anywhere. It must stay one line of printable ASCII, for
  * a terminal and for JSON. */
-static void make_printable(char *text)
-{
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~')
-            *text = '?';
-}
-
 int problem_of_kind(struct problem *problem, enum problem_kind kind, const char *format, ...)
 {
     va_list arguments;
@@ -31,7 +24,9 @@ int problem_of_kind(struct problem *problem, enum problem_kind kind, const char 
     va_start(arguments, format);
     vsnprintf(problem->text, sizeof problem->text, format, arguments);
     va_end(arguments);
-    make_printable(problem->text);
+    for (char *at = problem->text; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
     return -1;
 }
 

@@ -9,7 +9,6 @@
 
 #define UNITS_TEXT_MAX 32 /* bytes that hold any formatted figure with its NUL */
 
-/* How a kind of figure is spelled. */
 struct units {
     const char *zero; /* the spelling of 0 */
     struct unit {

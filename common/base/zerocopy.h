@@ -32,7 +32,6 @@ int lending_allow(int fd);
  * EAGAIN where the queue is empty, EPROTO where the message is not a zero-copy notification. */
 int lending_take(int fd, struct returned *returned);
 
-/* The memory area in which received pages of a socket appear. */
 struct mapping {
     uint8_t *pages;
     size_t size; /* whole pages */
@@ -51,7 +50,6 @@ struct mapped {
     int error;             /* of the connection, a negative errno value, reported once; or 0 */
 };
 
-/* The page size in bytes. */
 size_t mapping_page(void);
 
 /* Maps `size` bytes of the socket, rounded down to whole pages, at least one. 0 or a negative errno

@@ -65,7 +65,6 @@ static void store(u_char *context, const struct pcap_pkthdr *header, const u_cha
     capture->facts.packets++;
 }
 
-/* Stores all packets that are available. */
 static void take_all(struct capture *capture)
 {
     int taken;

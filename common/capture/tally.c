@@ -19,7 +19,6 @@ struct packet {
     uint64_t fresh_bytes;
 };
 
-/* One way of one connection. */
 struct stream {
     bool known; /* its SYN was seen */
     uint32_t zero;
@@ -63,31 +62,15 @@ struct tally {
 
 /* ---- ranges ---- */
 
-/* The first range that ends at `begin` or later: the new range may join it. */
-static size_t find_first(const struct ranges *ranges, uint64_t begin)
-{
-    size_t at = ranges->count;
-
-    while (at > 0 && ranges->list[at - 1].end >= begin) /* new ranges are usually last */
-        at--;
-    return at;
-}
-
-static void insert(struct ranges *ranges, size_t at, struct range range)
-{
-    ranges->list = needed(realloc(ranges->list, (ranges->count + 1) * sizeof *ranges->list));
-    memmove(ranges->list + at + 1, ranges->list + at, (ranges->count - at) * sizeof *ranges->list);
-    ranges->list[at] = range;
-    ranges->count++;
-}
-
 uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
 {
     struct range joined = {begin, end};
-    size_t first = find_first(ranges, begin), next = first;
+    size_t first = ranges->count, next;
     uint64_t fresh = end - begin;
 
-    for (; next < ranges->count && ranges->list[next].begin <= end; next++) {
+    while (first > 0 && ranges->list[first - 1].end >= begin) /* new ranges are usually last */
+        first--;
+    for (next = first; next < ranges->count && ranges->list[next].begin <= end; next++) {
         const struct range *known = &ranges->list[next];
         uint64_t from = known->begin > begin ? known->begin : begin, to = known->end < end ? known->end : end;
 
@@ -95,13 +78,11 @@ uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
         joined.begin = known->begin < joined.begin ? known->begin : joined.begin;
         joined.end = known->end > joined.end ? known->end : joined.end;
     }
-    if (next == first) {
-        insert(ranges, first, joined);
-        return fresh;
-    }
-    ranges->list[first] = joined;
+    /* One range takes the place of all that it joins, or of none. */
+    ranges->list = needed(realloc(ranges->list, (ranges->count + 1) * sizeof *ranges->list));
     memmove(ranges->list + first + 1, ranges->list + next, (ranges->count - next) * sizeof *ranges->list);
-    ranges->count -= next - first - 1;
+    ranges->list[first] = joined;
+    ranges->count += 1 - (next - first);
     return fresh;
 }
 
@@ -173,15 +154,6 @@ static void begin_stream(struct stream *stream, const struct segment *segment)
     stream->shift = segment->shift;
 }
 
-/* Sequence numbers wrap every 4 GiB: this returns the offset nearest to the last one. It is
- * negative before the first byte, as in a keep-alive probe. */
-static int64_t offset_of(const struct stream *stream, uint32_t sequence)
-{
-    int32_t ahead = (int32_t)(sequence - stream->zero - (uint32_t)stream->highest);
-
-    return (int64_t)stream->highest + ahead;
-}
-
 /* Counts a packet whose payload begins at byte `begin` of the stream. */
 static void add_packet(struct total *total, struct stream *stream, struct packet *packet, uint64_t begin)
 {
@@ -203,16 +175,8 @@ static void add_packet(struct total *total, struct stream *stream, struct packet
 
 /* ---- a connection ---- */
 
-/* A close_notify alone in its segment is left out. One that shares a segment is counted. */
-static void leave_out_close_notify(struct total *total, struct stream *stream)
-{
-    if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
-        stream->last = (struct packet){0};
-    else
-        total->shared_close_notify += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
-}
-
-/* Ends a connection: the next segment of its port belongs to another one. */
+/* Ends a connection: the next segment of its port belongs to another one. A close_notify alone in its
+ * segment is left out; one that shares a segment is counted. */
 static void end_flow(struct tally *tally, struct flow *flow)
 {
     static const struct stream ended_stream;
@@ -221,8 +185,11 @@ static void end_flow(struct tally *tally, struct flow *flow)
         struct stream *stream = &flow->streams[way];
         struct total *total = &tally->totals[way];
 
-        if (tally->close_notify_ways & 1u << way)
-            leave_out_close_notify(total, stream);
+        if (tally->close_notify_ways & 1u << way) {
+            total->shared_close_notify += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
+            if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
+                stream->last = (struct packet){0};
+        }
         settle_last(total, stream);
         ranges_free(&stream->seen);
         if (total->first_stream == stream)
@@ -266,7 +233,10 @@ static void add_to_flow(struct tally *tally, struct flow *flow, enum way way, co
     if (segment->flags & SEGMENT_SYN && !stream->known)
         begin_stream(stream, segment);
     note_window(stream, segment, back);
-    begin = offset_of(stream, segment->sequence);
+    /* Sequence numbers wrap every 4 GiB: this is the offset nearest to the last one. It is negative
+     * before the first byte, as in a keep-alive probe. */
+    begin =
+        (int64_t)stream->highest + (int32_t)(segment->sequence - stream->zero - (uint32_t)stream->highest);
     if (!packet.payload_bytes || !stream->known || !back->known || begin < 0)
         return;
     packet.mss = mss_of(stream, back, segment);

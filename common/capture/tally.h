@@ -32,7 +32,6 @@ void ranges_free(struct ranges *ranges);
 
 struct tally;
 
-/* The direction, as the client sees it. */
 enum way { WAY_SENT, WAY_RECEIVED, WAY_COUNT };
 
 /* Counts connections to `server`. `close_notify_ways`: the ways, as bits 1 << way, on which each
@@ -47,7 +46,6 @@ void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t 
 /* Call before the first segment. Counts all connections except the first `connections`. */
 void tally_begin_after(struct tally *tally, uint64_t connections);
 
-/* Adds the next segment. */
 void tally_add(struct tally *tally, const struct segment *segment);
 
 /* Call after the last segment: the summary of one way (docs/record.md). New reference. */

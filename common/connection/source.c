@@ -52,11 +52,6 @@ size_t pattern_compare(const uint8_t *data, size_t size, uint64_t offset)
     return size;
 }
 
-static size_t round_up(size_t size, size_t step)
-{
-    return (size + step - 1) / step * step;
-}
-
 int source_open(struct source *source, struct source_kind kind)
 {
     size_t size;
@@ -64,7 +59,7 @@ int source_open(struct source *source, struct source_kind kind)
 
     *source = (struct source){.period = kind.cold, .patterned = kind.patterned};
     if (kind.patterned)
-        source->period = round_up(kind.cold ? kind.cold : 1, PATTERN_PERIOD);
+        source->period = ((kind.cold ? kind.cold : 1) + PATTERN_PERIOD - 1) / PATTERN_PERIOD * PATTERN_PERIOD;
     size = source->period + kind.longest;
     result = memory_open(&source->memory, size, kind.as_file);
     if (result == 0)

@@ -31,7 +31,6 @@ static void on_written(uv_write_t *request, int status)
         end(channel, uv_strerror(status));
 }
 
-/* Writes a copy of the bytes. */
 static int write_bytes(void *owner, const uint8_t *bytes, size_t size)
 {
     struct channel *channel = owner;
@@ -113,7 +112,6 @@ static void on_close_timeout(uv_timer_t *timer)
     close_handles(timer->data);
 }
 
-/* Ends the stream after the queued bytes. */
 static void shut_down(struct channel *channel)
 {
     uv_read_stop(&channel->stream);

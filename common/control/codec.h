@@ -60,7 +60,6 @@ struct codec {
     uint8_t buffer[CONTROL_HEADER_SIZE + CONTROL_BODY_MAX];
 };
 
-/* `body` is borrowed and clean. */
 typedef int codec_take(void *owner, enum control_type type, const json_t *body);
 
 /* Calls `take` for each complete message. Returns 0, or -1 with a

@@ -36,7 +36,6 @@ int sink_hello_make(uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_
 int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_SIZE],
                         uint64_t connections, uint8_t answer[SINK_ANSWER_SIZE]);
 
-/* Whether this is the answer that accepts this request. */
 bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t request[SINK_HELLO_SIZE]);
 
 #endif

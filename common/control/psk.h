@@ -46,7 +46,6 @@ struct psk_list *psk_read(const char *path, struct problem *problem);
  * failure. */
 struct psk_list *psk_draw(char line[PSK_LINE_MAX], struct problem *problem);
 
-/* The entry of an identity, or NULL. */
 const struct psk *psk_find(const struct psk_list *list, const uint8_t *identity, size_t size);
 
 /* Overwrites the keys and frees the list. NULL is harmless. */

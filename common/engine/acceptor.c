@@ -8,7 +8,6 @@
 
 #define PENDING_SPARE 32 /* pending descriptors beyond one for each connection */
 
-/* A descriptor whose hello is incomplete. */
 struct pending {
     uv_poll_t poll; /* first */
     struct acceptor *acceptor;

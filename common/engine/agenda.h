@@ -15,7 +15,6 @@ struct agenda {
     size_t count;
 };
 
-/* Room for `capacity` entries. */
 void agenda_open(struct agenda *agenda, size_t capacity);
 void agenda_close(struct agenda *agenda);
 

@@ -13,22 +13,6 @@
 
 /* ---- selecting an engine ---- */
 
-static unsigned needs_of(const struct plan *plan, enum end end)
-{
-    unsigned needs = 0;
-
-    if (plan_outgoing(plan, end))
-        needs |= plan_strategy(plan, end)->strategy->needs;
-    if (plan_incoming(plan, end))
-        needs |= plan->ends[end].reading->needs;
-    return needs & CAPABILITIES_OF_ENGINES;
-}
-
-static bool gives_enough(const struct engine *engine, const struct plan *plan, enum end end)
-{
-    return engine->suits && !(needs_of(plan, end) & ~engine->gives);
-}
-
 int engine_suits(const struct engine *engine, const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct end_plan *own = &plan->ends[end];
@@ -56,13 +40,15 @@ int engine_suits(const struct engine *engine, const struct plan *plan, enum end 
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
     const struct engine *named = plan->ends[end].engine, *able = NULL, *candidate = named, *last = named;
+    unsigned needs = (plan_outgoing(plan, end) ? plan_strategy(plan, end)->strategy->needs : 0) |
+                     (plan_incoming(plan, end) ? plan->ends[end].reading->needs : 0);
     struct problem ignored;
 
     for (size_t i = 0; !named->suits && i < engine_axis.count; i++) {
         const struct engine *engine = (const struct engine *)engine_axis.variants[i];
 
         last = engine;
-        if (!gives_enough(engine, plan, end))
+        if (!engine->suits || needs & CAPABILITIES_OF_ENGINES & ~engine->gives)
             continue;
         if (!candidate->suits || !plan->ends[end].hands_over) /* handoff: keep the first */
             candidate = engine;

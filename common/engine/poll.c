@@ -79,28 +79,25 @@ static void watch_for(struct watch *watch, int events)
         uv_poll_stop(&watch->poll);
 }
 
-/* epoll(7) always reports EPOLLERR. libuv 1.44 takes it for a dead descriptor and stops watching,
- * unless EPOLLERR comes alone and UV_PRIORITIZED is watched. No peer sends urgent data, so the
- * engine watches for it. Only an EPOLLERR together with other events then costs two
- * epoll_ctl(2). */
-static bool uses_error_queue(const struct connection *connection)
-{
-    return connection->strategy && connection->strategy->zerocopy;
-}
-
 /* A connection that has finished the phase still receives what its role wants. The other end may
- * have to send that before it continues with another connection. */
+ * have to send that before it continues with another connection.
+ *
+ * epoll(7) always reports EPOLLERR. libuv 1.44 takes it for a dead descriptor and stops watching,
+ * unless EPOLLERR comes alone and UV_PRIORITIZED is watched. No peer sends urgent data, so the engine
+ * watches for it where the error queue is used. Only an EPOLLERR together with other events then costs
+ * two epoll_ctl(2). */
 static void rearm(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
     bool always = !turn->over && !connection->role->relay_buffers; /* a relay may have no room */
+    bool uses_error_queue = connection->strategy && connection->strategy->zerocopy;
     bool reads = !connection_has_ended(connection) &&
                  (always || connection->state == STATE_HANDSHAKING || connection->role->wants(connection));
 
     if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
         watch_for(watch_of(turn), (reads ? UV_READABLE : 0) |
                                       (connection->awaits == AWAITS_ROOM ? UV_WRITABLE : 0) |
-                                      (uses_error_queue(connection) ? UV_PRIORITIZED : 0));
+                                      (uses_error_queue ? UV_PRIORITIZED : 0));
 }
 
 /* ---- one connection ---- */
@@ -322,15 +319,8 @@ static int open_watch(struct poller *poller, size_t index)
     return uv_poll_init(&poller->loop, &watch->poll, connection->calls.fd);
 }
 
-/* libuv makes the writes and the reads. If more streams may be ready than it takes at once, it also
+/* libuv makes the writes and the reads of streams. If more may be ready than it takes at once, it also
  * calls epoll_wait(2) uncounted times. */
-static void mark_uncounted(const struct duty *duty)
-{
-    duty->bench->uncounted = 1u << CALL_WRITES | 1u << CALL_READS;
-    if (duty->count >= EVENTS_PER_CALL)
-        duty->bench->uncounted |= 1u << CALL_WAITS;
-}
-
 static int poll_open(struct duty *duty)
 {
     struct poller *poller =
@@ -351,7 +341,8 @@ static int poll_open(struct duty *duty)
             return result;
     }
     if (stream_is(duty->connections))
-        mark_uncounted(duty);
+        duty->bench->uncounted =
+            1u << CALL_WRITES | 1u << CALL_READS | (duty->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
     return duty->dial && duty->dial->listener >= 0 ? open_acceptor(poller) : 0;
 }
 

@@ -98,23 +98,6 @@ static void on_acceptor(struct ringer *ringer, const struct ring_event *event)
 
 /* ---- by kind of request ---- */
 
-/* The connection continues after all completions of this wake-up: a proxy gets many chunks in one
- * wake-up and relays them in one turn. */
-static void on_data(struct watch *watch, struct completion *completion)
-{
-    int result = received(watch, completion);
-
-    if (watch->turn.connection->state != STATE_CLOSING)
-        turn_received_of_many(&watch->turn, result);
-}
-
-/* A poll request completes on errors too: reclaims lent memory. */
-static void handle_error(struct watch *watch, const struct completion *completion)
-{
-    watch->reclaimed =
-        completion->result > 0 && completion->result & POLLERR && turn_reclaim(&watch->turn) > 0;
-}
-
 static void on_error(struct watch *watch)
 {
     if (watch->turn.turns->finishing)
@@ -140,9 +123,11 @@ static void on_writable(struct watch *watch)
 static void on_poll_event(struct watch *watch, const struct ring_event *event)
 {
     const struct completion *completion = &event->completion;
+    bool is_poll = event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR;
 
-    if (event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR)
-        handle_error(watch, completion);
+    if (is_poll) /* completes on errors too: reclaims lent memory */
+        watch->reclaimed =
+            completion->result > 0 && completion->result & POLLERR && turn_reclaim(&watch->turn) > 0;
     switch (event->kind) {
     case RING_READABLE:
         turn_received(&watch->turn, readable(watch, completion));
@@ -183,9 +168,12 @@ static void gather(struct ringer *ringer, struct ring_event *event)
     }
 }
 
+/* With data, the connection continues after all completions of this wake-up: a proxy gets many chunks
+ * in one wake-up and relays them in one turn. */
 void ring_dispatch(struct ringer *ringer, struct ring_event *event)
 {
     struct watch *watch;
+    int result = 0;
 
     if (event->kind == RING_WAKE) {
         turns_wake(&ringer->turns);
@@ -205,7 +193,9 @@ void ring_dispatch(struct ringer *ringer, struct ring_event *event)
     if (!event->completion.more)
         watch->outstanding &= ~(1u << event->kind);
     if (event->kind == RING_RECEIVE)
-        on_data(watch, &event->completion);
+        result = received(watch, &event->completion);
+    if (watch->turn.connection->state != STATE_CLOSING && event->kind == RING_RECEIVE)
+        turn_received_of_many(&watch->turn, result);
     else if (watch->turn.connection->state != STATE_CLOSING)
         on_poll_event(watch, event);
     if (watch->turn.connection->state == STATE_CLOSING && !watch->outstanding)

@@ -49,7 +49,6 @@ static inline bool ring_is_outstanding(const struct watch *watch, enum ring_kind
 
 /* ---- ring_layer.c ---- */
 
-/* The transport of connections on a ring. Its state is their slot. */
 extern const struct layer layer_ring;
 
 /* ---- ring.c ---- */
@@ -59,7 +58,6 @@ void ring_rearm(struct turn *turn);
 
 /* ---- ring_events.c ---- */
 
-/* Handles a completion. */
 void ring_dispatch(struct ringer *ringer, struct ring_event *event);
 
 #endif

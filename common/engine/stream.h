@@ -44,10 +44,8 @@ int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *conne
 /* Closes the descriptor too, in the next iteration of the loop. */
 void stream_close(struct stream *stream);
 
-/* Starts or stops reading. */
 void stream_read(struct stream *stream, bool on);
 
-/* Whether a stream is the transport of this connection. */
 bool stream_is(const struct connection *connection);
 
 #endif

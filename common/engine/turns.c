@@ -319,17 +319,9 @@ int turn_reclaim(struct turn *turn)
     return result;
 }
 
-/* No event announces bytes that the layer has buffered: the connection takes them in its turn. */
-static void take_turn(struct turn *turn)
-{
-    if (engine_has_pending(turn->connection))
-        turn_received(turn, turn->turns->on->take(turn->connection));
-    else
-        turn_continue(turn, 0);
-}
-
 /* ---- all connections ---- */
 
+/* No event announces bytes that the layer has buffered: the connection takes them in its turn. */
 static void run_busy(struct turns *turns)
 {
     struct turn *turn = turns->busy;
@@ -340,7 +332,10 @@ static void run_busy(struct turns *turns)
         struct turn *next = turn->next_busy;
 
         turn->busy = false;
-        take_turn(turn);
+        if (engine_has_pending(turn->connection))
+            turn_received(turn, turns->on->take(turn->connection));
+        else
+            turn_continue(turn, 0);
         turn = next;
     }
 }
@@ -415,7 +410,6 @@ void turn_half_close(struct turn *turn)
     turn_continue_end(turn, result);
 }
 
-/* For connections that drive, or for those that only follow. */
 static int finish_those(struct turns *turns, bool drive)
 {
     for (size_t i = 0; i < turns->duty->count && turns->result == 0; i++)

@@ -166,7 +166,6 @@ static int reserve_descriptors(uint64_t needed, const char *what, struct problem
 #define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
 #define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
 
-/* Descriptors of this process, and local ports. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->one_each ? 0 : DESCRIPTORS_OF_LOOP);

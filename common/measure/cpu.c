@@ -271,7 +271,6 @@ void cpu_read_machine(struct cpu_reading *reading)
     set(reading, CPU_STEAL, steal * tick_ns);
 }
 
-/* proc_pid_statm(5): size and resident, in pages. */
 uint64_t memory_resident_bytes(void)
 {
     uint64_t pages = 0;

@@ -74,7 +74,6 @@ json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *
  * does not report it, or where its counts per thread are wrong. New reference. */
 json_t *cpu_process_to_json(void);
 
-/* All CPUs of the machine since boot. */
 void cpu_read_machine(struct cpu_reading *reading);
 
 /* Resident memory of this process in bytes, shared libraries included; 0 where the system does not

@@ -28,7 +28,6 @@ struct samples {
     void *context;
 };
 
-/* Clears all points; the interval begins now. */
 void samples_restart(struct samples *samples, uint64_t now_ns);
 
 /* For samples_reached() only: takes the point that is due. */

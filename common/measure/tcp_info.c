@@ -132,23 +132,20 @@ static void raise_largest(struct tcp_reading *reading, uint64_t window)
         reading->figures[TCP_LARGEST_PEER_WINDOW] = window;
 }
 
-/* A 32-bit counter may wrap. It cannot advance by half of its range in a moment. */
-static bool went_back(const struct tcp_reading *before, const struct tcp_reading *after)
-{
-    return before->known & after->known & 1u << TCP_SEGS_OUT &&
-           (uint32_t)(after->figures[TCP_SEGS_OUT] - before->figures[TCP_SEGS_OUT]) > UINT32_MAX / 2;
-}
-
+/* A 32-bit counter may wrap. It cannot advance by half of its range in a moment: then it went back. */
 void tcp_info_read(int fd, struct tcp_reading *reading)
 {
     struct tcp_reading now = {0};
+    bool went_back;
 
     read_figures(fd, &now);
     if (now.known & 1u << TCP_PEER_WINDOW) {
         put(&now, TCP_LARGEST_PEER_WINDOW, reading->figures[TCP_LARGEST_PEER_WINDOW]);
         raise_largest(&now, now.figures[TCP_PEER_WINDOW]);
     }
-    if ((now.known & reading->known) == reading->known && !went_back(reading, &now))
+    went_back = now.known & reading->known & 1u << TCP_SEGS_OUT &&
+                (uint32_t)(now.figures[TCP_SEGS_OUT] - reading->figures[TCP_SEGS_OUT]) > UINT32_MAX / 2;
+    if ((now.known & reading->known) == reading->known && !went_back)
         *reading = now;
 }
 

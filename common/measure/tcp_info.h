@@ -45,7 +45,6 @@ struct tcp_reading {
  * any more, or counts from 0 again: an MPTCP connection does so after its first subflow has ended. */
 void tcp_info_read(int fd, struct tcp_reading *reading);
 
-/* Updates the largest peer window in `reading` from the current window. */
 void tcp_info_watch_window(int fd, struct tcp_reading *reading);
 
 /* Tests on a connected pair of this machine which counters move; records omit the others. Call it

@@ -31,7 +31,6 @@ int address_check(const char *text);
  * such host). */
 int address_parse(struct address *address, const char *text, struct problem *problem);
 
-/* The same for a numeric address: no name lookup. */
 int address_parse_numeric(struct address *address, const char *text, struct problem *problem);
 
 /* The spelling that address_parse() reads back, with a numeric host. */

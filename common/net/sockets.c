@@ -87,14 +87,6 @@ int sockets_error(int fd)
 static _Atomic int spare = -1;
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void keep_spare(void)
-{
-    pthread_mutex_lock(&spare_lock);
-    if (spare < 0)
-        spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    pthread_mutex_unlock(&spare_lock);
-}
-
 /* True if it dropped a pending connection. */
 static bool drop_next(int listener)
 {
@@ -117,8 +109,12 @@ int sockets_accept(int listener, bool blocking)
     bool again = true;
     int fd = -1;
 
-    if (spare < 0)
-        keep_spare();
+    if (spare < 0) {
+        pthread_mutex_lock(&spare_lock);
+        if (spare < 0)
+            spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        pthread_mutex_unlock(&spare_lock);
+    }
     while (fd < 0 && again) {
         fd = set_up(accept4(listener, NULL, NULL, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK)), blocking);
         again = fd < 0 && (errno == EINTR || errno == ECONNABORTED);

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sets or clears O_NONBLOCK. */
 void sockets_set_blocking(int fd, bool blocking);
 
 /* socket(2), socketpair(2) of Unix stream sockets: closed on exec. */

@@ -57,11 +57,7 @@ int place_parse(struct place *place, const char *text, struct problem *problem)
                          text);
 }
 
-static bool are_equal(const struct place_list *a, const struct place_list *b)
-{
-    return a->count == b->count && !memcmp(a->cpus, b->cpus, a->count * sizeof *a->cpus);
-}
-
+/* The CPUs behind the count are zero. */
 char *place_format(const struct place *place)
 {
     char *text = NULL;
@@ -71,7 +67,9 @@ char *place_format(const struct place *place)
     if (place->kind != PLACE_CPUS)
         return strdup(kind_names[place->kind]);
     out = needed(open_memstream(&text, &size));
-    for (int i = 0; i < PLACE_LISTS && (i < 2 || !are_equal(&place->lists[i], &place->lists[i - 1])); i++)
+    for (int i = 0; i < PLACE_LISTS &&
+                    (i < 2 || memcmp(&place->lists[i], &place->lists[i - 1], sizeof *place->lists) != 0);
+         i++)
         for (int j = 0; j < place->lists[i].count; j++)
             fprintf(out, "%s%u", j ? "." : i ? "/" : "", place->lists[i].cpus[j]);
     fclose(out);

@@ -23,10 +23,8 @@ struct place {
     } lists[PLACE_LISTS]; /* PLACE_CPUS only */
 };
 
-/* 0, or -1 with a usage problem. */
 int place_parse(struct place *place, const char *text, struct problem *problem);
 
-/* The canonical spelling, in new memory. */
 char *place_format(const struct place *place);
 
 /*

@@ -34,7 +34,6 @@ struct shape_span {
     uint32_t marks; /* of the last, and SPAN_OF_MANY */
 };
 
-/* The shape of a message. Owns its spans. */
 struct shape {
     struct shape_span *spans;
     uint32_t span_count;

@@ -38,10 +38,8 @@ struct operations {
  * problem. */
 int operations_parse(struct operations *operations, const char *text, struct problem *problem);
 
-/* The canonical spelling, in new memory. */
 char *operations_format(const struct operations *operations);
 
-/* Request number `number` of a connection. */
 static inline const struct operation *operations_at(const struct operations *operations, uint64_t number)
 {
     return &operations->list[operations->count == 1 ? 0 : operations->order[number % operations->cycle]];

@@ -21,7 +21,6 @@
 enum end { END_CLIENT, END_SERVER, END_PROXY, END_COUNT };
 extern const char *const end_names[END_COUNT]; /* "client", "server", "proxy" */
 
-/* The end of this name; END_COUNT for any other name. */
 enum end end_parse(const char *name);
 
 enum direction { DIRECTION_SEND, DIRECTION_RECEIVE, DIRECTION_BOTH };
@@ -68,7 +67,6 @@ extern const char *const cipher_names[], *const handshake_names[]; /* NULL at th
 #define SUBJECT_NAME_MAX 24
 #define SUBJECT_PARAMETERS_MAX 16
 
-/* The word `subject` and the words NAME.key=value of its parameters. */
 struct subject_choice {
     char name[SUBJECT_NAME_MAX]; /* empty: a server of uncork */
     uint32_t count;
@@ -83,7 +81,6 @@ struct strategy_choice {
     int layer;          /* enum cork_layer, after a colon */
 };
 
-/* The shape that an end sends or expects. */
 enum shape_index { SHAPE_NONE, SHAPE_MESSAGE, SHAPE_REPLY };
 
 /* The values that may differ between the ends: the words that take a prefix. */
@@ -170,7 +167,6 @@ struct plan {
     uint8_t given[PLAN_WORDS_MAX];
 };
 
-/* Frees what plan_parse() allocated. */
 void plan_free(struct plan *plan);
 
 /* The shapes that `end` sends and expects, NULL where it does not; the strategy of its sends. */
@@ -181,7 +177,6 @@ const struct strategy_choice *plan_strategy(const struct plan *plan, enum end en
 /* How many due messages `end` may join; at a proxy the maximum of chunks in a group. */
 uint64_t plan_window(const struct plan *plan, enum end end);
 
-/* The role of `end` in the workload. */
 static inline const struct role *plan_role(const struct plan *plan, enum end end)
 {
     return plan->ends[end].role;
@@ -194,7 +189,6 @@ uint64_t plan_messages_of(const struct plan *plan, uint64_t index);
  * two. */
 uint64_t plan_slots(const struct plan *plan);
 
-/* Whether the other end is a foreign server. */
 static inline bool plan_has_peer(const struct plan *plan)
 {
     return *plan->peer;
@@ -221,13 +215,11 @@ static inline bool plan_may_have_lab(const struct plan *plan)
     return plan->has_server && plan->counts_segments;
 }
 
-/* Whether this run is in a lab. */
 static inline bool plan_has_lab(const struct plan *plan)
 {
     return plan_may_have_lab(plan) && plan->lab;
 }
 
-/* Whether the packets of the data connections are captured. */
 static inline bool plan_captures(const struct plan *plan)
 {
     return plan->counts_segments && plan->capture;
@@ -238,7 +230,6 @@ static inline bool plan_captures(const struct plan *plan)
 int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
               struct problem *problem);
 
-/* Whether this end takes part; whether a proxy does. */
 bool plan_has_end(const struct plan *plan, enum end end);
 
 static inline bool plan_has_proxy(const struct plan *plan)

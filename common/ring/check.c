@@ -91,7 +91,6 @@ static bool begin_receiving(struct trial *trial, unsigned options)
            ring_receive(&trial->to, INTAKE_GROUP, options) == 0 && ring_enter(trial->ring, false, 0) == 0;
 }
 
-/* Waits for the next completion. */
 static bool await(struct trial *trial, struct ring_event *event)
 {
     uint64_t until_ns = clock_now_ns() + COMPLETES_WITHIN_NS;
@@ -135,7 +134,6 @@ static bool sends(struct trial *trial, const struct send_request *request, size_
            !memcmp(bytes, pieces, count * PIECE);
 }
 
-/* Provides all pieces. */
 static bool sends_provided(struct trial *trial, unsigned options, size_t count)
 {
     struct send_request request = {.flags = MSG_WAITALL, .options = SEND_PROVIDED | options};

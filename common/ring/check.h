@@ -13,7 +13,6 @@
 /* All switches on. */
 extern const struct ring_setup ring_setup_recommended;
 
-/* 0, or -1 with an unsupported problem that gives the reason. */
 int ring_check(const struct ring_setup *setup, struct problem *problem);
 
 enum ring_ability {

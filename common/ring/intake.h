@@ -34,13 +34,11 @@ static inline void intake_publish(struct ring_intake *intake)
         ring_buffers_publish(&intake->buffers);
 }
 
-/* Returns true if the kernel has a buffer left. */
 static inline bool intake_has_buffers(const struct ring_intake *intake)
 {
     return intake->added != intake->taken;
 }
 
-/* The buffer that the kernel fills after this one. */
 static inline uint16_t intake_after(const struct ring_intake *intake, uint16_t number)
 {
     return intake->order[(intake->places[number] + 1u) & (2 * intake->pool->count - 1)];

@@ -131,24 +131,6 @@ static uint64_t label(const struct ring_slot *slot, enum ring_kind kind, uint32_
     return (uint64_t)slot->number << (KIND_BITS + TOKEN_BITS) | (uint64_t)token << KIND_BITS | kind;
 }
 
-static void read_label(struct ring_event *event, uint64_t data)
-{
-    event->kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1));
-    event->completion.token = (uint32_t)(data >> KIND_BITS) & REQUEST_TOKEN_MAX;
-    event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
-    event->label = data;
-}
-
-/* Another thread has woken this one: re-arms the alarm. */
-static void on_alarm(struct ring *ring)
-{
-    uint64_t times;
-    ssize_t ignored = read(ring->alarm.file, &times, sizeof times);
-
-    (void)ignored;
-    ring_watch(&ring->alarm, RING_WAKE);
-}
-
 void ring_wake(struct ring *ring)
 {
     uint64_t once = 1;
@@ -157,16 +139,21 @@ void ring_wake(struct ring *ring)
     (void)ignored;
 }
 
+/* RING_WAKE: another thread has woken this one, and the alarm is re-armed. */
 bool ring_next(struct ring *ring, struct ring_event *event)
 {
     struct io_uring_cqe *cqe;
+    uint64_t data, times;
     unsigned head;
 
     io_uring_for_each_cqe(&ring->uring, head, cqe)
     {
         bool gives_back = cqe->flags & IORING_CQE_F_NOTIF;
 
-        read_label(event, cqe->user_data);
+        data = event->label = cqe->user_data;
+        event->kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1));
+        event->completion.token = (uint32_t)(data >> KIND_BITS) & REQUEST_TOKEN_MAX;
+        event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
         event->completion.result = gives_back ? 0 : cqe->res;
         event->completion.more = cqe->flags & IORING_CQE_F_MORE;
         event->completion.gives_back = gives_back;
@@ -174,8 +161,8 @@ bool ring_next(struct ring *ring, struct ring_event *event)
         event->completion.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
         io_uring_cqe_seen(&ring->uring, cqe);
         ring->counts->completions++;
-        if (event->kind == RING_WAKE)
-            on_alarm(ring);
+        if (event->kind == RING_WAKE && read(ring->alarm.file, &times, sizeof times) >= 0)
+            ring_watch(&ring->alarm, RING_WAKE);
         return true;
     }
     return false;

@@ -90,7 +90,6 @@ struct ring_buffers {
     uint16_t added; /* since the last ring_buffers_publish() */
 };
 
-/* One descriptor that uses the ring. */
 struct ring_slot {
     struct ring *ring;
     uint32_t number;

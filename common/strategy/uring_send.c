@@ -20,7 +20,6 @@ static uint32_t token_of(const struct chain_request *chain, uint32_t index)
     return (chain->generation << INDEX_BITS | index) & REQUEST_TOKEN_MAX;
 }
 
-/* Returns the bytes of the first `count` fragments at the head. */
 static size_t bytes_of(const struct send_queue *queue, uint32_t count)
 {
     struct queue_cursor cursor = queue_begin(queue);

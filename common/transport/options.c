@@ -143,7 +143,6 @@ static bool set_congestion(int fd, const char *word)
            setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0;
 }
 
-/* False if the system does not report the one in use. */
 static bool read_congestion(int fd, char name[CONGESTION_NAME_MAX])
 {
     socklen_t size = CONGESTION_NAME_MAX - 1;

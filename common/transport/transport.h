@@ -56,7 +56,6 @@ extern const struct axis transport_axis;
  * open. */
 int tcp_pair_through(int listener, int protocol, int fds[2]);
 
-/* pair() over loopback, of sockets of this protocol. */
 int tcp_make_pair(int protocol, int fds[2]);
 
 /* The host of the control channel, or loopback if that is a Unix socket: with port 0, or with the

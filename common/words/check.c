@@ -94,7 +94,6 @@ static int check_peer(const struct plan *plan, struct problem *problem)
     return plan->frames ? 0 : check_work_of_peer(plan, problem);
 }
 
-/* Words of one end that takes part. */
 static int check_end(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct security *client = plan->ends[END_CLIENT].security, *own = plan->ends[end].security;

@@ -55,7 +55,6 @@ static char *choice_format(const struct word *word, const void *field)
 
 /* ---- numbers ---- */
 
-/* How a kind of number is spelled. */
 struct number {
     const struct units *units;
     const char *prefix; /* of all spellings but that of 0 */

@@ -32,17 +32,6 @@ static int set_field(struct plan *plan, const struct word *word, enum end only, 
     return 0;
 }
 
-static int set_defaults(struct plan *plan, struct problem *problem)
-{
-    for (size_t i = 0; i < word_count; i++)
-        if (word_list[i].scope == WORD_OF_CELL && word_list[i].preset &&
-            set_field(plan, &word_list[i], END_COUNT, word_list[i].preset, problem) < 0)
-            return -1;
-    return 0;
-}
-
-/* First the words without a prefix: a word with a prefix then overrides them, wherever it
- * stands. */
 static int set_parameter(struct plan *plan, const char *text, const char *value, struct problem *problem)
 {
     struct subject_choice *choice = &plan->subject;
@@ -62,6 +51,8 @@ static int set_parameter(struct plan *plan, const char *text, const char *value,
     return 0;
 }
 
+/* First the words without a prefix: a word with a prefix then overrides them, wherever it
+ * stands. */
 static int set_words(struct plan *plan, const char *const *words, size_t count, bool prefixed,
                      struct problem *problem)
 {
@@ -242,7 +233,10 @@ static int fix_ends_of_proxy(struct plan *plan, struct problem *problem)
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem)
 {
     *plan = (struct plan){0};
-    if (set_defaults(plan, problem) == 0 && set_words(plan, words, count, false, problem) == 0 &&
+    for (size_t i = 0; i < word_count; i++)
+        if (word_list[i].scope == WORD_OF_CELL && word_list[i].preset)
+            set_field(plan, &word_list[i], END_COUNT, word_list[i].preset, problem);
+    if (set_words(plan, words, count, false, problem) == 0 &&
         set_words(plan, words, count, true, problem) == 0) {
         derive(plan);
         if (check_parameters(plan, problem) == 0 && derive_frames(plan, problem) == 0 &&

@@ -18,7 +18,6 @@ enum word_scope {
 
 struct word;
 
-/* Defines how values are spelled. */
 struct word_kind {
     const char *name;
     /* Parses the whole text into the field. 0, or -1 with a usage problem. */
@@ -75,7 +74,6 @@ extern const struct word_kind kind_parameter; /* none: a parameter of a subject,
 
 extern const struct word word_list[];
 
-/* In place of NAME.key, a parameter of a subject. */
 extern const struct word word_parameter;
 extern const size_t word_count;
 
