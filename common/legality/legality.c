@@ -50,6 +50,13 @@ static int check_needs(const char *word, const char *value, unsigned needs, cons
     return 0;
 }
 
+static int clash(struct problem *problem, const char *word, const char *value, const char *other,
+                 const char *other_value, const char *why)
+{
+    return problem_unsupported(problem, "%s=%s does not work with %s=%s: %s", word, value, other, other_value,
+                               why);
+}
+
 static const char *word_of(const struct plan *plan, const struct strategy_choice *choice)
 {
     return choice == &plan->write ? "write" : "reply_write";
@@ -60,26 +67,21 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
     CLEANUP_FREE char *value = kind_strategy.format(NULL, choice);
+    const char *word = word_of(plan, choice);
 
     if (choice->strategy->zerocopy && plan->ends[end].hands_over)
-        return problem_unsupported(
-            problem,
-            "%s=%s does not work with handoff=thread: the memory that it lends comes "
-            "back to the thread that waits for the connection, not to the thread that sends",
-            word_of(plan, choice), value);
+        return clash(
+            problem, word, value, "handoff", "thread",
+            "the memory that it lends comes back to the thread that waits for the connection, not to "
+            "the thread that sends");
     if (choice->strategy->from_file && plan_role(plan, end)->relay_buffers)
-        return problem_unsupported(problem,
-                                   "%s=%s does not work with workload=%s: what it sends on was received "
-                                   "into memory that is no file",
-                                   word_of(plan, choice), value, plan->workload->variant.name);
+        return clash(problem, word, value, "workload", plan->workload->variant.name,
+                     "what it sends on was received into memory that is no file");
     if (choice->strategy->from_file && plan->frames)
-        return problem_unsupported(problem,
-                                   "%s=%s does not work with protocol=%s: the heads of its requests and "
-                                   "replies are in no file",
-                                   word_of(plan, choice), value, plan->protocol->variant.name);
-    return check_needs(word_of(plan, choice), value,
-                       strategy_needs(choice, plan->ends[end].security, plan->transport), plan->transport,
-                       plan->ends[end].security, engine->gives, problem);
+        return clash(problem, word, value, "protocol", plan->protocol->variant.name,
+                     "the heads of its requests and replies are in no file");
+    return check_needs(word, value, strategy_needs(choice, plan->ends[end].security, plan->transport),
+                       plan->transport, plan->ends[end].security, engine->gives, problem);
 }
 
 /* Only a libuv stream itself may read its descriptor. It reads as a reading that needs no
@@ -92,10 +94,9 @@ static int check_stream(const struct plan *plan, enum end end, struct problem *p
     if (!plan_outgoing(plan, end) || !plan_incoming(plan, end) || !(choice->strategy->needs & CAPABLE_LOOP) ||
         !reading->needs)
         return 0;
-    return problem_unsupported(problem,
-                               "read=%s does not work with %s=%s: what is written through a libuv stream is "
-                               "read through it, by read=recv",
-                               reading->variant.name, word_of(plan, choice), choice->strategy->variant.name);
+    return clash(problem, "read", reading->variant.name, word_of(plan, choice),
+                 choice->strategy->variant.name,
+                 "what is written through a libuv stream is read through it, by read=recv");
 }
 
 static int check_receiving(const struct plan *plan, enum end end, const struct engine *engine,
@@ -112,13 +113,31 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
                                    reading->variant.name, plan->workload->variant.name,
                                    plan->ends[end].security->variant.name);
     if (reading->maps && (plan->workload->reconnects || plan_role(plan, end)->relay_buffers))
-        return problem_unsupported(problem, "read=%s does not work with workload=%s: %s",
-                                   reading->variant.name, plan->workload->variant.name,
-                                   plan_role(plan, end)->relay_buffers
-                                       ? "what it maps goes back with the next read, and is to be sent on"
-                                       : "each new connection would have to be mapped first");
+        return clash(problem, "read", reading->variant.name, "workload", plan->workload->variant.name,
+                     plan_role(plan, end)->relay_buffers
+                         ? "what it maps goes back with the next read, and is to be sent on"
+                         : "each new connection would have to be mapped first");
     return check_needs("read", reading->variant.name, reading->needs, plan->transport,
                        plan->ends[end].security, engine->gives, problem);
+}
+
+/* What needs another end. */
+static int check_alone(const struct plan *plan, struct problem *problem)
+{
+    const char *word = plan->relays ? "workload" : plan->frames ? "protocol" : "security";
+    const char *value = plan->relays   ? plan->workload->variant.name
+                        : plan->frames ? plan->protocol->variant.name
+                                       : plan->ends[END_CLIENT].security->variant.name;
+
+    if (!plan->has_server && plan->ends[END_CLIENT].follows)
+        return problem_unsupported(problem,
+                                   "that direction does not work with transport=%s: no other end is there to "
+                                   "send",
+                                   plan->transport->variant.name);
+    if (plan->transport->has_other_end || !(plan->relays || plan->frames || plan->encrypts))
+        return 0;
+    return problem_unsupported(problem, "%s=%s does not work with transport=%s here: it has no other end",
+                               word, value, plan->transport->variant.name);
 }
 
 /* With handoff=thread the data thread receives while the other one sends. */
@@ -129,18 +148,11 @@ static int check_security(const struct plan *plan, enum end end, struct problem 
     if (!plan->encrypts)
         return 0;
     if (plan->ends[end].hands_over)
-        return problem_unsupported(
-            problem,
-            "handoff=thread does not work with security=%s: a session of TLS is of one "
-            "thread, and here one sends while another receives",
-            name);
+        return clash(problem, "handoff", "thread", "security", name,
+                     "a session of TLS is of one thread, and here one sends while another receives");
     if (plan->handshake == HANDSHAKE_TICKET && !plan->workload->reconnects)
         return problem_unsupported(problem, "handshake=ticket needs workload=connect: only there does a "
                                             "connection follow another, whose ticket it has");
-    if (!plan->transport->has_other_end)
-        return problem_unsupported(
-            problem, "security=%s does not work with transport=%s here: it has no other end for a handshake",
-            name, plan->transport->variant.name);
     return rehearsal_check(plan, end, problem);
 }
 
@@ -270,23 +282,18 @@ static int check_options(const struct plan *plan, enum end end, struct problem *
 {
     const struct end_plan *own = &plan->ends[end];
     bool buffers = own->sndbuf_bytes || own->rcvbuf_bytes, renews = plan->workload->reconnects;
-    const char *transport = plan->transport->variant.name;
 
     if (!plan->transport->has_other_end)
         return 0;
     if (!plan->counts_segments)
         return buffers && own->buffers == BUFFERS_BEFORE
-                   ? problem_unsupported(problem,
-                                         "buffers=before does not work with transport=%s: there they are set "
-                                         "after connect(2), and after accept(2), which gives a connection "
-                                         "buffers of its own and not the listener's",
-                                         transport)
+                   ? clash(problem, "buffers", "before", "transport", plan->transport->variant.name,
+                           "there they are set after connect(2), and after accept(2), which gives a "
+                           "connection buffers of its own and not the listener's")
                    : 0;
     if (renews && buffers && own->buffers == BUFFERS_AFTER && plan->ends[end].drives)
-        return problem_unsupported(problem,
-                                   "buffers=after does not work with workload=%s: the first message leaves "
-                                   "with the connection",
-                                   plan->workload->variant.name);
+        return clash(problem, "buffers", "after", "workload", plan->workload->variant.name,
+                     "the first message leaves with the connection");
     if (own->busy_poll_ns % NS_PER_US)
         return problem_unsupported(problem,
                                    "busy_poll=%" PRIu64 "ns: SO_BUSY_POLL takes whole microseconds only",
@@ -305,18 +312,8 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
     const struct engine *engine = engine_of(plan, end);
     struct place_list cpus;
 
-    if (plan->relays && !plan_has_proxy(plan))
-        return problem_unsupported(problem, "workload=%s does not work with transport=%s: there is no sink",
-                                   plan->workload->variant.name, plan->transport->variant.name);
-    if (plan->frames && !plan->transport->has_other_end)
-        return problem_unsupported(
-            problem, "protocol=%s does not work with transport=%s: it has no other end to answer",
-            plan->protocol->variant.name, plan->transport->variant.name);
-    if (!plan->has_server && plan->ends[END_CLIENT].follows)
-        return problem_unsupported(problem,
-                                   "that direction does not work with transport=%s: no other end is there to "
-                                   "send",
-                                   plan->transport->variant.name);
+    if (check_alone(plan, problem) < 0)
+        return -1;
     if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
         return -1;
     if (engine_suits(engine, plan, end, problem) < 0 || check_pace(plan, remote, problem) < 0)
@@ -377,5 +374,5 @@ int legality_of_security(const struct security *security, const struct transport
 
     for (int end = 0; end < END_COUNT; end++)
         plan.ends[end].security = security;
-    return check_security(&plan, END_CLIENT, problem);
+    return check_alone(&plan, problem) < 0 ? -1 : check_security(&plan, END_CLIENT, problem);
 }

@@ -244,24 +244,15 @@ static json_t *collect_mitigations(void)
     return mitigations;
 }
 
-static void put_system(json_t *facts)
-{
-    struct utsname name;
-
-    if (uname(&name) < 0)
-        return;
-    json_object_set_new(facts, "system", json_string(name.sysname));
-    json_object_set_new(facts, "kernel", json_string(name.release));
-    json_object_set_new(facts, "kernel_version", json_string(name.version));
-    json_object_set_new(facts, "architecture", json_string(name.machine));
-    json_object_set_new(facts, "host_name", json_string(name.nodename));
-}
-
 json_t *facts_collect(const struct address *towards)
 {
-    json_t *facts = json_pack("{s:s}", "id", facts_host_id());
+    struct utsname name = {0};
+    json_t *facts;
 
-    put_system(facts);
+    uname(&name);
+    facts = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "id", facts_host_id(), "system", name.sysname,
+                      "kernel", name.release, "kernel_version", name.version, "architecture", name.machine,
+                      "host_name", name.nodename);
     put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME=%400[^\"\n]");
     put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME=\"%400[^\"\n]");
     put_value(facts, "cpu", "/proc/cpuinfo", "model name : %400[^\n]");

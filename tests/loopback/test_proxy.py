@@ -149,7 +149,7 @@ def test_a_reading_without_bytes_is_refused() -> None:
 
 def test_without_another_end_there_is_no_proxy() -> None:
     (record,) = batch_run(["workload=proxy transport=null duration=1ms"])
-    assert record["status"] == "unsupported" and "there is no sink" in record["reason"]
+    assert record["status"] == "unsupported" and "it has no other end" in record["reason"]
 
 
 def test_the_third_list_of_a_placement_is_the_proxys() -> None:
