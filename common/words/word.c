@@ -90,27 +90,18 @@ USED(if_bytes, plan->bytes)
 
 /* ---- the list ---- */
 
-static const char *const direction_names[] = {
-    [DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", [DIRECTION_BOTH] = "both", NULL};
-static const char *const arrival_names[] = {[ARRIVAL_EVEN] = "even", [ARRIVAL_POISSON] = "poisson", NULL};
-static const char *const handoff_names[] = {[HANDOFF_INLINE] = "inline", [HANDOFF_THREAD] = "thread", NULL};
-static const char *const pace_names[] = {[PACE_SLEEP] = "sleep", [PACE_SPIN] = "spin", NULL};
-static const char *const control_names[] = {[CONTROL_BY_UNCORK] = "uncork", [CONTROL_BY_NONE] = "none", NULL};
 #define SERVICE(name, does) [SERVICE_##name] = #name,
 static const char *const service_names[] = {
 #include "plan/services.def"
     NULL};
 #undef SERVICE
 static const char *const switch_names[] = {"off", "on", NULL};
-static const char *const touch_names[] = {[TOUCH_NONE] = "none", [TOUCH_CHECKSUM] = "checksum", NULL};
-static const char *const buffers_names[] = {
-    [BUFFERS_BY_TRANSPORT] = "default", [BUFFERS_BEFORE] = "before", [BUFFERS_AFTER] = "after", NULL};
-static const char *const quickack_names[] = {
-    [QUICKACK_DEFAULT] = "default", [QUICKACK_ONCE] = "once", [QUICKACK_REARM] = "rearm", NULL};
-static const char *const timer_names[] = {"client", "hyperfine", NULL};
-static const char *const nodelay_names[] = {
-    [NODELAY_BY_STRATEGY] = "strategy", [NODELAY_ON] = "on", [NODELAY_OFF] = "off", NULL};
 
+#define CHOICES(...)                                                                                         \
+    .choices = (const char *const[])                                                                         \
+    {                                                                                                        \
+        __VA_ARGS__, NULL                                                                                    \
+    }
 #define OF_PLAN(field) .offset = offsetof(struct plan, field)
 #define OF_END(field) .offset = offsetof(struct end_plan, field), .per_end = true
 #define HOUR_NS UINT64_C(3600000000000)
@@ -122,7 +113,7 @@ const struct word word_list[] = {
     {"cipher",      &kind_choice,     "aes-128-gcm", OF_PLAN(cipher),   .used = if_encrypted,  .choices = cipher_names, .help = "cipher suite of TLS"},
     {"handshake",   &kind_choice,     "psk-ecdhe", OF_PLAN(handshake),  .used = if_encrypted,  .choices = handshake_names, .help = "how TLS derives its keys: from a pre-shared key and Diffie-Hellman, from the pre-shared key alone, or from the ticket of an earlier connection (workload=connect)"},
     {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always,        .axis = &workload_axis, .help = "who sends what, and when"},
-    {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     .choices = direction_names, .help = "which end sends in a stream, seen from the client; both: both ends at once"},
+    {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     CHOICES([DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", [DIRECTION_BOTH] = "both"), .help = "which end sends in a stream, seen from the client; both: both ends at once"},
     {"protocol",    &kind_variant,    "raw",      OF_PLAN(protocol),    .used = in_lasting_request, .axis = &protocol_axis, .help = "what frames requests and replies, to measure a server that speaks it (peer=)"},
     {"subject",     &kind_subject,    "own",      OF_PLAN(subject),     .used = with_subjects, .help = "the server that is measured: own, or a program that uncork-server starts (uncork subjects); its parameters are NAME.key=value"},
     {"override",    &kind_override,   OVERRIDE_OFF, OF_PLAN(override),   .used = with_subject,   .help = "how a preloaded library changes the calls of a subject: off (not loaded), none (it counts), nodelay, nagle, nomore, nocork, more:64, join, sndbuf:256K; several joined by +"},
@@ -131,29 +122,29 @@ const struct word word_list[] = {
     {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = with_free_reply,    .unit = "bytes", .help = "what a reply consists of, as message: 2, 16+4K"},
     {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = by_message_sender,   .axis = &strategy_axis, .help = "write strategy of the end that sends message; with workload=proxy of the proxy"},
     {"reply_write", &kind_strategy,   "nodelay",  OF_PLAN(reply_write), .used = if_both_send,  .axis = &strategy_axis, .help = "write strategy of the end that sends reply; with direction=both of the server"},
-    {"nodelay",     &kind_choice,     "strategy", OF_END(nodelay),      .used = by_sender_in_tcp,        .choices = nodelay_names, .help = "TCP_NODELAY on or off, in place of what the strategy sets"},
+    {"nodelay",     &kind_choice,     "strategy", OF_END(nodelay),      .used = by_sender_in_tcp,        CHOICES([NODELAY_BY_STRATEGY] = "strategy", [NODELAY_ON] = "on", [NODELAY_OFF] = "off"), .help = "TCP_NODELAY on or off, in place of what the strategy sets"},
     {"window",      &kind_count,      "1",        OF_PLAN(window),      .used = by_sender_of_many,   .minimum = 1, .maximum = 4096, .unit = "messages", .help = "how many messages that are due a strategy may join, never across a /; of a proxy: chunks of one wake-up"},
     {"read",        &kind_variant,    "recv",     OF_END(reading),      .used = by_receiver,   .axis = &reading_axis, .help = "how an end takes bytes out of the socket"},
     {"chunk",       &kind_size,       "64K",      OF_END(chunk_bytes),  .used = by_receiver,   .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .help = "size of a receive; a proxy forwards what one receive returned as one fragment"},
-    {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   .choices = touch_names, .help = "what a receiver computes over the bytes: checksum is SHA-256"},
+    {"touch",       &kind_choice,     "none",     OF_END(touch),        .used = by_receiver,   CHOICES([TOUCH_NONE] = "none", [TOUCH_CHECKSUM] = "checksum"), .help = "what a receiver computes over the bytes: checksum is SHA-256"},
     {"source",      &kind_source,     "hot",      OF_END(source_bytes), .used = by_sender,     .minimum = 1, .maximum = UINT64_C(4) << 30, .unit = "bytes", .word_for_zero = "hot", .help = "memory to send from: hot (one buffer) or cold:SIZE"},
     {"verify",      &kind_choice,     "off",      OF_PLAN(verify),      .used = with_known_content, .choices = switch_names, .help = "the receiver checks the content of every byte"},
     {"connections", &kind_count,      "1",        OF_PLAN(connections), .used = always,        .minimum = 1, .maximum = 10000, .unit = "connections", .help = "connections, over all threads"},
     {"threads",     &kind_count,      "1",        OF_END(threads),      .used = if_threads_are_chosen, .minimum = 1, .maximum = 1024, .unit = "threads", .help = "data threads that share the connections; engine=block has a thread for each connection"},
     {"depth",       &kind_count,      "1",        OF_PLAN(depth),       .used = in_lasting_request,  .minimum = 1, .maximum = 65536, .unit = "requests", .help = "requests in flight on a connection"},
     {"rate",        &kind_count,      "closed",   OF_PLAN(rate),        .used = in_request,    .minimum = 1, .maximum = 1000000000, .unit = "requests/s", .word_for_zero = "closed", .help = "closed: a request follows a reply; a number: an open loop in which so many requests a second are due over all connections"},
-    {"arrival",     &kind_choice,     "even",     OF_PLAN(arrival),     .used = if_paced,      .choices = arrival_names, .help = "distribution of the times between requests of an open loop"},
+    {"arrival",     &kind_choice,     "even",     OF_PLAN(arrival),     .used = if_paced,      CHOICES([ARRIVAL_EVEN] = "even", [ARRIVAL_POISSON] = "poisson"), .help = "distribution of the times between requests of an open loop"},
     {"arrival_seed", &kind_count,     "default",  OF_PLAN(arrival_seed), .used = if_drawn,     .minimum = 1, .maximum = UINT64_C(1) << 53, .unit = "seed", .word_for_zero = "default", .help = "seed of arrival=poisson; default: always the same, but another in each round of uncork run"},
-    {"pace",        &kind_choice,     "sleep",    OF_PLAN(pace),        .used = if_paced,      .choices = pace_names, .help = "how an open loop waits for the next request: sleep, or spin on a CPU of its own"},
+    {"pace",        &kind_choice,     "sleep",    OF_PLAN(pace),        .used = if_paced,      CHOICES([PACE_SLEEP] = "sleep", [PACE_SPIN] = "spin"), .help = "how an open loop waits for the next request: sleep, or spin on a CPU of its own"},
     {"sndbuf",      &kind_size,       "default",  OF_END(sndbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .of_listener = true, .help = "SO_SNDBUF in bytes; default leaves the system's value"},
     {"rcvbuf",      &kind_size,       "default",  OF_END(rcvbuf_bytes), .used = with_sockets,  .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .of_listener = true, .help = "SO_RCVBUF in bytes; default leaves the system's value"},
-    {"buffers",     &kind_choice,     "default",  OF_END(buffers),      .used = with_buffers,  .choices = buffers_names, .help = "when sndbuf and rcvbuf are set: before connect or listen, or after connect or accept; default: before in TCP, after on Unix sockets, which inherit neither"},
-    {"quickack",    &kind_choice,     "default",  OF_END(quickack),     .used = by_receiver_in_tcp, .choices = quickack_names, .help = "TCP_QUICKACK, acknowledge at once: set once, or rearm: set after every receive, because the kernel clears it"},
+    {"buffers",     &kind_choice,     "default",  OF_END(buffers),      .used = with_buffers,  CHOICES([BUFFERS_BY_TRANSPORT] = "default", [BUFFERS_BEFORE] = "before", [BUFFERS_AFTER] = "after"), .help = "when sndbuf and rcvbuf are set: before connect or listen, or after connect or accept; default: before in TCP, after on Unix sockets, which inherit neither"},
+    {"quickack",    &kind_choice,     "default",  OF_END(quickack),     .used = by_receiver_in_tcp, CHOICES([QUICKACK_DEFAULT] = "default", [QUICKACK_ONCE] = "once", [QUICKACK_REARM] = "rearm"), .help = "TCP_QUICKACK, acknowledge at once: set once, or rearm: set after every receive, because the kernel clears it"},
     {"busy_poll",   &kind_duration,   "default",  OF_END(busy_poll_ns), .used = in_tcp,        .minimum = 1000, .maximum = 1000000000, .unit = "duration", .word_for_zero = "default", .help = "SO_BUSY_POLL: for so long a receive polls the queue of the device before it waits"},
     {"notsent_lowat", &kind_size,     "default",  OF_END(notsent_lowat_bytes), .used = by_sender_in_tcp, .minimum = 1, .maximum = 1 << 30, .unit = "bytes", .word_for_zero = "default", .help = "TCP_NOTSENT_LOWAT: the socket is writable only while fewer unsent bytes are in its buffer"},
     {"congestion",  &kind_congestion, "default",  OF_END(congestion),   .used = in_tcp,        .of_listener = true, .help = "congestion control of TCP; default: cubic if the kernel has it; system: the machine's default"},
     {"engine",      &kind_variant,    "auto",     OF_END(engine),       .used = always,        .axis = &engine_axis, .help = "how a thread waits for its connections"},
-    {"handoff",     &kind_choice,     "inline",   OF_PLAN(handoff),     .used = by_lasting_asker,  .choices = handoff_names, .help = "thread: the data thread of the client hands each request to a sender thread, and the delay is recorded (engine=block)"},
+    {"handoff",     &kind_choice,     "inline",   OF_PLAN(handoff),     .used = by_lasting_asker,  CHOICES([HANDOFF_INLINE] = "inline", [HANDOFF_THREAD] = "thread"), .help = "thread: the data thread of the client hands each request to a sender thread, and the delay is recorded (engine=block)"},
     {"defer_taskrun", &kind_choice,   "on",       OF_END(defer_taskrun), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_DEFER_TASKRUN: the kernel completes requests only when the thread waits for them"},
     {"single_issuer", &kind_choice,   "on",       OF_END(single_issuer), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_SINGLE_ISSUER: the kernel may assume that one thread submits"},
     {"registered_ring", &kind_choice, "on",       OF_END(registered_ring), .used = by_ring,    .choices = switch_names, .help = "the ring is registered with its thread, so that no call looks it up"},
@@ -178,13 +169,13 @@ const struct word word_list[] = {
     {"server",      &kind_address,    "own",      OF_PLAN(server),      .used = by_client,     .word_for_zero = "own", .help = "own: the client starts one; or its address, HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"via",         &kind_address,    "own",      OF_PLAN(via),         .used = by_client_of_proxy, .word_for_zero = "own", .help = "proxy of workload=proxy; own: the client starts one; or its address, HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "address of a foreign server in place of uncork-server, HOST:PORT, [IPV6]:PORT, unix:PATH; figures that it cannot report are absent"},
-    {"control",     &kind_choice,     "uncork",   OF_PLAN(control),     .used = with_peer,     .choices = control_names, .help = "uncork: the other end is an uncork-server; none: it has no control channel"},
+    {"control",     &kind_choice,     "uncork",   OF_PLAN(control),     .used = with_peer,     CHOICES([CONTROL_BY_UNCORK] = "uncork", [CONTROL_BY_NONE] = "none"), .help = "uncork: the other end is an uncork-server; none: it has no control channel"},
     {"peer_does",   &kind_choice,     "echo",     OF_PLAN(peer_does),   .used = with_raw_peer,     .choices = service_names, .help = "what the foreign server does: echo (workload=request), discard (stream send), chargen (stream receive)"},
     {"rounds",      &kind_count,      "10",       .scope = WORD_OF_RUN, .minimum = 1, .maximum = 100000, .unit = "rounds", .help = "how often every cell runs"},
     {"seed",        &kind_count,      NULL,       .scope = WORD_OF_RUN, .minimum = 0, .maximum = UINT64_C(1) << 53, .unit = "seed", .help = "seed of the random order; the result stores it"},
     {"until",       &kind_percent,    NULL,       .scope = WORD_OF_RUN, .minimum = 100, .maximum = 500000, .unit = "percent", .help = "add rounds until each median of the first metric has an interval of at most this width, like 1%; at most 10 times as many rounds"},
     {"baseline",    &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of the cells that others are compared with; they run twice in a round"},
-    {"timer",       &kind_choice,     "client",   .scope = WORD_OF_RUN, .choices = timer_names, .help = "client: the client times its measured interval; hyperfine: hyperfine(1) times both processes and fixed work (bytes= or messages=, warmup=0s)"},
+    {"timer",       &kind_choice,     "client",   .scope = WORD_OF_RUN, CHOICES("client", "hyperfine"), .help = "client: the client times its measured interval; hyperfine: hyperfine(1) times both processes and fixed work (bytes= or messages=, warmup=0s)"},
     {"hosts",       &kind_file,       NULL,       .scope = WORD_OF_RUN, .help = "an Ansible inventory; its pairs of hosts run all cells at the same time (docs/fleet.md)"},
     {"not",         &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words that name cells to leave out"},
 };
