@@ -11,6 +11,7 @@ endif()
 set(static_answered p11-kit dbus-1 systemd)
 
 add_library(answers OBJECT cmake/static/libc.c)
+target_include_directories(answers PRIVATE ${LIBUV_INCLUDE_DIRS})
 if(GNUTLS_FOUND)
     target_sources(answers PRIVATE cmake/static/p11_kit.c)
 endif()

@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/ether.h>
 #include <netinet/in.h>
@@ -15,82 +14,56 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 /* ---- addresses ---- */
 
 struct numeric {
     struct addrinfo info; /* first, so that who frees it frees all */
     union {
+        struct sockaddr any;
         struct sockaddr_in in;
         struct sockaddr_in6 in6;
     } address;
 };
 
-static bool read_number(const char *text, unsigned long most, unsigned long *number)
+/* The link of fe80::1%eth0, which libuv knows by name, may also be a number. */
+static bool read_ipv6(struct sockaddr_in6 *in6, const char *host, int port)
 {
-    char *end;
+    const char *link = strchr(host, '%');
+    char *end = "";
+    bool is_read = uv_ip6_addr(host, port, in6) == 0;
 
-    *number = strtoul(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && *number <= most;
-}
-
-static bool read_ipv4(struct numeric *numeric, const char *host, in_port_t port)
-{
-    struct sockaddr_in *in = &numeric->address.in;
-
-    in->sin_family = AF_INET;
-    in->sin_port = port;
-    numeric->info.ai_addrlen = sizeof *in;
-    return inet_aton(host, &in->sin_addr);
-}
-
-/* The link of fe80::1%eth0 may also be a number. */
-static bool read_link(const char *text, uint32_t *link)
-{
-    unsigned long number = if_nametoindex(text);
-    bool is_known = number || read_number(text, UINT32_MAX, &number);
-
-    *link = (uint32_t)number;
-    return is_known;
-}
-
-static bool read_ipv6(struct numeric *numeric, const char *host, in_port_t port)
-{
-    struct sockaddr_in6 *in6 = &numeric->address.in6;
-    size_t length = strcspn(host, "%");
-    char digits[INET6_ADDRSTRLEN] = "";
-
-    if (length < sizeof digits)
-        memcpy(digits, host, length);
-    in6->sin6_family = AF_INET6;
-    in6->sin6_port = port;
-    numeric->info.ai_addrlen = sizeof *in6;
-    return inet_pton(AF_INET6, digits, &in6->sin6_addr) == 1 &&
-           (!host[length] || read_link(host + length + 1, &in6->sin6_scope_id));
-}
-
-static bool read_address(struct numeric *numeric, int family, const char *host, in_port_t port)
-{
-    return (family != AF_INET6 && read_ipv4(numeric, host, port)) ||
-           (family != AF_INET && read_ipv6(numeric, host, port));
+    if (is_read && link && !in6->sin6_scope_id)
+        in6->sin6_scope_id = (uint32_t)strtoul(link + 1, &end, 10);
+    return is_read && !*end && (!link || in6->sin6_scope_id);
 }
 
 int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found)
 {
+    int family = hints ? hints->ai_family : AF_UNSPEC;
+    char *end = "";
+    unsigned long port = service ? strtoul(service, &end, 10) : 0;
     struct numeric *numeric;
-    unsigned long port = 0;
 
-    if (service && !read_number(service, UINT16_MAX, &port))
+    if (*end || port > UINT16_MAX)
         return EAI_SERVICE;
     if (!(numeric = calloc(1, sizeof *numeric)))
         return EAI_MEMORY;
-    numeric->info.ai_socktype = hints ? hints->ai_socktype : 0;
-    numeric->info.ai_addr = (struct sockaddr *)&numeric->address;
-    if (!host || !read_address(numeric, hints ? hints->ai_family : AF_UNSPEC, host, htons((in_port_t)port))) {
+    if (host && family != AF_INET6 && inet_aton(host, &numeric->address.in.sin_addr)) {
+        numeric->info.ai_family = AF_INET;
+        numeric->info.ai_addrlen = sizeof numeric->address.in;
+        numeric->address.in.sin_port = htons((in_port_t)port);
+    } else if (host && family != AF_INET && read_ipv6(&numeric->address.in6, host, (int)port)) {
+        numeric->info.ai_family = AF_INET6;
+        numeric->info.ai_addrlen = sizeof numeric->address.in6;
+    } else {
         free(numeric);
         return EAI_NONAME;
     }
-    numeric->info.ai_family = numeric->info.ai_addr->sa_family;
+    numeric->address.any.sa_family = (sa_family_t)numeric->info.ai_family;
+    numeric->info.ai_socktype = hints ? hints->ai_socktype : 0;
+    numeric->info.ai_addr = &numeric->address.any;
     *found = &numeric->info;
     return 0;
 }
