@@ -28,8 +28,7 @@ struct link {
     struct address address;
     struct channel channel;
     bool is_open, is_asked; /* is_asked: CONTROL_PLAN was sent */
-    struct long_value received;
-    json_t *answer; /* its report or facts, when it is whole */
+    json_t *answer;         /* its report or facts */
 };
 
 struct run {
@@ -394,19 +393,15 @@ static int take_answer(struct run *run, struct link *link, enum control_type typ
                        struct problem *problem)
 {
     const char *name = end_names[link->end];
-    struct problem wrong = {0};
-    int result;
 
     if (type == CONTROL_FACTS ? !run->wants_facts : !run->has_team)
         return refuse_message(link, problem);
     if (link->answer)
         return problem_failure(problem, "the %s reported twice", name);
-    result = long_value_add(&link->received, body, &link->answer, &wrong);
-    if (result < 0)
-        return problem_failure(problem, "the %s %s", name, wrong.text);
-    if (result > 0 && run->has_team)
+    link->answer = json_incref(json_object_get(body, "value"));
+    if (run->has_team)
         finish_if_done(run);
-    else if (result > 0 && !find_pending(run)) /* the last facts */
+    else if (!find_pending(run)) /* the last facts */
         finish(run);
     return 0;
 }
@@ -508,10 +503,8 @@ static void clear(struct run *run)
     uv_close((uv_handle_t *)&run->patience, on_patience_closed);
     while (run->open_parts > 0)
         uv_run(&run->client->loop, UV_RUN_ONCE);
-    for (int end = 0; end < END_COUNT; end++) {
-        free(run->links[end].received.text);
+    for (int end = 0; end < END_COUNT; end++)
         json_decref(run->links[end].answer);
-    }
     json_decref(run->ready);
 }
 

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE_SIZE 8192u /* bytes of text; JSON may use six bytes for one */
-#define LONG_VALUE_MAX (128u << 20)
-#define UNREAD_MAX (2u * LONG_VALUE_MAX) /* queued bytes for an end that does not read */
+#define UNREAD_MAX (2u * CONTROL_LONG_MAX) /* queued bytes for an end that does not read */
 
 static void end(struct channel *channel, const char *why)
 {
@@ -69,15 +67,7 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
 
 void channel_send_long(struct channel *channel, enum control_type type, const json_t *value)
 {
-    CLEANUP_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENSURE_ASCII);
-    size_t size = text ? strlen(text) : 0;
-
-    for (size_t done = 0, part; done < size; done += part) {
-        part = size - done < PIECE_SIZE ? size - done : PIECE_SIZE;
-        channel_send(
-            channel, type,
-            json_pack("{s:I, s:s%}", "left", (json_int_t)(size - done - part), "text", text + done, part));
-    }
+    channel_send(channel, type, json_pack("{s:O}", "value", value));
 }
 
 /* ---- the end ---- */
@@ -90,6 +80,7 @@ static void on_closed(uv_handle_t *handle)
         return;
     if (channel->tls)
         channel_tls_library->free(channel->tls);
+    free(channel->codec.buffer);
     channel->events->closed(channel->owner);
 }
 
@@ -232,6 +223,7 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     memset(channel, 0, sizeof *channel);
     channel->events = events;
     channel->owner = owner;
+    channel->codec.takes_long = !events->is_server;
     uv_tcp_init(loop, &channel->tcp);
     channel->handle.data = channel;
     if ((result = uv_tcp_open(&channel->tcp, fd)) < 0) /* takes any stream socket, also a Unix one */
@@ -277,30 +269,4 @@ bool channel_is_private(const struct channel *channel)
         return true;
     return uv_fileno(&channel->handle, &fd) == 0 && address_of_socket(&own, fd) == 0 &&
            address_of_peer(&peer, fd) == 0 && address_is_local(&own) && address_is_local(&peer);
-}
-
-int long_value_add(struct long_value *value, const json_t *piece, json_t **whole, struct problem *problem)
-{
-    const json_t *text = json_object_get(piece, "text");
-    size_t size = json_string_length(text);
-    char *grown;
-
-    if (value->size + size > LONG_VALUE_MAX)
-        return problem_failure(problem, "sent a report of more than 128 MiB");
-    grown = realloc(value->text, value->size + size + 1);
-    if (!grown)
-        return problem_failure(problem, "sent a report that does not fit into memory");
-    value->text = grown;
-    memcpy(value->text + value->size, json_string_value(text), size + 1);
-    value->size += size;
-    if (json_integer_value(json_object_get(piece, "left")) > 0)
-        return 0;
-    *whole = json_loadb(value->text, value->size, 0, NULL);
-    if (!json_is_object(*whole))
-        problem_failure(problem, "sent a report that is no JSON object");
-    else if (control_clean(*whole, problem) == 0)
-        return 1;
-    json_decref(*whole);
-    *whole = NULL;
-    return -1;
 }

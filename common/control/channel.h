@@ -19,7 +19,7 @@ struct channel_events {
     void (*message)(void *owner, enum control_type type, const json_t *body);
     void (*ended)(void *owner, const char *why); /* once; the owner then calls channel_close() */
     void (*closed)(void *owner);                 /* the owner may free the channel */
-    bool is_server;                              /* of TLS */
+    bool is_server;                              /* of TLS; a client takes long messages */
 };
 
 struct channel {
@@ -62,23 +62,11 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
 /* Sends why the sender gives up. `phase` NULL: before the run (CONTROL_REFUSED). */
 void channel_send_problem(struct channel *channel, const char *phase, const struct problem *problem);
 
-/* Sends a long JSON value in pieces of `type` (report or facts): {"left": bytes that follow,
- * "text": piece}. */
+/* Sends a JSON object as the value of a report or of facts. */
 void channel_send_long(struct channel *channel, enum control_type type, const json_t *value);
 
 /* Flushes for at most 1 s (not after `ended`) and closes; then calls `closed`. May be called
  * twice. */
 void channel_close(struct channel *channel);
-
-/* Joins the pieces of a long value. Zero it before use, free(text) after. */
-struct long_value {
-    char *text;
-    size_t size;
-};
-
-/* Returns 1 and the cleaned value (new reference) after the last piece, 0 before it. Returns -1
- * with a failure if the text is no JSON object or over 128 MiB. The text of the failure follows
- * the name of the other end. */
-int long_value_add(struct long_value *value, const json_t *piece, json_t **whole, struct problem *problem);
 
 #endif

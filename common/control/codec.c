@@ -37,8 +37,8 @@ static const struct {
     [CONTROL_DRAINING] = {"draining", {TEXT("end")}},
     [CONTROL_MARKED] = {"marked", {{0}}},
     [CONTROL_FAILED] = {"failed", {TEXT("kind"), TEXT("phase"), TEXT("text")}},
-    [CONTROL_REPORT] = {"report", {NUMBER("left"), TEXT("text")}},
-    [CONTROL_FACTS] = {"facts", {NUMBER("left"), TEXT("text")}},
+    [CONTROL_REPORT] = {"report", {{"value", JSON_OBJECT, 0}}},
+    [CONTROL_FACTS] = {"facts", {{"value", JSON_OBJECT, 0}}},
     [CONTROL_PING] = {"ping", {{0}}},
 };
 
@@ -144,15 +144,17 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
 {
     CLEANUP_JSON json_t *whole = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
     CLEANUP_FREE char *text = NULL;
-    size_t length;
+    size_t length, most;
 
     json_object_set_new(whole, "type", json_string(schemas[type].name));
     if (check_fields(type, whole, problem) < 0)
         return -1;
     text = json_dumps(whole, JSON_COMPACT);
     length = text ? strlen(text) : 0;
-    if (!length || length > CONTROL_BODY_MAX)
-        return problem_failure(problem, "control message '%s' does not fit into 64 KiB", schemas[type].name);
+    most = type == CONTROL_REPORT || type == CONTROL_FACTS ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
+    if (!length || length > most)
+        return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
+                               most >> 10);
     *bytes = needed(malloc(CONTROL_HEADER_SIZE + length));
     wire_put32(*bytes, (uint32_t)length);
     memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
@@ -196,7 +198,8 @@ static int check_header(const struct codec *codec, struct problem *problem)
 
     if ((header[0] == 22 || header[0] == 21) && header[1] == 3)
         return problem_failure(problem, "speaks TLS, and here is no key for it: give --psk FILE");
-    if (body_length(codec) == 0 || body_length(codec) > CONTROL_BODY_MAX)
+    if (body_length(codec) == 0 ||
+        body_length(codec) > (codec->takes_long ? CONTROL_LONG_MAX : CONTROL_BODY_MAX))
         return problem_failure(
             problem, "sent a control message of a length that no message has: this is not uncork's channel");
     return 0;
@@ -212,6 +215,10 @@ int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_tak
     while (size && result == 0) {
         size_t part = missing(codec) < size ? missing(codec) : size;
 
+        if (codec->used + part > codec->room) {
+            codec->room = 2 * (codec->used + part);
+            codec->buffer = needed(realloc(codec->buffer, codec->room));
+        }
         memcpy(codec->buffer + codec->used, bytes, part);
         codec->used += part;
         bytes += part;

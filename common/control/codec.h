@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The messages of the control channel, encoded and decoded. Pure: no sockets, no clock. A
- * message is a length (4 bytes, big endian, at most 64 KiB) and that number of bytes of JSON.
- * The JSON is an object with a "type" and exactly the fields of that type. Longer values
- * (reports, lists) take several messages. */
+ * message is a length (4 bytes, big endian) and that number of bytes of JSON: at most 64 KiB, or 128
+ * MiB of a report and of facts. The JSON is an object with a "type" and exactly the fields of that
+ * type. */
 #ifndef UNCORK_CONTROL_CODEC_H
 #define UNCORK_CONTROL_CODEC_H
 
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define CONTROL_BODY_MAX 65536u
+#define CONTROL_LONG_MAX (128u << 20)
 #define CONTROL_HEADER_SIZE 4u
 
 enum control_type {
@@ -31,8 +32,8 @@ enum control_type {
     CONTROL_MARKED,   /* follower: took its start figures at its stops; to a driver: all did; to the
                          server of a subject: no data is in flight, before the run and after it */
     CONTROL_FAILED,   /* either: failed in that phase */
-    CONTROL_REPORT,   /* server: piece of its report */
-    CONTROL_FACTS,    /* server: piece of its facts */
+    CONTROL_REPORT,   /* server: its report */
+    CONTROL_FACTS,    /* server: its facts */
     CONTROL_PING,     /* either: keepalive */
     CONTROL_TYPE_COUNT,
 };
@@ -53,11 +54,12 @@ static inline const char *control_text(const json_t *body, const char *key)
  * that is not printable. */
 int control_clean(json_t *value, struct problem *problem);
 
-/* A decoder of a byte stream, which may be cut anywhere. Zero it before use. */
+/* A decoder of a byte stream, which may be cut anywhere. Zero it before use; free(buffer) after. */
 struct codec {
-    bool broken; /* an invalid message has arrived */
-    size_t used;
-    uint8_t buffer[CONTROL_HEADER_SIZE + CONTROL_BODY_MAX];
+    bool takes_long; /* bodies of up to CONTROL_LONG_MAX */
+    bool broken;     /* an invalid message has arrived */
+    size_t used, room;
+    uint8_t *buffer; /* grows with what arrives */
 };
 
 typedef int codec_take(void *owner, enum control_type type, const json_t *body);

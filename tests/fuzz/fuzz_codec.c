@@ -89,6 +89,7 @@ static int feed(const uint8_t *data, size_t size, size_t step, size_t *messages)
         abort();
     if (result != 0 && codec_feed(codec, data, size, take, messages, &again) != -1)
         abort();
+    free(codec->buffer);
     free(codec);
     return result;
 }

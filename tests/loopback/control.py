@@ -90,11 +90,8 @@ def sink_accept(connection: socket.socket, token: bytes, number: int = 0) -> Non
 
 
 def long_value_receive(channel: Channel, type_: str) -> dict[str, Any]:
-    """A report or facts, put together from its pieces."""
-    text = ""
-    while True:
-        piece = channel.receive()
-        assert piece["type"] == type_, piece
-        text += piece["text"]
-        if piece["left"] == 0:
-            return json.loads(text)
+    """The value of a report or of facts."""
+    answer = channel.receive()
+    assert answer["type"] == type_, answer
+    value: dict[str, Any] = answer["value"]
+    return value

@@ -24,8 +24,8 @@ static const char *const bodies[CONTROL_TYPE_COUNT] = {
     [CONTROL_DRAINING] = "{\"end\": \"client\"}",
     [CONTROL_MARKED] = "{}",
     [CONTROL_FAILED] = "{\"kind\": \"failed\", \"phase\": \"run\", \"text\": \"why\"}",
-    [CONTROL_REPORT] = "{\"left\": 5, \"text\": \"{\\\"a\\\"\"}",
-    [CONTROL_FACTS] = "{\"left\": 0, \"text\": \"\"}",
+    [CONTROL_REPORT] = "{\"value\": {\"a\": [1, \"b\"]}}",
+    [CONTROL_FACTS] = "{\"value\": {}}",
     [CONTROL_PING] = "{}",
 };
 
@@ -65,6 +65,12 @@ static void assert_same(const struct taken *a, const struct taken *b)
 }
 
 static struct codec codec;
+
+static void restart(void)
+{
+    free(codec.buffer);
+    codec = (struct codec){0};
+}
 
 static int feed(const void *bytes, size_t size, struct taken *taken, struct problem *problem)
 {
@@ -106,7 +112,7 @@ static void feed_whole(const uint8_t *bytes, size_t size, struct taken *taken)
 {
     struct problem problem = {0};
 
-    memset(&codec, 0, sizeof codec);
+    restart();
     assert_int_equal(feed(bytes, size, taken, &problem), 0);
 }
 
@@ -155,7 +161,7 @@ TEST(a_stream_may_come_byte_by_byte)
     CLEANUP_FREE uint8_t *bytes = encode_all(&size);
 
     feed_whole(bytes, size, &whole);
-    memset(&codec, 0, sizeof codec);
+    restart();
     for (size_t i = 0; i < size; i++)
         assert_int_equal(feed(bytes + i, 1, &parts, &problem), 0);
     assert_same(&whole, &parts);
@@ -170,7 +176,7 @@ TEST(a_taker_that_has_had_enough_gets_no_more)
     size_t size;
     CLEANUP_FREE uint8_t *bytes = encode_all(&size);
 
-    memset(&codec, 0, sizeof codec);
+    restart();
     assert_int_equal(feed(bytes, size, &taken, &problem), 7);
     assert_int_equal(taken.count, 1);
     assert_int_equal(problem.kind, PROBLEM_NONE);
@@ -186,7 +192,7 @@ static void refuse_bytes(const void *bytes, size_t size, const char *why)
     size_t good;
     CLEANUP_FREE uint8_t *ping = encode(CONTROL_PING, "{}", &good);
 
-    memset(&codec, 0, sizeof codec);
+    restart();
     assert_int_equal(feed(bytes, size, &taken, &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE, why);
     assert_int_equal(taken.count, 0);
@@ -316,7 +322,7 @@ TEST(a_message_is_clean_when_it_is_handed_over)
     struct taken taken = {0};
     struct problem problem = {0};
 
-    memset(&codec, 0, sizeof codec);
+    restart();
     assert_int_equal(feed(header, sizeof header, &taken, &problem), 0);
     assert_int_equal(feed(body, sizeof body - 1, &taken, &problem), 0);
     assert_int_equal(taken.count, 1);
@@ -354,7 +360,7 @@ TEST(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut)
         struct taken taken = {0};
         struct problem problem = {0};
 
-        memset(&codec, 0, sizeof codec);
+        restart();
         assert_int_equal(feed(bytes, cut, &taken, &problem), 0);
         assert_int_equal(feed(bytes + cut, good + sizeof wrong - 1 - cut, &taken, &problem), -1);
         assert_int_equal(taken.count, 1);
@@ -414,58 +420,10 @@ TEST(a_body_has_at_most_64_kib)
     assert_problem(&problem, PROBLEM_FAILURE, "does not fit into 64 KiB");
 }
 
-/* ---- long values, in pieces ---- */
-
-static int add(struct long_value *value, const char *text, json_int_t left, json_t **whole,
-               struct problem *problem)
-{
-    CLEANUP_JSON json_t *piece = json_pack("{s:I, s:s}", "left", left, "text", text);
-
-    return long_value_add(value, piece, whole, problem);
-}
-
-TEST(a_long_value_is_put_together_from_its_pieces)
-{
-    struct long_value value = {0};
-    struct problem problem = {0};
-    CLEANUP_JSON json_t *whole = NULL, *expected = json_pack("{s:[i, s]}", "a", 1, "?");
-
-    assert_int_equal(add(&value, "{\"a\": [", 6, &whole, &problem), 0);
-    assert_int_equal(add(&value, "", 6, &whole, &problem), 0);
-    assert_int_equal(add(&value, "1, \"\\u001b\"]}", 0, &whole, &problem), 1);
-    assert_true(json_equal(whole, expected));
-    free(value.text);
-}
-
-TEST(a_long_value_that_is_no_json_or_too_long_is_refused)
-{
-    static const size_t half = 65 << 20;
-    struct long_value value = {0}, broken = {0}, list = {0};
-    struct problem problem = {0};
-    CLEANUP_FREE char *text = malloc(half + 1);
-    json_t *whole;
-
-    assert_int_equal(add(&broken, "{\"a\": ", 0, &whole, &problem), -1);
-    assert_problem(&problem, PROBLEM_FAILURE, "no JSON");
-    free(broken.text);
-    problem = (struct problem){0};
-    assert_int_equal(add(&list, "[]", 0, &whole, &problem), -1);
-    assert_problem(&problem, PROBLEM_FAILURE, "no JSON object");
-    free(list.text);
-    memset(text, ' ', half);
-    text[half] = '\0';
-    problem = (struct problem){0};
-    assert_int_equal(add(&value, text, 1, &whole, &problem), 0);
-    assert_int_equal(add(&value, text, 1, &whole, &problem), -1);
-    assert_problem(&problem, PROBLEM_FAILURE, "more than 128 MiB");
-    free(value.text);
-}
-
 /* ---- two channels on one loop ---- */
 
 struct side {
     struct channel channel;
-    struct long_value value;
     json_t *whole;
     char why[100];
     int messages, ended, closed;
@@ -474,13 +432,11 @@ struct side {
 static void on_message(void *owner, enum control_type type, const json_t *body)
 {
     struct side *side = owner;
-    struct problem problem = {0};
 
     assert_int_equal(type, CONTROL_REPORT);
     side->messages++;
-    assert_true(long_value_add(&side->value, body, &side->whole, &problem) >= 0);
-    if (side->whole)
-        channel_close(&side->channel);
+    side->whole = json_incref(json_object_get(body, "value"));
+    channel_close(&side->channel);
 }
 
 static void on_ended(void *owner, const char *why)
@@ -508,6 +464,26 @@ static json_t *make_long(void)
     return json_pack("{s:o}", "list", list);
 }
 
+TEST(only_a_client_takes_a_report_of_more_than_64_kib)
+{
+    CLEANUP_JSON json_t *body = json_pack("{s:o}", "value", make_long());
+    CLEANUP_FREE uint8_t *bytes = NULL;
+    struct problem problem = {0};
+    struct taken taken = {0};
+    size_t size;
+
+    assert_int_equal(control_encode(CONTROL_REPORT, body, &bytes, &size, &problem), 0);
+    assert_true(size > CONTROL_BODY_MAX);
+    restart();
+    assert_int_equal(feed(bytes, size, &taken, &problem), -1);
+    assert_problem(&problem, PROBLEM_FAILURE, "of a length that no message has");
+    restart();
+    codec.takes_long = true;
+    assert_int_equal(feed(bytes, size, &taken, &(struct problem){0}), 0);
+    assert_int_equal(taken.count, 1);
+    forget(&taken);
+}
+
 TEST(a_long_value_comes_through_a_channel_whole)
 {
     static struct side sides[2];
@@ -523,13 +499,12 @@ TEST(a_long_value_comes_through_a_channel_whole)
                          0);
     channel_send_long(&sides[0].channel, CONTROL_REPORT, value);
     uv_run(&loop, UV_RUN_DEFAULT);
-    assert_true(sides[1].messages > 10);
+    assert_int_equal(sides[1].messages, 1);
     assert_true(json_equal(sides[1].whole, value));
     assert_int_equal(sides[1].ended, 0);
     assert_int_equal(sides[0].ended, 1);
     assert_int_equal(sides[0].closed + sides[1].closed, 2);
     json_decref(sides[1].whole);
-    free(sides[1].value.text);
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
@@ -537,7 +512,7 @@ TEST(a_long_value_comes_through_a_channel_whole)
 TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
 {
     static struct side side;
-    CLEANUP_JSON json_t *body = json_pack("{s:i, s:s}", "left", 0, "text", "{}");
+    CLEANUP_JSON json_t *body = json_pack("{s:{}}", "value");
     struct problem problem = {0};
     uint8_t *bytes;
     size_t size;
@@ -556,7 +531,6 @@ TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
     assert_int_equal(side.ended, 0);
     assert_int_equal(side.closed, 1);
     json_decref(side.whole);
-    free(side.value.text);
     free(bytes);
     assert_int_equal(uv_loop_close(&loop), 0);
 }
@@ -601,8 +575,7 @@ int main(void)
         cmocka_unit_test(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut),
         cmocka_unit_test(only_proper_messages_are_encoded),
         cmocka_unit_test(a_body_has_at_most_64_kib),
-        cmocka_unit_test(a_long_value_is_put_together_from_its_pieces),
-        cmocka_unit_test(a_long_value_that_is_no_json_or_too_long_is_refused),
+        cmocka_unit_test(only_a_client_takes_a_report_of_more_than_64_kib),
         cmocka_unit_test(a_long_value_comes_through_a_channel_whole),
         cmocka_unit_test(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails),
         cmocka_unit_test(a_channel_ends_once_on_what_is_no_message),
