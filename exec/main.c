@@ -114,7 +114,7 @@ static void report(const struct watch *watch)
         override_proof(shared, &limit);
     made = report_make(shared, watch->subject, call_ns, limit.text);
     if (!watch->json)
-        report_print(stderr, shared, watch->subject, call_ns, limit.text);
+        report_print(stderr, made);
     else if (!watch->file)
         write_json(stderr, made, &problem);
     else if (whole_file_write(watch->file, write_json, made, &problem) < 0)

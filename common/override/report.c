@@ -218,6 +218,8 @@ static json_t *calls_json(const _Atomic uint64_t calls[COUNTED_COUNT])
 static json_t *shape_json(const struct shared_shape *shape)
 {
     json_t *fragments = json_array();
+    char text[512] = "";
+    FILE *file = fmemopen(text, sizeof text, "w");
 
     for (uint32_t i = 0; i < known_fragments(shape); i++) {
         uint64_t one = shape->fragments[i];
@@ -227,69 +229,77 @@ static json_t *shape_json(const struct shared_shape *shape)
                                         "call", call_names[FRAGMENT_CALL(one) % COUNTED_COUNT], "more",
                                         !!(one & FRAGMENT_MORE), "corked", !!(one & FRAGMENT_CORKED)));
     }
-    return json_pack("{s:I, s:I, s:b, s:o}", "groups", (json_int_t)shape->groups, "sends",
-                     (json_int_t)shape->sends, "rounded", (int)shape->rounded, "fragments", fragments);
+    if (file) {
+        print_shape(file, shape, AS_CALLS);
+        fclose(file);
+    }
+    return json_pack("{s:I, s:I, s:b, s:s, s:o}", "groups", (json_int_t)shape->groups, "sends",
+                     (json_int_t)shape->sends, "rounded", (int)shape->rounded, "text", text, "fragments",
+                     fragments);
 }
 
 static json_t *kind_json(const struct shared_kind *kind, const char *subject)
 {
     const struct shared_shape *sorted[SHARED_SHAPES];
-    size_t count = shapes_sort(kind, sorted);
-    bool is_local = kind->name.family == AF_UNIX, is_read = kind->read_back;
+    size_t count = shapes_sort(kind, sorted), path_size = strnlen(kind->name.path, sizeof kind->name.path);
+    uint16_t family = kind->name.family, port = kind->name.port;
     json_t *shapes = json_array(), *made;
+    bool is_read = kind->read_back;
     struct advice advice;
 
     report_advise(kind, subject, &advice);
     for (size_t i = 0; i < count; i++)
         json_array_append_new(shapes, shape_json(sorted[i]));
-    made = json_pack(
-        "{s:s, s:s, s:o*, s:o*, s:o, s:o*, s:o*, s:o*, s:o, s:s, s:s*, s:s*}", "family",
-        is_local ? "unix" : "tcp", "role", role_names[kind->name.role % 3], "path",
-        is_local ? json_stringn(kind->name.path, strnlen(kind->name.path, sizeof kind->name.path)) : NULL,
-        "port", is_local ? NULL : json_integer(kind->name.port), "calls", calls_json(kind->calls), "nodelay",
-        is_read && kind->nodelay >= 0 ? json_boolean(kind->nodelay) : NULL, "sndbuf_bytes",
-        is_read ? json_integer(kind->sndbuf_bytes) : NULL, "rcvbuf_bytes",
-        is_read ? json_integer(kind->rcvbuf_bytes) : NULL, "shapes", shapes, "says", advice.says, "try",
-        *advice.override ? advice.override : NULL, "measure", *advice.measure ? advice.measure : NULL);
+    made = json_pack("{s:s, s:s, s:o*, s:o*, s:o, s:o*, s:o*, s:o*, s:o, s:s, s:s*, s:s*}", "family",
+                     family == AF_UNIX ? "unix"
+                     : family          ? "tcp"
+                                       : "other",
+                     "role", role_names[kind->name.role % 3], "path",
+                     path_size ? json_stringn(kind->name.path, path_size) : NULL, "port",
+                     port ? json_integer(port) : NULL, "calls", calls_json(kind->calls), "nodelay",
+                     is_read && kind->nodelay >= 0 ? json_boolean(kind->nodelay) : NULL, "sndbuf_bytes",
+                     is_read ? json_integer(kind->sndbuf_bytes) : NULL, "rcvbuf_bytes",
+                     is_read ? json_integer(kind->rcvbuf_bytes) : NULL, "shapes", shapes, "says", advice.says,
+                     "try", *advice.override ? advice.override : NULL, "measure",
+                     *advice.measure ? advice.measure : NULL);
 #define SET_COUNT(name) json_object_set_new(made, #name, json_integer((json_int_t)kind->name));
     KIND_COUNTS(SET_COUNT)
 #undef SET_COUNT
     return made;
 }
 
-static bool is_shown(const struct shared_kind *kind)
-{
-    return kind->described && kind->connections;
-}
-
-static uint64_t sum_calls(const struct shared *shared)
-{
-    uint64_t sum = 0;
-
-    for (size_t call = 0; call < COUNTED_COUNT; call++) {
-        sum += shared->calls[call];
-        for (size_t i = 0; i < SHARED_KINDS; i++)
-            sum += shared->kinds[i].calls[call];
-    }
-    return sum;
-}
-
 json_t *report_make(const struct shared *shared, const char *subject, double call_ns, const char *limit)
 {
     json_t *kinds = json_array();
+    json_int_t calls = 0;
     char change[128];
 
     for (size_t i = 0; i < SHARED_KINDS; i++)
-        if (is_shown(&shared->kinds[i]))
+        if (shared->kinds[i].described && shared->kinds[i].connections)
             json_array_append_new(kinds, kind_json(&shared->kinds[i], subject));
+    for (size_t call = 0; call < COUNTED_COUNT; call++) {
+        calls += (json_int_t)shared->calls[call];
+        for (size_t i = 0; i < SHARED_KINDS; i++)
+            calls += (json_int_t)shared->kinds[i].calls[call];
+    }
     override_format(&shared->change, change, sizeof change);
     return json_pack("{s:s, s:I, s:I, s:f, s:o, s:s*, s:o}", "override", change, "processes",
-                     (json_int_t)shared->process_count, "calls_seen", (json_int_t)sum_calls(shared),
-                     "call_ns", call_ns, "other_calls", calls_json(shared->calls), "limit",
-                     *limit ? limit : NULL, "connections", kinds);
+                     (json_int_t)shared->process_count, "calls_seen", calls, "call_ns", call_ns,
+                     "other_calls", calls_json(shared->calls), "limit", *limit ? limit : NULL, "connections",
+                     kinds);
 }
 
 /* ---- text ---- */
+
+static int64_t count_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
 
 /* A sentence in lines, each indented by two. */
 static void print_wrapped(FILE *file, const char *text)
@@ -306,76 +316,70 @@ static void print_wrapped(FILE *file, const char *text)
 }
 
 /* Which connections they are, and their options. */
-static void print_heading(FILE *file, const struct shared_kind *kind)
+static void print_heading(FILE *file, const json_t *kind)
 {
-    const char *role = role_names[kind->name.role % 3];
+    const char *family = text_of(kind, "family"), *role = text_of(kind, "role"),
+               *path = text_of(kind, "path");
+    const json_t *nodelay = json_object_get(kind, "nodelay");
+    int64_t connections = count_of(kind, "connections"), changed = count_of(kind, "changed");
     char sndbuf[UNITS_TEXT_MAX], rcvbuf[UNITS_TEXT_MAX];
 
-    if (!kind->name.family)
-        fprintf(file, "connections elsewhere");
-    else if (kind->name.family == AF_UNIX)
-        fprintf(file, "%s at %.*s (Unix)", role, (int)sizeof kind->name.path,
-                *kind->name.path ? kind->name.path : "no path");
+    if (!strcmp(family, "unix"))
+        fprintf(file, "%s at %s (Unix)", role, path ? path : "no path");
+    else if (!strcmp(family, "tcp"))
+        fprintf(file, "%s %s port %" PRId64 " (TCP)", role, strcmp(role, "connected") ? "at" : "to",
+                count_of(kind, "port"));
     else
-        fprintf(file, "%s %s port %u (TCP)", role, kind->name.role == ROLE_CONNECTED ? "to" : "at",
-                kind->name.port);
-    fprintf(file, ": %" PRIu64 " connection%s", kind->connections, kind->connections == 1 ? "" : "s");
-    if (kind->read_back) {
-        units_format(&units_size, sndbuf, (uint64_t)kind->sndbuf_bytes);
-        units_format(&units_size, rcvbuf, (uint64_t)kind->rcvbuf_bytes);
-        if (kind->nodelay >= 0)
-            fprintf(file, ", %sTCP_NODELAY", kind->nodelay ? "" : "no ");
+        fprintf(file, "connections elsewhere");
+    fprintf(file, ": %" PRId64 " connection%s", connections, connections == 1 ? "" : "s");
+    if (nodelay)
+        fprintf(file, ", %sTCP_NODELAY", json_is_true(nodelay) ? "" : "no ");
+    if (count_of(kind, "sndbuf_bytes")) {
+        units_format(&units_size, sndbuf, (uint64_t)count_of(kind, "sndbuf_bytes"));
+        units_format(&units_size, rcvbuf, (uint64_t)count_of(kind, "rcvbuf_bytes"));
         fprintf(file, ", SO_SNDBUF %s, SO_RCVBUF %s", sndbuf, rcvbuf);
     }
-    if (kind->changed)
-        fprintf(file, ", %" PRIu64 " changed", kind->changed);
+    if (changed)
+        fprintf(file, ", %" PRId64 " changed", changed);
     fputc('\n', file);
 }
 
-static void print_kind(FILE *file, const struct shared_kind *kind, const char *subject)
+static void print_kind(FILE *file, const json_t *kind)
 {
-    const struct shared_shape *sorted[SHARED_SHAPES];
-    size_t count = shapes_sort(kind, sorted);
-    struct advice advice;
+    const char *measure = text_of(kind, "measure");
+    const json_t *shape;
+    size_t i;
 
     print_heading(file, kind);
-    fprintf(file, "  groups of sends between two waits: %" PRIu64 "\n", kind->groups);
-    for (size_t i = 0; i < count && i < SHAPES_SHOWN; i++) {
-        fprintf(file, "  %8" PRIu64 "  ", sorted[i]->groups);
-        print_shape(file, sorted[i], AS_CALLS);
-        fputs(sorted[i]->rounded ? " (sizes rounded up)\n" : "\n", file);
-    }
+    fprintf(file, "  groups of sends between two waits: %" PRId64 "\n", count_of(kind, "groups"));
+    json_array_foreach(json_object_get(kind, "shapes"), i, shape) if (i < SHAPES_SHOWN)
+        fprintf(file, "  %8" PRId64 "  %s%s\n", count_of(shape, "groups"), text_of(shape, "text"),
+                json_is_true(json_object_get(shape, "rounded")) ? " (sizes rounded up)" : "");
     fprintf(file,
-            "  waits after a send: %" PRIu64 "; of about 40 ms: %" PRIu64 ", of about 200 ms: %" PRIu64 "\n",
-            kind->turns, kind->waits_40ms, kind->waits_200ms);
-    report_advise(kind, subject, &advice);
-    print_wrapped(file, advice.says);
-    if (*advice.measure)
-        fprintf(file, "  measure: %s\n", advice.measure);
+            "  waits after a send: %" PRId64 "; of about 40 ms: %" PRId64 ", of about 200 ms: %" PRId64 "\n",
+            count_of(kind, "turns"), count_of(kind, "waits_40ms"), count_of(kind, "waits_200ms"));
+    print_wrapped(file, text_of(kind, "says"));
+    if (measure)
+        fprintf(file, "  measure: %s\n", measure);
 }
 
-void report_print(FILE *file, const struct shared *shared, const char *subject, double call_ns,
-                  const char *limit)
+void report_print(FILE *file, const json_t *report)
 {
-    char change[128];
-    bool any = false;
+    const json_t *kinds = json_object_get(report, "connections"), *kind;
+    int64_t processes = count_of(report, "processes");
+    size_t i;
 
-    override_format(&shared->change, change, sizeof change);
-    fprintf(
-        file,
-        "uncork exec: override=%s, %" PRIu64 " calls in %" PRIu32 " process%s, each about %.0f ns longer\n",
-        change, sum_calls(shared), shared->process_count, shared->process_count == 1 ? "" : "es", call_ns);
-    for (size_t i = 0; i < SHARED_KINDS; i++) {
-        if (!is_shown(&shared->kinds[i]))
-            continue;
-        any = true;
-        print_kind(file, &shared->kinds[i], subject);
-    }
-    if (!shared->process_count)
+    fprintf(file,
+            "uncork exec: override=%s, %" PRId64 " calls in %" PRId64
+            " process%s, each about %.0f ns longer\n",
+            text_of(report, "override"), count_of(report, "calls_seen"), processes,
+            processes == 1 ? "" : "es", json_real_value(json_object_get(report, "call_ns")));
+    json_array_foreach(kinds, i, kind) print_kind(file, kind);
+    if (!processes)
         fprintf(file, "the library did not reach the program: no process loaded it\n");
-    else if (!any)
+    else if (!json_array_size(kinds))
         fprintf(file, "no stream connection was seen\n");
-    if (*limit)
-        fprintf(file, "%s\n", limit);
+    if (text_of(report, "limit"))
+        fprintf(file, "%s\n", text_of(report, "limit"));
     fflush(file);
 }

@@ -24,8 +24,7 @@ void report_advise(const struct shared_kind *kind, const char *subject, struct a
  * library cannot see or change in this program; \"\": nothing is known. New reference. */
 json_t *report_make(const struct shared *shared, const char *subject, double call_ns, const char *limit);
 
-/* The same for people, in lines of at most 100 columns where paths are short. */
-void report_print(FILE *file, const struct shared *shared, const char *subject, double call_ns,
-                  const char *limit);
+/* Prints the report for people, in lines of at most 100 columns where paths are short. */
+void report_print(FILE *file, const json_t *report);
 
 #endif
