@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from overridden import EXEC, asked, connected, sender_command, sent, under
+from overridden import EXEC, asked, connected, exactly, sender_command, sent, under
 from programs import SANITIZED
 
 pytestmark = pytest.mark.skipif(not EXEC.exists(), reason=f"no {EXEC.name} in this build")
@@ -158,6 +158,72 @@ assert os.open({str(tmp_path / 'file')!r}, os.O_CREAT | os.O_WRONLY) == fd
             assert client.recv(1) == b"a"
             assert run.ended() == 0, run.stderr
     assert (tmp_path / "file").read_bytes() == b"text"
+
+
+EVERY_SEND = """
+import ctypes, errno, os, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True)
+c, _ = s.accept()
+d = libc.dup(c.fileno())
+file = os.open(sys.argv[1], os.O_RDONLY)
+assert os.write(d, b"write") == 5 and os.writev(d, [b"wri", b"tev"]) == 6
+assert os.sendfile(d, file, 2, 6) == 6
+os.close(d)
+assert c.sendmsg([b"send", b"msg"]) == 7 and c.send(b"send") == 4
+
+class Vector(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+
+class Message(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_void_p), ("name_size", ctypes.c_uint),
+                ("vector", ctypes.POINTER(Vector)), ("count", ctypes.c_size_t),
+                ("control", ctypes.c_void_p), ("control_size", ctypes.c_size_t),
+                ("flags", ctypes.c_int)]
+
+class Sent(ctypes.Structure):
+    _fields_ = [("message", Message), ("sent", ctypes.c_uint)]
+
+two = (Sent * 2)(*(Sent(Message(vector=ctypes.pointer(Vector(text, len(text))), count=1))
+                   for text in (b"one", b"two!")))
+assert libc.sendmmsg(c.fileno(), two, 2, 0) == 2 and [one.sent for one in two] == [3, 4]
+assert c.recv(1) == b"q"
+c.setblocking(False)
+pieces = []
+try:
+    while True:
+        pieces.append(c.send(b"x" * 1000003))
+except BlockingIOError as error:
+    assert error.errno == errno.EAGAIN
+print(sum(pieces), int(pieces[-1] < 1000003), flush=True)
+for call in (lambda: libc.send(-1, b"a", 1, 0), lambda: libc.write(d, b"a", 1),
+             lambda: libc.recv(d, b"a", 1, 0), lambda: libc.dup(d), lambda: libc.close(d)):
+    ctypes.set_errno(0)
+    assert call() == -1 and ctypes.get_errno() == errno.EBADF
+ctypes.set_errno(0)
+assert libc.send(file, b"a", 1, 0) == -1 and ctypes.get_errno() == errno.ENOTSOCK
+c.close()
+"""
+
+
+@pytest.mark.parametrize("override", ["none", "join", "more:5", "nomore+nodelay"])
+def test_every_send_returns_what_it_sent_or_its_error(tmp_path, override):
+    (tmp_path / "file").write_bytes(b"..on a disk")
+    with under(tmp_path, sys.executable, "-c", EVERY_SEND, str(tmp_path / "file"),
+               override=override) as run:
+        assert run.process.stdout
+        with connected(int(run.process.stdout.readline())) as client:
+            text = b"writewritevon a dsendmsgsendonetwo!"
+            assert exactly(client, len(text)) == text
+            client.sendall(b"q")
+            total, partial = map(int, run.process.stdout.readline().split())
+            assert exactly(client, total) == b"x" * total and partial
+            assert client.recv(1) == b""
+        assert run.ended() == 0, run.stderr
+    kind = run.kind()
+    assert kind["would_block"] == 1 and kind["sent_bytes"] == len(text) + total
+    assert [kind["calls"][name] for name in ("write", "writev", "sendfile", "sendmsg", "sendmmsg")
+            ] == [1, 1, 1, 1, 2]
 
 
 def test_on_a_unix_socket_nothing_joins_and_the_report_says_so(tmp_path):
