@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import socket
 import statistics
 import struct
@@ -22,6 +23,9 @@ from programs import BIN
 EXEC = BIN / "uncork-exec"
 TCP_INFO_BYTES, DATA_SEGMENTS_IN = 232, 152  # struct tcp_info of linux/tcp.h (4.6 and newer)
 REQUEST = b"q" * 28
+# of 1000 replies: on a busy machine TCP merges two sends, or repeats one whose acknowledgement is
+# late (tail loss probe)
+REPEATED = 5
 
 # Accepts a connection, or two where it has threads or children, and answers each request by pieces.
 SENDER = r"""
@@ -140,6 +144,10 @@ class Replies:
     def segments(self) -> float:
         """Segments for each reply, as a mean."""
         return statistics.fmean(self.each)
+
+    def different(self, other: Replies) -> int:
+        """The number of replies that came as another number of segments."""
+        return sum(map(operator.ne, self.each, other.each))
 
 
 def segments_in(connection: socket.socket) -> int:
