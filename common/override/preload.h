@@ -64,10 +64,8 @@ static inline bool changes(uint64_t bits)
     return preload_shared && preload_shared->change.bits & bits;
 }
 
-/* FNV-1a. */
+/* The key of an entry (FNV-1a), and whether an entry of a table has this key, or takes it. */
 uint64_t preload_hash(const void *data, size_t size);
-
-/* Whether an entry of a table has this key, or takes it. */
 bool preload_claim(_Atomic uint64_t *key, uint64_t wanted);
 
 /* Counts a call on no stream connection. */
@@ -105,16 +103,13 @@ static inline struct shared_kind *kind_of(const struct slot *slot)
 struct slot *slot_of(int fd);
 
 /* Follows the descriptor, if it is a stream connection, and makes the changes of options. `address`
- * names its kind; NULL: its own address does. */
+ * names its kind; NULL: its own address does. slot_accepted(): what accept(2) returned. */
 void slot_open(int fd, enum kind_role role, const struct sockaddr *address, socklen_t size);
-
-/* The same of a descriptor that accept(2) returned. */
 void slot_accepted(int fd);
 
-/* A descriptor that is new (-1: none) or about to be closed: what was known of it is forgotten. */
+/* A descriptor is new (-1: none) or about to be closed: what was known of it is forgotten. Or `to` is
+ * a copy of `from`, as dup(2) makes it. */
 void slot_forget(int fd);
-
-/* `to` is a copy of `from`, as dup(2) makes it. */
 void slot_copy(int from, int to);
 
 /* The program sets an option. False where a change forbids that: the call is not to be made. */
@@ -139,25 +134,22 @@ struct sending {
     int fd, flags, made;
 };
 
-/* Before a send of `size` bytes. What the thread holds on other connections leaves. */
+/* Before a send of `size` bytes: what the thread holds on other connections leaves. After a send that
+ * returned `moved`; returns `moved`. */
 struct sending sending_begin(int fd, enum counted call, size_t size, int flags);
-
-/* After a send that returned `moved`. Returns `moved`. */
 ssize_t sending_end(const struct sending *sending, ssize_t moved);
 
-/* Before a receive, which may wait; the file of a disk never does. As slot_of(). */
+/* Before a receive, which may wait; a file of a disk never does. As slot_of(). After a receive that
+ * returned `moved`; `slot` may be NULL, returns `moved`. */
 struct slot *receiving_begin(int fd);
-
-/* After a receive that returned `moved`; `slot` may be NULL. Returns `moved`. */
 ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved);
 
 /* Whether this thread has sent something since it last waited. */
 bool thread_has_sent(void);
 
-/* This thread is about to wait: sends what is held, and ends its groups. */
+/* Sends what this thread holds and ends its groups: it is about to wait; or those on one descriptor
+ * (-1: on all). */
 void thread_waits(void);
-
-/* The same on one descriptor; -1: on all. */
 void groups_end(int fd);
 
 /* From now on groups end with their thread, too; those of the last one with the process. */

@@ -184,7 +184,7 @@ void report_advise(const struct shared_kind *kind, const char *subject, struct a
     FILE *says, *measure;
 
     *advice = (struct advice){.says = "It has sent nothing that the library saw."};
-    if (!shape || !(says = fmemopen(advice->says, sizeof advice->says, "w")))
+    if (!shape || !(says = fmemopen(advice->says, sizeof advice->says - 1, "w")))
         return;
     snprintf(advice->override, sizeof advice->override, "%s", findings[found].override);
     if (most)
@@ -196,7 +196,7 @@ void report_advise(const struct shared_kind *kind, const char *subject, struct a
     fprintf(says, ")%s%s: %s%s%s.", findings[found].how, found == ALONE ? "" : stall_text(kind),
             findings[found].before, advice->override, findings[found].after);
     fclose(says);
-    measure = *findings[found].writes ? fmemopen(advice->measure, sizeof advice->measure, "w") : NULL;
+    measure = *findings[found].writes ? fmemopen(advice->measure, sizeof advice->measure - 1, "w") : NULL;
     if (!measure)
         return;
     print_measure(measure, kind, shape, subject, advice->override, findings[found].writes);
@@ -219,7 +219,7 @@ static json_t *shape_json(const struct shared_shape *shape)
 {
     json_t *fragments = json_array();
     char text[512] = "";
-    FILE *file = fmemopen(text, sizeof text, "w");
+    FILE *file = fmemopen(text, sizeof text - 1, "w");
 
     for (uint32_t i = 0; i < known_fragments(shape); i++) {
         uint64_t one = shape->fragments[i];

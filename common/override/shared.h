@@ -85,11 +85,11 @@ struct kind_name {
  * pushes: held data was sent because the thread waits.
  * other_groups: of no shape in the table.
  * turns: receives that followed a send; waits: of these, after about 40 and about 200 ms. */
-#define KIND_COUNTS(X)                                                                                       \
-    X(connections)                                                                                           \
-    X(sent_bytes)                                                                                            \
-    X(received_bytes)                                                                                        \
-    X(would_block) X(changed) X(pushes) X(groups) X(other_groups) X(turns) X(waits_40ms) X(waits_200ms)
+/* clang-format off */
+#define KIND_COUNTS(X) \
+    X(connections) X(sent_bytes) X(received_bytes) X(would_block) X(changed) X(pushes) X(groups) \
+    X(other_groups) X(turns) X(waits_40ms) X(waits_200ms)
+/* clang-format on */
 #define KIND_COUNT(name) _Atomic uint64_t name;
 struct shared_kind {
     _Atomic uint64_t key;

@@ -266,12 +266,16 @@ TEST(on_a_unix_socket_no_override_is_offered)
 
 TEST(a_subject_is_measured_by_its_name)
 {
+    char long_name[400] = "";
     struct shared_kind *kind = counts("none", AF_INET, 0);
     struct advice advice;
 
     SHAPE(kind, 100, 38, 4118);
     report_advise(kind, "qemu-nbd protocol=nbd", &advice);
     assert_string_equal(advice.measure, "uncork run subject=qemu-nbd protocol=nbd override=none,more:64");
+    memset(long_name, 'x', sizeof long_name - 1);
+    report_advise(kind, long_name, &advice);
+    assert_in_range(strlen(advice.measure), 200, sizeof advice.measure - 1); /* cut */
 }
 
 TEST(the_report_has_what_is_known_and_nothing_else)
