@@ -177,7 +177,7 @@ def test_the_steps_that_take_minutes_are_called_long():
 RECORD = ROOT / "docs" / "record.md"
 # Objects whose keys are words, kinds of calls, names of settings and values of axes.
 MAPS = {"words", "given", "calls", "sysctl", "mitigations", "offloads", "sizes", "builds",
-        "targets"}
+        "targets", "subjects", "other_calls"}
 
 
 def keys(value: Any) -> Iterator[str]:

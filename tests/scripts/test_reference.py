@@ -44,7 +44,7 @@ def test_every_reference_result_reads_as_a_finished_result(uncork, tmp_path, nam
 
 def test_there_is_a_reference_result_of_each_scenario_that_documents_quote():
     assert reference_names() == [f"reference/{name}" for name in (
-        "nbd_cork", "nodelay", "unix_sndbuf", "uring_bundles")]
+        "nbd_cork", "nbdkit", "nodelay", "qemu_nbd", "unix_sndbuf", "uring_bundles")]
 
 
 def test_the_list_names_every_reference_result_with_its_question(uncork):
