@@ -33,7 +33,7 @@ static const struct {
     [CONTROL_SINK] = {"sink", {TEXT("address"), TEXT("token"), TEXT("key"), TEXT("host")}},
     [CONTROL_REFUSED] = {"refused", {TEXT("kind"), TEXT("text")}},
     [CONTROL_JOINED] = {"joined", {{0}}},
-    [CONTROL_DRAIN] = {"drain", {TEXT("end"), NUMBER("first"), {"bytes", JSON_ARRAY, JSON_INTEGER}}},
+    [CONTROL_DRAIN] = {"drain", {TEXT("end"), {"bytes", JSON_ARRAY, JSON_INTEGER}}},
     [CONTROL_DRAINING] = {"draining", {TEXT("end")}},
     [CONTROL_MARKED] = {"marked", {{0}}},
     [CONTROL_FAILED] = {"failed", {TEXT("kind"), TEXT("phase"), TEXT("text")}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The messages of the control channel, encoded and decoded. Pure: no sockets, no clock. A
- * message is a length (4 bytes, big endian) and that number of bytes of JSON: at most 64 KiB, or 128
+ * message is a length (4 bytes, big endian) and that number of bytes of JSON: at most 256 KiB, or 128
  * MiB of a report and of facts. The JSON is an object with a "type" and exactly the fields of that
  * type. */
 #ifndef UNCORK_CONTROL_CODEC_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONTROL_BODY_MAX 65536u
+#define CONTROL_BODY_MAX (256u << 10) /* 10000 connections have a number of 20 digits each */
 #define CONTROL_LONG_MAX (128u << 20)
 #define CONTROL_HEADER_SIZE 4u
 
@@ -27,7 +27,7 @@ enum control_type {
     CONTROL_SINK,     /* client to proxy: address of the server's data connections, token */
     CONTROL_REFUSED,  /* server: a problem of kind usage, unsupported or failed */
     CONTROL_JOINED,   /* server: has every data connection */
-    CONTROL_DRAIN,    /* driver `end`: last byte of its warm-up; connections from `first` */
+    CONTROL_DRAIN,    /* driver `end`: last byte of its warm-up, of each connection */
     CONTROL_DRAINING, /* follower: knows this for all connections; to the driver: all do */
     CONTROL_MARKED,   /* follower: took its start figures at its stops; to a driver: all did; to the
                          server of a subject: no data is in flight, before the run and after it */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/conduct.h"
 
+#include "base/cleanup.h"
 #include "connection/workload.h"
-
-#define DRAINS_PER_MESSAGE 1000 /* numbers of at most 20 digits: fits into 64 KiB */
 
 static bool is_hub(const struct conduct *conduct)
 {
@@ -115,24 +114,17 @@ static void ask_subject(struct conduct *conduct, enum phase passed)
 
 /* ---- a driver's last byte ---- */
 
-static json_t *drains_from(const struct team *team, size_t first, uint64_t more)
-{
-    json_t *bytes = json_array();
-
-    for (size_t i = first; i < first + DRAINS_PER_MESSAGE && i < team->connection_count; i++)
-        json_array_append_new(bytes, json_integer((json_int_t)team_sent_bytes(team, i, more)));
-    return json_pack("{s:s, s:I, s:o}", "end", end_names[team->end], "first", (json_int_t)first, "bytes",
-                     bytes);
-}
-
 /* Announces the byte at which each connection will end, after `more` messages. */
 static void announce(struct conduct *conduct, uint64_t more)
 {
     const struct team *team = conduct->team;
+    CLEANUP_JSON json_t *bytes = json_array();
 
-    for (size_t first = 0; first < team->connection_count; first += DRAINS_PER_MESSAGE)
-        for (int end = 0; end < END_COUNT; end++)
-            notify(conduct, (enum end)end, CONTROL_DRAIN, drains_from(team, first, more));
+    for (size_t i = 0; i < team->connection_count; i++)
+        json_array_append_new(bytes, json_integer((json_int_t)team_sent_bytes(team, i, more)));
+    for (int end = 0; end < END_COUNT; end++)
+        notify(conduct, (enum end)end, CONTROL_DRAIN,
+               json_pack("{s:s, s:O}", "end", end_names[team->end], "bytes", bytes));
 }
 
 static enum end driver_in(const struct conduct *conduct, const json_t *body)
@@ -146,19 +138,14 @@ static enum end driver_in(const struct conduct *conduct, const json_t *body)
 static int set_stops(struct conduct *conduct, enum end driver, const json_t *body)
 {
     const json_t *bytes = json_object_get(body, "bytes"), *value;
-    json_int_t first = json_integer_value(json_object_get(body, "first"));
-    size_t *known = &conduct->stops_known[driver], count = conduct->team->plan->connections, i;
+    size_t i;
 
-    if (json_array_size(bytes) == 0 || first < 0 || (size_t)first != *known ||
-        (size_t)first + json_array_size(bytes) > count)
+    if (json_array_size(bytes) != conduct->team->plan->connections)
         return -1;
     json_array_foreach(bytes, i, value)
     {
-        team_set_stop(conduct->team, driver, (*known)++, (uint64_t)json_integer_value(value));
+        team_set_stop(conduct->team, driver, i, (uint64_t)json_integer_value(value));
     }
-    if (*known < count)
-        return 0;
-    *known = 0;
     team_stops_set(conduct->team);
     if (is_hub(conduct))
         note_ready(conduct, RELEASE_LAST, driver, END_CLIENT);

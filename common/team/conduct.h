@@ -12,7 +12,6 @@
 struct conduct {
     struct team *team;
     struct channel *channels[END_COUNT];      /* by end; NULL: no channel, nothing to wait for */
-    size_t stops_known[END_COUNT];            /* by driver: connections whose stop is known */
     unsigned ready[RELEASE_NEVER][END_COUNT]; /* by release and driver: ends, as bits 1 << end */
     unsigned joined;                          /* ends with all their connections */
     unsigned marked;                          /* at the hub: ends with their start figures */

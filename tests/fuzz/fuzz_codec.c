@@ -24,7 +24,7 @@ static void check_encoding(enum control_type type, const json_t *body)
     struct problem problem = {0};
     size_t size;
 
-    /* what came in 64 KiB may need more when it is spelled anew, and is then refused */
+    /* what came in 256 KiB may need more when it is spelled anew, and is then refused */
     if (control_encode(type, body, &bytes, &size, &problem) < 0)
         return;
     codec.used = 0;

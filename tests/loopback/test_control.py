@@ -50,7 +50,7 @@ def test_a_warm_up_ends_at_the_announced_byte() -> None:
         assert channel.receive()["type"] == "joined"
         data.sendall(b"warm")
         data.recv(2, socket.MSG_WAITALL)
-        channel.send("drain", end="client", first=0, bytes=[8])
+        channel.send("drain", end="client", bytes=[8])
         assert channel.receive()["type"] == "draining"
         data.sendall(b"last")
         data.recv(2, socket.MSG_WAITALL)

@@ -20,7 +20,7 @@ static const char *const bodies[CONTROL_TYPE_COUNT] = {
     [CONTROL_SINK] = "{\"address\": \"[::1]:81\", \"token\": \"ff00\", \"key\": \"0f\", \"host\": \"i\"}",
     [CONTROL_REFUSED] = "{\"kind\": \"usage\", \"text\": \"a 'word'\\t\\\"\"}",
     [CONTROL_JOINED] = "{}",
-    [CONTROL_DRAIN] = "{\"end\": \"client\", \"first\": 0, \"bytes\": [0, 9007199254740993, 5]}",
+    [CONTROL_DRAIN] = "{\"end\": \"client\", \"bytes\": [0, 9007199254740993, 5]}",
     [CONTROL_DRAINING] = "{\"end\": \"client\"}",
     [CONTROL_MARKED] = "{}",
     [CONTROL_FAILED] = "{\"kind\": \"failed\", \"phase\": \"run\", \"text\": \"why\"}",
@@ -216,7 +216,7 @@ static void refuse(const char *body, const char *why)
 TEST(a_length_that_no_message_has_is_refused_before_its_body_comes)
 {
     refuse_bytes("\0\0\0\0", 4, "length that no message has");
-    refuse_bytes("\0\1\0\1", 4, "length that no message has");
+    refuse_bytes("\0\4\0\1", 4, "length that no message has");
     refuse_bytes("\xff\xff\xff\xff", 4, "length that no message has");
     refuse_bytes("GET / HTTP/1.1\r\n\r\n", 18, "this is not uncork's channel");
 }
@@ -248,15 +248,12 @@ TEST(fields_must_be_those_of_the_type_and_no_others)
     refuse("{\"type\": \"ask\", \"version\": null}", "'ask' that lacks a proper 'version'");
     refuse("{\"type\": \"ask\", \"version\": \"1\", \"more\": 1}", "fields that do not belong to it");
     refuse("{\"type\": \"ping\", \"version\": \"1\"}", "fields that do not belong to it");
-    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0.5, \"bytes\": []}",
-           "lacks a proper 'first'");
-    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0, \"bytes\": {}}",
-           "lacks a proper 'bytes'");
-    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0, \"bytes\": [1, \"2\"]}",
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": {}}", "lacks a proper 'bytes'");
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": [1, \"2\"]}",
            "item 1 of 'bytes' has the wrong type");
-    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0, \"bytes\": [1e300]}",
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": [1e300]}",
            "item 0 of 'bytes' has the wrong type");
-    refuse("{\"type\": \"drain\", \"end\": \"client\", \"first\": 0, \"bytes\": [99999999999999999999]}",
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": [99999999999999999999]}",
            "is no JSON object");
     refuse("{\"type\": \"plan\", \"version\": \"\", \"end\": \"\", \"host\": \"\", \"words\": [[]]}",
            "item 0 of 'words'");
@@ -375,9 +372,8 @@ TEST(only_proper_messages_are_encoded)
     static const struct {
         enum control_type type;
         const char *body;
-    } wrong[] = {{CONTROL_ASK, "{}"},
-                 {CONTROL_PING, "{\"left\": 1}"},
-                 {CONTROL_DRAIN, "{\"first\": 0, \"bytes\": [\"1\"]}"}};
+    } wrong[] = {
+        {CONTROL_ASK, "{}"}, {CONTROL_PING, "{\"left\": 1}"}, {CONTROL_DRAIN, "{\"bytes\": [\"1\"]}"}};
 
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         CLEANUP_JSON json_t *body = json_loads(wrong[i].body, 0, NULL);
@@ -403,7 +399,7 @@ static int encode_long(size_t size, uint8_t **bytes, size_t *encoded, struct pro
     return control_encode(CONTROL_ASK, body, bytes, encoded, problem);
 }
 
-TEST(a_body_has_at_most_64_kib)
+TEST(a_body_has_at_most_256_kib)
 {
     struct problem problem = {0};
     struct taken taken = {0};
@@ -417,7 +413,7 @@ TEST(a_body_has_at_most_64_kib)
     assert_int_equal(taken.count, 1);
     forget(&taken);
     assert_int_equal(encode_long(CONTROL_BODY_MAX + 1, &unused, &size, &problem), -1);
-    assert_problem(&problem, PROBLEM_FAILURE, "does not fit into 64 KiB");
+    assert_problem(&problem, PROBLEM_FAILURE, "does not fit into 256 KiB");
 }
 
 /* ---- two channels on one loop ---- */
@@ -464,7 +460,7 @@ static json_t *make_long(void)
     return json_pack("{s:o}", "list", list);
 }
 
-TEST(only_a_client_takes_a_report_of_more_than_64_kib)
+TEST(only_a_client_takes_a_report_of_more_than_256_kib)
 {
     CLEANUP_JSON json_t *body = json_pack("{s:o}", "value", make_long());
     CLEANUP_FREE uint8_t *bytes = NULL;
@@ -574,8 +570,8 @@ int main(void)
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut),
         cmocka_unit_test(only_proper_messages_are_encoded),
-        cmocka_unit_test(a_body_has_at_most_64_kib),
-        cmocka_unit_test(only_a_client_takes_a_report_of_more_than_64_kib),
+        cmocka_unit_test(a_body_has_at_most_256_kib),
+        cmocka_unit_test(only_a_client_takes_a_report_of_more_than_256_kib),
         cmocka_unit_test(a_long_value_comes_through_a_channel_whole),
         cmocka_unit_test(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails),
         cmocka_unit_test(a_channel_ends_once_on_what_is_no_message),
