@@ -133,11 +133,6 @@ void connection_returned(struct connection *connection, uint32_t first, uint32_t
     loans_release(loans, &connection->queue);
 }
 
-void connection_restart_arrivals(struct connection *connection)
-{
-    connection->arrivals.first_ns = connection->arrivals.last_ns = connection->arrivals.first_bytes = 0;
-}
-
 static int inspect(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct arrivals *arrivals = &connection->arrivals;

@@ -26,7 +26,7 @@
 struct arrivals {
     uint64_t bytes, messages;
     uint64_t partial;     /* bytes of the incomplete message */
-    uint64_t first_ns;    /* of the first bytes since connection_restart_arrivals(); 0: none */
+    uint64_t first_ns;    /* of the first bytes of the interval; 0: none */
     uint64_t first_bytes; /* their number: they arrived before the interval began */
     uint64_t last_ns;     /* completion of the last message */
 };
@@ -97,9 +97,6 @@ struct connection {
  * descriptor. */
 int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd);
 void connection_close(struct connection *connection);
-
-/* Clears the time and number of the first bytes: the next bytes that arrive set them again. */
-void connection_restart_arrivals(struct connection *connection);
 
 /* Counts `size` bytes that arrived, and verifies and touches them as the plan says. `data` is NULL
  * if the reading delivers none. Reads the clock if a message is complete. Returns the number of

@@ -18,25 +18,18 @@
 
 /* ---- one line ---- */
 
-static bool is_name(const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
-            return false;
-    return true;
-}
-
 /* Returns what is wrong with the identity, or NULL. */
 static const char *parse_identity(struct psk *psk, const char *text, size_t size)
 {
     bool is_hex = size && *text == '#';
-    int length = (int)size;
+    int length = size > sizeof psk->identity ? -1 : (int)size;
 
+    for (size_t i = 0; i < size && !is_hex; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            length = -1;
     if (is_hex)
         length = hex_read(psk->identity, sizeof psk->identity, text + 1, size - 1);
-    else if (size > sizeof psk->identity || !is_name(text, size))
-        length = -1;
-    else
+    else if (length > 0)
         memcpy(psk->identity, text, size);
     if (length < 0)
         return is_hex ? "behind # an identity has pairs of hexadecimal digits, for at most 128 bytes"

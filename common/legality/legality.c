@@ -158,7 +158,7 @@ static int check_security(const struct plan *plan, enum end end, struct problem 
 
 /* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
  * limit where permitted. */
-static int reserve_descriptors(uint64_t needed, const char *what, struct problem *problem)
+static int reserve_descriptors(uint64_t needed, uint64_t connections, struct problem *problem)
 {
     struct rlimit limit, raised = {.rlim_cur = (rlim_t)needed};
 
@@ -168,10 +168,10 @@ static int reserve_descriptors(uint64_t needed, const char *what, struct problem
     if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
         return 0;
     return problem_unsupported(problem,
-                               "%s needs %" PRIu64 " open files, and %" PRIu64
+                               "connections=%" PRIu64 " needs %" PRIu64 " open files, and %" PRIu64
                                " are allowed: as root, prlimit --pid $$ --nofile=%" PRIu64 ":%" PRIu64
                                " in the shell that starts it",
-                               what, needed, (uint64_t)limit.rlim_max, needed, needed);
+                               connections, needed, (uint64_t)limit.rlim_max, needed, needed);
 }
 
 #define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, control channel, files of /proc */
@@ -184,12 +184,10 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
     uint64_t of_number = plan_role(plan, end)->relay_buffers ? 2 : 1; /* a proxy has a pair */
     uint64_t threads = engine_threads(plan, end) * (plan->ends[end].hands_over ? 2 : 1);
     uint64_t descriptors = of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * threads;
-    char what[64];
 
-    snprintf(what, sizeof what, "connections=%llu", (unsigned long long)plan->connections);
     if (!plan->transport->has_other_end)
         return 0;
-    if (reserve_descriptors(descriptors, what, problem) < 0)
+    if (reserve_descriptors(descriptors, plan->connections, problem) < 0)
         return -1;
     return end != END_SERVER && plan->counts_segments ? ports_check(plan->connections, problem) : 0;
 }

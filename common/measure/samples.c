@@ -10,22 +10,18 @@ void samples_restart(struct samples *samples, uint64_t now_ns)
     samples->count = 0;
 }
 
-/* Keeps points 2, 4, 6 ...: those at multiples of the doubled interval. */
-static void thin_out(struct samples *samples)
-{
-    samples->count /= 2;
-    for (uint32_t i = 0; i < samples->count; i++)
-        samples->points[i] = samples->points[2 * i + 1];
-    samples->interval_ns *= 2;
-}
-
+/* When all points are taken, keeps points 2, 4, 6 ...: those at multiples of the doubled interval. */
 void samples_take(struct samples *samples, uint64_t now_ns)
 {
     uint64_t passed = now_ns - samples->start_ns;
 
     samples->points[samples->count++] = (struct sample){passed, samples->messages, samples->bytes};
-    if (samples->count == SAMPLES_MAX)
-        thin_out(samples);
+    if (samples->count == SAMPLES_MAX) {
+        samples->count /= 2;
+        for (uint32_t i = 0; i < samples->count; i++)
+            samples->points[i] = samples->points[2 * i + 1];
+        samples->interval_ns *= 2;
+    }
     samples->next_ns = samples->start_ns + (passed / samples->interval_ns + 1) * samples->interval_ns;
     if (samples->look)
         samples->look(samples->context);

@@ -69,12 +69,11 @@ static int parse(struct address *address, const char *text, int flags, struct pr
     struct parts parts;
     int result;
 
-    if (address_check(text) < 0)
+    if ((is_unix(text) ? address_set_path(address, text + strlen(UNIX_PREFIX)) : split(&parts, text)) < 0)
         return problem_usage(problem, "'%.100s' is no address; write HOST:PORT, [IPV6]:PORT or unix:PATH",
                              text);
     if (is_unix(text))
-        return address_set_path(address, text + strlen(UNIX_PREFIX));
-    split(&parts, text);
+        return 0;
     if ((result = getaddrinfo(parts.host, parts.port, &hints, &found)) != 0)
         return problem_failure(problem, "cannot look up %s: %s", parts.host, gai_strerror(result));
     *address = (struct address){.size = found->ai_addrlen};

@@ -299,13 +299,6 @@ void team_stops_set(struct team *team)
     uv_mutex_unlock(&team->mutex);
 }
 
-void team_engine_opened(struct worker *worker)
-{
-    uv_mutex_lock(&worker->team->mutex);
-    worker->can_wake = worker->team->engine->wake;
-    uv_mutex_unlock(&worker->team->mutex);
-}
-
 void team_cancel(struct team *team, const char *phase, const struct problem *problem)
 {
     uv_mutex_lock(&team->mutex);

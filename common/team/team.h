@@ -205,7 +205,4 @@ int team_meet(struct team *team, struct cpu_reading *machine, struct problem *pr
 /* Stores a new descriptor. If the team was cancelled: closes it and returns -ECANCELED. */
 int team_adopt(void *team, struct connection *connection, int fd);
 
-/* Call when the engine of the worker is open: from then on other threads may wake it. */
-void team_engine_opened(struct worker *worker);
-
 #endif

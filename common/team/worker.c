@@ -141,7 +141,9 @@ static int start(struct worker *worker, struct problem *problem)
     result = team->engine->open(&worker->duty);
     if (result < 0)
         return unready(worker, result, problem);
-    team_engine_opened(worker);
+    uv_mutex_lock(&team->mutex); /* from now on other threads may wake the engine */
+    worker->can_wake = team->engine->wake;
+    uv_mutex_unlock(&team->mutex);
     return 0;
 }
 
@@ -248,7 +250,7 @@ static int mark(struct worker *worker, struct problem *problem)
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
-        connection_restart_arrivals(connection);
+        connection->arrivals.first_ns = connection->arrivals.last_ns = connection->arrivals.first_bytes = 0;
         prepare(connection, plan_messages_of(team->plan, connection->number), reconnects(worker));
     }
     thread_look(&worker->before.own);
