@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/calls.h"
 
-#include "base/memory_file.h"
+#ifdef __linux__
+#include <sys/sendfile.h>
+
+static ssize_t send_file(int fd, int file, off_t offset, size_t size)
+{
+    return sendfile(fd, file, &offset, size);
+}
+#endif
 
 #define CALL_INFO(kind, name, path) [kind] = {name, path},
 const struct call_info call_infos[CALL_KIND_COUNT] = {CALL_KINDS(CALL_INFO)};
@@ -12,7 +19,7 @@ const struct call_table calls_of_sockets = {
     .recv = recv,
     .setsockopt = setsockopt,
 #ifdef __linux__ /* elsewhere memory_open(), lending_allow() and mapping_open() fail before these */
-    .sendfile = memory_send,
+    .sendfile = send_file,
     .take_returned = lending_take,
     .map = mapping_receive,
 #endif

@@ -61,8 +61,8 @@ extern const struct call_info call_infos[CALL_KIND_COUNT];
 struct call_table {
     ssize_t (*send)(int fd, const void *data, size_t size, int flags);
     ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);
-    ssize_t (*sendfile)(int fd, int file, off_t offset, size_t size); /* as memory_send() */
-    int (*take_returned)(int fd, struct returned *returned);          /* as lending_take() */
+    ssize_t (*sendfile)(int fd, int file, off_t offset, size_t size);
+    int (*take_returned)(int fd, struct returned *returned); /* as lending_take() */
     ssize_t (*recv)(int fd, void *data, size_t size, int flags);
     int (*map)(int fd, struct mapped *mapped); /* as mapping_receive() */
     int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);

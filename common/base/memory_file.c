@@ -8,8 +8,6 @@
 
 #ifdef __linux__
 
-#include <sys/sendfile.h>
-
 static int make_file(size_t size)
 {
     int file = memfd_create("uncork", MFD_CLOEXEC);
@@ -20,11 +18,6 @@ static int make_file(size_t size)
         return file;
     close(file);
     return -ENOMEM;
-}
-
-ssize_t memory_send(int fd, int file, off_t offset, size_t size)
-{
-    return sendfile(fd, file, &offset, size);
 }
 
 #else /* other systems: sendfile(2) has other arguments, and macOS has no anonymous file */

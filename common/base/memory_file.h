@@ -20,7 +20,4 @@ struct memory {
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);
 
-/* sendfile(2) of Linux, from byte `offset` of `file` on. */
-ssize_t memory_send(int fd, int file, off_t offset, size_t size);
-
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/units.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,19 +16,14 @@ const struct units units_percent = {"0%", {{"%", 10000}}};
 
 #define FINEST 1000000000 /* the largest factor: more decimals than its zeros are never exact */
 
-static bool is_digit(char character)
-{
-    return character >= '0' && character <= '9';
-}
-
 int units_take_number(const char **text, uint64_t *value)
 {
     const char *at = *text;
     uint64_t sum = 0;
 
-    if (!is_digit(*at))
+    if (!isdigit((unsigned char)*at))
         return -EINVAL;
-    for (; is_digit(*at); at++) {
+    for (; isdigit((unsigned char)*at); at++) {
         uint64_t digit = (uint64_t)(*at - '0');
 
         if (sum > (UINT64_MAX - digit) / 10)
@@ -71,9 +66,9 @@ int units_parse(const struct units *units, const char *text, uint64_t *value)
     if (result < 0)
         return result;
     if (*text == '.') {
-        if (!is_digit(*++text))
+        if (!isdigit((unsigned char)*++text))
             return -EINVAL;
-        for (; is_digit(*text) && parts < FINEST; text++, parts *= 10)
+        for (; isdigit((unsigned char)*text) && parts < FINEST; text++, parts *= 10)
             decimals = decimals * 10 + (uint64_t)(*text - '0');
     }
     for (const struct unit *unit = units->units; unit->name; unit++) {

@@ -28,16 +28,7 @@ int lending_allow(int fd)
     return setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on) < 0 ? -errno : 0;
 }
 
-/* The first control message that carries an extended error, of IPv4 or IPv6. */
-static const struct cmsghdr *find_error(struct msghdr *message)
-{
-    struct cmsghdr *header = CMSG_FIRSTHDR(message);
-
-    while (header && header->cmsg_len < CMSG_LEN(sizeof(struct sock_extended_err)))
-        header = CMSG_NXTHDR(message, header);
-    return header;
-}
-
+/* The first control message that carries an extended error is of IPv4 or IPv6. */
 int lending_take(int fd, struct returned *returned)
 {
     union {
@@ -46,11 +37,13 @@ int lending_take(int fd, struct returned *returned)
     } control;
     struct msghdr message = {.msg_control = &control, .msg_controllen = sizeof control};
     struct sock_extended_err error;
-    const struct cmsghdr *header;
+    struct cmsghdr *header;
 
     if (recvmsg(fd, &message, MSG_ERRQUEUE) < 0)
         return -1;
-    header = find_error(&message);
+    header = CMSG_FIRSTHDR(&message);
+    while (header && header->cmsg_len < CMSG_LEN(sizeof error))
+        header = CMSG_NXTHDR(&message, header);
     if (header)
         memcpy(&error, CMSG_DATA(header), sizeof error);
     if (!header || error.ee_errno != 0 || error.ee_origin != SO_EE_ORIGIN_ZEROCOPY) {

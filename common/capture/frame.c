@@ -129,14 +129,6 @@ static bool take_ipv6(struct cursor *cursor, struct segment *segment)
 
 /* ---- TCP ---- */
 
-static void read_option(struct segment *segment, const uint8_t *option)
-{
-    if (option[0] == 2 && option[1] == 4)
-        segment->mss = wire_get16(option + 2);
-    if (option[0] == 3 && option[1] == 3)
-        segment->shift = option[2] > 14 ? 14 : option[2]; /* RFC 7323 */
-}
-
 /* `size`: of the captured options. */
 static void read_options(struct segment *segment, const uint8_t *at, size_t size)
 {
@@ -145,8 +137,10 @@ static void read_options(struct segment *segment, const uint8_t *at, size_t size
 
         if (length == 0 || length > size || (at[0] != 1 && length < 2))
             return;
-        if (length > 1)
-            read_option(segment, at);
+        if (at[0] == 2 && length == 4)
+            segment->mss = wire_get16(at + 2);
+        if (at[0] == 3 && length == 3)
+            segment->shift = at[2] > 14 ? 14 : at[2]; /* RFC 7323 */
         at += length;
         size -= length;
     }

@@ -196,11 +196,6 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
     return (int64_t)whole;
 }
 
-bool connection_is_answered(const struct connection *connection)
-{
-    return connection->role->answered && connection->plan->depth == 1 && !connection_at_stop(connection);
-}
-
 uint64_t connection_room(const struct connection *connection)
 {
     const struct send_queue *queue = &connection->queue;

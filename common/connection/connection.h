@@ -127,10 +127,6 @@ void connection_append(struct connection *connection, uint64_t messages);
  * the time of the workbench. */
 bool connection_may_begin(struct connection *connection, bool read_clock);
 
-/* Whether the next bytes from the peer prove that it received the present message: neither end
- * sends before it has the reply. A follower at its stop gets no reply in this phase. */
-bool connection_is_answered(const struct connection *connection);
-
 /* It has a descriptor, its handshake is done, and it has not failed. */
 static inline bool connection_is_open(const struct connection *connection)
 {

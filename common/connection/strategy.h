@@ -65,7 +65,7 @@ struct strategy {
  */
 int strategy_push(struct connection *connection);
 
-/* The other end has answered all messages: see connection_is_answered(). So the request in flight,
+/* The other end has answered all messages: see request_describe(). So the request in flight,
  * which is silent, is done. */
 void strategy_answered(struct connection *connection);
 

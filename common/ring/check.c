@@ -9,9 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct ring_setup ring_setup_recommended = {
-    .defer_taskrun = true, .single_issuer = true, .registered_ring = true};
-
 /* ---- availability ---- */
 
 static int try_setup(const struct ring_setup *setup)

@@ -10,9 +10,6 @@
 #include "base/problem.h"
 #include "ring/ring.h"
 
-/* All switches on. */
-extern const struct ring_setup ring_setup_recommended;
-
 int ring_check(const struct ring_setup *setup, struct problem *problem);
 
 enum ring_ability {

@@ -2,6 +2,7 @@
 #include "strategy/request.h"
 
 #include "connection/security.h"
+#include "connection/workload.h"
 #include "strategy/strategy.h"
 
 #include <limits.h>
@@ -11,14 +12,17 @@ int request_flags(const struct connection *connection)
     return connection->security->gives & CAPABLE_WHOLE ? MSG_WAITALL : 0;
 }
 
+/* `is_answered`: the next bytes from the peer prove that it received the present message, because
+ * neither end sends before it has the reply. A follower at its stop gets no reply in this phase. */
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks)
 {
     struct request *request = &connection->request;
     bool last = marks & FRAGMENT_ENDS_GROUP && marks & FRAGMENT_ENDS_MESSAGE;
     bool whole = request_flags(connection);
+    bool is_answered =
+        connection->role->answered && connection->plan->depth == 1 && !connection_at_stop(connection);
 
-    *request = (struct request){
-        .in_flight = true, .bytes = bytes, .silent = whole && last && connection_is_answered(connection)};
+    *request = (struct request){.in_flight = true, .bytes = bytes, .silent = whole && last && is_answered};
     return request->silent ? SEND_SILENT : 0;
 }
 
