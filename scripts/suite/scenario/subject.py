@@ -215,7 +215,7 @@ def parameter_values(key: str, values: Iterable[str], where: str = "") -> tuple[
         if not value or BLANK.search(value):
             raise UsageError(f"{where}{key}={value}: the value may have neither blanks nor commas, "
                              "and not be empty")
-    return tuple(str(Path(value).expanduser().absolute()) if own == PROGRAM and "/" in value
+    return tuple(os.path.abspath(Path(value).expanduser()) if own == PROGRAM and "/" in value
                  else value for value in values)
 
 
