@@ -14,7 +14,7 @@ static int refuse(const char *text, const char *why, struct problem *problem)
     return problem_usage(problem, "op=%.60s: %s; write it like read:4K or read:4K*7+write:4K*3", text, why);
 }
 
-/* NAME:SIZE or NAME:SIZE*WEIGHT at `*at`, which it advances. Returns NULL, or what is wrong. */
+/* NAME, NAME:SIZE or either with *WEIGHT at `*at`, which it advances. Returns NULL, or what is wrong. */
 static const char *take_operation(struct operation *operation, const char **at)
 {
     size_t length = 0;
@@ -22,12 +22,12 @@ static const char *take_operation(struct operation *operation, const char **at)
 
     while (islower((unsigned char)(*at)[length]))
         length++;
-    if (!length || length >= sizeof operation->name || (*at)[length] != ':')
-        return "a name and a colon must stand";
+    if (!length || length >= sizeof operation->name)
+        return "a name must stand";
     memcpy(operation->name, *at, length);
-    *at += length + 1;
-    if (units_take_size(at, &operation->bytes) < 0 || !operation->bytes ||
-        operation->bytes > OPERATION_BYTES_MAX)
+    *at += length;
+    if (**at == ':' && (++*at, units_take_size(at, &operation->bytes) < 0 || !operation->bytes ||
+                                   operation->bytes > OPERATION_BYTES_MAX))
         return "a size from 1 to 32M must follow the colon";
     if (**at == '*') {
         ++*at;
@@ -79,7 +79,7 @@ int operations_parse(struct operations *operations, const char *text, struct pro
             return refuse(text, "all weights together exceed 256", problem);
     } while (*at == '+' && at++);
     if (*at)
-        return refuse(text, "only *, + or the end can stand after a size", problem);
+        return refuse(text, "only *, + or the end can stand after a size or a name", problem);
     spread(operations);
     return 0;
 }
@@ -95,7 +95,9 @@ char *operations_format(const struct operations *operations)
         char bytes[UNITS_TEXT_MAX];
 
         units_format(&units_size, bytes, operation->bytes);
-        fprintf(out, "%s%s:%s", i ? "+" : "", operation->name, bytes);
+        fprintf(out, "%s%s", i ? "+" : "", operation->name);
+        if (operation->bytes)
+            fprintf(out, ":%s", bytes);
         if (operation->weight > 1)
             fprintf(out, "*%" PRIu32, operation->weight);
     }

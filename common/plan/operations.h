@@ -3,7 +3,7 @@
  * The word `op`: what the requests of a protocol ask for.
  *
  *     operations = operation *("+" operation)
- *     operation  = name ":" size ["*" weight]      read:4K, read:4K*7+write:4K*3
+ *     operation  = name [":" size] ["*" weight]    read:4K, read:4K*7+write:4K*3, ping
  *
  * A mix is spread evenly, and begins anew after as many requests as its weights add up to. So its
  * counts are exact, and the same in every run.
@@ -26,7 +26,7 @@ struct operations {
     uint32_t count; /* 0: the word was not given */
     struct operation {
         char name[OPERATION_NAME_MAX];
-        uint64_t bytes;
+        uint64_t bytes; /* of payload; 0: no size was given */
         uint32_t weight;
         const struct operation_kind *kind; /* of the protocol; see words/parse.c */
     } list[OPERATIONS_MAX];
@@ -34,8 +34,8 @@ struct operations {
     uint8_t order[OPERATIONS_WEIGHT_MAX]; /* indices of `list`, by position in the cycle */
 };
 
-/* Parses the whole of `text`, but not whether a protocol knows the names. 0, or -1 with a usage
- * problem. */
+/* Parses the whole of `text`, but not whether a protocol knows the names and their sizes. 0, or -1 with a
+ * usage problem. */
 int operations_parse(struct operations *operations, const char *text, struct problem *problem);
 
 char *operations_format(const struct operations *operations);

@@ -120,6 +120,11 @@ static int name_operations(struct plan *plan, struct problem *problem)
         if (!operation->kind)
             return problem_usage(problem, "op=%s: protocol=%s has no such request; the nearest is '%s'",
                                  operation->name, plan->protocol->variant.name, nearest.found);
+        if ((operation->kind->fetches || operation->kind->stores) != (operation->bytes > 0))
+            return problem_usage(problem,
+                                 operation->bytes ? "op=%s: %s carries nothing; write %s without a size"
+                                                  : "op=%s: %s needs a size; write %s:4K",
+                                 operation->name, operation->name, operation->name);
     }
     return 0;
 }

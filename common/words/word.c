@@ -117,7 +117,7 @@ const struct word word_list[] = {
     {"protocol",    &kind_variant,    "raw",      OF_PLAN(protocol),    .used = in_lasting_request, .axis = &protocol_axis, .help = "what frames requests and replies, to measure a server that speaks it (peer=)"},
     {"subject",     &kind_subject,    "own",      OF_PLAN(subject),     .used = with_subjects, .help = "the server that is measured: own, or a program that uncork-server starts (uncork subjects); its parameters are NAME.key=value"},
     {"override",    &kind_override,   OVERRIDE_OFF, OF_PLAN(override),   .used = with_subject,   .help = "how a preloaded library changes the calls of a subject: off (not loaded), none (it counts), nodelay, nagle, nomore, nocork, more:64, join, sndbuf:256K; several joined by +"},
-    {"op",          &kind_operations, NULL,       OF_PLAN(operations),  .used = with_protocol,  .help = "what the requests of a protocol ask for: read:4K, or a mix read:4K*7+write:4K*3"},
+    {"op",          &kind_operations, NULL,       OF_PLAN(operations),  .used = with_protocol,  .help = "what the requests of a protocol ask for: read:4K, ping, or a mix read:4K*7+write:4K*3"},
     {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = with_free_message,        .unit = "bytes", .help = "what a message consists of: 15x2 is 15 fragments of 2 bytes, 16+4K two fragments, 32/2x4K two groups"},
     {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = with_free_reply,    .unit = "bytes", .help = "what a reply consists of, as message: 2, 16+4K"},
     {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = by_message_sender,   .axis = &strategy_axis, .help = "write strategy of the end that sends message; with workload=proxy of the proxy"},
