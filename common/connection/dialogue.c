@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/dialogue.h"
 
+#include "base/cleanup.h"
 #include "connection/layer.h"
 #include "connection/protocol.h"
+#include "connection/source.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -57,4 +59,36 @@ int dialogue_receive(struct connection *connection, void *data, size_t size)
         done += (size_t)received;
     }
     return 0;
+}
+
+int dialogue_store(struct connection *connection, const struct call *what)
+{
+    const struct protocol *protocol = connection->plan->protocol;
+    struct call *call = framing_take(connection->framing);
+    CLEANUP_FREE uint8_t *data = malloc(what->bytes);
+    uint8_t head[PROTOCOL_SENT_MAX];
+    struct piece piece = {0};
+    int result = data ? 0 : -ENOMEM, needed;
+    size_t held = 0;
+
+    call->kind = what->kind;
+    call->bytes = what->bytes;
+    call->offset = what->offset;
+    if (result < 0 || (result = dialogue_send(connection, head, protocol->ask(head, call))) < 0)
+        return result;
+    pattern_fill(data, call->bytes, call->offset);
+    result = dialogue_send(connection, data, call->bytes);
+    if (result == 0 && protocol->ask_end)
+        result = dialogue_send(connection, protocol->ask_end, strlen(protocol->ask_end));
+    while (result == 0 && !piece.is_last) {
+        needed = protocol->reply(connection, head, held, &piece);
+        if (needed > (int)sizeof head)
+            return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_SENT_MAX);
+        if (needed < 0)
+            return needed;
+        result = needed ? dialogue_receive(connection, head + held, (size_t)needed - held) : 0;
+        held = (size_t)needed;
+    }
+    framing_release(connection->framing, call);
+    return result;
 }

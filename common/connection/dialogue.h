@@ -9,9 +9,15 @@
 
 #include "connection/connection.h"
 
+struct call;
+
 int dialogue_send(struct connection *connection, const void *data, size_t size);
 
 /* Receives exactly `size` bytes. */
 int dialogue_receive(struct connection *connection, void *data, size_t size);
+
+/* Has the server store `what->bytes` of the pattern from byte `what->offset` on: a request of the
+ * protocol and its reply. */
+int dialogue_store(struct connection *connection, const struct call *what);
 
 #endif

@@ -18,6 +18,7 @@
 #define PROTOCOL_HEAD_MAX 4096u                  /* bytes of the longest head that an end accepts */
 #define FRAMING_CHECKED_MAX (UINT64_C(16) << 20) /* see framing_set_size() */
 #define PROTOCOL_SENT_MAX 256u                   /* bytes of the longest head that an end sends */
+#define PROTOCOL_KEYS(bytes) ((bytes) > (64u << 10) ? 1u : 16u) /* for values of so many bytes */
 
 /* A kind of request: "read", "get". */
 struct operation_kind {
@@ -81,6 +82,15 @@ struct protocol {
     /* Write the head of a request, or of its reply, and return its size. The payload follows it. */
     size_t (*ask)(uint8_t *head, const struct call *call);
     size_t (*answer)(uint8_t *head, const struct call *call);
+
+    /* What follows the payload of a request or a reply; NULL: nothing. The readers see it as a piece
+     * of its own. */
+    const char *ask_end, *answer_end;
+
+    /* The content is values by key, PROTOCOL_KEYS() of each size: a call of `bytes` at `offset` is
+     * about number offset / bytes. False: the content has addresses. */
+    bool has_keys;
+    const char *missing; /* with keys: the reply to a get of a key that the server does not have */
 
     /*
      * The dialogue before the first request, in calls that wait (connection/dialogue.h). `secured`:

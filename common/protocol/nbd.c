@@ -309,23 +309,13 @@ static int go(struct connection *connection)
 /* Writes what reads will return, into the share of this connection: a subject has nothing to lose. */
 static int fill(struct connection *connection)
 {
-    uint8_t request[REQUEST_SIZE], reply[SIMPLE_SIZE];
-    uint64_t first = connection->framing->first, share = connection->framing->share;
-    CLEANUP_FREE uint8_t *data = malloc(FILL_BYTES);
-    int result = data ? 0 : -ENOMEM;
+    uint64_t first = connection->framing->first, share = connection->framing->share, size;
+    int result = 0;
 
-    for (uint64_t done = 0, size; done < share && result == 0; done += size) {
-        struct call call = {.kind = &nbd_kinds[WRITE], .offset = first + done};
-
-        size = call.bytes = share - done < FILL_BYTES ? share - done : FILL_BYTES;
-        pattern_fill(data, size, call.offset);
-        nbd_ask(request, &call);
-        if ((result = dialogue_send(connection, request, sizeof request)) < 0 ||
-            (result = dialogue_send(connection, data, size)) < 0 ||
-            (result = dialogue_receive(connection, reply, sizeof reply)) < 0)
-            return result;
-        if (wire_get32(reply) != SIMPLE_MAGIC || wire_get32(reply + 4))
-            return framing_refuse(connection, "does not take the content that verify=on compares");
+    for (uint64_t done = 0; done < share && result == 0; done += size) {
+        size = share - done < FILL_BYTES ? share - done : FILL_BYTES;
+        result = dialogue_store(
+            connection, &(struct call){.kind = &nbd_kinds[WRITE], .bytes = size, .offset = first + done});
     }
     return result;
 }

@@ -134,12 +134,25 @@ static uint64_t size_max(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static int measure_shape(struct shape *shape, size_t head, uint64_t payload, const char *end,
+                         struct problem *problem)
+{
+    char text[96];
+
+    if (!payload)
+        snprintf(text, sizeof text, "%zu", head);
+    else if (end)
+        snprintf(text, sizeof text, "%zu+%" PRIu64 "+%zu", head, payload, strlen(end));
+    else
+        snprintf(text, sizeof text, "%zu+%" PRIu64, head, payload);
+    return shape_parse(shape, text, problem);
+}
+
 /* Memory and queues have room for the largest request and reply. */
 static int measure_frames(struct plan *plan, struct problem *problem)
 {
     size_t request_head = 0, reply_head = 0;
     uint64_t stored = 0, fetched = 0;
-    char request[64], reply[64];
 
     for (uint32_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.list[i];
@@ -151,10 +164,10 @@ static int measure_frames(struct plan *plan, struct problem *problem)
         stored = size_max(stored, call.kind->stores ? call.bytes : 0);
         fetched = size_max(fetched, call.kind->fetches ? call.bytes : 0);
     }
-    snprintf(request, sizeof request, stored ? "%zu+%" PRIu64 : "%zu", request_head, stored);
-    snprintf(reply, sizeof reply, fetched ? "%zu+%" PRIu64 : "%zu", reply_head, fetched);
     plan_free(plan);
-    return shape_parse(&plan->message, request, problem) < 0 ? -1 : shape_parse(&plan->reply, reply, problem);
+    if (measure_shape(&plan->message, request_head, stored, plan->protocol->ask_end, problem) < 0)
+        return -1;
+    return measure_shape(&plan->reply, reply_head, fetched, plan->protocol->answer_end, problem);
 }
 
 /* NAME.key is a word only beside subject=, where the same cells may have other subjects. */

@@ -32,7 +32,7 @@ static const uint8_t *content(struct connection *connection, uint64_t offset, ui
 /* The head has its memory until the span is released, for a strategy may lend it to the kernel. */
 static struct span *append_piece(struct connection *connection,
                                  size_t (*write)(uint8_t *, const struct call *), const struct call *call,
-                                 bool has_payload)
+                                 bool has_payload, const char *end)
 {
     const struct send_queue *queue = &connection->queue;
     uint8_t *head = connection->framing->heads + (queue->appended & queue->mask) * PROTOCOL_SENT_MAX;
@@ -40,6 +40,8 @@ static struct span *append_piece(struct connection *connection,
 
     if (has_payload)
         last = append(connection, content(connection, call->offset, call->bytes), call->bytes);
+    if (has_payload && end)
+        last = append(connection, (const uint8_t *)end, strlen(end));
     last->marks = FRAGMENT_ENDS_MESSAGE;
     return last;
 }
@@ -49,6 +51,8 @@ static uint64_t place(struct connection *connection, uint64_t bytes)
     struct framing *framing = connection->framing;
     uint64_t at = framing->next + bytes > framing->share ? 0 : framing->next;
 
+    if (connection->plan->protocol->has_keys)
+        return framing->next++ % PROTOCOL_KEYS(bytes) * bytes;
     framing->next = at + bytes;
     return framing->first + at;
 }
@@ -68,7 +72,8 @@ static void fill_requests(struct connection *connection)
         call->bytes = operation->bytes;
         call->offset = place(connection, operation->bytes);
         asking_note_begun(connection->bench, asking, (uint32_t)call->cookie);
-        last = append_piece(connection, plan->protocol->ask, call, call->kind->stores);
+        last =
+            append_piece(connection, plan->protocol->ask, call, call->kind->stores, plan->protocol->ask_end);
     }
     if (last)
         last->marks |= FRAGMENT_ENDS_GROUP;
@@ -78,6 +83,8 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 {
     const struct asking *asking = connection->role_state;
     const struct operations *operations = &connection->plan->operations;
+    const struct protocol *protocol = connection->plan->protocol;
+    size_t end = protocol->ask_end ? strlen(protocol->ask_end) : 0;
     uint64_t bytes = 0;
 
     for (uint64_t i = 0; i < count; i++) {
@@ -85,7 +92,7 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
         struct call call = {.kind = operation->kind, .bytes = operation->bytes};
         uint8_t head[PROTOCOL_SENT_MAX];
 
-        bytes += connection->plan->protocol->ask(head, &call) + (call.kind->stores ? call.bytes : 0);
+        bytes += protocol->ask(head, &call) + (call.kind->stores ? call.bytes + end : 0);
     }
     return bytes;
 }
@@ -275,6 +282,7 @@ static int server_arrived(struct connection *connection, const uint8_t *data, si
 
 static void fill_replies(struct connection *connection)
 {
+    const struct protocol *protocol = connection->plan->protocol;
     struct owing *owing = connection->role_state;
     uint64_t room = connection_room(connection), count = owing->received - owing->answered;
     struct span *last = NULL;
@@ -285,7 +293,7 @@ static void fill_replies(struct connection *connection)
     for (; count; count--) {
         const struct call *call = call_at(connection, owing->answered++);
 
-        last = append_piece(connection, connection->plan->protocol->answer, call, call->kind->fetches);
+        last = append_piece(connection, protocol->answer, call, call->kind->fetches, protocol->answer_end);
     }
     if (last)
         last->marks |= FRAGMENT_ENDS_GROUP;

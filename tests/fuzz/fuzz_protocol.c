@@ -9,7 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const protocols[] = {"protocol=nbd", "protocol=nbd-structured"};
+static const char *const protocols[][2] = {{"protocol=nbd", "op=read:32+write:16"},
+                                           {"protocol=nbd-structured", "op=read:32+write:16"},
+                                           {"protocol=memcached", "op=get:32+set:16"},
+                                           {"protocol=resp", "op=get:32+set:16+ping"}};
 
 /* The first byte chooses the end, the protocol and whether content is verified. The second is the
  * size of the pieces in which the others arrive. */
@@ -23,8 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size < 3)
         return 0;
-    const char *words[] = {protocols[data[0] >> 1 & 1], "op=read:32+write:16", "depth=4",
-                           data[0] & 4 ? "verify=on" : "verify=off"};
+    const char *const *protocol =
+        protocols[((data[0] >> 1 & 1) + 2 * (data[0] >> 3)) % (sizeof protocols / sizeof *protocols)];
+    const char *words[] = {protocol[0], protocol[1], "depth=4", data[0] & 4 ? "verify=on" : "verify=off"};
     enum end end = data[0] & 1 ? END_SERVER : END_CLIENT;
 
     if (plan_parse(&plan, words, sizeof words / sizeof *words, &problem) < 0 ||

@@ -21,11 +21,15 @@ from combinations import READS_WITHOUT_BYTES, line, names, strategies, without_u
 from pairwise import pairwise_rows
 from programs import SANITIZED, batch_run, client_json, client_run, record_sum
 
-PROTOCOLS = [name for name in names("protocol") if name != "raw"]
+NBD = ["nbd", "nbd-structured"]
+OPS = {  # by protocol
+    **dict.fromkeys(NBD, ["read:4K", "write:4K", "read:1", "read:100K*2+write:3*5",
+                          "write:1M+read:1M"]),
+    "memcached": ["get:4K", "set:4K", "get:1", "get:100K*2+set:3*5", "set:1M+get:1M"],
+    "resp": ["get:4K", "set:4K", "ping", "get:100K*2+set:3*5+ping", "set:1M+get:1M"],
+}
 MESSAGES = 24
 WORDS = {
-    "protocol": PROTOCOLS,
-    "op": ["read:4K", "write:4K", "read:1", "read:100K*2+write:3*5", "write:1M+read:1M"],
     "depth": ["1", "16"],
     "window": ["1", "3"],
     "chunk": ["64K", "4K", "999"],
@@ -57,10 +61,18 @@ def check_counts(record: dict, messages: int) -> None:
     assert sum(thread["latency"]["count"] for thread in client["threads"]) == messages
 
 
+def test_the_words_of_every_protocol_are_tried() -> None:
+    assert {"raw", *OPS} == set(names("protocol"))
+
+
 @pytest.mark.parametrize("table", TABLES)
-def test_every_pair_of_words_carries_requests_and_replies_whole(table: str, tally) -> None:
+@pytest.mark.parametrize("protocols", [NBD, *([name] for name in OPS if name not in NBD)],
+                         ids=lambda protocols: protocols[0])
+def test_every_pair_of_words_carries_requests_and_replies_whole(table: str, protocols: list[str],
+                                                                tally) -> None:
+    words = {"protocol": protocols, "op": OPS[protocols[0]]} | WORDS | TABLES[table]
     planned = [row | {"verify": "on", "messages": str(MESSAGES), "place": "free"}
-               for row in pairwise_rows(WORDS | TABLES[table])]
+               for row in pairwise_rows(words)]
     checked = client_json("--check", "-", stdin="\n".join(map(line, planned)) + "\n")[:-1]
     lines = []
     for words, check in zip(planned, checked, strict=True):
@@ -75,7 +87,7 @@ def test_every_pair_of_words_carries_requests_and_replies_whole(table: str, tall
     assert len(lines) > len(planned) // 10
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", NBD)
 def test_a_mix_has_its_exact_share_of_bytes(protocol: str) -> None:
     (record,) = batch_run([f"protocol={protocol} op=read:4K*7+write:1K*3 messages=100 warmup=0s "
                            "reply_write=coalesce write=coalesce depth=4 verify=on"])
@@ -94,6 +106,8 @@ def test_a_mix_has_its_exact_share_of_bytes(protocol: str) -> None:
     ("protocol=nbd op=read:4K workload=stream", "needs workload=request"),
     ("protocol=nbd op=read:4K read=msgtrunc", "has to read the heads"),
     ("protocol=nbd op=read:40M", "from 1 to 32M"),
+    ("protocol=nbd op=read", "read needs a size; write read:4K"),
+    ("protocol=resp op=ping:3", "ping carries nothing; write ping without a size"),
 ])
 def test_what_a_protocol_cannot_have_is_refused_with_the_reason(words: str, why: str) -> None:
     done = client_run(*words.split())
@@ -281,7 +295,7 @@ def test_wrong_content_is_named_with_its_byte() -> None:
     assert "wrong content at byte 1000 of a read" in done.stderr
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", NBD)
 @pytest.mark.parametrize("program", ["nbdkit", "qemu-nbd"])
 def test_a_server_of_others_is_read_and_written(program: str, protocol: str,
                                                 tmp_path: Path) -> None:
