@@ -46,6 +46,11 @@ __all__ = ["client", "faked", "hosts"]
 NAMES = sorted(path.stem for path in (ROOT / "scenarios/subjects").glob("*.toml"))
 RELAYS = ("haproxy",)
 READS = ("protocol=nbd", "op=read:4K")
+# what each is asked, and values of one of its parameters
+ASKED = dict.fromkeys(("nbdkit", "qemu-nbd"), (READS, "size", ("32M", "64M"))) | {
+    "memcached": (("protocol=memcached", "op=get:100"), "megabytes", ("64", "128")),
+    "redis": (("protocol=resp", "op=get:100"), "io_threads", ("1", "2")),
+}
 SHORT = ("place=free", "messages=40", "warmup=0s", "rounds=2")
 # of Debian 12; the claims of scenario qemu_nbd are of it too
 QEMU_WITHOUT_NODELAY = "7.2"
@@ -418,24 +423,26 @@ def test_each_command_tells_of_subjects(made: Path, name: str) -> None:
 @pytest.mark.parametrize("name", sorted({*NAMES} - {*RELAYS}))
 def test_a_subject_is_measured_and_every_command_tells_of_it(uncork: Uncork, name: str) -> None:
     found = needs(name)
-    done = uncork.run("run", *READS, f"subject={name}", f"{name}.size=32M,64M", *SHORT, "-o",
+    asks, parameter, values = ASKED[name]
+    word = f"{name}.{parameter}"
+    done = uncork.run("run", *asks, f"subject={name}", f"{word}={','.join(values)}", *SHORT, "-o",
                       "measured")
     assert done.returncode == 0, done.stderr
     records = records_of(Path("measured"))
     assert {record["status"] for record in records} == {"ok"}
     for record in records:
         assert record["subject"]["name"] == name and "server" not in record
-        assert any(record["words"][f"{name}.size"] in one for one in record["subject"]["arguments"])
-    assert "\nsubject " in done.stdout and f"\n{name}.size" in done.stdout
+        assert any(record["words"][word] in one for one in record["subject"]["arguments"])
+    assert "\nsubject " in done.stdout and f"\n{word}" in done.stdout
     csv = uncork.run("table", "measured", "--csv", "columns=segments_per_reply").stdout
     assert {line.split(",")[2] for line in csv.splitlines()[1:]} == {"1"} or "1.0" in csv
-    shown = uncork.run("show", "measured", f"{name}.size=64M").stdout
+    shown = uncork.run("show", "measured", f"{word}={values[1]}").stdout
     assert f"started as  {subjects.program_find(found.program)} " in shown
     block = uncork.run("paste", "measured").stdout
     assert "\nsubject: " in block
     Path("block").write_text(block)
     assert uncork.run("verify", "block", "measured").returncode == 0
-    assert uncork.run("export", "measured", f"{name}.size=64M", "-o", "-").returncode == 0
+    assert uncork.run("export", "measured", f"{word}={values[1]}", "-o", "-").returncode == 0
     gated = uncork.run("compare", "measured", "--fail-if", "segments_per_reply > 1")
     assert gated.returncode in (0, 3), gated.stdout + gated.stderr
 
@@ -533,6 +540,23 @@ def test_nbdkit_joins_header_and_data_plain_and_under_tls(uncork: Uncork) -> Non
     figures = [metrics_compute(Record(record)) for record in records_of(Path("nbdkit"))]
     assert {figure["segments_per_reply"] for figure in figures} == {1}
     assert {figure["records_per_reply"] for figure in figures} == {None, 1}
+
+
+@pytest.mark.parametrize(("name", "joins"), [("memcached", False), ("redis", True)])
+def test_a_reply_is_one_segment_and_redis_joins_those_of_a_pipeline(uncork: Uncork, name: str,
+                                                                    joins: bool) -> None:
+    needs(name)
+    protocol = {"memcached": "memcached", "redis": "resp"}[name]
+    done = uncork.run("run", "pipelines", f"subject={name}", f"protocol={protocol}", "depth=1,16",
+                      "transport=tcp", "override=off", "duration=50ms", "warmup=10ms", "rounds=2",
+                      "-o", name)
+    assert done.returncode == 0, done.stderr
+    records = records_of(Path(name))
+    segments = [(record["words"]["depth"], metrics_compute(Record(record))["segments_per_reply"])
+                for record in records]
+    assert {value for depth, value in segments if depth == "1"} == {1}
+    if joins:
+        assert all(value and value < 0.5 for depth, value in segments if depth == "16")
 
 
 def test_of_a_server_that_is_there_the_table_has_what_came_in(uncork: Uncork) -> None:
