@@ -306,7 +306,8 @@ TEST(either_all_ends_are_encrypted_or_none)
     plan_free(&plan);
     refuse(WORDS("client.security=gnutls"), "server.security=plain contradict each other");
     refuse(WORDS("workload=proxy", "security=gnutls", "proxy.security=plain"), "proxy.security=plain");
-    refuse(WORDS("security=openssl", "peer=127.0.0.1:7", "control=none"), "neither its key nor its certificate");
+    refuse(WORDS("security=openssl", "peer=127.0.0.1:7", "control=none"),
+           "neither its key nor its certificate");
     refuse(WORDS("cipher=aes-128"), "the nearest is 'aes-128-gcm'");
 }
 
