@@ -34,6 +34,7 @@ from suite.places.ssh.machine import script_words
 from suite.places.targets import LocalTargets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
+from suite.scenario.subject import missing_text, program_find, subjects_read
 
 PATH = "inventory.ini"
 UNREACHABLE = (
@@ -345,6 +346,22 @@ def started_from(folder: Path) -> list[str]:
         with contextlib.suppress(OSError):
             lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return [line for line in lines if line.startswith(str(folder))]
+
+
+def test_the_servers_of_a_fleet_start_subjects(uncork: Uncork, tmp_path: Path,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    if program_find("qemu-nbd") is None:
+        pytest.skip(missing_text(subjects_read()["qemu-nbd"]))
+    programs = fleet_of(tmp_path, monkeypatch)
+    done = uncork.run("run", f"hosts={programs / PATH}", "protocol=nbd", "op=read:4K",
+                      "subject=own,qemu-nbd", "messages=20", "warmup=0s", "rounds=1", "place=free",
+                      "-o", str(tmp_path / "served"))
+    assert done.returncode == 0, done.stderr
+    records = records_of(tmp_path / "served")
+    assert {record["status"] for record in records} == {"ok"}
+    assert {record.get("subject", {}).get("name", "own") for record in records} == {
+        "own", "qemu-nbd"}
+    assert not started_from(tmp_path)
 
 
 def test_a_fleet_runs_a_matrix_and_leaves_nothing_behind(

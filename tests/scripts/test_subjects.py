@@ -32,8 +32,8 @@ from suite.analyse.traits import Program, traits_of
 from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.measure.plan import plan_make
+from suite.places.gvisor import Gvisor
 from suite.places.targets import Targets
-from suite.places.vng import Vng
 from suite.result.plan import PlannedCell
 from suite.result.record import Record
 from suite.scenario import subject as subjects
@@ -287,10 +287,10 @@ def test_what_the_library_costs_is_said_once_for_each_cell_that_it_does_not_chan
 
 def test_where_no_subject_can_be_started_the_target_says_so(binaries: Client) -> None:
     with Targets(binaries) as targets:
-        targets.opened["vng:6.1"] = Vng.__new__(Vng)
-        with pytest.raises(UsageError, match="target=vng:6.1: subject=nbdkit cannot be started "
+        targets.opened["gvisor"] = Gvisor.__new__(Gvisor)
+        with pytest.raises(UsageError, match="target=gvisor: subject=nbdkit cannot be started "
                                              "there: take target=local or target=ssh:HOST"):
-            targets.target({"target": "vng:6.1", "subject": "nbdkit"})
+            targets.target({"target": "gvisor", "subject": "nbdkit"})
         targets.opened.clear()
 
 

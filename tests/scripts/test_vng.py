@@ -26,6 +26,7 @@ from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
+from suite.scenario.subject import missing_text, program_find, subjects_read
 from within import uncork_call
 
 __all__ = ["faked"]
@@ -36,7 +37,8 @@ SHORT = ("message=15x2", "reply=2", "duration=5ms", "warmup=1ms")
 VNG = """[ "$1" != --version ] || { echo 'virtme-ng 1.42'; exit; }
 for word; do case $word in --rodir=/run/uncork/bin=*) eval "bin=${word#*=*=}" ;; -v) verbose=yes ;; esac; done
 ln -sfn "$bin" "${0%/*}/guest"
-script=$(printf '%s' "$word" | sed "s,ip link set lo up; ,,; s,/run/uncork/bin,${0%/*}/guest,")
+script=$(printf '%s' "$word" | sed "s,ip link set lo up; ,,; s,/run/uncork/bin,${0%/*}/guest,
+    s,/run/uncork/subjects,${0%/*}/subjects,g")
 batch=no; case $word in *--batch*) batch=yes ;; esac
 """
 BOOTS = VNG + 'exec sh -c "$script"'
@@ -87,6 +89,22 @@ def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(
     assert [record["status"] for record in records] == ["ok", "ok"]
     assert all(record["words"]["target"] == f"vng:{kernel}" for record in records)
     assert [facts["client"]["id"] for facts in met] == [records[0]["client"]["host"]]
+
+
+def test_a_guest_starts_subjects_by_definitions_that_it_reads(
+    binaries: Client, faked: Faked, kernel: Path
+):
+    if program_find("qemu-nbd") is None:
+        pytest.skip(missing_text(subjects_read()["qemu-nbd"]))
+    with Targets(binaries) as targets:
+        cells = plan_make(targets, Scenario("words"), None, [
+            f"target=vng:{kernel}", "protocol=nbd", "op=read:4K", "subject=own,qemu-nbd",
+            *SHORT[2:]]).plan.cells
+    own, other = batch_of(binaries, cells)
+    assert own["status"] == other["status"] == "ok", other.get("reason")
+    assert other["subject"]["name"] == "qemu-nbd" and "subject" not in own
+    definitions = (faked.folder / "subjects").read_text()
+    assert definitions.count("\n") == 1 and json.loads(definitions).keys() == subjects_read().keys()
 
 
 def test_each_boot_is_asked_for_once_and_emulated_without_the_modules(

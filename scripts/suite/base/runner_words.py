@@ -39,6 +39,11 @@ def boot_of(words: Mapping[str, str]) -> str:
     return target if target.startswith(BOOT_PREFIX) else ""
 
 
+def starts_from_here(words: Mapping[str, str]) -> bool:
+    """Whether a cell of these words starts programs of this machine: here, or in a guest."""
+    return target_of(words) == LOCAL or bool(boot_of(words))
+
+
 def build_of(words: Mapping[str, str]) -> str:
     """The build that runs a cell of these words."""
     return words.get(BUILD, THIS)

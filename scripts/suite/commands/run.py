@@ -27,7 +27,7 @@ from suite.base.client import (
     server_options_choose,
 )
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
-from suite.base.runner_words import ARM, LOCAL, TARGET, target_of
+from suite.base.runner_words import ARM, TARGET, starts_from_here
 from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
@@ -342,7 +342,7 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
                         builds_read(client, builds_named(planned.plan)), targets.identities(),
                         vocabulary.homepage, programs_used(
                             cell.words for cell in planned.plan.runnable
-                            if target_of(cell.words) == LOCAL))
+                            if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
                   intervals_are_wide)
     journal = journal_open(start, folder, results_place(), say, options.more, options.new)

@@ -30,13 +30,13 @@ from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.runner_words import (
     ARM,
     DEFAULT_WORD,
-    LOCAL,
     OWN_ENDS,
     RUNNER_WORDS,
     TARGET,
     THIS,
     build_of,
     line_for_client,
+    starts_from_here,
     target_of,
     words_for_client,
     words_for_runner,
@@ -227,7 +227,7 @@ def answer_complete(target: Target, row: Mapping[str, str], elsewhere: Mapping[s
     given = {key: value for key, value in checked.given.items() if key not in hidden}
     used = checked.words | own | words
     reasons = (checked.unsupported, target.unsupported(used), lab_refusal(used),
-               subject_refusal(used, target_of(used) == LOCAL))
+               subject_refusal(used, starts_from_here(used)))
     return replace(checked, words=used, given=given | words,
                    unsupported=next(filter(None, reasons), None))
 

@@ -19,7 +19,14 @@ from typing import Any
 
 from suite.base.client import Client, client_batch
 from suite.base.errors import Signalled, Unreachable
-from suite.base.runner_words import LOCAL, boot_of, line_for_client, record_words_restore, target_of
+from suite.base.runner_words import (
+    LOCAL,
+    boot_of,
+    line_for_client,
+    record_words_restore,
+    subject_of,
+    target_of,
+)
 from suite.measure.host_facts import host_facts
 from suite.measure.hyperfine import hyperfine_run
 from suite.measure.progress import Watch
@@ -96,7 +103,9 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer:
             lab = stack.enter_context(labs.hold(words))
             target = targets.target(words)
             ends = stack.enter_context(target.ends(words))
-            client, options = target.client(words), (*options, *target.client_options(words, ends))
+            # of a boot that has several cells, one may have a subject
+            asked = next((cell.words for cell in cells if subject_of(cell.words)), words)
+            client, options = target.client(words), (*options, *target.client_options(asked, ends))
             records = (hyperfine_run(client, cells, runs_limit(cells), options)
                        if timer == "hyperfine" else
                        cells_retry(client, cells, target.starting_s, artifacts, lab=lab,

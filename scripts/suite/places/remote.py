@@ -16,7 +16,15 @@ from pathlib import Path
 from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.base.process import Place, PlacedCommand
-from suite.base.runner_words import LOCAL, OWN_ENDS, TARGET, serving_ends, words_for_client
+from suite.base.runner_words import (
+    LOCAL,
+    OWN_ENDS,
+    SUBJECTS_OPTION,
+    TARGET,
+    serving_ends,
+    subject_of,
+    words_for_client,
+)
 from suite.places.ssh.machine import ADDRESS_WORDS, LocalMachine, endpoint, proxy_options
 from suite.places.ssh.programs import programs_choose
 from suite.places.target import Target, word_list
@@ -122,9 +130,19 @@ class RemoteTarget(Target):
         """The options of uncork-server for an end, besides its address and its key."""
         return proxy_options(self.address("server")) if end == "proxy" else ()
 
+    @abstractmethod
+    def definitions_at(self, end: str) -> str:
+        """The path of the definitions of subjects where an end is."""
+
     def definitions(self, end: str, words: Mapping[str, str]) -> tuple[str, ...]:
         """The option with the definitions of subjects, for the end that starts one."""
-        return ()
+        starts = "client" if self.alone else serving_ends(words)[-1]
+        return ((SUBJECTS_OPTION, self.definitions_at(end)) if end == starts and subject_of(words)
+                else ())
+
+    def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
+        """Of the client, which starts the subject where one machine has all ends."""
+        return self.definitions("client", words)
 
     @abstractmethod
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ lasts for ever.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import platform
 import shlex
@@ -24,10 +25,11 @@ from suite.base.client import Client
 from suite.base.errors import Failure, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
 from suite.base.process import Place, PlacedCommand, process_run
-from suite.base.runner_words import TARGET
+from suite.base.runner_words import SUBJECTS_OPTION, TARGET, subject_of
 from suite.base.text import say
 from suite.places.images import Image, image_find
 from suite.places.target import Target
+from suite.scenario.subject import definitions_file
 
 VNG = "vng"
 NEEDED = {"qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
@@ -41,6 +43,8 @@ MEMORY = "1G"
 EMULATED_CPUS = 4  # client, proxy, server and their controller: more slow a boot down
 SYSTEM_PATHS = "/usr/sbin:/sbin"  # modprobe, for users
 BIN = "/run/uncork/bin"  # the folder of the client, in the guest
+SUBJECTS = "/run/uncork/subjects"  # the definitions of subjects there
+TAKE_SUBJECTS = f"""IFS= read -r line && printf '%s\\n' "$line" >{SUBJECTS}; """
 # The guest ends with the runner: when standard input closes, this kills all of virtme-ng.
 LIFELINE = 'exec "$@" < <(exec 2>/dev/null; cat; kill -TERM -- -$$)'
 say_once = functools.cache(say)
@@ -65,9 +69,12 @@ class Guest:
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """virtme-ng; the program's folder has the same path in every guest. A batch begins with the
         facts of the boot. Its client reads from a pipe, because a lifeline must be one and the
-        standard input of a guest is none."""
+        standard input of a guest is none. Definitions of subjects are the first line of it."""
         command = shlex.join([f"./{program.name}", *arguments])
         script = f"ip link set lo up; cd {BIN} || exit; "
+        if SUBJECTS_OPTION in arguments:
+            script += TAKE_SUBJECTS
+            given = json.dumps(json.loads(Path(definitions_file()).read_text())) + "\n" + given
         # virtme-ng gives the folder to a shell
         share = f"--rodir={BIN}={shlex.quote(str(program.parent.absolute()))}"
         if "--with-parent" not in arguments:
@@ -155,7 +162,6 @@ class Vng(Target):
     """Both ends in one guest."""
 
     isolated = "a guest"
-    has_subjects = False
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
@@ -175,6 +181,10 @@ class Vng(Target):
     def place(self, words: Mapping[str, str]) -> Place:
         """The guest."""
         return self.guest
+
+    def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
+        """The definitions where the guest has them."""
+        return (SUBJECTS_OPTION, SUBJECTS) if subject_of(words) else ()
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """None: each boot is a machine of its own, and a batch begins with its facts."""

@@ -23,7 +23,13 @@ from suite.base.errors import Failure
 from suite.base.installation import STATIC_HINT
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import PlacedCommand
-from suite.base.runner_words import line_for_client, record_words_restore, words_for_client
+from suite.base.runner_words import (
+    SUBJECTS_OPTION,
+    line_for_client,
+    record_words_restore,
+    subject_of,
+    words_for_client,
+)
 from suite.base.text import say
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
@@ -64,8 +70,6 @@ def reasons_by_pair(pairs: Iterable[FleetPair], reasons: Reasons) -> Reasons:
 
 class FleetPair(RemoteTarget):
     """One pair. Fleet.run() runs its cells."""
-
-    has_subjects = False
 
     def __init__(self, value: str, client: Client, fleet: Fleet) -> None:
         super().__init__(value, client)
@@ -121,6 +125,15 @@ class FleetPair(RemoteTarget):
                           f"say where it listens by {ADDRESS_VARIABLE}")
         return found
 
+    def words_check(self, words: Mapping[str, str]) -> None:
+        """The hosts need definitions where one cell has a subject."""
+        super().words_check(words)
+        self.fleet.has_subjects |= bool(subject_of(words))
+
+    def definitions_at(self, end: str) -> str:
+        """The copy there."""
+        return self.fleet.definitions[self.host(end)]
+
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
         """A command as a person types it to run it where an end is."""
         host = self.host(end)
@@ -133,7 +146,8 @@ class Fleet:
     """All pairs. Opening it reads the inventory; the first step connects to hosts. values: of
     `target`, one for each pair; used: the pairs that have cells, by value; greetings: by host;
     folders: of this run, on all hosts that ever greeted; copies: the folder there, by host and
-    digest of the programs; servers: where one listens, by host, role and digest."""
+    digest of the programs; servers: where one listens, by host, role and digest. has_subjects:
+    whether a cell has one; definitions: the file of them there, by host."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -150,6 +164,8 @@ class Fleet:
         self.folders: dict[str, str] = {}
         self.copies: dict[tuple[str, str], str] = {}
         self.servers: dict[tuple[str, str, str], str] = {}
+        self.has_subjects = False
+        self.definitions: dict[str, str] = {}
         # by folder here; hosts keep the programs that were copied first, even if the files change
         self.digest = functools.cache(lambda folder: build_digest(Client(folder, None)))
         self.answers: dict[tuple[str, tuple[str, ...], str], dict[str, Outcome]] = {}
@@ -210,14 +226,31 @@ class Fleet:
                         if host not in reasons}
         return reasons
 
+    def define(self, hosts: Iterable[str]) -> Reasons:
+        """Copies the definitions of subjects to hosts that greeted."""
+        path, name = programs.definitions_copy()
+        folders = {host: f"{self.greetings[host].cache}/{programs.SUBJECTS_FOLDER}"
+                   for host in hosts if host not in self.definitions}
+        reasons = reasons_of(self.step({
+            host: Job(machine.script_words(programs.COPY_SCRIPT, [
+                folder, name, programs.checksum(path)]), (path,))
+            for host, folder in folders.items()}, programs.COPIES_S))
+        self.definitions |= {host: f"{folder}/{name}" for host, folder in folders.items()
+                             if host not in reasons}
+        return reasons
+
     def note(self, host: str, role: str, digest: str) -> str:
         """The file on a host for the process id of a role."""
         return f"{self.folders[host]}/{role}-{digest}.pid"
 
     def prepare(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
         """Greets the hosts of pairs and copies programs; gives failures by pair."""
-        lack, reasons = self.greet((host for pair in pairs for host in pair.hosts), folder)
-        return reasons_by_pair(pairs, reasons | self.copy(lack, folder))
+        hosts = [host for pair in pairs for host in pair.hosts]
+        lack, reasons = self.greet(hosts, folder)
+        reasons |= self.copy(lack, folder)
+        if self.has_subjects:
+            reasons |= self.define(host for host in hosts if host not in reasons)
+        return reasons_by_pair(pairs, reasons)
 
     def serve(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
         """Starts the servers, then the proxies of pairs that have none; gives failures by pair."""
@@ -228,7 +261,8 @@ class Fleet:
                    and (pair.host(role), role, digest) not in self.servers}
             jobs = {host: Job(server_words(
                 f"{self.copies[host, digest]}/{BINARIES[1]}", self.note(host, role, digest),
-                machine.endpoint(pair.address(role), 0), IDLE_S, pair.server_options(role)),
+                machine.endpoint(pair.address(role), 0), IDLE_S,
+                (*pair.server_options(role), *self.subject_options(host))),
                 (self.key_path,)) for host, pair in new.items()}
             for host, outcome in self.step(jobs, STARTS_S).items():
                 port = next(filter(None, map(machine.ready_parse, outcome.lines())), None)
@@ -238,6 +272,10 @@ class Fleet:
                 else:
                     lost[host] = replace(outcome, status=outcome.status or 1)
         return reasons_by_pair(pairs, reasons_of(lost))
+
+    def subject_options(self, host: str) -> tuple[str, ...]:
+        """The option with the definitions there, for what serves the cells of a round."""
+        return (SUBJECTS_OPTION, self.definitions[host]) if self.has_subjects else ()
 
     # ---- clients ----
 
@@ -331,7 +369,9 @@ class Fleet:
                 lines = [line_for_client(cell.given, words) for cell, words
                          in zip(cells, ends, strict=True)]
                 jobs[pair.host(CLIENT)] = self.client_job(
-                    pair, folder, [*machine.key_options(ends[0]), "--batch", "-"],
+                    pair, folder, [*machine.key_options(ends[0]), *(
+                        self.subject_options(pair.host(CLIENT)) if pair.alone else ()),
+                        "--batch", "-"],
                     "".join(f"{line}\n" for line in lines), limits[pair])
         outcomes = self.step(jobs, max(limits.values(), default=0.0))
         reasons |= reasons_by_pair(limits, reasons_of(

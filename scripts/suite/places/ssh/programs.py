@@ -97,14 +97,19 @@ def programs_copy(machine: RemoteMachine, client: Client) -> str:
     return folder
 
 
+def definitions_copy() -> tuple[Path, str]:
+    """The definitions of subjects here, and the name of a copy in SUBJECTS_FOLDER elsewhere."""
+    path = Path(definitions_file())
+    return path, f"{checksum(path).replace(' ', '-')}.json"
+
+
 def definitions_place(machine: LocalMachine) -> str:
     """The path on a machine of the definitions of subjects; copies them where they are missing."""
-    path = Path(definitions_file())
+    path, name = definitions_copy()
     if not isinstance(machine, RemoteMachine):
         return str(path)
     machine.require()
     folder = f"{machine.greeting.cache}/{SUBJECTS_FOLDER}"
-    name = f"{checksum(path).replace(' ', '-')}.json"
     files_copy(machine, {name: path}, folder)
     return f"{folder}/{name}"
 

@@ -21,7 +21,7 @@ from suite.base.client import Client, build_digest
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
 from suite.base.process import PlacedCommand, process_close
-from suite.base.runner_words import SUBJECTS_OPTION, TARGET, serving_ends, subject_of
+from suite.base.runner_words import TARGET
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import (
     ADDRESS_WORDS,
@@ -120,15 +120,9 @@ class Ssh(RemoteTarget):
                     (*self.server_options(end), *self.definitions(end, words))))
             yield found
 
-    def definitions(self, end: str, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The option with the definitions of subjects, for the end that starts one."""
-        starts = "client" if self.alone else serving_ends(words)[-1]
-        return ((SUBJECTS_OPTION, definitions_place(self.machine(end)))
-                if end == starts and subject_of(words) else ())
-
-    def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """Of the client, which starts the subject where one machine has all ends."""
-        return self.definitions("client", words)
+    def definitions_at(self, end: str) -> str:
+        """They are copied when they are asked for."""
+        return definitions_place(self.machine(end))
 
     def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
         """A failed run names the machines that were lost."""
