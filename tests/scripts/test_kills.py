@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Kills of a client, a subject or a runner at any time leave no process, no file and no port."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import Uncork
+from faked import has_ended
+from suite.scenario.subject import definitions_file, program_find, subjects_read
+
+LISTENS = "0A"  # the state of a socket in /proc/net/tcp
+ENDS_WITHIN_S = 40.0  # beside other work
+WORDS = {"nbdkit": ("protocol=nbd", "op=read:4K"), "qemu-nbd": ("protocol=nbd", "op=write:4K"),
+         "haproxy": ("workload=proxy",)}
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """TMPDIR of all processes of a test, which `nobody` may enter."""
+    path = Path(tempfile.mkdtemp(prefix="unk-", dir="/tmp"))
+    path.chmod(0o777)
+    monkeypatch.setenv("TMPDIR", str(path))
+    yield path
+    shutil.rmtree(path)
+
+
+def processes_of(folder: Path) -> set[int]:
+    """Those of uncork: they have the TMPDIR of the test."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"TMPDIR={folder}\0".encode() in (path / "environ").read_bytes():
+                found.add(int(path.name))
+    return found - {os.getpid()}
+
+
+def subjects_of(folder: Path) -> set[int]:
+    """What uncork-server has started, when it has a log: before that it prints its version."""
+    found: set[int] = set()
+    for pid in processes_of(folder) if any(folder.glob("uncork-subject-*/log")) else ():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/comm").read_text() == "uncork-server\n":
+                found |= set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+    return found
+
+
+def listeners_of(processes: set[int]) -> set[str]:
+    """The inodes of their sockets that listen."""
+    held = set()
+    for pid in processes:
+        with contextlib.suppress(OSError):
+            held |= {str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()}
+    return {inode for inode in listening() if f"socket:[{inode}]" in held}
+
+
+def listening() -> set[str]:
+    """The inodes of all TCP sockets that listen."""
+    rows = map(str.split, Path("/proc/net/tcp").read_text().splitlines()[1:])
+    return {row[9] for row in rows if row[3] == LISTENS}
+
+
+def kill_once(uncork: Uncork, folder: Path, dice: random.Random, victim: str, name: str) -> None:
+    """Starts a run, kills the victim at some time, and waits until nothing is left of it."""
+    words = (*WORDS[name], f"subject={name}", "place=free")
+    if victim == "runner":
+        command = uncork.command("run", *words, "duration=1s", "rounds=9", "-o", f"{folder}/result")
+    else:
+        command = [str(uncork.bin / "uncork-client"), "--subjects", definitions_file(), *words,
+                   "duration=60s"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env=uncork.environment, start_new_session=True)
+    until = time.monotonic() + ENDS_WITHIN_S
+    if victim == "subject" or dice.random() < 0.7:  # else before it may be there
+        while not subjects_of(folder):
+            assert time.monotonic() < until and process.poll() is None, (victim, name)
+    time.sleep(dice.uniform(0, 0.2))
+    subjects = subjects_of(folder)
+    sockets = listeners_of(processes_of(folder) | subjects)
+    if victim == "subject":
+        for pid in subjects:
+            os.kill(pid, signal.SIGKILL)
+    else:
+        process.send_signal(dice.choice(SIGNALS))
+    process.wait(ENDS_WITHIN_S)
+    shutil.rmtree(folder / "result", ignore_errors=True)
+    until = time.monotonic() + ENDS_WITHIN_S
+    while (left := [processes_of(folder), [*filter(is_there, subjects)], [*folder.iterdir()],
+                    sockets & listening()]) != [set(), [], [], set()]:
+        assert time.monotonic() < until, (victim, name, left)
+        time.sleep(0.02)
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process has not ended."""
+    return not has_ended(pid)
+
+
+@pytest.mark.parametrize("count", [9, pytest.param(100, marks=pytest.mark.long)])
+def test_kills_leave_no_process_no_file_and_no_port(uncork: Uncork, folder: Path,
+                                                    count: int) -> None:
+    names = [name for name in WORDS if program_find(subjects_read()[name].program)]
+    if not names:
+        pytest.skip(f"none of {', '.join(WORDS)} is installed: uncork setup NAME installs one")
+    dice = random.Random(count)
+    for number in range(count):
+        kill_once(uncork, folder, dice, ("client", "subject", "runner")[number % 3],
+                  names[number // 3 % len(names)])
