@@ -10,7 +10,7 @@
 #define KEY_BEGINS "uncork-"
 #define BYTES_DIGITS 8u
 #define NUMBER_DIGITS 2u
-#define SHOWN_MAX 60u /* bytes of a message that a failure shows */
+#define SHOWN_MAX 60u /* bytes of a message that text_show() shows */
 #define LINE_MAX_SIZE 200u
 
 /* ---- heads ---- */
@@ -68,8 +68,7 @@ static bool take_key(const uint8_t *key, struct call *call)
 
 /* ---- what is wrong ---- */
 
-/* Printable, and with a NUL. */
-static void show(char shown[4 * SHOWN_MAX + 1], const uint8_t *data, size_t size)
+void text_show(char shown[TEXT_SHOWN_MAX], const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i < size && i < SHOWN_MAX; i++) {
         if (data[i] == '\r' || data[i] == '\n')
@@ -88,12 +87,12 @@ static int refuse_line(struct connection *connection, const uint8_t *data, size_
     const uint8_t *end = memchr(data, '\n', size);
     size_t line = end ? (size_t)(end - data) + 1 : size;
     bool is_missing = line == strlen(missing) && !memcmp(data, missing, line);
-    char sent[4 * SHOWN_MAX + 1], expected[4 * SHOWN_MAX + 1];
+    char sent[TEXT_SHOWN_MAX], expected[TEXT_SHOWN_MAX];
 
     if (!end && size < LINE_MAX_SIZE)
         return (int)size + 1;
-    show(sent, data, line);
-    show(expected, right, right_size);
+    text_show(sent, data, line);
+    text_show(expected, right, right_size);
     return framing_refuse(connection, "answered \"%s\" to a %s of %" PRIu64 " bytes; \"%s\" would be right%s",
                           sent, call->kind->name, call->bytes, expected,
                           is_missing ? ": it no longer has a value that the run stored" : "");
@@ -134,9 +133,9 @@ int text_reply(struct connection *connection, const uint8_t *data, size_t size, 
 
 static int refuse_request(struct connection *connection, const uint8_t *data, size_t size)
 {
-    char sent[4 * SHOWN_MAX + 1];
+    char sent[TEXT_SHOWN_MAX];
 
-    show(sent, data, size);
+    text_show(sent, data, size);
     return framing_refuse(connection, "sent \"%s\", which is no request of op=", sent);
 }
 

@@ -11,11 +11,15 @@
 #include "connection/protocol.h"
 
 #define TEXT_KEY_SIZE 18u
+#define TEXT_SHOWN_MAX 241u
 
 /* Write at `at`, and return where the next byte goes. */
 uint8_t *text_put(uint8_t *at, const char *text);
 uint8_t *text_put_number(uint8_t *at, uint64_t number);
 uint8_t *text_put_key(uint8_t *at, const struct call *call);
+
+/* The first 60 bytes for an error: printable, with a NUL. */
+void text_show(char shown[TEXT_SHOWN_MAX], const uint8_t *data, size_t size);
 
 int text_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
 int text_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);

@@ -5,20 +5,49 @@
 
 #include <string.h>
 
-void certificate_key(uint8_t der[CERTIFICATE_KEY_SIZE], const uint8_t key[SECURITY_KEY_SIZE])
-{
-    static const uint8_t head[] = {0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20};
-
-    memcpy(der, head, sizeof head);
-    memcpy(der + sizeof head, key, SECURITY_KEY_SIZE);
-}
-
 #ifdef UNCORK_HAS_GNUTLS
 #include <gnutls/x509.h>
 #include <time.h>
 
 #define DAY_S (24 * 3600) /* clocks of two machines differ by less */
 #define NAME "uncork"
+#define KEY_ID_SIZE 32u /* SHA-256 of a public key */
+
+/* The key in PKCS #8 (RFC 8410, 7). NULL: it cannot be used. */
+static gnutls_x509_privkey_t import_key(const uint8_t key[SECURITY_KEY_SIZE])
+{
+    uint8_t der[16 + SECURITY_KEY_SIZE] = {0x30, 0x2e, 2,    1,    0, 0x30, 5, 6,
+                                           3,    0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20};
+    gnutls_datum_t raw = {der, sizeof der};
+    gnutls_x509_privkey_t made = NULL;
+
+    memcpy(der + 16, key, SECURITY_KEY_SIZE);
+    if (gnutls_x509_privkey_init(&made) == 0 &&
+        gnutls_x509_privkey_import_pkcs8(made, &raw, GNUTLS_X509_FMT_DER, NULL, GNUTLS_PKCS_PLAIN) < 0) {
+        gnutls_x509_privkey_deinit(made);
+        made = NULL;
+    }
+    secret_wipe(der, sizeof der);
+    return made;
+}
+
+bool certificate_is_of(const void *der, size_t size, const uint8_t key[SECURITY_KEY_SIZE])
+{
+    gnutls_datum_t raw = {(void *)(uintptr_t)der, (unsigned)size};
+    gnutls_x509_privkey_t own = import_key(key);
+    gnutls_x509_crt_t shown = NULL;
+    uint8_t ids[2][KEY_ID_SIZE];
+    bool same =
+        own && gnutls_x509_crt_init(&shown) == 0 &&
+        gnutls_x509_crt_import(shown, &raw, GNUTLS_X509_FMT_DER) == 0 &&
+        gnutls_x509_crt_get_key_id(shown, GNUTLS_KEYID_USE_SHA256, ids[0], &(size_t){KEY_ID_SIZE}) == 0 &&
+        gnutls_x509_privkey_get_key_id(own, GNUTLS_KEYID_USE_SHA256, ids[1], &(size_t){KEY_ID_SIZE}) == 0 &&
+        !memcmp(ids[0], ids[1], KEY_ID_SIZE);
+
+    gnutls_x509_crt_deinit(shown);
+    gnutls_x509_privkey_deinit(own);
+    return same;
+}
 
 int certificate_check(struct problem *problem)
 {
@@ -54,21 +83,16 @@ static char *join(const gnutls_datum_t *first, const gnutls_datum_t *second)
 
 char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE])
 {
-    uint8_t der[CERTIFICATE_KEY_SIZE];
-    gnutls_datum_t raw = {der, sizeof der}, key_text = {0}, text = {0};
-    gnutls_x509_privkey_t private = NULL;
+    gnutls_datum_t key_text = {0}, text = {0};
+    gnutls_x509_privkey_t private = import_key(key);
     gnutls_x509_crt_t certificate = NULL;
     char *made = NULL;
 
-    certificate_key(der, key);
-    if (gnutls_x509_privkey_init(&private) == 0 && gnutls_x509_crt_init(&certificate) == 0 &&
-        gnutls_x509_privkey_import_pkcs8(private, &raw, GNUTLS_X509_FMT_DER, NULL, GNUTLS_PKCS_PLAIN) == 0 &&
-        fill(certificate, private) == 0 &&
+    if (private && gnutls_x509_crt_init(&certificate) == 0 && fill(certificate, private) == 0 &&
         gnutls_x509_privkey_export2_pkcs8(private, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &key_text) ==
             0 &&
         gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &text) == 0)
         made = join(&key_text, &text);
-    secret_wipe(der, sizeof der);
     if (key_text.data)
         secret_wipe(key_text.data, key_text.size);
     gnutls_free(key_text.data);

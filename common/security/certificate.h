@@ -8,13 +8,8 @@
 
 #include "connection/security.h"
 
-#define CERTIFICATE_KEY_SIZE (16 + SECURITY_KEY_SIZE)
-
 /* That a server has another certificate, in the words of an error. */
 #define CERTIFICATE_DIFFERS "it shows a certificate that is not that of this run"
-
-/* The private key in PKCS #8, as libraries read it. */
-void certificate_key(uint8_t der[CERTIFICATE_KEY_SIZE], const uint8_t key[SECURITY_KEY_SIZE]);
 
 /* Whether this build can make one: 0, or -1 with an unsupported problem. */
 int certificate_check(struct problem *problem);
@@ -22,5 +17,9 @@ int certificate_check(struct problem *problem);
 /* The private key and the certificate as PEM, in new memory with a NUL; the caller wipes it. NULL: it
  * cannot be made. */
 char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE]);
+
+/* Whether the certificate `der` has the public key that belongs to `key`. By GnuTLS, where the build
+ * has it. */
+bool certificate_is_of(const void *der, size_t size, const uint8_t key[SECURITY_KEY_SIZE]);
 
 #endif

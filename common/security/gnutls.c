@@ -2,11 +2,9 @@
 /* TLS by GnuTLS: each send makes a record, unless it is corked. */
 #include "security/gnutls.h"
 
-#include "base/secret.h"
 #include "connection/capability.h"
 #include "security/certificate.h"
 
-#include <gnutls/abstract.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -46,42 +44,14 @@ static int find_key(gnutls_session_t session, const char *identity, gnutls_datum
     return 0;
 }
 
-/* The names (SHA-256) of the public key that a certificate has, and of the one that belongs to `key`. */
-static bool is_certificate_of(const gnutls_datum_t *shown, const uint8_t key[SECURITY_KEY_SIZE])
-{
-    uint8_t der[CERTIFICATE_KEY_SIZE], names[2][32] = {{0}, {1}};
-    gnutls_datum_t raw = {der, sizeof der};
-    gnutls_pubkey_t keys[2] = {0};
-    gnutls_privkey_t own = NULL;
-    int result = gnutls_privkey_init(&own);
-
-    certificate_key(der, key);
-    for (size_t i = 0; i < 2 && result >= 0; i++)
-        result = gnutls_pubkey_init(&keys[i]);
-    if (result >= 0 &&
-        (result = gnutls_privkey_import_x509_raw(own, &raw, GNUTLS_X509_FMT_DER, NULL, GNUTLS_PKCS_PLAIN)) >=
-            0 &&
-        (result = gnutls_pubkey_import_privkey(keys[0], own, 0, 0)) >= 0)
-        result = gnutls_pubkey_import_x509_raw(keys[1], shown, GNUTLS_X509_FMT_DER, 0);
-    for (size_t i = 0; i < 2; i++) {
-        if (result >= 0)
-            result = gnutls_pubkey_get_key_id(keys[i], GNUTLS_KEYID_USE_SHA256, names[i],
-                                              &(size_t){sizeof names[i]});
-        if (keys[i])
-            gnutls_pubkey_deinit(keys[i]);
-    }
-    if (own)
-        gnutls_privkey_deinit(own);
-    secret_wipe(der, sizeof der);
-    return result >= 0 && !memcmp(names[0], names[1], sizeof names[0]);
-}
-
 static int check_certificate(gnutls_session_t session)
 {
     const struct gnutls_layer *own = gnutls_session_get_ptr(session);
     const gnutls_datum_t *shown = gnutls_certificate_get_peers(session, &(unsigned){0});
 
-    return shown && is_certificate_of(shown, own->context->terms.key) ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+    return shown && certificate_is_of(shown->data, shown->size, own->context->terms.key)
+               ? 0
+               : GNUTLS_E_CERTIFICATE_ERROR;
 }
 
 static void wipe(gnutls_datum_t *datum)

@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char *const protocols[][2] = {{"protocol=nbd", "op=read:32+write:16"},
                                            {"protocol=nbd-structured", "op=read:32+write:16"},
                                            {"protocol=memcached", "op=get:32+set:16"},
-                                           {"protocol=resp", "op=get:32+set:16+ping"}};
+                                           {"protocol=resp", "op=get:32+set:16+ping"},
+                                           {"protocol=http", "op=get:32*3+get:16"}};
 
 /* The first byte chooses the end, the protocol and whether content is verified. The second is the
  * size of the pieces in which the others arrive. */

@@ -25,6 +25,7 @@ NBD = ["nbd", "nbd-structured"]
 OPS = {  # by protocol
     **dict.fromkeys(NBD, ["read:4K", "write:4K", "read:1", "read:100K*2+write:3*5",
                           "write:1M+read:1M"]),
+    "http": ["get:4K", "get:1", "get:100*7+get:16K*3", "get:100K*2+get:3*5", "get:1M"],
     "memcached": ["get:4K", "set:4K", "get:1", "get:100K*2+set:3*5", "set:1M+get:1M"],
     "resp": ["get:4K", "set:4K", "ping", "get:100K*2+set:3*5+ping", "set:1M+get:1M"],
 }

@@ -25,6 +25,8 @@ def test_what_tls_used_instead_of_what_was_asked_for_is_said_once():
     said = "handshake=ticket was asked for, psk was used"
     assert remarks_of(ASKED, runs_of(missed, missed)) == (said,)
     assert remarks_of(ASKED, runs_of(missed, {}, missed)) == (f"{said} in 2 of 3 runs",)
+    certified = {"client": end("gnutls", options=options("certificate"))}
+    assert remarks_of(ASKED, runs_of(certified)) == ()
     assert remarks_of(ASKED | {"handshake": "psk"}, runs_of({"server": other})) == ()
 
 

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTTP/1.1 (RFC 9112) on connections that stay: GET of a path that is a size in bytes, "/4096", and a
+ * reply with status 200 and Content-Length. The content of each path is the pattern from byte 0 on.
+ * Replies come in the order of the requests.
+ */
+#include "base/units.h"
+#include "protocol/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#define VERSION "HTTP/1.1"
+#define ENDS_HEAD "\r\n\r\n"
+#define BLANKS " \t"
+
+static const struct operation_kind kinds[] = {{.name = "get", .fetches = true}, {.name = NULL}};
+
+/* ---- writing ---- */
+
+static size_t ask(uint8_t *head, const struct call *call)
+{
+    uint8_t *at = text_put_number(text_put(head, "GET /"), call->bytes);
+
+    return (size_t)(text_put(at, " " VERSION "\r\nHost: uncork" ENDS_HEAD) - head);
+}
+
+static size_t answer(uint8_t *head, const struct call *call)
+{
+    uint8_t *at =
+        text_put(head, VERSION " 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
+
+    return (size_t)(text_put(text_put_number(at, call->bytes), ENDS_HEAD) - head);
+}
+
+/* ---- reading ---- */
+
+/* What the fields of a head say that concerns its end. */
+struct fields {
+    uint64_t length;
+    bool has_length, has_coding, closes;
+};
+
+/* Refuses a line; `what` says what is wrong with it. */
+static int refuse_line(struct connection *connection, const uint8_t *line, size_t size, const char *what)
+{
+    const uint8_t *end = memchr(line, '\r', size);
+    char shown[TEXT_SHOWN_MAX];
+
+    text_show(shown, line, end ? (size_t)(end - line) : size);
+    return framing_refuse(connection, "sent \"%s\", %s", shown, what);
+}
+
+/* Bytes of the head whose end `data` has. Else more than `size`: the least that it can have. */
+static size_t find_end(const uint8_t *data, size_t size)
+{
+    size_t part = size < PROTOCOL_HEAD_MAX ? size : PROTOCOL_HEAD_MAX, here = part < 3 ? part : 3;
+    const uint8_t *end = memmem(data, part, ENDS_HEAD, strlen(ENDS_HEAD));
+
+    if (end)
+        return (size_t)(end - data) + strlen(ENDS_HEAD);
+    while (memcmp(data + part - here, ENDS_HEAD, here) != 0)
+        here--;
+    return size + strlen(ENDS_HEAD) - here;
+}
+
+/* Whether a line is the field `name`, which ends with a colon. `value` moves to where its value is. */
+static bool is_field(const uint8_t *line, const uint8_t *end, const char *name, const char **value)
+{
+    if ((size_t)(end - line) < strlen(name) || strncasecmp((const char *)line, name, strlen(name)) != 0)
+        return false;
+    *value = (const char *)line + strlen(name);
+    *value += strspn(*value, BLANKS);
+    return true;
+}
+
+static bool has_word(const char *text, const char *end, const char *word)
+{
+    size_t size = strlen(word);
+
+    while (text + size <= end && strncasecmp(text, word, size) != 0)
+        text++;
+    return text + size <= end;
+}
+
+/* Reads the lines of a head behind its first. */
+static int read_fields(struct connection *connection, const uint8_t *data, size_t size, struct fields *fields)
+{
+    const uint8_t *last = data + size - 2, *line = memmem(data, size, "\r\n", 2), *end;
+    const char *value;
+
+    *fields = (struct fields){0};
+    for (line += 2; line < last; line = end + 2) {
+        end = memmem(line, (size_t)(data + size - line), "\r\n", 2);
+        if (*line == ':' || *line == ' ' || !memchr(line, ':', (size_t)(end - line)))
+            return refuse_line(connection, line, (size_t)(end - line), "which is no field of a head");
+        if (is_field(line, end, "transfer-encoding:", &value))
+            fields->has_coding = true;
+        if (is_field(line, end, "connection:", &value))
+            fields->closes |= has_word(value, (const char *)end, "close");
+        if (!is_field(line, end, "content-length:", &value))
+            continue;
+        if (fields->has_length || units_take_number(&value, &fields->length) < 0 ||
+            value + strspn(value, BLANKS) != (const char *)end)
+            return refuse_line(connection, line, (size_t)(end - line), "where one number would be right");
+        fields->has_length = true;
+    }
+    return 0;
+}
+
+static int refuse_close(struct connection *connection)
+{
+    return framing_refuse(connection,
+                          "says \"Connection: close\"; the connections of a run have to stay open");
+}
+
+/* Whether data begins as it should, as far as it has come. */
+static bool begins(const uint8_t *data, size_t size, const char *text)
+{
+    return memcmp(data, text, size < strlen(text) ? size : strlen(text)) == 0;
+}
+
+static int read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    static const char good[] = VERSION " 200";
+    struct call *call = framing_oldest(connection->framing);
+    size_t end = find_end(data, size);
+    struct fields fields;
+
+    if (!call)
+        return framing_refuse(connection, "answered a request that it was not asked");
+    if (!begins(data, size, VERSION " "))
+        return refuse_line(connection, data, size, "which is no reply of " VERSION);
+    if (end > size)
+        return (int)end;
+    if (!begins(data, end, good) || (data[sizeof good - 1] != ' ' && data[sizeof good - 1] != '\r'))
+        return refuse_line(connection, data, end, "where status 200 would be right");
+    if (read_fields(connection, data, end, &fields) < 0)
+        return -EBADMSG;
+    if (fields.closes)
+        return refuse_close(connection);
+    if (fields.has_coding || !fields.has_length)
+        return framing_refuse(connection, "answered %s Content-Length, which a reply has to have",
+                              fields.has_coding ? "by Transfer-Encoding and not by" : "without");
+    if (fields.length != call->bytes)
+        return framing_refuse(connection, "answered %" PRIu64 " bytes to a get of %" PRIu64, fields.length,
+                              call->bytes);
+    *piece = (struct piece){.size = end, .call = call, .payload = call->bytes, .is_last = true};
+    return 0;
+}
+
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    static const char right[] = "where \"GET /SIZE " VERSION "\" would be right";
+    struct call *call = piece->call;
+    const char *path = (const char *)data + strlen("GET /");
+    size_t end = find_end(data, size);
+    struct fields fields;
+
+    if (!begins(data, size, "GET /"))
+        return refuse_line(connection, data, size, right);
+    if (end > size)
+        return (int)end;
+    *call = (struct call){.kind = kinds};
+    if (units_take_number(&path, &call->bytes) < 0 || !call->bytes ||
+        !begins((const uint8_t *)path, (size_t)((const char *)data + end - path), " " VERSION "\r\n"))
+        return refuse_line(connection, data, end, right);
+    if (read_fields(connection, data, end, &fields) < 0)
+        return -EBADMSG;
+    if (fields.closes)
+        return refuse_close(connection);
+    if (fields.has_coding || fields.length)
+        return framing_refuse(connection, "sent a GET with content, which has no meaning");
+    *piece = (struct piece){.size = end, .call = call, .is_last = true};
+    return 0;
+}
+
+const struct protocol protocol_http = {
+    .variant = {"http", "HTTP/1.1: op=get:4K asks for /4096"},
+    .kinds = kinds,
+    .ask = ask,
+    .answer = answer,
+    .request = read_request,
+    .reply = read_reply,
+};
