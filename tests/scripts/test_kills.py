@@ -23,7 +23,8 @@ from suite.scenario.subject import definitions_file, program_find, subjects_read
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 ENDS_WITHIN_S = 40.0  # beside other work
 WORDS = {"nbdkit": ("protocol=nbd", "op=read:4K"), "qemu-nbd": ("protocol=nbd", "op=write:4K"),
-         "haproxy": ("workload=proxy",)}
+         "memcached": ("protocol=memcached", "op=get:100"),
+         "redis": ("protocol=resp", "op=get:100"), "haproxy": ("workload=proxy",)}
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
