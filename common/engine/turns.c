@@ -115,7 +115,7 @@ static void close_if_ended(struct turn *turn)
 
 /* A driver has all replies on its descriptor, or a follower whose phase is over has received the
  * end of its own. */
-static void close_if_done(struct turn *turn)
+static inline void close_if_done(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
 
