@@ -41,7 +41,12 @@ tree_configure() {
     sources_configure "$UNCORK_TOP" "$UNCORK_TOP/build/$tree" $(tree_options "$tree") "$@"
 }
 
-# tree_build TREE [OPTION...]: into build/TREE, its output on standard output and error.
+# tree_build TREE [OPTION...]: into build/TREE, its output on standard output and error. Another that builds this tree is
+# waited for: scripts/test runs steps at the same time.
 tree_build() {
-    tree_configure "$@" && cmake --build "$UNCORK_TOP/build/$1" -j "$(processors)"
+    mkdir -p "$UNCORK_TOP/build" || return
+    (
+        ! have flock || flock 9
+        tree_configure "$@" && cmake --build "$UNCORK_TOP/build/$1" -j "$(processors)"
+    ) 9>"$UNCORK_TOP/build/$1.lock"
 }

@@ -47,11 +47,24 @@ def test_all_passed(sandbox: Sandbox) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].startswith("packages ")
-    verdicts = [line.split()[:2] for line in lines[1:4]]
-    assert verdicts == [["one", "ok"], ["two", "ok"], ["three", "skipped"]]
+    verdicts = {tuple(line.split()[:2]) for line in lines[1:4]}
+    assert verdicts == {("one", "ok"), ("two", "ok"), ("three", "skipped")}
     assert lines[-3:-1] == ["skipped:", "  three: tool is not installed"]
     assert lines[-1] == "6 passed, 0 failed, 1 skipped"
     assert done.stderr == ""
+
+
+def test_two_steps_run_at_once_and_one_that_says_so_runs_alone(sandbox: Sandbox) -> None:
+    meets = ('# does: waits for another\n\ntouch "$LOGS/{0}"\n'
+             'until [ -e "$LOGS/{1}" ]; do sleep 0.01; done\ncount passed 1\n')
+    stays = ('# does: stays a while\n\n'
+             'touch "$LOGS/stays" && sleep 0.2 && rm "$LOGS/stays" && count passed 1\n')
+    alone = ('# does: looks who else runs\n# alone: yes\n\n'
+             'for _ in 1 2 3; do [ ! -e "$LOGS/stays" ] && sleep 0.05 && count passed 1; done\n')
+    steps_write(sandbox, a=meets.format("a", "b"), b=meets.format("b", "a"), c=stays, d=alone,
+                e=stays)
+    done = sandbox.run("scripts/test")
+    assert done.stdout.splitlines()[-1] == "7 passed, 0 failed, 0 skipped", done.stderr
 
 
 def test_a_failed_step_shows_its_log_and_the_others_still_run(sandbox: Sandbox) -> None:
