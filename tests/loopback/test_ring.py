@@ -142,13 +142,16 @@ READS = ["uring-multishot", "uring-bundle", "uring-recvmsg"]
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("chunk", ["1", "33", "100", "5000"])
 def test_a_proxy_relays_what_a_ring_received_in_small_chunks(chunk: str, read: str) -> None:
-    """Chunks that follow each other in memory are spans, and a span is cut where a group ends."""
+    """Chunks that follow each other in memory are spans, and a span is cut where a group ends. Of
+    one byte no chunk has a call of its own: 64 Ki of them take more than the 5 s in which a run
+    has to move something, under ThreadSanitizer on a busy machine."""
     for record in batch_run(
         [
             f"workload=proxy read={read} write={write} chunk={chunk} window={window} messages=2 "
             "verify=on warmup=0s place=free"
             for write in ("nodelay", "writev", "uring-bundle", "uring-sendmsg")
             for window in (4, 300)
+            if chunk != "1" or (write != "nodelay" and window == 300)
         ]
     ):
         assert record["status"] == "ok", record["reason"]
