@@ -87,15 +87,15 @@ def test_an_engine_sends_and_receives_mebibytes_at_once_through_the_smallest_buf
 ) -> None:
     small = (f"transport={transport} engine={engine} message=1M "
              f"read={'recv' if engine == 'poll' else 'uring-multishot'}")
-    check_small(thinned(
-        [f"{small} {small_buffers(write)} reply_write={write} {rest}" for write in strategies()
-         for rest in (
-            "messages=16 depth=16 reply=1M",
-            "messages=20 depth=16 window=4 reply=300x3K/1 connections=2",
-            "workload=stream direction=both messages=6",
-            "workload=stream direction=both messages=8 connections=3 window=2",
-        )], SOCKETS.index(transport)),
-        6 << 20)
+    lines = [f"{small} {small_buffers(write)} reply_write={write} {rest}" for write in strategies()
+             for rest in (
+                "messages=16 depth=16 reply=1M",
+                "messages=20 depth=16 window=4 reply=300x3K/1 connections=2",
+                "workload=stream direction=both messages=6",
+                "workload=stream direction=both messages=8 connections=3 window=2")]
+    begin = SOCKETS.index(transport)
+    # every third of four each: every strategy, and every rest with a third of them
+    check_small(thinned(lines, begin) if SANITIZED else lines[begin % 3::3], 6 << 20)
 
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
