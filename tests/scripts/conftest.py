@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -28,8 +29,10 @@ LONG = "long: takes so long that only `scripts/test --all` runs it"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What tests here are marked with."""
+    """What tests here are marked with; and what they interrupt can be."""
     config.addinivalue_line("markers", LONG)
+    # A shell starts what runs in the background with SIGINT ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
