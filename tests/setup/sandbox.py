@@ -70,7 +70,8 @@ class Sandbox:
         path: str | None = None,
         **variables: str,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command of the copy by its full path, at most 60 s."""
+        """Runs a command of the copy by its full path. A virtual environment alone takes more than
+        60 s on a machine with a load of 16."""
         program, *rest = map(str, command)
         if program.startswith("scripts/"):
             program = str(self.tree / program)
@@ -85,7 +86,7 @@ class Sandbox:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
 
     def shell(self, script: str, **options: str) -> subprocess.CompletedProcess[str]:
