@@ -23,7 +23,7 @@ from suite.commands.bisect import TREE
 
 COMMITS = 16
 GATE = ("--fail-if", "segments_per_message > 1")
-CELL = ("message=15x2", "reply=2", "write=more", "place=free", "duration=20ms", "warmup=1ms")
+CELL = ("message=15x2", "reply=2", "write=more", "place=free", "duration=5ms", "warmup=1ms")
 LIBRARY = """#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/socket.h>

@@ -27,7 +27,7 @@ from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
 
 Misbehave = Callable[[str], Uncork]
-SHORT = ("duration=20ms", "warmup=0s")
+SHORT = ("duration=10ms", "warmup=0s")
 
 
 def plan_short(client: Client, *words: str) -> Plan:
