@@ -17,12 +17,13 @@ count_junit() {
     "$UNCORK_PYTHON" "$UNCORK_TOP/scripts/setup/junit.py" "$1" >>"$UNCORK_COUNTS"
 }
 
-# tree_test TREE [OPTION...]: the tests that CMake knows, in build/TREE, two for each processor at a time: they wait a lot.
+# tree_test TREE [OPTION...]: the tests that CMake knows, in build/TREE, one more at a time than there are processors:
+# they wait, and another step runs beside them.
 tree_test() {
     local junit=$LOGS/ctest-$1.xml tree=$1 status=0
     shift
     rm -f "$junit"
-    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 900 -j "$((2 * $(processors)))" \
+    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 900 -j "$(($(processors) + 1))" \
         --output-junit "$junit" "$@" || status=$?
     count_junit "$junit" || status=1
     return $status
