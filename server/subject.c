@@ -307,6 +307,8 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
                             .user = geteuid() == 0 ? getpwnam("nobody") : NULL};
     uid_t owner = launch.user ? launch.user->pw_uid : geteuid();
 
+    if (geteuid() == 0 && !launch.user)
+        return problem_failure(problem, "this machine has no user nobody, as whom root starts a subject");
     if (!values || find_program(subject, values, problem) < 0 || open_override(subject, problem) < 0 ||
         plan_cpus(plan, plan_subject_end(plan), remote, &cpus, problem) < 0 ||
         make_folder(subject, owner, problem) < 0)
