@@ -15,19 +15,31 @@ static const struct layer *layer_of(const struct connection *connection)
     return connection->filter_state ? connection->top : connection->bottom;
 }
 
-/* Returns `result` unless it means that the descriptor is not ready: then waits, and returns 0. */
-static ssize_t wait_if_blocked(const struct connection *connection, ssize_t result, short events)
+#define SILENT_MS 5000
+#define SILENT_EACH_MS 5 /* for each connection of the run: this may be the last one */
+
+static int silent_ms(const struct connection *connection)
+{
+    return SILENT_MS + SILENT_EACH_MS * (int)connection->plan->connections;
+}
+
+/* Returns `result` unless it means that the descriptor is not ready: then waits, and returns 0, or
+ * -ETIMEDOUT. */
+static ssize_t wait_if_blocked(struct connection *connection, ssize_t result, short events)
 {
     struct pollfd ready = {connection->calls.fd, events, 0};
 
+    connection->calls.flags = 0;
     if (result != -EAGAIN)
         return result;
-    poll(&ready, 1, -1);
-    return 0;
+    return poll(&ready, 1, silent_ms(connection)) == 0 ? -ETIMEDOUT : 0;
 }
 
 static int fail(struct connection *connection, ssize_t result)
 {
+    if (result == -ETIMEDOUT)
+        return framing_refuse(connection, "was silent for %d s while the connection began",
+                              silent_ms(connection) / 1000);
     return framing_refuse(connection, "ended the connection while it began: %s", strerror((int)-result));
 }
 
@@ -36,8 +48,10 @@ int dialogue_send(struct connection *connection, const void *data, size_t size)
     const struct layer *layer = layer_of(connection);
 
     for (size_t done = 0; done < size;) {
-        ssize_t sent = layer->send(connection, (const char *)data + done, size - done, 0);
+        ssize_t sent;
 
+        connection->calls.flags = MSG_DONTWAIT;
+        sent = layer->send(connection, (const char *)data + done, size - done, 0);
         if ((sent = wait_if_blocked(connection, sent, POLLOUT)) < 0)
             return fail(connection, sent);
         done += (size_t)sent;
@@ -50,10 +64,12 @@ int dialogue_receive(struct connection *connection, void *data, size_t size)
     const struct layer *layer = layer_of(connection);
 
     for (size_t done = 0; done < size;) {
-        ssize_t received = layer->receive(connection, (char *)data + done, size - done, 0);
+        ssize_t received;
 
+        connection->calls.flags = MSG_DONTWAIT;
+        received = layer->receive(connection, (char *)data + done, size - done, 0);
         if (received == 0)
-            return fail(connection, -ECONNRESET);
+            received = -ECONNRESET;
         if ((received = wait_if_blocked(connection, received, POLLIN)) < 0)
             return fail(connection, received);
         done += (size_t)received;

@@ -2,7 +2,8 @@
 /*
  * What two ends say to each other before the first request, in calls that wait. By the security
  * layer once it is open, else by the transport. 0, or a negative errno value with the problem of
- * the workbench. The stall watch ends a dialogue in which the other end is silent.
+ * the workbench. An end that is silent for 5 s, and 5 ms for each connection, is a
+ * failure.
  */
 #ifndef UNCORK_CONNECTION_DIALOGUE_H
 #define UNCORK_CONNECTION_DIALOGUE_H

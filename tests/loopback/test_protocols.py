@@ -231,6 +231,7 @@ LIES = {
     "the end in a reply": (lambda peer: (greet(peer), requests(peer, 1), peer.sendall(bytes(3)),
                                          peer.shutdown(socket.SHUT_WR)),
                            "closed its connection before the work was done"),
+    "silence": (lambda peer: None, "was silent for 5 s"),
     "no greeting": (lambda peer: peer.sendall(b"HTTP/1.1 400 Bad Request\r\n"), "does not greet"),
     "an end at once": (lambda peer: peer.shutdown(socket.SHUT_WR), "ended the connection while"),
     "a refused option": (lambda peer: (peer.sendall(GREETING), received(peer, 20), peer.sendall(

@@ -146,6 +146,7 @@ def lies(protocol: Protocol) -> dict[str, tuple[Callable[[socket.socket], None],
         "the end in the last line": (lie(protocol, head + VALUE[0] + b"\r", True),
                                      "closed its connection before"),
         "the end at once": (lambda peer: peer.shutdown(socket.SHUT_WR), "ended the connection"),
+        "silence": (lambda peer: None, "was silent for 5 s"),
         "no room": (lambda peer: peer.sendall(b"-OOM no memory\r\n"),
                     r'"-OOM no memory\r\n" to a set of 100 bytes'),
     }

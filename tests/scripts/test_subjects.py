@@ -544,19 +544,20 @@ def test_nbdkit_joins_header_and_data_plain_and_under_tls(uncork: Uncork) -> Non
     assert {figure["records_per_reply"] for figure in figures} == {None, 1}
 
 
-@pytest.mark.parametrize(("name", "joins"), [("memcached", False), ("redis", True)])
-def test_a_reply_is_one_segment_and_redis_joins_those_of_a_pipeline(uncork: Uncork, name: str,
-                                                                    joins: bool) -> None:
+@pytest.mark.parametrize(("name", "override", "joins"), [
+    ("memcached", "off", False), ("memcached", "join", True), ("redis", "off", True)])
+def test_a_reply_is_one_segment_and_redis_joins_those_of_a_pipeline(
+        uncork: Uncork, name: str, override: str, joins: bool) -> None:
     needs(name)
     protocol = {"memcached": "memcached", "redis": "resp"}[name]
     done = uncork.run("run", "pipelines", f"subject={name}", f"protocol={protocol}", "depth=1,16",
-                      "transport=tcp", "override=off", "duration=50ms", "warmup=10ms", "rounds=2",
-                      "-o", name)
+                      "transport=tcp", f"override={override}", "duration=50ms", "warmup=10ms",
+                      "rounds=2", "-o", name)
     assert done.returncode == 0, done.stderr
     records = records_of(Path(name))
     segments = [(record["words"]["depth"], metrics_compute(Record(record))["segments_per_reply"])
                 for record in records]
-    assert {value for depth, value in segments if depth == "1"} == {1}
+    assert {value for depth, value in segments if depth == "1"} <= {1}
     if joins:
         assert all(value and value < 0.5 for depth, value in segments if depth == "16")
 
