@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Counts a JUnit file of ctest or pytest: lines `passed N`, `failed N`, `skipped 1 REASON`."""
 
-from __future__ import annotations
-
 import sys
 import xml.etree.ElementTree as ElementTree
 

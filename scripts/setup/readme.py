@@ -8,8 +8,6 @@ the same. --check changes nothing: it shows what differs, and exits with 1 if an
 also names each figure of README's sentences that no example of README has.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import os

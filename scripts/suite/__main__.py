@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork COMMAND ...`: picks the subcommand, and is the only place that ends the process."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

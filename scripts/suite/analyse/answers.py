@@ -6,8 +6,6 @@ that every table has. The second says how other values compare with the best; th
 another family. What noise hides is said apart, with the number of rounds that would decide it.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

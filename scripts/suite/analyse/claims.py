@@ -26,8 +26,6 @@ cell with the best median. With a claim to stay behind the best (the second) it 
 round.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

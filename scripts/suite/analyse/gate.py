@@ -9,8 +9,6 @@ All gates and rows of a command are one family, exact counts aside: each interva
 1 - 5 % / their number (Bonferroni), so that the interval that is shown is the one that decides.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -8,8 +8,6 @@ of a cached file is the digest of the first records, so that a result may be mov
 grew only new lines are parsed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -2,8 +2,6 @@
 """On which machines the cells of a result ran, and which of them were only emulated. Pure. A host
 id of hosts.json is one boot. Boots whose facts agree are one machine, booted several times."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -8,8 +8,6 @@ Terms. The *driver* is the end that sends `message`, the *other* end answers or 
 the driver finished (`request`) or the receiver took out of its socket (`stream`, `proxy`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any

@@ -6,8 +6,6 @@ record does not know it. A metric is a row of METRICS; adding one is adding a ro
 where none of these fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import methodcaller
 from typing import Any, NamedTuple

@@ -9,8 +9,6 @@ Which cell is best may be luck, and to be compared with the luckiest of many is 
 So another is worse only if the best is better than it. Else the two cannot be told apart.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -3,8 +3,6 @@
 a width, never for a change: rounds that are added until something is significant would find it in
 identical runs too (docs/methodology.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -2,8 +2,6 @@
 """Differences between the good runs of a cell and their words, and figures that they did not count.
 Both become footnotes of tables and notes of `show`. Pure: from columns to sentences."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

@@ -3,8 +3,6 @@
 parts are left out with a note, and the rest is shown. A folder without a plan or a scenario is no
 result."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -2,8 +2,6 @@
 """Which cells some words select, which axes name the rows of a table and which metrics its columns.
 Pure; every command that reads a result asks here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple

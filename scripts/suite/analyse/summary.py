@@ -11,8 +11,6 @@ gain of the baseline is that of its second run over its first, which gives the n
 kernels, which share no round, it is of all boots of one to all of the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -2,8 +2,6 @@
 """The parts of a record that are texts and not figures. Nearly all runs of a cell have the same, so
 that columns have each different one once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

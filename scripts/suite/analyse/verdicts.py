@@ -12,8 +12,6 @@ any of which might have been looked at. Neither depends on the command or on the
 selects, so that all commands say the same of two cells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping
 from enum import Enum
 from itertools import combinations

@@ -2,8 +2,6 @@
 """Commands that a person types to do what the runner does: a run, its lab, its timing by hyperfine.
 Pure."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 

@@ -4,8 +4,6 @@
 `__main__` is the only place that turns them into text on standard error and an exit status.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

@@ -5,8 +5,6 @@ An installation has the file `installed`, which CMake writes. There the programs
 folder, and uncork writes below the working directory and the user's cache only.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from suite.base import ROOT, cache_place

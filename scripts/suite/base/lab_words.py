@@ -8,8 +8,6 @@ The client is in A, its server in C, and B forwards; a proxy is in B and listens
 2544 reserves these addresses for benchmarks: no network that a machine is part of has them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """argparse whose errors are one line like all others."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -6,8 +6,6 @@ input. The measured programs know nothing of it. Standard output comes back as i
 input reaches the program it stays open as its lifeline.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import selectors

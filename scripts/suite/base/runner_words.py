@@ -5,8 +5,6 @@ A client starts without them: for itself it is always `build=this target=local`,
 client of an older version does not know the words at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Text for a terminal: labels with wrapped text beside them, ASCII, no colour, no tabs; formats."""
 
-from __future__ import annotations
-
 import importlib
 import shutil
 import sys

@@ -4,8 +4,6 @@
 Values come in base units (s, bit/s, 1/s, B, 1) and leave as text.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -2,8 +2,6 @@
 """`key=value` as it is typed, in one place: words, lists of names, and the arguments of a command
 that reads results. What a word means uncork-client or a result knows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -5,8 +5,6 @@ Revisions are built in worktrees of a temporary folder; the user's tree is not t
 this command again, which finds the folder in the environment.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import json

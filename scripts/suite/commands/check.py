@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork check RESULTS [WORD...]`."""
 
-from __future__ import annotations
-
 import argparse
 
 from suite.analyse.claims import claims_decide, claims_status, tap_text

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork compare RESULTS [RESULTS] [WORD...]`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@
 A key press waits for it: it imports no package, and starts the client only for words.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork doctor [SCENARIO] [word=value ...] [--all] [--json]`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

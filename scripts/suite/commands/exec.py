@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork exec [override=CHANGE] -- COMMAND`: becomes uncork-exec, which runs the command."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Sequence

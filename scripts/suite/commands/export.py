@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork export RESULTS [WORD...] [-o DIR]`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

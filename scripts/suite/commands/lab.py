@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork lab up|down|status|run`: a lab that stands until it is taken down."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork list`: scenarios, words, metrics, and variants with what this machine supports."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -2,8 +2,6 @@
 """`uncork paste RESULTS [RESULTS] [word=value ...]`: finished blocks for a mail or a commit
 message."""
 
-from __future__ import annotations
-
 import argparse
 
 from suite.analyse.comparison.sides import axes_declared, geomean_every, sides_left_out

@@ -2,8 +2,6 @@
 """`uncork plot RESULTS [kind=...] [metric=...] [of=...] [x=...] [size=...] [title=no] [note=no]
 [WORD...] [-o DIR]`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from pathlib import Path

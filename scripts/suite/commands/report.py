@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork report RESULTS [RESULTS] [WORD...] [-o FILE]`."""
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork run [SCENARIO] [word=value ...]`: measures a matrix and prints its table."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import errno

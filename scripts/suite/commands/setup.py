@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork setup [NAME]...`: installs what a target needs, by scripts/setup/target."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork show RESULTS CELL`."""
 
-from __future__ import annotations
-
 import argparse
 
 from suite.analyse.frame import matrix_load

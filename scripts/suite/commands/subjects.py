@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork subjects`: the servers that can be measured, with their versions, or what is missing."""
 
-from __future__ import annotations
-
 import argparse
 
 from suite.base.text import labelled_lines, terminal_width

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork table RESULTS [rows=...] [columns=...] [gain=...] [best=...] [WORD...]`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 

@@ -2,8 +2,6 @@
 """`uncork verify BLOCK RESULTS [RESULTS]`: whether every figure of a posted block is that of a
 result."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

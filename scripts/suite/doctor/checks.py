@@ -2,8 +2,6 @@
 """The list of all checks, and how they are carried out. --json and hosts.json have these names:
 they stay."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass

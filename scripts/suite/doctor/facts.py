@@ -5,8 +5,6 @@
 stands the reason, so that a check that needs it answers `unknown`.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import gzip
 import time

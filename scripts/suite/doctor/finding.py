@@ -5,8 +5,6 @@ What a check finds: a status, what it saw, the effect on figures, and the comman
 findings as text and for JSON.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter
 from collections.abc import Mapping

@@ -2,8 +2,6 @@
 """What the kernel does besides its work: checks that it was built with, tracers, how it counts
 time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from suite.base.units import counted_text

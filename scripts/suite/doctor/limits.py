@@ -2,8 +2,6 @@
 """What may not be done at all, or not as often as a run wants to: rings, locked memory, ports,
 files."""
 
-from __future__ import annotations
-
 import re
 
 from suite.base.units import counted_text, size_text

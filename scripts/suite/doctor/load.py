@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What else uses the CPUs: other programs, other tenants, a quota, a page file."""
 
-from __future__ import annotations
-
 from suite.base.units import counted_text, number_text, percent_text
 from suite.doctor.facts import CGROUP, PERIOD, QUOTA, SystemFacts, ValueCheck, fields_read
 from suite.doctor.finding import OWN_SERVER, CellWords, Finding, Status, Unknown, fine

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What lies on the way from socket to socket on this machine."""
 
-from __future__ import annotations
-
 from suite.base.units import counted_text, size_text
 from suite.doctor.facts import SystemFacts, ValueCheck, sysctl_path
 from suite.doctor.finding import CellWords, Finding, Status, Unknown, fine, known, sysctl_set

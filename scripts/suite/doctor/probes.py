@@ -5,8 +5,6 @@ Sources: io_uring_setup(2), bpf(2), netdevice(7) and linux/ethtool.h, linux/netf
 getrlimit(2).
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import fcntl

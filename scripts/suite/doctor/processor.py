@@ -2,8 +2,6 @@
 """The CPUs themselves: how fast they run, how deep they sleep, what tells the time, what emulates
 them."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from suite.base.units import counted_text

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What `uncork run -n` prints: how much would run, how long, and every cell as a command. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from suite import stats

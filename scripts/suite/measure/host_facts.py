@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The facts for hosts.json: of the machines of the ends, and those that only the runner has."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import time

@@ -5,8 +5,6 @@ It is called once for every run (`-r 1 -w 0`), so that order, rounds and seeds s
 Its sums hold the client and what the client has started and waited for: the server and the proxy.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

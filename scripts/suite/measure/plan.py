@@ -8,8 +8,6 @@ words (a scenario writes `exclude = ["a=1 b=2"]`); an arm, a named set of words,
 and [sweep], and a word of the shell must not contradict it.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

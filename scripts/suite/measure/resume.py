@@ -5,8 +5,6 @@ Whether until= asks for more rounds is a rule that the caller gives: the runner 
 is asked of the stored result only, so that a start after a kill comes to the same answer.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

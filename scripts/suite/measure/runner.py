@@ -7,8 +7,6 @@ starts the client, which writes its record into a file. A run that hangs, dies o
 record becomes a record of status `failed`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

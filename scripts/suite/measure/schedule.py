@@ -6,8 +6,6 @@ It is a pure function of cells, rounds and seed, so that a resumed matrix contin
 stopped.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator, Sequence

@@ -2,8 +2,6 @@
 """The words of a scenario and of the shell, merged, expanded by `uncork-client`, and each in its
 role."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

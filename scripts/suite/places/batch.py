@@ -7,8 +7,6 @@ continued after it or ended with the right end line. All other output is skipped
 a shell or messages of a kernel. A run without a record is a failed one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

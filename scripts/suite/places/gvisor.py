@@ -8,8 +8,6 @@ binds the whole sandbox to one CPU for `place=together`, and the client reports 
 unsupported.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Images of Linux kernels for guests: the image of a value of `vng:`, read without booting it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shlex

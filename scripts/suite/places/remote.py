@@ -5,8 +5,6 @@ A value is CLIENT+SERVER or CLIENT+SERVER+PROXY, each `local`, `ssh:HOST` or `ss
 part alone is for all ends, and its client starts the others.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

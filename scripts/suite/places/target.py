@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What every target has: it starts a client, and perhaps a server and a proxy, somewhere."""
 
-from __future__ import annotations
-
 import contextlib
 import shlex
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@
 A kind is one module and one line in KINDS, by its name in the client's list of variants.
 """
 
-from __future__ import annotations
-
 import contextlib
 import pkgutil
 from collections.abc import Iterable, Mapping

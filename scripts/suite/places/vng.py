@@ -7,8 +7,6 @@ without blanks on the kernel's command line. A crash is status 255 without a mes
 lasts for ever.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

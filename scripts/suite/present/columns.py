@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What stands in the columns of a table: medians, intervals, ratios, gains, footnotes. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

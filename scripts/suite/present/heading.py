@@ -2,8 +2,6 @@
 """What must be known before a figure is read: units, machine, placement, congestion, rounds, noise.
 Gives (label, text) pairs; used by tables, `show` and, shortened, by pictures."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 

@@ -3,8 +3,6 @@
 steps are those of HdrHistogram's PercentileIterator: five to each half of the rest to 100 %. A
 value is the upper end of its bin: TotalCount values are at most as large."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What stands under a table: what its columns and marks mean, each only where it occurs. Pure."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Container, Iterable, Mapping, Sequence
 

@@ -3,8 +3,6 @@
 medians over the good counted runs; the rounds stand below in order, with outliers marked and never
 dropped."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, groupby, zip_longest

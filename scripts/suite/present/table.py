@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork table`: a summary as text for a terminal, Markdown, CSV or JSON. Pure: gives strings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any

@@ -5,8 +5,6 @@ A folder with a plan.json is a result. A file that cannot be parsed or has anoth
 Damaged, whose message says where. A file is replaced as a whole; a journal appends records.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

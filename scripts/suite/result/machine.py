@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """hosts.json: the machines that a result was measured on, and what the doctor found there. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

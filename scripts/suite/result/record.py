@@ -6,8 +6,6 @@ others may be there. A record is checked before any formula uses it, and the mes
 the record a wrong value stands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

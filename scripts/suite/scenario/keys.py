@@ -4,8 +4,6 @@
 The type of a key follows from its reader in scenario.py.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from suite.scenario import scenario

@@ -6,8 +6,6 @@ only place that knows those, and `plan` asks it. Unknown keys and wrong types ar
 the file, the key and the nearest key that would be right.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import math

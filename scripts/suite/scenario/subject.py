@@ -6,8 +6,6 @@ a file of scenarios/subjects; there is no other list of them.
 module reads the files, checks words about them, and finds out what this machine lacks.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

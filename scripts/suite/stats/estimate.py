@@ -7,8 +7,6 @@ References: Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 3
 their limit of 3.5, and the mean absolute deviation where the median one is 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

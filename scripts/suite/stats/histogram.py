@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Histograms of a record: read, merged, asked for a quantile. Pure; shape as in docs/record.md."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ arrangements; normal approximation with correction for continuity, Lehmann, "Non
 chapters 1 and 3. p of many: Benjamini and Hochberg (1995), "Controlling the false discovery rate".
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from bisect import bisect_right

@@ -12,8 +12,6 @@ simulation with a fixed seed: a first sample is shifted, and the half width is t
 Noise of other shapes, very skewed or with two states of the machine, makes it 70 to 85 %.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

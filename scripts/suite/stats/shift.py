@@ -15,8 +15,6 @@ that is not sure counts against both directions, so that the test claims too lit
 Rounds that both sides share: sign test; else Mann-Whitney, which needs no more than these signs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Comparisons: two selectors in one result, two results, or a baseline against all others."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 

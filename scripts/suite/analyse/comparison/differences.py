@@ -7,8 +7,6 @@ offloads). FACTS lists the single facts of hosts.json, FACT_GROUPS its groups. A
 side knows is a difference, because it may be one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -2,8 +2,6 @@
 """What a comparison is made of. Pure data in base units: no text for readers is made here. A ratio
 is always new / base, and a change is that less 1, whichever way is better."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum

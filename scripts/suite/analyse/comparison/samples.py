@@ -7,8 +7,6 @@ a session is, and its value is the median of its rounds, because whatever a boot
 with it is the same in all of these.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

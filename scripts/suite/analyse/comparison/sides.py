@@ -11,8 +11,6 @@ both sides. Without any, the baseline is compared with each other value of its w
 several systems the first of these is compared with each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product

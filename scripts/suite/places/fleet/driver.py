@@ -6,8 +6,6 @@ Ansible knows how to connect to its hosts. A job is what one host does: a comman
 input. Its output comes back in a file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

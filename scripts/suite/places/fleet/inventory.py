@@ -6,8 +6,6 @@ pair, then the second ones, and so on. Or it has a group `pairs`, whose hosts ha
 uncork_pair=NAME and uncork_role=client, server or proxy.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

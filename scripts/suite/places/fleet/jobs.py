@@ -6,8 +6,6 @@ of the run, which the last step reads. It also ends by itself if the last step n
 when its time is over, a server when it has been idle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from suite.places.ssh.machine import CACHE, GREETING_LINE, KEY_FILE, keyed_words, script_words

@@ -5,8 +5,6 @@ The namespaces are open files of this process, and nothing else holds them. So t
 however it ends, and there is nothing to kill and nothing to clean up.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

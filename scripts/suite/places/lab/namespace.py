@@ -6,8 +6,6 @@ thread. So a short-lived thread makes a namespace, and a thread that starts a pr
 inside for that moment only.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

@@ -11,8 +11,6 @@ stands between single quotes, if it is one line without a quote, a backslash and
 mark. So commands use only that, and whatever does more than start a program is a script for sh.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import os

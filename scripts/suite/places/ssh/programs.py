@@ -5,8 +5,6 @@ A file is written under another name and renamed when its size and checksum are 
 half file has a program's name. Every system has cksum(1).
 """
 
-from __future__ import annotations
-
 import platform
 import subprocess
 from dataclasses import replace

@@ -7,8 +7,6 @@ runner starts server and proxy for each cell. They accept only the key of this t
 encrypts the control channel.
 """
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import shlex

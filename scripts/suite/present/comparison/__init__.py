@@ -7,8 +7,6 @@
     benchstat, hgrm, hyperfine    formats of other tools, a module with render(comparisons)
 """
 
-from __future__ import annotations
-
 from suite.base.text import Format
 
 FORMATS = {

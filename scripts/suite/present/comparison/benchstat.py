@@ -7,8 +7,6 @@ sides as if they shared no round. (golang.org/design/14313-benchmark-format and 
 golang.org/x/perf/benchfmt)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Comparisons as a document: their tables, what stands in the columns, above and below. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 

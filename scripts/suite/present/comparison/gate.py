@@ -2,8 +2,6 @@
 """The gates of a comparison as a document: a row for each gate and row, and what it came to. Pure.
 """
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 them. These are all requests of a cell, the histograms of its counted rounds merged: where they lie,
 not how sure a median is. `uncork export` writes the same as files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from suite.analyse.comparison.differences import times_check

@@ -3,8 +3,6 @@
 What hyperfine times is how long a fixed amount of work takes; so is `time` here. Of runs that end
 after a set duration that says nothing, so it is refused."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Sequence

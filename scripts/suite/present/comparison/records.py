@@ -2,8 +2,6 @@
 """Comparisons for programs: lines of figures, and everything as one JSON value; base units and
 fractions (docs/record.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Changes, intervals, verdicts and sizes as short texts, for tables and blocks. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit

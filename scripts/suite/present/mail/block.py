@@ -2,8 +2,6 @@
 """Finished blocks, those that words of the shell ask for or that a posted block was: sides and
 words above, a table for each metric, and below how and where it was measured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 table has a blank in it but an interval, `[+1.9%, +4.3%]`, and none is empty: so that a posted block
 can be read again, however its columns were moved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The lines below the figures of a block: how they were measured, where, and what differs. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 text of a block gets a name of its own, so that two blocks can be held against each other:
 everything that differs, by name. A line that this reader does not know is such a text as well."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

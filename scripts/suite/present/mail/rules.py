@@ -6,8 +6,6 @@ must not be, and the end of a sentence that begins with the line. The printer re
 that breaks one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Bars: one for each cell, in panels by the outer axis. Pure: gives the text of the files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What pictures of comparisons share: comparisons, names of sides, changes as short texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import product
 

@@ -2,8 +2,6 @@
 """Counts: segments, records and calls as bars, a panel for each metric. Pure. They prove that a
 strategy does what its name says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from suite.analyse.frame import Matrix, baseline_words

@@ -2,8 +2,6 @@
 """Curves: a metric along one axis, with a ratio panel under it. Pure: gives the text of the files.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

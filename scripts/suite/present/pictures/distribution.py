@@ -3,8 +3,6 @@
 The histograms of all counted runs of a cell are merged here. So a picture and an export show all of
 its requests; a table shows the median of rounds."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 

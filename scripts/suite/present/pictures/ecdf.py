@@ -2,8 +2,6 @@
 """Empirical distribution functions: the share of requests that took at most so long. Pure. In an
 open loop it is the share of all that were due: a line ends below 1 where some were never sent."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 from suite.analyse.frame import Matrix

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Forest plot: the ratio of each row with its interval, its noise floor shaded around 1. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

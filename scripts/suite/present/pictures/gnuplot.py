@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Writes NAME.dat and NAME.gp and runs gnuplot on them. The only module here that has files."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Sequence

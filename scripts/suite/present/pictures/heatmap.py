@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Heat map: how many times better than its baseline each cell is, sizes across. Pure."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Mapping, Sequence

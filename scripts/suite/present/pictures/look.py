@@ -3,8 +3,6 @@
 Templates place everything in units. A unit is a pixel on a screen, where letters have 11 pt. In
 print 960 units are the width of a page, so letters have 7.6 pt there, small ones 7 pt."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from typing import Any, NamedTuple

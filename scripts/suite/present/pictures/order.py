@@ -2,8 +2,6 @@
 """Run order: every run at its place in time, as a ratio to the median of its cell. Pure. A drift is
 a slope that all cells share, a disturbance a bump, an outlier a point far from the others."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 picture is its settings followed by a template, plots/TEMPLATE.gp. So NAME.gp and NAME.dat alone
 draw it again: `gnuplot NAME.gp`."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -3,8 +3,6 @@
 A line ends where fewer than 1 / (1 - q) values are left, as Histogram.quantile does. In an open
 loop it ends where the requests begin that were due and never sent."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from itertools import count

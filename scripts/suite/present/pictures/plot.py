@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork plot`: which pictures a result has. Pure: gives the text of their files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module

@@ -6,8 +6,6 @@ is. Of plots with one colour the first belongs to the first series of that colou
 turn.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import xml.etree.ElementTree as ET

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The page of a result, or of two that are compared: all of it, in order. Pure: gives a string."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@
 Without the name of a renderer a command prints for the terminal.
 """
 
-from __future__ import annotations
-
 from suite.base.text import Format
 
 TERMINAL = Format("suite.present.tables.terminal", "aligned text")

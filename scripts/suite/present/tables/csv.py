@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The figures of a document as CSV: base units and fractions, one line each (docs/record.md)."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -2,8 +2,6 @@
 """A document as HTML: elements for the page of a report, or a page of its own. Pure. It is a tree
 of xml.etree elements: text of a result stays text, even where it has tags."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 from pathlib import Path

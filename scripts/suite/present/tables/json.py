@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Everything that a document knows as one JSON object, base units (docs/record.md)."""
 
-from __future__ import annotations
-
 import json
 
 from suite.present.tables.model import Document

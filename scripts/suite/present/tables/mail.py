@@ -3,8 +3,6 @@
 decides where texts stand and never which. What breaks a rule of mails (mail/rules.py) is not
 printed at all."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A document as Markdown: tables with pipes, headings as lists above, footnotes as a list below."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from suite.present.tables.model import Document, Pair, Table

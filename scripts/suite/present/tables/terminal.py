@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A document for a terminal of any width. ASCII, no colour, no tabs."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
