@@ -39,6 +39,8 @@ LABEL = "A"
 LABEL_REPEAT = "A'"  # the second run of a baseline cell in a round: the A/A pair
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_.-]*")
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+# of an entry with several figures: values of a word, and rows of a file
+LISTS = {"words": re.compile(r"[^\s=]+,[^\s=]+"), "source": re.compile(r"[^:/]+,[^:/]+")}
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,13 @@ def number_read(table: dict[str, Any], key: str, where: str) -> float:
     return float(value)
 
 
+def numbers_read(table: dict[str, Any], key: str, where: str) -> list[float] | float:
+    """One such number, or a list of them."""
+    value = table.get(key)
+    return [number_read({key: one}, key, where) for one in value] if isinstance(value, list) and (
+        value) else number_read(table, key, where)
+
+
 def table_read(table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
     """A table, `[key]`; absent is empty."""
     value = table.get(key, {})
@@ -203,6 +212,26 @@ def entries_reader(kind: Callable[..., Any], readers: dict[str, KeyReader]) -> K
         return tuple(kind(**entry_read(entry, readers, f"{where}[{key}] ")) for entry in value)
 
     return entries_read
+
+
+def published_read(table: dict[str, Any], key: str, where: str) -> tuple[Published, ...]:
+    """The figures of each `[[published]]`: of a list of them, each has its part of the lists that
+    `words` and `from` have, in order. UsageError where these are not as long."""
+    figures = []
+    for entry in entries_reader(dict, PART_KEYS[key])(table, key, where):
+        values = entry["value"]
+        parts = [entry]
+        if isinstance(values, list):
+            lists = {name: pattern.findall(entry[name]) for name, pattern in LISTS.items()}
+            for name, found in lists.items():
+                if [text.count(",") + 1 for text in found] != [len(values)]:
+                    raise UsageError(f"{where}[{key}] {'words' if name == 'words' else 'from'} "
+                                     f'"{entry[name]}" has no list of {len(values)}, as value has')
+            parts = [entry | {"value": value} | {
+                name: entry[name].replace(found[0], found[0].split(",")[place])
+                for name, found in lists.items()} for place, value in enumerate(values)]
+        figures += [Published(**part) for part in parts]
+    return tuple(figures)
 
 
 def word_value(value: Any, where: str) -> str:
@@ -337,7 +366,7 @@ def name_read(table: dict[str, Any], key: str, where: str, stem: str = "") -> st
 PART_KEYS: dict[str, dict[str, KeyReader]] = {  # of the parts whose keys are no words
     "published": {
         "label": label_read, "words": string_require, "metric": string_require,
-        "value": number_read, "from": string_require, "set": string_read,
+        "value": numbers_read, "from": string_require, "set": string_read,
     },
     "claim": {"says": string_require, "that": string_require},
     "answer": {
@@ -358,7 +387,7 @@ SCENARIO_KEYS: dict[str, KeyReader] = {
     "question": string_read, "source": string_read, "fixed": table_words_read, "sweep": sweep_read,
     "run": table_words_read, "exclude": strings_read,
     "arm": arms_read,
-    "published": entries_reader(Published, PART_KEYS["published"]),
+    "published": published_read,
     "claim": entries_reader(Claim, PART_KEYS["claim"]),
     "answer": entries_reader(Question, PART_KEYS["answer"]),
     "table": layout_read,
