@@ -84,7 +84,7 @@ def table_measure(records: int, folder: Path) -> None:
     shutil.rmtree(folder / "cache", ignore_errors=True)
     environment = {"XDG_CACHE_HOME": str(folder / "cache")}
     cost_print("columns made", command_cost(result, environment))
-    kept = list((folder / "cache").rglob("*.npz"))
+    kept = list((folder / "cache").rglob("*.pickle"))
     if not kept:
         print(f"columns kept   none: of less than {LEAST_BYTES >> 10} KiB they are made each time")
         return

@@ -11,24 +11,16 @@ grew only new lines are parsed.
 import contextlib
 import hashlib
 import io
-import json
 import os
+import pickle
 import stat
 import tempfile
-import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from suite.analyse.metrics import METRICS
-from suite.analyse.runs import NUMBERS, TEXTS, Builder, Problems, Runs, record_parse
-from suite.analyse.traits import traits_read
+from suite.analyse.runs import Builder, Problems, Runs, record_parse
 from suite.base import cache_place
 from suite.base.errors import Failure
 from suite.result.checks import Damaged
@@ -37,25 +29,32 @@ from suite.result.record import Record
 
 # of new records, from which on columns are cached: some 50, which take as long as the cache
 LEAST_BYTES = 256 << 10
-# in the folder: columns of some millions of records; the oldest files go first
+# in the folder: of more than a million records; the oldest files go first
 CACHE_BYTES_MOST = 1 << 30
 NAMED_BY_BYTES = 1 << 16  # of records.jsonl, whose digest names the cached file
 SUITE = Path(__file__).resolve().parents[1]
 TORN = ("records.jsonl: the last line is torn and was left out "
         "(the runner was stopped while it wrote)")
-# What cached columns are of, as JSON has it: the first bytes of a file with that digest, how many
-# lines these are, and Problems.
-Covered = dict[str, Any]
+# What the first lines of a file came to, how many bytes these are, and their digest.
+Kept = tuple[Builder, int, str]
+SEAL_BYTES = 16
 
 
 @cache
 def program_digest() -> str:
     """The digest of the source of this program: any change of it may change a formula."""
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=SEAL_BYTES)
     for path in sorted(SUITE.rglob("*.py")):
         digest.update(f"{path.relative_to(SUITE)}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def seal_of(data: bytes) -> bytes:
+    """What stands in front of cached data: nothing is unpickled that another program wrote, or
+    that was damaged."""
+    key = program_digest().encode()
+    return hashlib.blake2b(data, digest_size=SEAL_BYTES, key=key).digest()
 
 
 def cache_file(records: Path) -> Path | None:
@@ -68,64 +67,44 @@ def cache_file(records: Path) -> Path | None:
         if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             with open(records, "rb") as file:
                 name = hashlib.blake2b(file.read(NAMED_BY_BYTES), digest_size=16).hexdigest()
-            return folder / f"{name}.npz"
+            return folder / f"{name}.pickle"
     return None
 
 
 def folder_trim(folder: Path) -> None:
     """Removes the files that were used longest ago, until at most CACHE_BYTES_MOST are left."""
-    found = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    found = sorted(folder.glob("*.pickle"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     totals = accumulate([path.stat().st_size for path in found])
     for path, total in zip(found, totals, strict=True):
         if total > CACHE_BYTES_MOST:
             path.unlink(missing_ok=True)
 
 
-def cache_write(records: Path, runs: Runs, covered: Covered) -> None:
-    """Caches the columns; where there is no place for them, the next command takes longer."""
+def cache_write(records: Path, kept: Kept) -> None:
+    """Caches what was parsed; where there is no place for it, the next command takes longer."""
     path = cache_file(records)
     if path is None:
         return
-    places, texts = {}, {}
-    for name in TEXTS:
-        places[name], found = pd.factorize(runs.columns[name])
-        texts[name] = found.tolist()
-    head = {"program": program_digest(), "covered": covered, "texts": texts,
-            "traits": list(map(astuple, runs.traits))}
-    known = np.flatnonzero(~np.isnan(runs.metrics).all(axis=0))
+    data = pickle.dumps(kept, protocol=5)
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as fresh:
-        with open(f"{fresh}/columns", "wb") as file:
-            np.savez(file, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
-                     metrics=runs.metrics[:, known], known=known,
-                     censored=np.packbits(runs.censored[:, known]),
-                     **{**runs.columns, **places})
-        os.replace(file.name, path)
+        Path(fresh, "columns").write_bytes(seal_of(data) + data)
+        Path(fresh, "columns").replace(path)
         folder_trim(path.parent)
 
 
-def cache_read(records: Path) -> tuple[Runs, Covered] | None:
-    """The columns that this program cached; None where there are none, or damaged ones."""
+def cache_read(records: Path) -> Kept | None:
+    """What this program cached; None where there is nothing, or what another one wrote."""
     path = cache_file(records)
     if path is None:
         return None
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-            head = json.loads(arrays["head"].tobytes())
-            if head["program"] != program_digest():
-                return None
-            known, figures = arrays["known"], arrays["metrics"]
-            metrics = np.full((len(figures), len(METRICS)), np.nan)
-            metrics[:, known] = figures
-            censored = np.zeros(metrics.shape, dtype=bool)
-            censored[:, known] = np.unpackbits(arrays["censored"],
-                                               count=figures.size).reshape(figures.shape)
-            columns = {name: np.array(head["texts"][name], dtype=object)[arrays[name]]
-                       for name in TEXTS} | {name: arrays[name] for name in NUMBERS}
-            runs = Runs(columns, metrics, censored, tuple(map(traits_read, head["traits"])))
+        data = path.read_bytes()
         os.utime(path)
-    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
+    except OSError:
         return None
-    return runs, head["covered"]
+    kept: Kept | None = pickle.loads(data[SEAL_BYTES:]) if data[:SEAL_BYTES] == seal_of(
+        data[SEAL_BYTES:]) else None
+    return kept
 
 
 def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problems, list[str]]:
@@ -135,11 +114,10 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problem
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         lines = Lines(file, digest_new(), 0)
         if cached is not None:  # and if the file still begins with the same bytes
-            runs, covered = cached
-            digest = digest_read(file, covered["bytes"])
-            if file.tell() == covered["bytes"] and digest.hexdigest() == covered["digest"]:
-                builder.restart(runs, covered["lines"], Problems(**covered["problems"]))
-                lines = Lines(file, digest, covered["bytes"])
+            known, done_bytes, digest_text = cached
+            digest = digest_read(file, done_bytes)
+            if file.tell() == done_bytes and digest.hexdigest() == digest_text:
+                builder, lines = known, Lines(file, digest, done_bytes)
             else:
                 file.seek(0)
         parsed_from = lines.done_bytes
@@ -147,9 +125,7 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problem
             builder.line(line)
     runs = builder.runs()
     if lines.done_bytes - parsed_from >= least_bytes:
-        cache_write(path, runs, {
-            "bytes": lines.done_bytes, "digest": lines.digest.hexdigest(), "lines": builder.lines,
-            "problems": vars(builder.problems)})
+        cache_write(path, (builder, lines.done_bytes, lines.digest.hexdigest()))
     return runs, builder.problems, [TORN] if lines.torn else []
 
 

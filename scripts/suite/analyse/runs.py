@@ -149,15 +149,6 @@ class Builder:
                                  strict=True):
             column.append(value)
 
-    def restart(self, runs: Runs, lines: int, problems: Problems) -> None:
-        """Goes on from the cached columns of a file's first lines."""
-        for name, column in runs.columns.items():
-            self.columns[name].extend(column.tolist())
-        self.traits = {traits: place for place, traits in enumerate(runs.traits)}
-        self.metrics.frombytes(runs.metrics.tobytes())
-        self.censored.frombytes(runs.censored.tobytes())
-        self.lines, self.problems = lines, problems
-
     def runs(self) -> Runs:
         """The runs so far."""
         return Runs({name: np.array(column, dtype=object if name in TEXTS else np.int64)

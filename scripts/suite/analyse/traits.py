@@ -97,11 +97,3 @@ def traits_of(record: Record) -> Traits:
         captured=capture is not None,
         dropped=capture is not None and capture["dropped"] > 0,
         truncated=capture is not None and capture["truncated"])
-
-
-def traits_read(values: list[Any]) -> Traits:
-    """The traits whose astuple() was written as JSON, which knows no tuples."""
-    ends, congestion, threads, agreed, uncounted, clamped, subjects, *capture = values
-    return Traits(tuple(End(*end) for end in ends), tuple(congestion), threads,
-                  tuple(tuple(one) for one in agreed), tuple(uncounted), tuple(clamped),
-                  tuple(Program(*one) for one in subjects), *capture)
