@@ -3,13 +3,14 @@
 
 import contextlib
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Callable
 from typing import NoReturn
 
 from suite.base.errors import Interrupted, UncorkError, UsageError, nearest_hint
-from suite.commands import COMMANDS, EXIT, command_main, parser_make
+from suite.commands import COMMANDS, EXIT, parser_make
 
 NO_COMMANDS = ("help", "--help", "--version")  # what is no command
 
@@ -47,7 +48,7 @@ def command_run(arguments: list[str]) -> int:
     parser = parser_make(name)
     parse = parser.parse_args if COMMANDS[name].in_order else parser.parse_intermixed_args
     options = parse(rest)  # before the command is imported, and pandas with it
-    return command_main(name)(options)
+    return int(importlib.import_module(f"suite.commands.{name}").main(options))
 
 
 def main(arguments: list[str]) -> int:

@@ -16,7 +16,7 @@ from suite import stats
 from suite.analyse.claims import claims_decide
 from suite.analyse.frame import Matrix, baseline_find, baseline_words, ratio_between, words_match
 from suite.analyse.metrics import Metric, is_speed, metric_find
-from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, Against, Optimum, group_text, optima_build
+from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, Against, Optimum, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
 from suite.base.runner_words import NO_CHANGE, NOT_LOADED, OVERRIDE
 from suite.base.units import (
@@ -188,7 +188,7 @@ def deciding_text(optimum: Optimum, metric: Metric) -> str:
     needed, value = min((needed, value) for value, needed in [*hidden.items(), ("", math.inf)])
     if math.isfinite(needed):
         told.append(f"rounds={needed} would tell {optimum.best} from {value}")
-    where = group_text(optimum)
+    where = words_text({key: value for key, value in optimum.place.items() if value})
     return f"{metric.name}{f' of {where}' if where else ''}: {', '.join(told)}" if told else ""
 
 

@@ -71,7 +71,6 @@ class Optimum:
 
     @property
     def best(self) -> str:
-        """The best value."""
         return next(value for value, mark in self.marks.items() if mark == BEST)
 
     @property
@@ -204,8 +203,3 @@ def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ..
 def optimum_of(optima: Iterable[Optimum], cell: Cell) -> Optimum | None:
     """The optimum of a cell's group; None where the cell is in no group."""
     return next((optimum for optimum in optima if optimum.place.items() <= cell.axes.items()), None)
-
-
-def group_text(optimum: Optimum) -> str:
-    """The words of a group, as they would be typed."""
-    return " ".join(f"{key}={value}" for key, value in optimum.place.items() if value)

@@ -56,12 +56,6 @@ def precision_measure(matrix: Matrix) -> Precision | None:
     return Precision(metric, asked, len(widths), tuple(wide))
 
 
-def width_text(cell: Cell, width: float) -> str:
-    """A cell that missed: the words by which it differs from others, and how wide it is."""
-    shown = f"{number_text(100 * width, 2)}%" if math.isfinite(width) else "(no interval)"
-    return f"{cell.text or 'the only cell'} {shown}"
-
-
 def precision_text(precision: Precision) -> str:
     """until= in one line: `1% of bandwidth, missed by 1 of 6 cells: write=nagle 3.1%`."""
     asked = f"{precision.asked} of {precision.metric.name}"
@@ -69,7 +63,9 @@ def precision_text(precision: Precision) -> str:
         return f"{asked}, which no cell knows: no round was added for it"
     if not precision.wide:
         return f"{asked}, and every interval is that narrow"
-    texts = ", ".join(width_text(*one) for one in precision.wide[:CELLS_SHOWN])
+    texts = ", ".join(f"{cell.text or 'the only cell'} " + (
+        f"{number_text(100 * width, 2)}%" if math.isfinite(width) else "(no interval)")
+        for cell, width in precision.wide[:CELLS_SHOWN])
     left = len(precision.wide) - CELLS_SHOWN
     more = f" and {left} more" if left > 0 else ""
     missed = f"{len(precision.wide)} of {counted_text(precision.cells, 'cell')}"

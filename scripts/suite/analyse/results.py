@@ -31,7 +31,6 @@ class Result:
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
         return self.folder.resolve().name
 
     def records(self, rows: Iterable[int]) -> Iterator[Record]:

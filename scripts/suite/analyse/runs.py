@@ -95,7 +95,6 @@ class Problems:
     count: int = 0
 
     def add(self, text: str) -> None:
-        """One more."""
         self.count += 1
         if len(self.texts) < PROBLEMS_SHOWN:
             self.texts.append(text)
@@ -150,7 +149,6 @@ class Builder:
             column.append(value)
 
     def runs(self) -> Runs:
-        """The runs so far."""
         return Runs({name: np.array(column, dtype=object if name in TEXTS else np.int64)
                      for name, column in self.columns.items()},
                     np.array(self.metrics).reshape(-1, len(METRICS)),

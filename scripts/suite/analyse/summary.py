@@ -170,11 +170,6 @@ OF_FOREIGN = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_p
               "server_cpu_per_message")
 
 
-def is_foreign(words: Mapping[str, str]) -> bool:
-    """Whether a cell of these words measures a server of others by its protocol."""
-    return bool(subject_of(words)) or ("peer" in words and words.get("protocol", "raw") != "raw")
-
-
 def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
     """What the cells are about: a stream carries, an open loop waits, several requests at a time
     are many a second, a single one takes its time, TLS has records and handshakes, and a sender
@@ -197,7 +192,8 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
             "latency_p50", "latency_p99", "cpu_per_message")),
         (any(cell.words.get("handoff") == "thread" for cell in cells), (
             "latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")),
-        (any(is_foreign(cell.words) for cell in cells), (
+        (any(subject_of(words) or ("peer" in words and words.get("protocol", "raw") != "raw")
+             for words in (cell.words for cell in cells)), (
             "messages_per_second" if several else "time_per_message", *OF_FOREIGN)),
         (several, (
             "messages_per_second", "latency_p99", "segments_per_message", "records_per_message",

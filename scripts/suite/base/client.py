@@ -49,7 +49,6 @@ class Client:
 
     @property
     def program(self) -> str:
-        """The path of uncork-client."""
         return str(self.folder / "uncork-client")
 
     @property
@@ -78,7 +77,6 @@ class Vocabulary:
 
     @property
     def version(self) -> str:
-        """The version of the tool."""
         return str(self.document.get("uncork", "unknown"))
 
     @property

@@ -31,7 +31,6 @@ class Scale(NamedTuple):
     unit: str
 
     def apply(self, value: float) -> float:
-        """The value in this scale's unit."""
         return value / self.factor
 
 

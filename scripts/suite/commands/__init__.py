@@ -8,12 +8,11 @@ arguments need is imported where they are.
 
 from __future__ import annotations
 
-import importlib
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
@@ -109,7 +108,6 @@ def formats_add(parser: ArgumentParser, formats: Mapping[str, Format]) -> None:
 
 
 def run_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork run`."""
     from suite.measure.words import quick_limits
     parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE | RESULT",
                         help="a scenario (scenarios/NAME.toml or a path) and words; "
@@ -139,7 +137,6 @@ def run_arguments(parser: ArgumentParser) -> None:
 
 
 def list_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork list`."""
     parser.add_argument("name", nargs="?", metavar="WORD",
                         help="explain a word, a value, a metric, a scenario, its file or parts, an "
                              "arm, a sign of a table, a term")
@@ -147,7 +144,6 @@ def list_arguments(parser: ArgumentParser) -> None:
 
 
 def table_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork table`."""
     from suite.present.tables import RENDERERS
     result_add(parser, "rows=place,write columns=time_per_message,segments_per_message; "
                        "gain=METRIC: of it pre, post and gain over the baseline; "
@@ -165,7 +161,6 @@ SIDES = ("another result, to compare with; write=nodelay write=cork: two sides, 
 
 
 def compare_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork compare`."""
     result_add(parser, SIDES, "RESULTS|WORD")
     parser.add_argument("--strict", action="store_true",
                         help="refuse where anything but what is compared differs")
@@ -178,7 +173,6 @@ def compare_arguments(parser: ArgumentParser) -> None:
 
 
 def bisect_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork bisect`."""
     parser.add_argument("good", metavar="GOOD", help="a revision whose gates pass")
     parser.add_argument("bad", metavar="BAD", help="a later one, at which they fail")
     parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
@@ -195,7 +189,6 @@ def bisect_arguments(parser: ArgumentParser) -> None:
 
 
 def plot_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork plot`."""
     from suite.scenario.scenario import PICTURES
     result_add(parser, "kind=KIND,...: these instead of the scenario's pictures "
                        f"({', '.join(PICTURES)}); metric=METRIC,... or of=HISTOGRAM,...: what they "
@@ -208,7 +201,6 @@ def plot_arguments(parser: ArgumentParser) -> None:
 
 
 def report_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork report`."""
     result_add(parser, "another result, to compare with; "
                        "words that select cells: write=cork,more (default: all)", "RESULTS|WORD")
     output_add(parser, "FILE", "where the page goes (default: report.html in the last of RESULTS); "
@@ -216,7 +208,6 @@ def report_arguments(parser: ArgumentParser) -> None:
 
 
 def paste_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork paste`."""
     from suite.present.tables.mail import STYLES
     result_add(parser, SIDES, "RESULTS | WORD")
     parser.add_argument("--style", choices=STYLES, default="plain",
@@ -228,7 +219,6 @@ def paste_arguments(parser: ArgumentParser) -> None:
 
 
 def verify_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork verify`."""
     parser.add_argument("block", metavar="BLOCK",
                         help="the posted block, or the whole mail; - is standard input")
     parser.add_argument("results", nargs="+", metavar="RESULTS",
@@ -237,7 +227,6 @@ def verify_arguments(parser: ArgumentParser) -> None:
 
 
 def export_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork export`."""
     from suite.present.hgrm import HGRM_UNITS
     from suite.stats.histogram import HISTOGRAMS
     result_add(parser, SELECT)
@@ -250,7 +239,6 @@ def export_arguments(parser: ArgumentParser) -> None:
 
 
 def lab_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork lab`."""
     from suite.base.lab_words import CLIENT_HOST, LAB_HOSTS
     parts = parser.add_subparsers(dest="part", metavar="up|down|status|run", required=True)
     exits = (parser.epilog or "").rpartition("\n\n")[2]
@@ -262,7 +250,6 @@ def lab_arguments(parser: ArgumentParser) -> None:
 
 
 def exec_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork exec`."""
     parser.add_argument("--json", nargs="?", const="", metavar="FILE",
                         help="the report as JSON, to FILE or to standard error")
     parser.add_argument("command", nargs="...", metavar="[override=CHANGE] -- COMMAND",
@@ -271,7 +258,6 @@ def exec_arguments(parser: ArgumentParser) -> None:
 
 
 def doctor_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork doctor`."""
     parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
                         help="only what concerns such a run (default: everything)")
     style = parser.add_mutually_exclusive_group()
@@ -281,20 +267,17 @@ def doctor_arguments(parser: ArgumentParser) -> None:
 
 
 def setup_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork setup`."""
     parser.add_argument("names", nargs="...", metavar="NAME",
                         help="what to install (default: lists what can be); "
                              "kernels VERSION...: fetches kernels for target=vng:VERSION")
 
 
 def subjects_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork subjects`."""
     parser.add_argument("--json", action="store_true",
                         help="their definitions, for uncork-client --subjects FILE")
 
 
 def complete_arguments(parser: ArgumentParser) -> None:
-    """The command line of `uncork complete`."""
     parser.add_argument("line", metavar="LINE", help="a command line up to the cursor, as one text")
 
 
@@ -390,8 +373,3 @@ def parser_make(name: str) -> ArgumentParser:
     parser.formats = formats_known
     command.arguments(parser)
     return parser
-
-
-def command_main(name: str) -> Callable[[Namespace], int]:
-    """What one of COMMANDS does."""
-    return importlib.import_module(f"{__name__}.{name}").main

@@ -83,7 +83,6 @@ class Line:
 
     @property
     def words(self) -> Mapping[str, Mapping[str, Any]]:
-        """All words by key."""
         return self.vocabulary.words
 
     @cached_property
@@ -96,7 +95,6 @@ class Line:
 
     @cached_property
     def subjects(self) -> Mapping[str, Any]:
-        """The subjects by name."""
         from suite.scenario.subject import subjects_read
         return subjects_read()
 
@@ -176,13 +174,6 @@ class Line:
                 "axes": named(self.axes), "sizes": named(SIZES), "shown": named(("yes", "no")),
                 "all": [("all", "every row")]}.get(of, ())
 
-    def option_values(self, action: argparse.Action) -> Candidates:
-        """The values of an option; none for files, which the shell knows."""
-        from suite.present.hgrm import HGRM_UNITS
-        from suite.stats.histogram import HISTOGRAMS
-        return named({"of": HISTOGRAMS, "unit": HGRM_UNITS}.get(
-            action.dest, map(str, action.choices or ())))
-
     def value_candidates(self, own: Mapping[str, str], of_result: bool) -> Candidates:
         """The last word is `key=value`, where value may be a list: with each value that fits."""
         key, _, value = self.last.partition("=")
@@ -208,7 +199,10 @@ class Line:
         options = {name: action for action in parser._actions for name in action.option_strings}
         previous = options.get(self.before[-1]) if self.before else None
         if previous is not None and previous.nargs != 0:
-            return self.option_values(previous)
+            from suite.present.hgrm import HGRM_UNITS
+            from suite.stats.histogram import HISTOGRAMS
+            return named({"of": HISTOGRAMS, "unit": HGRM_UNITS}.get(  # the shell knows files
+                previous.dest, map(str, previous.choices or ())))
         if self.last.startswith("-"):
             return [(name, str(action.help)) for name, action in options.items()]
         if self.command == "lab":
@@ -255,7 +249,6 @@ class Line:
                 re.findall(r"^  ([a-z]+)(:SIZE)?\n +(.+)$", said.stdout, re.MULTILINE)]
 
     def lab_candidates(self) -> Candidates:
-        """What may stand behind `uncork lab`."""
         if not self.before:
             return [(part, text) for part, (_, text) in LAB_PARTS.items()]
         if self.before[0] != "up":

@@ -17,14 +17,6 @@ from suite.places.targets import LocalTargets, targets_require
 WATCH_S = 0.5  # some 50 clock ticks of each CPU: enough for a share in per cent
 
 
-def cells_plan(words: list[str]) -> CellWords:
-    """The cells that a run of these words would have; no words plan no run."""
-    if not words:
-        return CellWords()
-    planned = plan_make(LocalTargets(client_open()), *scenario_choose(words))
-    return CellWords(tuple(cell.words for cell in planned.plan.cells))
-
-
 def targets_look(words: CellWords) -> dict[str, Finding]:
     """What this machine lacks for the targets of these cells; none where it lacks nothing."""
     try:
@@ -36,7 +28,10 @@ def targets_look(words: CellWords) -> dict[str, Finding]:
 
 def main(options: argparse.Namespace) -> int:
     """Looks, and prints what was found; it changes nothing."""
-    words = cells_plan(options.words)
+    words = CellWords()
+    if options.words:
+        planned = plan_make(LocalTargets(client_open()), *scenario_choose(options.words))
+        words = CellWords(tuple(cell.words for cell in planned.plan.cells))
     findings = targets_look(words) | findings_collect(words, WATCH_S)
     if options.json:
         documents = [finding_document(name, finding) for name, finding in findings.items()]

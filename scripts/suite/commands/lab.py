@@ -48,7 +48,6 @@ def run(host: str, command: Sequence[str]) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Does one of the parts."""
     if options.part == "up":
         up(options.words)
     elif options.part == "run":

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.metrics import METRICS, Metric
+from suite.analyse.metrics import METRICS
 from suite.base.client import (
     ROOT,
     Client,
@@ -124,11 +124,6 @@ def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
     return name, "; ".join([text, *reasons])
 
 
-def metric_row(metric: Metric) -> tuple[str, str]:
-    """A metric with what it means, and the unit that it has in CSV, JSON and claims."""
-    return metric.name, metric.means + (f"; {metric.unit}" if metric.unit != "1" else "")
-
-
 def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> str:
     """Everything, readable in width columns."""
     words = vocabulary.words.values()
@@ -150,7 +145,8 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
         lines += ["", f"{axis.capitalize()}"]
         lines += rows_lines((variant_row(variant) for variant in variants), width)
     lines += ["", "Metrics (uncork table RESULTS columns=...; tables, pictures, claims)"]
-    lines += rows_lines(map(metric_row, METRICS.values()), width)
+    lines += rows_lines(((metric.name, metric.means + f"; {metric.unit}" * (metric.unit != "1"))
+                         for metric in METRICS.values()), width)
     return "\n".join(lines)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from suite.analyse.expressions import axes_of, claims_check, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
+from suite.base.by_hand import TIMER
 from suite.base.client import (
     Client,
     Vocabulary,
@@ -30,9 +31,9 @@ from suite.base.text import say, terminal_width
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
-from suite.measure.hyperfine import timer_require
+from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
-from suite.measure.progress import Bar, FigureText, Log, Pace, Watch, round_text
+from suite.measure.progress import Bar, Log, Pace, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_unify
 from suite.measure.schedule import session_schedule
@@ -130,13 +131,6 @@ def record_figure(document: JsonObject) -> str:
     return "no message" if value is None else f"{value_text(value, metric.unit)}/message"
 
 
-def watch_open(pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText) -> Watch:
-    """A bar where standard error is a terminal, else a log. figure: of a record, for the bar."""
-    if sys.stderr.isatty():
-        return Bar(pace, axes, last_round, figure, sys.stderr)
-    return Log(pace, axes, last_round, sys.stderr)
-
-
 def journal_run(targets: Targets, journal: Journal) -> None:
     """Runs what is left; Interrupted says how to go on."""
     plan = journal.plan
@@ -144,7 +138,8 @@ def journal_run(targets: Targets, journal: Journal) -> None:
     seconds, unknown = runs_seconds(planned, plan.hosts is not None)
     pace = Pace(len(runs), None if unknown else seconds / max(len(planned), 1), plan.until)
     try:
-        with watch_open(pace, plan.axes, plan.session.last, record_figure) as watch:
+        how, stream = (pace, plan.axes, plan.session.last), sys.stderr
+        with Bar(*how, record_figure, stream) if stream.isatty() else Log(*how, stream) as watch:
             matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
@@ -301,7 +296,8 @@ def main(options: argparse.Namespace) -> int:
             print(plan_text(planned, targets))
             return 0
         nothing_refuse(planned.plan, {})
-        timer_require(planned.plan.timer)
+        if planned.plan.timer == TIMER:
+            version_read()
         folder = given[0] if given else Path(options.output) if options.output else None
         with full_disk_explained(), contextlib.closing(
                 journal_begin(options, folder, planned, targets)) as journal:

@@ -10,5 +10,4 @@ PROGRAM = ROOT / "scripts" / "setup" / "target"
 
 
 def main(options: argparse.Namespace) -> int:
-    """Its exit status."""
     return subprocess.run([PROGRAM, *options.names]).returncode

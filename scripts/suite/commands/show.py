@@ -9,7 +9,6 @@ from suite.present.show import cell_choose, show_text
 
 
 def main(options: argparse.Namespace) -> int:
-    """Prints the explanation."""
     matrix = matrix_load(options.results)
     width = terminal_width()
     print(show_text(matrix, cell_choose(matrix, options.words), width), end="")

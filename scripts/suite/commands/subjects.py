@@ -17,7 +17,6 @@ WIDTH_MAX = 100
 
 
 def subject_rows(subject: Subject) -> list[tuple[str, str]]:
-    """What is known of a subject."""
     words = {f"{subject.name}.{key}": value for key, value in subject.defaults.items()}
     tls = ", TLS" if subject.arguments_tls is not None else ""
     return [("is", subject.says), ("here", version_read(subject) or missing_text(subject)),
@@ -25,16 +24,11 @@ def subject_rows(subject: Subject) -> list[tuple[str, str]]:
             ("words", words_text(words)), ("packages", f"apt {subject.apt}, dnf {subject.dnf}")]
 
 
-def subject_text(subject: Subject, width: int) -> str:
-    """A subject, readable in width columns."""
-    return "\n".join([f"subject={subject.name}",
-                      *labelled_lines(subject_rows(subject), width, "  ")])
-
-
 def main(options: argparse.Namespace) -> int:
     """Prints all of them, or their definitions for uncork-client --subjects."""
     subjects = subjects_read()
     width = terminal_width(WIDTH_MAX)
     print(definitions_text(subjects) if options.json else
-          "\n\n".join(subject_text(subject, width) for subject in subjects.values()))
+          "\n\n".join("\n".join([f"subject={name}", *labelled_lines(
+              subject_rows(subject), width, "  ")]) for name, subject in subjects.items()))
     return 0

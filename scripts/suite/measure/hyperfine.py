@@ -66,14 +66,6 @@ def version_read() -> str:
     return found[0]
 
 
-def timer_require(name: str) -> None:
-    """Failure where the program that times the runs is missing."""
-    if name not in ("client", "hyperfine"):
-        raise Failure(f"this runner does not know timer={name}")
-    if name == "hyperfine":
-        version_read()
-
-
 def object_read(path: Path) -> dict[str, Any] | None:
     """The JSON object in a file; None where there is none or it is not whole."""
     try:

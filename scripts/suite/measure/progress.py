@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from suite.base.words import words_text
 from suite.measure.schedule import Run
 from suite.result.record import WARMUP_ROUND
 
@@ -24,12 +25,6 @@ def clock_text(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def cell_short(run: Run, axes: tuple[str, ...]) -> str:
-    """The words by which this cell differs from others."""
-    return " ".join(f"{axis}={run.cell.given[axis]}" for axis in axes
-                    if axis in run.cell.given) or run.cell.name
 
 
 def round_text(number: int, last: int) -> str:
@@ -119,11 +114,9 @@ class Log(Watch):
         self.round: int | None = None
 
     def say(self, text: str) -> None:
-        """A line of the log."""
         print(text, file=self.stream, flush=True)
 
     def begin(self, run: Run) -> None:
-        """Says which round begins."""
         super().begin(run)
         if run.round != self.round:
             self.round = run.round
@@ -155,22 +148,20 @@ class Bar(Watch):
         self.task = self.bar.add_task("", total=pace.total, left="")
 
     def __enter__(self) -> Bar:
-        """Shows the bar."""
         self.bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Takes the bar away again."""
         super().__exit__(*error)
         self.bar.stop()
 
     def say(self, text: str) -> None:
-        """A line above the bar."""
         self.bar.console.print(text, markup=False, highlight=False)
 
     def begin(self, run: Run) -> None:
         """Draws how far it is, and names the cell with the figure that it had last time."""
-        text = (f"{self.round_text(run)}: {cell_short(run, self.axes)} "
+        words = {axis: run.cell.given[axis] for axis in self.axes if axis in run.cell.given}
+        text = (f"{self.round_text(run)}: {words_text(words) or run.cell.name} "
                 f"{self.figures.get(run.cell.name, '')}")
         self.bar.update(self.task, description=text.strip(), total=self.pace.total,
                         completed=self.pace.done, left=self.pace.left_text,
@@ -178,6 +169,5 @@ class Bar(Watch):
         super().begin(run)
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
-        """Keeps the figure."""
         super().end(run, record)
         self.figures[run.cell.name] = self.figure(record)

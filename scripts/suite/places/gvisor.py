@@ -86,5 +86,4 @@ class Gvisor(Target):
         return super().facts({**words, "place": "free"})
 
     def identity(self) -> dict[str, str]:
-        """The release of gVisor."""
         return {"runsc": self.version}

@@ -88,7 +88,6 @@ class RemoteTarget(Target):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Its hosts, each once."""
         return tuple(dict.fromkeys(part.host for part in self.parts.values()))
 
     def own_ends(self, words: Mapping[str, str]) -> tuple[str, ...]:
@@ -113,7 +112,6 @@ class RemoteTarget(Target):
         return None
 
     def place(self, words: Mapping[str, str]) -> Place:
-        """The machine of the client."""
         return self
 
     def client(self, words: Mapping[str, str]) -> Client:

@@ -65,7 +65,6 @@ class Targets(contextlib.ExitStack):
         return self.opened[value]
 
     def open(self, value: str) -> Target:
-        """Opens a target."""
         if self.group and value in self.group.values:
             return self.group.target(value, self.local)
         return kind_of(value)(value, self.local)

@@ -177,7 +177,6 @@ class Vng(Target):
         all_tried([*looks, search_path])
 
     def place(self, words: Mapping[str, str]) -> Place:
-        """The guest."""
         return self.guest
 
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
@@ -189,7 +188,6 @@ class Vng(Target):
         return {}
 
     def identity(self) -> dict[str, str]:
-        """The kernel, and what boots it."""
         return {"kernel": self.guest.image.release, "image": self.guest.image.digest,
                 "virtme-ng": self.guest.version,
                 "processor": "hardware" if self.guest.hardware else "emulated"}

@@ -33,7 +33,6 @@ class Footnotes:
         return f" [{self.texts.index(text) + 1}]" if text else ""
 
     def lines(self) -> list[tuple[str, str]]:
-        """All footnotes, numbered."""
         return [(f"[{number}]", text) for number, text in enumerate(self.texts, start=1)]
 
 

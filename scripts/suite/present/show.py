@@ -155,12 +155,6 @@ def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
                       lambda value: number_text(scale.apply(value)))
 
 
-def machine_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """The states of all CPUs of each end's machine during the runs, in percent of their time."""
-    return ends_table([(state, ends_medians(runs, lambda _, end, key: machine_share(end, key),
-                                            state)) for state in CPU_STATES], width, percent_text)
-
-
 def variants_text(values: Iterable[Any]) -> str:
     """The different values in the order in which they occur; of many numbers the range."""
     different = list(dict.fromkeys(values))
@@ -334,7 +328,9 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
         "Subject": labelled_lines(subject_rows(records), inner),
         "Calls and counts per message": counts_lines(runs, inner),
         "CPU per message": cpu_lines(cell, timed, inner),
-        "All CPUs of the machine, share of time": machine_lines(timed, inner),
+        "All CPUs of the machine, share of time": ends_table([(state, ends_medians(
+            timed, lambda _, end, key: machine_share(end, key), state)) for state in CPU_STATES],
+            inner, percent_text),
         "Placement": placement_lines(runs, inner),
         "Lab": labelled_lines(facts_rows(labs[-1] if labs else {}), inner),
         "Segments as captured, of one run": labelled_lines(capture_rows(records), inner),

@@ -249,7 +249,6 @@ def groups_json(optima: Sequence[Optimum], axis: str, metric: Metric) -> list[di
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
-    """One cell."""
     value: dict[str, Any] = {"cell": cell.name, "status": cell.status, "axes": dict(cell.axes),
                              "baseline": cell.baseline, "runs_ok": cell.runs_ok,
                              "runs_failed": cell.runs_failed}

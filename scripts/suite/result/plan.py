@@ -189,7 +189,6 @@ class Plan:
 
     @property
     def runnable(self) -> tuple[PlannedCell, ...]:
-        """The cells that can run."""
         return tuple(cell for cell in self.cells if cell.unsupported is None)
 
     @property
@@ -217,7 +216,6 @@ class Plan:
 
     @property
     def session(self) -> Session:
-        """The last session."""
         return self.sessions[-1]
 
     @property

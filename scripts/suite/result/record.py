@@ -147,17 +147,14 @@ class Record:
 
     @property
     def reason(self) -> str:
-        """Why it is not ok."""
         return self.document.get("reason", "")
 
     @property
     def words(self) -> Mapping[str, str]:
-        """All words that the run used."""
         return self.document.get("words", {})
 
     @property
     def cell(self) -> str:
-        """The name of its cell."""
         return self.document["run"]["cell"]
 
     @property
@@ -177,7 +174,6 @@ class Record:
 
     @property
     def session(self) -> str:
-        """The name of its session."""
         return self.document["run"].get("session", "")
 
     @property

@@ -157,7 +157,6 @@ class Comparison:
 
     @property
     def sides(self) -> tuple[Side, Side]:
-        """Base and new."""
         return self.base, self.new
 
     @property

@@ -35,7 +35,6 @@ def members(listing: Mapping[str, Any], group: str) -> list[str]:
 
 
 def variables_of(listing: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The variables of a host."""
     return listing.get("_meta", {}).get("hostvars", {}).get(name, {})
 
 

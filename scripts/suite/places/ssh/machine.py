@@ -181,7 +181,6 @@ class LocalMachine:
         return tuple(words)
 
     def answers(self) -> bool:
-        """Whether the machine answers now."""
         return True
 
 
@@ -201,7 +200,6 @@ class RemoteMachine(LocalMachine):
 
     @property
     def lost(self) -> bool:
-        """Whether the connection has ended."""
         return self.master.poll() is not None
 
     def connect(self) -> None:

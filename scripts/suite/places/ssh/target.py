@@ -67,7 +67,6 @@ class Ssh(RemoteTarget):
             raise Failure(f"{TARGET}=ssh: {program} is missing: {setup_hint('ssh')}")
 
     def machine(self, end: str) -> LocalMachine:
-        """Where an end is."""
         return self.machines.get(self.host(end)) or LocalMachine()
 
     def remotes(self, words: Mapping[str, str]) -> list[RemoteMachine]:

@@ -54,7 +54,6 @@ def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[Parts]:
 
 
 def side_json(side: Side) -> dict[str, Any]:
-    """One side."""
     return {"name": side.name, "result": str(side.matrix.result.folder), "words": dict(side.words),
             "sessions": list(side.sessions)}
 
@@ -91,7 +90,6 @@ def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | Non
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
-    """One comparison."""
     return {
         "base": side_json(comparison.base), "new": side_json(comparison.new),
         "paired": comparison.paired, "unit": comparison.unit.value,
@@ -112,5 +110,4 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def comparisons_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """All comparisons."""
     return {"schema": 1, "comparisons": [comparison_json(one) for one in comparisons]}

@@ -52,7 +52,6 @@ class Axis:
         return cell.words.get(self.name, "none")
 
     def at(self, cell: Cell) -> float:
-        """The position of a cell."""
         return self.positions[self.value(cell)]
 
 

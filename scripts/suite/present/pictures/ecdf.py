@@ -37,5 +37,4 @@ def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """The distribution functions of a result."""
     return distribution_draw(matrix, picture, ecdf_points, ecdf_axes)

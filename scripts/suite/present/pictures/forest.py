@@ -45,7 +45,6 @@ ForestGroup = tuple[str, list[ForestRow]]  # a heading, empty where it says noth
 
 
 def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
-    """The line of a row."""
     change = compared.change_of(row, metric)
     if change is None or change.ratio is None:
         return ForestRow(name, None, 0, compared.absent_text(row, metric))

@@ -56,5 +56,4 @@ def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str, most
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """The percentile plots of a result."""
     return distribution_draw(matrix, picture, percentiles_points, percentiles_axes)

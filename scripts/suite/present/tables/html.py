@@ -44,7 +44,6 @@ def folded(title: str, *children: Child, open_: bool = False) -> ET.Element:
 
 
 def page_text(head: ET.Element, body: ET.Element) -> str:
-    """The whole document."""
     return "<!DOCTYPE html>\n" + ET.tostring(element("html", head, body, lang="en"),
                                              encoding="unicode", method="html") + "\n"
 
@@ -68,7 +67,6 @@ def table_element(table: Table) -> ET.Element:
 
 
 def kind_of(column: Column) -> str:
-    """The class of a column."""
     return "name" if column.left else "number"
 
 

@@ -115,7 +115,6 @@ def titled_lines(table: Table, width: int) -> list[str]:
 
 
 def render(document: Document, width: int) -> str:
-    """The document as text."""
     parts = [[*textwrap.wrap(document.title, width), *pairs_lines(document.answer, width)]]
     for section in document.sections:
         parts.append(pairs_lines(section.head, width))
