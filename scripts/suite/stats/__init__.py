@@ -7,15 +7,6 @@ Rounds are the independent unit: every function takes one value per round. Inter
 two-sided with a coverage of at least 95 %; their ends come from null distributions without ties, so
 ties make them wider, never narrower. Where an interval inverts a test, p is that of the same test:
 at most 5 % exactly where the interval excludes no change.
-
-    estimate   an interval and an estimate; the median, its interval by order statistics, and which
-               values are outliers
-    nulls      the distributions of the signed-rank and of the Mann-Whitney statistic when nothing
-               changed, and p of many cells at once
-    shift      Hodges-Lehmann estimates of differences and ratios, paired by round or not; which of
-               two is larger, where some values are only known to lie beyond a bound
-    power      which change would have been found
-    histogram  values in bins, merged; their quantiles
 """
 
 from __future__ import annotations

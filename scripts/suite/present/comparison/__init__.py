@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons as a document of tables, and in the formats of other tools: one line each here.
-
-    document   tables, what stands above and below them
-    wording    changes and verdicts as short texts
-    records    lines and JSON for programs
-    benchstat, hgrm, hyperfine    formats of other tools, a module with render(comparisons)
-"""
+"""Comparisons as a document of tables, and in the formats of other tools: one line each here."""
 
 from suite.base.text import Format
 

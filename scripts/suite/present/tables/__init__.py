@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: MIT
 """One model of a table, and what it is written as: a renderer is one file and one line here.
 
-    model      Item, Column, Group, Table, Section, Document
-    terminal, markdown, csv, json, html    from a document to text: render(document, width)
-    mail       blocks for mailing lists and commit messages, by the rules that these have
-
 Without the name of a renderer a command prints for the terminal.
 """
 
