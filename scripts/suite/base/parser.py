@@ -9,12 +9,6 @@ from typing import Any, NoReturn
 from suite.base.errors import UsageError, nearest_hint
 
 
-def value_typed(option: str, typed: Sequence[str]) -> str:
-    """What stands behind an unknown option, which Python 3.13 takes for a word; else `...`."""
-    following = dict(zip(typed, typed[1:], strict=False)).get(option, "-")
-    return "..." if following.startswith("-") else following
-
-
 class Parser(argparse.ArgumentParser):
     """argparse without abbreviations, whose errors are UsageError and name the nearest option.
     formats: the names of formats that some command has, as options. typed: what stood in the
@@ -45,7 +39,10 @@ class Parser(argparse.ArgumentParser):
             elif near.startswith(":"):  # else it is a list of all
                 hint = near.replace("mean ", "mean --")
             elif any(action.dest == "words" for action in self._actions):
-                value = unknown[2] or value_typed(f"--{unknown[1]}", self.typed)
+                # Python 3.13 takes what stands behind an unknown option for a word
+                behind = dict(zip(self.typed, self.typed[1:], strict=False)).get(
+                    f"--{unknown[1]}", "-")
+                value = unknown[2] or ("..." if behind.startswith("-") else behind)
                 hint = f": a word has no dashes, {unknown[1]}={value}"
         raise UsageError(f"{message}{hint} (see {self.prog} --help)")
 

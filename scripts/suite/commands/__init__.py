@@ -266,21 +266,6 @@ def doctor_arguments(parser: ArgumentParser) -> None:
     style.add_argument("--json", action="store_true", help="every finding, for programs")
 
 
-def setup_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("names", nargs="...", metavar="NAME",
-                        help="what to install (default: lists what can be); "
-                             "kernels VERSION...: fetches kernels for target=vng:VERSION")
-
-
-def subjects_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true",
-                        help="their definitions, for uncork-client --subjects FILE")
-
-
-def complete_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("line", metavar="LINE", help="a command line up to the cursor, as one text")
-
-
 # Words that select no cells but belong to a command, by key with what its values are.
 COMPARE_WORDS = {"columns": "metrics", "axis": "differences", "geomean": "all"}
 
@@ -290,7 +275,7 @@ class Command(NamedTuple):
     its own words is not parsed as its options."""
 
     help: str
-    arguments: Callable[[ArgumentParser], None]
+    arguments: Callable[[ArgumentParser], object]
     exit: str = EXIT
     text: str = ""
     own: Mapping[str, str] = {}
@@ -344,11 +329,19 @@ COMMANDS = {
     "doctor": Command("what on this machine will disturb a result, and the command that fixes each",
                       doctor_arguments),
     "subjects": Command("servers that can be measured in place of uncork's: version, parameters, "
-                        "what is missing", subjects_arguments),
+                        "what is missing", lambda parser: parser.add_argument(
+                            "--json", action="store_true",
+                            help="their definitions, for uncork-client --subjects FILE")),
     "setup": Command("install what a target needs: gVisor, virtme-ng, Ansible, ssh; or a subject",
-                     setup_arguments, in_order=True),
+                     lambda parser: parser.add_argument(
+                         "names", nargs="...", metavar="NAME",
+                         help="what to install (default: lists what can be); "
+                              "kernels VERSION...: fetches kernels for target=vng:VERSION"),
+                     in_order=True),
     "complete": Command("what may follow on a command line, for the completion of a shell",
-                        complete_arguments),
+                        lambda parser: parser.add_argument(
+                            "line", metavar="LINE",
+                            help="a command line up to the cursor, as one text")),
 }
 
 

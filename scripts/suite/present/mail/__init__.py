@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""A finished block for a mail or a commit message, and what becomes of one that was posted. Pure."""
+"""A finished block for a mail or a commit message, and a posted one read again. Pure."""

@@ -184,17 +184,12 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
                       [*signs, *dots], [f"[ ]: {parts.interval_kind(matrix)}", *signs],
                       ROW_LEAST * sum(counts) + around),
         "panels": len(panels), "bars": counts, "rounds": bool(rounds),
-        "heads": [head_text(panel, room) for panel in panels],
+        "heads": [panel.head if LETTER * len(panel.head) <= room + 40 else " ".join(
+            word.partition("=")[2] for word in panel.head.split()) for panel in panels],
         "tops": tops, "tops_text": [LABEL_ROOM * extent for extent in extents],
         "steps": [parts.step_choose(top, max(2, round(room / TIC_UNITS))) for top in tops],
         "label": "\n".join(drawn), "label_text": "\n".join(in_text), "label_lines": len(in_text),
         "label_foot": foot, "widest": widest})
-
-
-def head_text(panel: Panel, room: float) -> str:
-    """The heading of a panel; where it has no room, only the values of its words."""
-    return panel.head if LETTER * len(panel.head) <= room + 40 else " ".join(
-        word.partition("=")[2] for word in panel.head.split())
 
 
 def top_of(block: Sequence[str], extent: float, room: float) -> float:
