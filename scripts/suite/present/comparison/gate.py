@@ -167,15 +167,12 @@ def sides_heads(comparisons: Sequence[Comparison]) -> list[Pair]:
 
 def row_record(row: GateRow) -> Parts:
     """One line for programs by HEADS and the axes: base units, a change as a fraction."""
-    less, figure = float(row.gate.relative), row.figure
-    low, high = figure.interval[:2] if figure and figure.interval else (None, None)
-    numbers = {"value": figure.value if figure else None, "low": low, "high": high,
-               "limit": row.gate.limit}
-    return {"gate": row.gate.text, "unit": "change" if less else row.gate.metric.unit,
+    known = row_json(row)
+    low, high = known["interval"] or (None, None)
+    return {"unit": "change" if row.gate.relative else row.gate.metric.unit,
             "new_name": row.comparison.new.name, "row": "cell", **row.row.axes,
-            **{key: None if number is None else number - less for key, number in numbers.items()},
-            "noise_floor": wording.floor_fraction(floor_of(row)),
-            "verdict": row.verdict.value, "rounds": rounds_item(row)}
+            "value": known["figure"], "low": low, "high": high, "rounds": rounds_item(row),
+            **{key: known[key] for key in ("gate", "limit", "noise_floor", "verdict")}}
 
 
 def row_json(row: GateRow) -> dict[str, Any]:
