@@ -350,9 +350,7 @@ def size_read(table: dict[str, Any], key: str, where: str) -> str | None:
     return look_check(key, value, where) if value else None
 
 
-def shown_read(table: dict[str, Any], key: str, where: str) -> str | None:
-    """Whether a part of a picture is shown, yes or no, or None."""
-    return size_read(table, key, where)
+shown_read = functools.partial(size_read)  # whether a part of a picture is shown
 
 
 def name_read(table: dict[str, Any], key: str, where: str, stem: str = "") -> str:
