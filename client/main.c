@@ -160,9 +160,11 @@ static int read_cells(struct cells *cells, const struct options *options, struct
 
 static int refuse_unused(const struct plan *plan, struct problem *problem)
 {
-    CLEANUP_JSON json_t *unused = json_array(), *given = plan_words_given(plan, unused);
-    const char *key = json_string_value(json_array_get(unused, 0));
+    CLEANUP_JSON json_t *unused = json_array();
+    const char *key;
 
+    json_decref(plan_words_given(plan, unused));
+    key = json_string_value(json_array_get(unused, 0));
     if (!key)
         return 0;
     if (word_is_of_lab(key))

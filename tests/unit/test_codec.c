@@ -15,8 +15,8 @@ static const char *const bodies[CONTROL_TYPE_COUNT] = {
         "{\"version\": \"0.1.0\", \"end\": \"server\", \"host\": \"h\", \"words\": [\"a=b\", \"c=d\"]}",
     [CONTROL_ASK] = "{\"version\": \"0.1.0\"}",
     [CONTROL_WAIT] = "{}",
-    [CONTROL_READY] = "{\"port\": 80, \"path\": \"\", \"token\": \"00ff\", \"key\": \"\", \"handshake\": "
-                      "\"psk\", \"host\": \"h\"}",
+    [CONTROL_READY] = ("{\"port\": 80, \"path\": \"\", \"token\": \"00ff\", \"key\": \"\", \"handshake\": "
+                       "\"psk\", \"host\": \"h\"}"),
     [CONTROL_SINK] = "{\"address\": \"[::1]:81\", \"token\": \"ff00\", \"key\": \"0f\", \"host\": \"i\"}",
     [CONTROL_REFUSED] = "{\"kind\": \"usage\", \"text\": \"a 'word'\\t\\\"\"}",
     [CONTROL_JOINED] = "{}",
