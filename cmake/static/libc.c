@@ -47,7 +47,7 @@ int getaddrinfo(const char *host, const char *service, const struct addrinfo *hi
     unsigned long port = service ? strtoul(service, &end, 10) : 0;
     struct numeric *numeric;
 
-    if (*end || port > UINT16_MAX)
+    if (*end || port > UINT16_MAX || (service && (*service < '0' || *service > '9')))
         return EAI_SERVICE;
     if (!(numeric = calloc(1, sizeof *numeric)))
         return EAI_MEMORY;

@@ -110,8 +110,8 @@ class Liar(Channel):
         self.send("ready", **usual | fields)
 
     def report_send(self, report: object) -> None:
-        """A report in one piece."""
-        self.send("report", left=0, text=json.dumps(report))
+        """The last message of a run."""
+        self.send("report", value=report)
 
 
 def lied_to(
@@ -174,8 +174,8 @@ def test_a_failure_that_says_that_all_is_well_is_no_good_record(type_: str, kind
 
 
 @pytest.mark.parametrize("lie", [
-    lambda liar: liar.report_send(figures()), lambda liar: liar.send("facts", left=0, text="{}"),
-    played_first(lambda liar: liar.send("facts", left=0, text=json.dumps(figures()))),
+    lambda liar: liar.report_send(figures()), lambda liar: liar.send("facts", value={}),
+    played_first(lambda liar: liar.send("facts", value=figures())),
 ])
 def test_a_report_that_does_not_belong_here_ends_no_run_well(lie: Callable[[Liar], object]) -> None:
     error, record = run_lied_to(lie)
@@ -184,7 +184,7 @@ def test_a_report_that_does_not_belong_here_ends_no_run_well(lie: Callable[[Liar
 
 
 @pytest.mark.parametrize(("report", "says"), [
-    ([], "no JSON object"), ([figures()], "no JSON object"), ({}, "has no threads"),
+    ([], "lacks a proper 'value'"), ([figures()], "lacks a proper 'value'"), ({}, "has no threads"),
     ({"threads": []}, "has no threads"), ({"threads": "one"}, "has no threads"),
     ({"threads": [7]}, "sent 4 bytes and the server received 0"),
     (figures(**{HARMFUL: 1}), "sent the name '?]0;title?red?"),
@@ -217,8 +217,7 @@ def test_what_a_server_reports_cannot_control_a_terminal() -> None:
     _, record = run_lied_to(played_first(lambda liar: liar.report_send(report)))
     assert record["server"]["engine"] == HARMLESS
     assert record["server"]["deep"] == [{"text": [HARMLESS]}]
-    facts = json.dumps({"id": HARMFUL})
-    done = lied_to(lambda liar: liar.send("facts", left=0, text=facts), "--facts")
+    done = lied_to(lambda liar: liar.send("facts", value={"id": HARMFUL}), "--facts")
     assert json.loads(done.stdout)["server"] == {"id": HARMLESS}
 
 
@@ -234,7 +233,7 @@ def test_a_place_that_is_no_port_is_not_connected_to(place: dict[str, object]) -
 # ---- when it says so ----
 
 # The client waits 30 s for a report. This lets the end of that time fall into the turn of the loop
-# that takes the last piece.
+# that takes the report.
 MEETING = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -261,7 +260,7 @@ json_t *json_loadb(const char *text, size_t size, size_t flags, json_error_t *er
 {
     json_t *(*real)(const char *, size_t, size_t, json_error_t *) = dlsym(RTLD_NEXT, "json_loadb");
 
-    if (patience && memmem(text, size, "\"left\"", 6)) {
+    if (patience && memmem(text, size, "\"report\"", 8)) {
         fputs("they meet\n", stderr);
         uv_timer_start(patience, ended, 0, 0);
     }
