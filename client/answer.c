@@ -102,7 +102,6 @@ static void print_head(const struct answer *answer)
     if (record_says(record, "verify", "on"))
         fputs(", verified", stdout);
     print_word(answer, ", peer ", "peer", "");
-    print_word(answer, " (", "peer_does", ")");
     if (json_object_get(record, "subject"))
         printf(", %s", record_text(record, "subject.version"));
     if (!record_says(record, "rate", "closed"))
@@ -387,7 +386,8 @@ void answer_print(const json_t *record)
     answer.messages = record_sum(answer.ends[answer.driver], "messages_sent");
     if (answer.both)
         answer.messages += record_sum(answer.ends[other], "messages_sent");
-    if (record_says(record, "peer_does", "chargen"))
+    if (record_says(record, "direction", "receive") &&
+        json_object_get(json_object_get(record, "words"), "peer"))
         answer.messages = record_sum(answer.ends[END_CLIENT], "messages_received");
     print_head(&answer);
     if (!answer.messages) {

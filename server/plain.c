@@ -150,12 +150,12 @@ static int chargen_serve(struct caller *caller, int ready)
 }
 
 #define SERVICE(name, does) static const struct service service_##name = {{#name, does}, name##_serve};
-#include "plan/services.def"
+#include "services.def"
 #undef SERVICE
 
 #define SERVICE(name, does) &service_##name.variant,
 static const struct variant *const services[] = {
-#include "plan/services.def"
+#include "services.def"
 };
 
 const struct axis plain_axis = {"plain service", services, sizeof services / sizeof *services};

@@ -10,7 +10,7 @@
 int server_run(const struct options *options, struct problem *problem);
 
 /* Services for foreign clients: no control channel, any number of connections. The client ends
- * each connection. The table is plan/services.def. */
+ * each connection. The table is services.def. */
 extern const struct axis plain_axis;
 
 /* Runs the service of the options. */

@@ -29,13 +29,6 @@ enum pace { PACE_SLEEP, PACE_SPIN };
 enum handoff { HANDOFF_INLINE, HANDOFF_THREAD };
 enum control { CONTROL_BY_UNCORK, CONTROL_BY_NONE };
 
-/* The service of a peer that does not run uncork. */
-#define SERVICE(name, does) SERVICE_##name,
-enum peer_service {
-#include "plan/services.def"
-    SERVICE_COUNT
-};
-#undef SERVICE
 enum touch { TOUCH_NONE, TOUCH_CHECKSUM };
 enum buffers { BUFFERS_BY_TRANSPORT, BUFFERS_BEFORE, BUFFERS_AFTER };
 enum quickack { QUICKACK_DEFAULT, QUICKACK_ONCE, QUICKACK_REARM };
@@ -151,7 +144,6 @@ struct plan {
     char via[ADDRESS_TEXT_MAX];  /* the proxy */
     char peer[ADDRESS_TEXT_MAX]; /* a foreign server; empty: none */
     int control;                 /* enum control */
-    int peer_does;               /* enum peer_service */
     struct end_plan ends[END_COUNT];
 
     /* Derived by plan_parse() from the words. */

@@ -47,26 +47,6 @@ static int check_reading(const struct plan *plan, enum end end, struct problem *
                          plan->verify ? "check" : "touch");
 }
 
-/* The service of a foreign peer decides which workloads are possible. */
-static int check_work_of_peer(const struct plan *plan, struct problem *problem)
-{
-    static const struct {
-        const char *name, *needs;
-    } services[SERVICE_COUNT] = {
-        [SERVICE_echo] = {"echo", "workload=request"},
-        [SERVICE_discard] = {"discard", "workload=stream direction=send"},
-        [SERVICE_chargen] = {"chargen", "workload=stream direction=receive"},
-    };
-    bool replies = plan_role(plan, END_CLIENT)->times;
-    int direction = plan->direction == DIRECTION_RECEIVE ? SERVICE_chargen : SERVICE_discard;
-    int service = replies ? SERVICE_echo : direction;
-
-    if (plan->peer_does == service && (replies || plan->direction != DIRECTION_BOTH))
-        return 0;
-    return problem_usage(problem, "peer_does=%s needs %s: that is all it can take part in",
-                         services[plan->peer_does].name, services[plan->peer_does].needs);
-}
-
 static int check_peer(const struct plan *plan, struct problem *problem)
 {
     bool unix_peer = !strncmp(plan->peer, "unix:", 5);
@@ -91,7 +71,12 @@ static int check_peer(const struct plan *plan, struct problem *problem)
             "security=%s needs a server of uncork, or a subject= that it starts: peer=%s has "
             "neither its key nor its certificate",
             plan->ends[END_CLIENT].security->variant.name, plan->peer);
-    return plan->frames ? 0 : check_work_of_peer(plan, problem);
+    if (plan->direction == DIRECTION_BOTH && !plan->workload->roles[ROLE_DRIVER]->receives)
+        return problem_usage(problem,
+                             "direction=both needs a server of uncork: peer=%s echoes requests "
+                             "(workload=request), or one of both ends streams (direction=send, receive)",
+                             plan->peer);
+    return 0;
 }
 
 static int check_end(const struct plan *plan, enum end end, struct problem *problem)

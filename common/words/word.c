@@ -35,10 +35,6 @@ USED(by_runner, end == END_CLIENT && plan_may_have_lab(plan))
 USED(by_starter, end == END_CLIENT)
 USED(in_lab, end == END_CLIENT && plan_has_lab(plan))
 USED(with_peer, end == END_CLIENT && plan_has_peer(plan))
-USED(with_raw_peer, with_peer(plan, end) && !plan->frames)
-/* Receivers can verify the contents. The client also knows what an echo returns. */
-USED(with_known_content, plan->has_server || plan->frames ||
-                             (plan_has_peer(plan) && plan->peer_does == SERVICE_echo))
 USED(if_encrypted, plan->encrypts)
 
 /* The client and the server of a proxy have fixed settings. */
@@ -52,6 +48,8 @@ USED(by_sender_in_tcp, in_tcp(plan, end) && !is_fixed(plan, end))
 
 USED(in_request, plan->workload->roles[ROLE_DRIVER]->receives)
 USED(in_stream, !in_request(plan, end))
+/* Receivers can verify the contents. The client also knows what an echo returns. */
+USED(with_known_content, plan->has_server || plan->frames || (plan_has_peer(plan) && in_request(plan, end)))
 USED(reconnects, plan->workload->reconnects)
 /* Request and reply over connections that stay open. */
 USED(in_lasting_request, in_request(plan, end) && !reconnects(plan, end))
@@ -90,11 +88,6 @@ USED(if_bytes, plan->bytes)
 
 /* ---- the list ---- */
 
-#define SERVICE(name, does) [SERVICE_##name] = #name,
-static const char *const service_names[] = {
-#include "plan/services.def"
-    NULL};
-#undef SERVICE
 static const char *const switch_names[] = {"off", "on", NULL};
 
 #define CHOICES(...)                                                                                         \
@@ -170,7 +163,6 @@ const struct word word_list[] = {
     {"via",         &kind_address,    "own",      OF_PLAN(via),         .used = by_client_of_proxy, .word_for_zero = "own", .help = "proxy of workload=proxy; own: the client starts one; or its address, HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "address of a foreign server in place of uncork-server, HOST:PORT, [IPV6]:PORT, unix:PATH; figures that it cannot report are absent"},
     {"control",     &kind_choice,     "uncork",   OF_PLAN(control),     .used = with_peer,     CHOICES([CONTROL_BY_UNCORK] = "uncork", [CONTROL_BY_NONE] = "none"), .help = "uncork: the other end is an uncork-server; none: it has no control channel"},
-    {"peer_does",   &kind_choice,     "echo",     OF_PLAN(peer_does),   .used = with_raw_peer,     .choices = service_names, .help = "what the foreign server does: echo (workload=request), discard (stream send), chargen (stream receive)"},
     {"rounds",      &kind_count,      "10",       .scope = WORD_OF_RUN, .minimum = 1, .maximum = 100000, .unit = "rounds", .help = "how often every cell runs"},
     {"seed",        &kind_count,      NULL,       .scope = WORD_OF_RUN, .minimum = 0, .maximum = UINT64_C(1) << 53, .unit = "seed", .help = "seed of the random order; the result stores it"},
     {"until",       &kind_percent,    NULL,       .scope = WORD_OF_RUN, .minimum = 100, .maximum = 500000, .unit = "percent", .help = "add rounds until each median of the first metric has an interval of at most this width, like 1%; at most 10 times as many rounds"},

@@ -369,7 +369,8 @@ def test_the_cpu_of_both_ends_is_not_known_of_a_foreign_peer(request_record):
 
 
 def test_what_a_foreign_peer_sends_without_end_is_timed_where_it_arrives():
-    record = {"status": "ok", "wall_ns": 1, "words": {"workload": "stream", "peer_does": "chargen"},
+    record = {"status": "ok", "wall_ns": 1,
+              "words": {"workload": "stream", "direction": "receive", "peer": "127.0.0.1:19"},
               "client": {"drives": True, "threads": [
                   thread(0, 101, 1_000_000, 0, 10, 0, 5, 0, first_bytes=10)]}}
     values = metrics_compute(Record(record))

@@ -259,7 +259,7 @@ def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork,
     (["target=ssh:one+ssh:two", "workload=proxy"],
      "workload=proxy has three ends: write client+server+proxy"),
     (["target=ssh:one", "lab=on"], "lab=on makes namespaces on this machine"),
-    (["target=ssh:one", "peer=unix:/it's", "transport=unix", "control=none", "peer_does=echo"],
+    (["target=ssh:one", "peer=unix:/it's", "transport=unix", "control=none"],
      "cannot be said to the shell"),
 ])
 def test_words_that_contradict_the_target_are_refused(

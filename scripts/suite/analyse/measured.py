@@ -95,7 +95,7 @@ class MeasuredRun:
         self.timed = record.hyperfine
         self.workload = words.get("workload", "")
         self.streams = self.workload in STREAMS
-        self.takes = words.get("peer_does") == "chargen"
+        self.takes = "peer" in words and words.get("direction") == "receive"
         self.ends = [end for end in (self.client, self.server, self.proxy) if end is not None]
         self.subject = record.subject
         self.framed = words.get("protocol", "raw") != "raw"
