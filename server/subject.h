@@ -21,6 +21,7 @@ struct subject {
     char folder[128];          /* empty: there is none */
     char program[PATH_MAX];    /* path of the file */
     char version[160];         /* the first line that it prints */
+    char package[160];         /* that has it; empty: none has it */
     json_t *arguments;         /* with which it was started */
     struct override *override; /* NULL: its calls stay as they are, uncounted */
     bool measures;             /* after the warm-up */

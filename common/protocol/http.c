@@ -14,7 +14,6 @@
 
 #define VERSION "HTTP/1.1"
 #define ENDS_HEAD "\r\n\r\n"
-#define BLANKS " \t"
 
 static const struct operation_kind kinds[] = {{.name = "get", .fetches = true}, {.name = NULL}};
 
@@ -66,13 +65,20 @@ static size_t find_end(const uint8_t *data, size_t size)
     return size + strlen(ENDS_HEAD) - here;
 }
 
+/* A head ends with its last line, so this ends there. */
+static const char *skip_blanks(const char *text)
+{
+    while (*text == ' ' || *text == '\t')
+        text++;
+    return text;
+}
+
 /* Whether a line is the field `name`, which ends with a colon. `value` moves to where its value is. */
 static bool is_field(const uint8_t *line, const uint8_t *end, const char *name, const char **value)
 {
     if ((size_t)(end - line) < strlen(name) || strncasecmp((const char *)line, name, strlen(name)) != 0)
         return false;
-    *value = (const char *)line + strlen(name);
-    *value += strspn(*value, BLANKS);
+    *value = skip_blanks((const char *)line + strlen(name));
     return true;
 }
 
@@ -103,7 +109,7 @@ static int read_fields(struct connection *connection, const uint8_t *data, size_
         if (!is_field(line, end, "content-length:", &value))
             continue;
         if (fields->has_length || units_take_number(&value, &fields->length) < 0 ||
-            value + strspn(value, BLANKS) != (const char *)end)
+            skip_blanks(value) != (const char *)end)
             return refuse_line(connection, line, (size_t)(end - line), "where one number would be right");
         fields->has_length = true;
     }

@@ -178,6 +178,8 @@ def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, defin
     assert record["subject"]["cpu_ns"] > 0
     assert re.fullmatch("[0-9a-f]{64}", record["subject"]["sha256"])
     assert record["subject"]["arguments"][1] == "-c"
+    if shutil.which("dpkg-query") and Path(sys.executable).is_relative_to("/usr/bin"):
+        assert record["subject"]["package"].startswith("python3")
 
 
 @pytest.mark.parametrize(("words", "why"), [

@@ -301,8 +301,9 @@ def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[
 def subject_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
     """The subject of the last run: its program, and how it was started."""
     found = next((record.subject for record in reversed(records) if record.subject), {})
-    rows = (("version", found.get("version")), ("program", found.get("program")),
-            ("sha256", found.get("sha256")), ("runs as", found.get("user")),
+    rows = (("version", found.get("version")), ("package", found.get("package")),
+            ("program", found.get("program")), ("sha256", found.get("sha256")),
+            ("runs as", found.get("user")),
             ("started as", shlex.join(found.get("arguments", ()))))
     return [(label, text) for label, text in rows if text]
 

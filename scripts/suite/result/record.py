@@ -104,7 +104,7 @@ END_SHAPE = all_of(object_of({}, {
     "threads": list_of(THREAD_SHAPE),
 }), resident_check)
 SUBJECT_SHAPE = object_of({**keys(TEXT, "name", "host", "program", "version"), "cpu_ns": NUMBER},
-                          {**keys(TEXT, "sha256", "user"), "arguments": list_of(TEXT)})
+                          {**keys(TEXT, "sha256", "user", "package"), "arguments": list_of(TEXT)})
 QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(scalar_check)})
 DEVICE_SHAPE = object_of({"device": TEXT, "address": TEXT, "mtu_bytes": NUMBER,
                           "queues": list_of(QUEUE_SHAPE)})
