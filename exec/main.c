@@ -194,7 +194,8 @@ static int run(struct watch *watch, const char *path, struct problem *problem)
     sigset_t signals, before;
     int status;
 
-    if (reach_check(path, problem) < 0 || override_open(&watch->override, &watch->change, true, problem) < 0)
+    if (reach_check(path, problem) < 0 ||
+        override_open(&watch->override, &watch->change, true, false, problem) < 0)
         return STATUS_FAILED;
     sigemptyset(&signals);
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
@@ -217,7 +218,7 @@ int main(int count, char **arguments)
 {
     const char *folders = getenv("PATH");
     struct problem problem = {0};
-    struct watch watch = {.override.file = -1};
+    struct watch watch = {.override = {.file = -1, .library_file = -1}};
     char path[PATH_MAX];
     int status = 2, found;
 

@@ -46,11 +46,11 @@ static int open_override(struct subject *subject, struct problem *problem)
     subject->override = calloc(1, sizeof *subject->override);
     if (!subject->override)
         return problem_failure(problem, "out of memory for an override");
-    subject->override->file = -1;
+    subject->override->file = subject->override->library_file = -1;
     if (override_parse(&change, subject->plan->override, problem) < 0)
         return -1;
     if (reach_check(subject->program, problem) < 0 ||
-        override_open(subject->override, &change, false, problem) < 0) {
+        override_open(subject->override, &change, false, geteuid() == 0, problem) < 0) {
         problem->kind = PROBLEM_UNSUPPORTED;
         return -1;
     }

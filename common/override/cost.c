@@ -36,7 +36,7 @@ double override_call_ns(void)
     int pair[2] = {-1, -1};
     void *library = NULL;
 
-    if (override_open(&override, &(struct change){0}, true, &(struct problem){0}) == 0) {
+    if (override_open(&override, &(struct change){0}, true, false, &(struct problem){0}) == 0) {
         putenv(override.environment[1]);
         library = dlopen(override.library, RTLD_NOW | RTLD_LOCAL);
         unsetenv(SHARED_VARIABLE);

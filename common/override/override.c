@@ -108,16 +108,22 @@ static int find_library(char path[PATH_MAX], struct problem *problem)
                : 0;
 }
 
-int override_open(struct override *override, const struct change *change, bool watches,
+int override_open(struct override *override, const struct change *change, bool watches, bool closed,
                   struct problem *problem)
 {
     CLEANUP_CLOSE int file = memfd_create("uncork-override", MFD_CLOEXEC);
     const char *others = getenv("LD_PRELOAD");
     struct shared *shared = MAP_FAILED;
 
-    *override = (struct override){.file = -1};
+    *override = (struct override){.file = -1, .library_file = -1};
     if (find_library(override->library, problem) < 0)
         return -1;
+    if (closed) {
+        CLEANUP_CLOSE int library = open(override->library, O_RDONLY | O_CLOEXEC);
+
+        override->library_file = fcntl(library, F_DUPFD, FILE_FROM);
+        snprintf(override->library, sizeof override->library, "/proc/self/fd/%d", override->library_file);
+    }
     override->file = fcntl(file, F_DUPFD, FILE_FROM);
     if (override->file >= 0 && ftruncate(override->file, sizeof *shared) == 0)
         shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, override->file, 0);
@@ -141,9 +147,11 @@ void override_close(struct override *override)
         munmap(override->shared, sizeof *override->shared);
     if (override->file >= 0)
         close(override->file);
+    if (override->library_file >= 0)
+        close(override->library_file);
     free(override->environment[0]);
     free(override->environment[1]);
-    *override = (struct override){.file = -1};
+    *override = (struct override){.file = -1, .library_file = -1};
 }
 
 /* ---- proof ---- */

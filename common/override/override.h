@@ -4,7 +4,7 @@
  *
  *     override_parse(&change, "more:64", &problem);
  *     reach_check(program, path, &problem);          a program that no library reaches is refused
- *     override_open(&override, &change, false, &problem);
+ *     override_open(&override, &change, false, false, &problem);
  *     ... start the program with override.environment and with override.file open ...
  *     ... override.shared has the counts, override_proof() says whether they prove the change ...
  *     override_close(&override);
@@ -26,6 +26,7 @@ struct override {
     int file;             /* the program inherits it; what that starts needs this process and its user */
     char *environment[2]; /* "LD_PRELOAD=...", "UNCORK_OVERRIDE=..."; in place of those there are */
     char library[PATH_MAX];
+    int library_file; /* the program inherits it too; -1: it reads the library by its path */
 };
 
 /* "none", or changes joined by +: "nodelay", "more:64", "nodelay+sndbuf:256K". 0, or -1 with a
@@ -36,9 +37,10 @@ int override_parse(struct change *change, const char *text, struct problem *prob
 void override_format(const struct change *change, char *text, size_t size);
 
 /* Makes the shared memory and finds the library: beside this program, or where it is installed.
- * `watches`: groups and waits are recorded, which costs some ns a call. 0, or -1 with a problem;
- * call override_close() in both cases. */
-int override_open(struct override *override, const struct change *change, bool watches,
+ * `watches`: groups and waits are recorded, which costs some ns a call. `closed`: the program may run
+ * as a user who cannot enter the library's folder. 0, or -1 with a problem; call override_close() in
+ * both cases. */
+int override_open(struct override *override, const struct change *change, bool watches, bool closed,
                   struct problem *problem);
 
 void override_close(struct override *override);

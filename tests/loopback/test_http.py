@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from combinations import names
 from overridden import EXEC
-from programs import SANITIZED, batch_run, client_run, record_sum
+from programs import BIN, SANITIZED, batch_run, client_run, record_sum
 from test_protocols import pattern, received, server
 
 REQUEST = b"GET /%d HTTP/1.1\r\nHost: uncork\r\n\r\n"
@@ -176,6 +177,21 @@ def test_segments_of_nginx_follow_its_parameters_and_the_override(definitions: P
     came = sum(one["tcp_info"]["data_segs_in"]["sum"] for one in record["client"]["threads"])
     # a busy machine may merge two sends, and sends the last segment again where a client is late
     assert segments - 0.1 <= came / 100 <= segments + 0.5
+
+
+@pytest.mark.skipif(not EXEC.exists() or os.geteuid() != 0, reason="needs uncork-exec and root")
+def test_an_override_reaches_a_subject_that_may_not_enter_the_folder_of_its_library(
+        definitions: Path, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    shutil.copytree(BIN, closed)
+    closed.chmod(0o700)
+    done = subprocess.run(
+        [closed / "uncork-client", "--subjects", definitions, "--json", "protocol=http",
+         "subject=nginx", *FILE.split(), "nginx.tcp_nopush=on", "override=nocork"],
+        capture_output=True, text=True)
+    record = json.loads(done.stdout)
+    assert record["status"] == "ok", record["reason"]
+    assert record["subject"]["user"] == "nobody"
 
 
 @pytest.mark.parametrize("security", [name for name in names("security")
