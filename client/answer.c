@@ -370,6 +370,21 @@ static void print_cpu(const struct answer *answer)
         putchar('\n');
 }
 
+static void print_command(const json_t *record)
+{
+    static const char *const times[][2] = {{"wall", "hyperfine.wall_ns"},
+                                           {"user", "hyperfine.user_ns"},
+                                           {"system", "hyperfine.system_ns"},
+                                           {"CPU of the subject", "subject.cpu_ns"}};
+
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        printf("%s%s ", i ? ", " : "  ", times[i][0]);
+        print_scaled((double)record_number(record, times[i][1]) / 1e9, time_scales);
+    }
+    printf("\n  %s moved %" PRIu64 " bytes in the rehearsal\n", record_text(record, "load.name"),
+           record_number(record, "load.moved_bytes"));
+}
+
 void answer_print(const json_t *record)
 {
     struct answer answer = {.record = record};
@@ -390,6 +405,10 @@ void answer_print(const json_t *record)
         json_object_get(json_object_get(record, "words"), "peer"))
         answer.messages = record_sum(answer.ends[END_CLIENT], "messages_received");
     print_head(&answer);
+    if (json_object_get(record, "load")) {
+        print_command(record);
+        return;
+    }
     if (!answer.messages) {
         fputs("  no message was finished in the time\n", stdout);
         return;

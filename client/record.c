@@ -107,6 +107,10 @@ json_t *record_make(const struct plan *plan, const struct run_result *result)
             json_object_set(record, end_names[end], result->reports[end]);
     if (problem->kind == PROBLEM_NONE && result->subject)
         json_object_set(record, "subject", result->subject);
+    if (problem->kind == PROBLEM_NONE && result->load) {
+        json_object_set(record, "load", result->load);
+        json_object_set(record, "hyperfine", result->times);
+    }
     return record;
 }
 

@@ -17,6 +17,7 @@ struct run_result {
     char addresses[END_COUNT][ADDRESS_MAX]; /* of the other ends; "": none */
     json_t *reports[END_COUNT];             /* NULL where there is none */
     json_t *subject;                        /* in place of the server's report */
+    json_t *load, *times;                   /* in place of the client's: workload=command */
 };
 
 json_t *record_make(const struct plan *plan, const struct run_result *result);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/version.h"
+#include "command.h"
 #include "legality/legality.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
@@ -39,10 +40,12 @@ struct run {
     json_t *ready;                /* CONTROL_READY of the end that has their token; NULL: not yet */
     struct team team;
     struct conduct conduct;
+    struct command *command; /* in place of the team; NULL: not yet */
     struct capture *capture; /* NULL: no capture */
     uv_timer_t patience;     /* for a missing report, or for another end's reason */
     bool remote;             /* their other end is on another machine */
     bool wants_facts, has_team, team_done, listens, over;
+    bool is_timed;  /* the command */
     int open_parts; /* links, team and timer */
     struct run_result result;
 };
@@ -121,7 +124,10 @@ static int make_reports(struct run *run, struct problem *problem)
 {
     json_t **reports = run->result.reports, *capture;
 
-    reports[END_CLIENT] = team_report(&run->team);
+    if (run->command)
+        command_report(run->command, &run->result.load, &run->result.times);
+    else
+        reports[END_CLIENT] = team_report(&run->team);
     for (int end = END_CLIENT + 1; end < END_COUNT; end++)
         reports[end] = json_incref(run->links[end].answer);
     if (plan_has_subject(run->plan)) {
@@ -180,6 +186,49 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
     } else {
         send_failure(run, phase, problem);
     }
+}
+
+/* Before the timed command, and after it, the server reads the CPU time of the subject. */
+static void on_command_done(void *owner, const struct problem *problem)
+{
+    struct run *run = owner;
+
+    if (problem->kind != PROBLEM_NONE) {
+        fail(run, "run", problem);
+        return;
+    }
+    run->team_done = run->is_timed;
+    channel_send(&run->links[END_SERVER].channel, CONTROL_MARKED, NULL);
+}
+
+static int start_command(struct run *run, struct problem *problem)
+{
+    const char *file = run->client->options->where[END_SERVER].subjects;
+    struct command_task task = {.plan = run->plan,
+                                .definitions = file,
+                                .address = &run->target,
+                                .key = control_text(run->ready, "key"),
+                                .done = on_command_done,
+                                .closed = part_closed,
+                                .owner = run};
+
+    if (plan_cpus(run->plan, END_CLIENT, run->remote, &task.cpus, problem) < 0 ||
+        !(run->command = command_open(&task, &run->client->loop, problem)))
+        return -1;
+    run->open_parts += 2;
+    return 0;
+}
+
+/* The subject has connections, or its CPU time is known: then the command begins. */
+static int go_on_with_command(struct run *run, enum control_type type)
+{
+    if (type != CONTROL_JOINED && (type != CONTROL_MARKED || run->is_timed))
+        return -1;
+    if (type == CONTROL_MARKED) {
+        run->is_timed = true;
+        command_time(run->command);
+    }
+    return 0;
 }
 
 static void on_passed(void *owner, enum phase passed)
@@ -378,7 +427,7 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
         return ask(run, END_SERVER, problem);
     if (proxy->is_open && send_sink(run, &proxy->channel, &data, body, problem) < 0)
         return -1;
-    return start_team(run, problem);
+    return run->plan->commands ? start_command(run, problem) : start_team(run, problem);
 }
 
 /* ---- messages ---- */
@@ -394,12 +443,12 @@ static int take_answer(struct run *run, struct link *link, enum control_type typ
 {
     const char *name = end_names[link->end];
 
-    if (type == CONTROL_FACTS ? !run->wants_facts : !run->has_team)
+    if (type == CONTROL_FACTS ? !run->wants_facts : !run->has_team && !run->command)
         return refuse_message(link, problem);
     if (link->answer)
         return problem_failure(problem, "the %s reported twice", name);
     link->answer = json_incref(json_object_get(body, "value"));
-    if (run->has_team)
+    if (run->has_team || run->command)
         finish_if_done(run);
     else if (!find_pending(run)) /* the last facts */
         finish(run);
@@ -434,8 +483,11 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         take_answer(run, link, type, body, &problem);
         break;
     default:
-        if (!run->has_team || conduct_message(&run->conduct, link->end, type, body, &problem) == 0)
-            refuse_message(link, &problem);
+        if (run->command
+                ? go_on_with_command(run, type) == 0
+                : run->has_team && conduct_message(&run->conduct, link->end, type, body, &problem) != 0)
+            break;
+        refuse_message(link, &problem);
     }
     if (problem.kind != PROBLEM_NONE)
         give_up(run, phase, &problem);
@@ -495,6 +547,8 @@ static void clear(struct run *run)
 {
     if (run->has_team)
         team_close(&run->team);
+    if (run->command)
+        command_close(run->command);
     if (run->capture)
         capture_library->free(run->capture);
     for (int end = 0; end < END_COUNT; end++)
@@ -541,6 +595,8 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     for (int end = 0; end < END_COUNT; end++)
         json_decref(run.result.reports[end]);
     json_decref(run.result.subject);
+    json_decref(run.result.load);
+    json_decref(run.result.times);
     return record;
 }
 

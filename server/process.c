@@ -100,23 +100,3 @@ uint64_t process_cpu_ns(const struct child *child)
 #endif
     return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }
-
-void process_tail(const char *folder, const char *output, char text[PROCESS_TAIL_MAX])
-{
-    char path[512];
-    size_t size = 0;
-    FILE *file;
-
-    snprintf(path, sizeof path, "%s/%s", folder, output);
-    if ((file = fopen(path, "re"))) {
-        if (fseek(file, 1 - PROCESS_TAIL_MAX, SEEK_END) < 0)
-            rewind(file);
-        size = fread(text, 1, PROCESS_TAIL_MAX - 1, file);
-        fclose(file);
-    }
-    while (size && (text[size - 1] == '\n' || text[size - 1] == ' '))
-        size--;
-    text[size] = '\0';
-    for (char *at = text; (at = strchr(at, '\n')); at++)
-        *at = ';';
-}

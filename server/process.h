@@ -9,7 +9,6 @@
 #include <pwd.h>
 
 #define PROCESS_ARGUMENTS_MAX 64
-#define PROCESS_TAIL_MAX 301
 #define PROCESS_PATH "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin" /* its PATH */
 
 struct launch {
@@ -31,8 +30,5 @@ void process_end(struct child *child);
 
 /* The CPU time of all its threads, ended ones too. 0 where it cannot be read. */
 uint64_t process_cpu_ns(const struct child *child);
-
-/* The end of a file that it printed to, as one line. */
-void process_tail(const char *folder, const char *output, char text[PROCESS_TAIL_MAX]);
 
 #endif

@@ -4,18 +4,19 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/folder.h"
 #include "base/hex.h"
 #include "base/program.h"
 #include "base/scan.h"
 #include "base/secret.h"
 #include "connection/protocol.h"
 #include "connection/source.h"
-#include "definition.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "security/certificate.h"
 #include "security/tls.h"
 #include "transport/transport.h"
+#include "words/definition.h"
 #ifdef __linux__
 #include "override/override.h"
 #include "override/reach.h"
@@ -23,7 +24,6 @@
 #endif
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,27 +95,6 @@ static int open_override(struct subject *subject, struct problem *problem)
 
 /* ---- its folder ---- */
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status, (void)type, (void)walk;
-    return remove(path);
-}
-
-static int make_folder(struct subject *subject, uid_t owner, struct problem *problem)
-{
-    const char *parent = getenv("TMPDIR");
-    int size = snprintf(subject->folder, sizeof subject->folder, "%s/uncork-subject-XXXXXX",
-                        parent && *parent ? parent : "/tmp");
-
-    if (size >= (int)sizeof subject->folder) {
-        *subject->folder = '\0';
-        return problem_failure(problem, "TMPDIR=%.100s is too long for the folder of a subject", parent);
-    }
-    if (mkdtemp(subject->folder) && (geteuid() != 0 || chown(subject->folder, owner, (gid_t)-1) == 0))
-        return 0;
-    return problem_failure(problem, "cannot make the folder %s: %s", subject->folder, strerror(errno));
-}
-
 /* The key of the run, where TLS servers look for it. */
 static int write_key(const struct subject *subject, const struct lobby *lobby, uid_t owner)
 {
@@ -170,18 +149,13 @@ static int write_content(const struct subject *subject, uid_t owner)
 static void put_place(json_t *values, const struct subject *subject, const struct address *sink)
 {
     const struct address *address = &subject->lobby->address;
-    char text[ADDRESS_MAX], *colon;
+    char text[ADDRESS_MAX];
 
     if (sink) {
         address_format(text, sink);
         json_object_set_new(values, "sink", json_string(text));
     }
-    address_format(text, address);
-    if ((colon = strrchr(text, ':')))
-        *colon = '\0';
-    json_object_set_new(values, "host", json_string(text));
-    json_object_set_new(values, "port", json_sprintf("%d", address_port(address)));
-    json_object_set_new(values, "path", json_string(address_path(address)));
+    definition_place(values, address);
     json_object_set_new(values, "folder", json_string(subject->folder));
     json_object_set_new(values, "transport", json_string(subject->plan->transport->variant.name));
     json_object_set_new(values, "security", json_string(subject->plan->encrypts ? "tls" : "plain"));
@@ -331,7 +305,8 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
 {
     const struct plan *plan = subject->plan;
     const json_t *definition = definition_find(definitions, plan, problem);
-    CLEANUP_JSON json_t *values = definition ? definition_values(definition, plan, problem) : NULL;
+    CLEANUP_JSON json_t *values =
+        definition ? definition_values(definition, plan->subject.name, plan, problem) : NULL;
     struct place_list cpus;
     struct launch launch = {.folder = subject->folder,
                             .output = "log",
@@ -343,7 +318,7 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
         return problem_failure(problem, "this machine has no user nobody, as whom root starts a subject");
     if (!values || find_program(subject, values, problem) < 0 || open_override(subject, problem) < 0 ||
         plan_cpus(plan, plan_subject_end(plan), remote, &cpus, problem) < 0 ||
-        make_folder(subject, owner, problem) < 0)
+        folder_make(subject->folder, "subject", owner, problem) < 0)
         return -1;
     read_version(subject, control_text(definition, "version"), launch.user);
     read_package(subject, launch.user);
@@ -359,37 +334,18 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
 
 /* ---- figures ---- */
 
-/* The sha256sum(1) of the program; NULL where this build has no SHA-256. */
-static json_t *digest_of(const char *path)
-{
-    struct digest *digest = digest_library ? digest_library->open() : NULL;
-    uint8_t buffer[65536], sum[DIGEST_SIZE];
-    char text[2 * DIGEST_SIZE + 1];
-    FILE *file = digest ? fopen(path, "re") : NULL;
-    size_t size;
-
-    if (file) {
-        while ((size = fread(buffer, 1, sizeof buffer, file)) > 0)
-            digest_library->update(digest, buffer, size);
-        digest_library->read(digest, sum);
-        hex_format(text, sum, sizeof sum);
-        fclose(file);
-    }
-    if (digest)
-        digest_library->close(digest);
-    return file ? json_string(text) : NULL;
-}
-
 static json_t *make_report(const struct subject *subject)
 {
     uint64_t used_ns = process_cpu_ns(&subject->process) - subject->cpu_before_ns;
+    char digest[DIGEST_TEXT_MAX];
 
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s*, s:o*, s:O, s:s, s:o*, s:o*}", "name", subject->plan->subject.name, "host",
-        facts_host_id(), "program", subject->program, "version", subject->version, "package",
-        *subject->package ? subject->package : NULL, "sha256", digest_of(subject->program), "arguments",
-        subject->arguments, "user", geteuid() == 0 ? "nobody" : "caller", "cpu_ns",
-        used_ns ? json_integer((json_int_t)used_ns) : NULL, "override", report_override(subject));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:o*, s:O, s:s, s:o*, s:o*}", "name",
+                     subject->plan->subject.name, "host", facts_host_id(), "program", subject->program,
+                     "version", subject->version, "package", *subject->package ? subject->package : NULL,
+                     "sha256", digest_of_file(subject->program, digest) < 0 ? NULL : json_string(digest),
+                     "arguments", subject->arguments, "user", geteuid() == 0 ? "nobody" : "caller", "cpu_ns",
+                     used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
+                     report_override(subject));
 }
 
 int subject_mark(struct subject *subject, struct problem *problem)
@@ -413,12 +369,13 @@ int subject_mark(struct subject *subject, struct problem *problem)
 
 int subject_fate(struct subject *subject, struct problem *problem)
 {
-    char how[CHILD_FATE_MAX], tail[PROCESS_TAIL_MAX];
+    char how[CHILD_FATE_MAX], path[FOLDER_MAX + 8], tail[301];
 
     if (!*subject->folder || !child_ends_within(&subject->process, DYING_MS))
         return -1;
     child_describe(&subject->process, how);
-    process_tail(subject->folder, "log", tail);
+    snprintf(path, sizeof path, "%s/log", subject->folder);
+    scan_tail(path, tail, sizeof tail);
     problem_failure(problem, "the subject %s %s; its log ends: %s", subject->plan->subject.name, how,
                     *tail ? tail : "(empty)");
     return 0;
@@ -427,9 +384,7 @@ int subject_fate(struct subject *subject, struct problem *problem)
 void subject_stop(struct subject *subject)
 {
     process_end(&subject->process);
-    if (*subject->folder)
-        nftw(subject->folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-    *subject->folder = '\0';
+    folder_remove(subject->folder);
     json_decref(subject->arguments);
     subject->arguments = NULL;
     close_override(subject);

@@ -6,6 +6,7 @@
 #ifndef UNCORK_SERVER_SUBJECT_H
 #define UNCORK_SERVER_SUBJECT_H
 
+#include "base/folder.h"
 #include "lobby.h"
 #include "process.h"
 
@@ -18,7 +19,7 @@ struct subject {
     struct lobby *lobby;     /* where it listens */
 
     struct child process;
-    char folder[128];          /* empty: there is none */
+    char folder[FOLDER_MAX];   /* empty: there is none */
     char program[PATH_MAX];    /* path of the file */
     char version[160];         /* the first line that it prints */
     char package[160];         /* that has it; empty: none has it */
@@ -28,7 +29,7 @@ struct subject {
     uint64_t cpu_before_ns;
 };
 
-/* Starts the subject of the plan (definition.h) on the socket of the lobby, which listens, or on its
+/* Starts the subject of the plan (words/definition.h) on the socket of the lobby, which listens, or on its
  * address. It waits until a connection is accepted, for up to 5 s. `sink`: where a relay connects to;
  * NULL: it is none. `remote`: the other ends are on other machines. 0, or -1 with a problem;
  * subject_stop() it in both cases. */

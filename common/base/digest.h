@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define DIGEST_SIZE 32u
+#define DIGEST_TEXT_MAX (2 * DIGEST_SIZE + 1)
 
 struct digest;
 
@@ -24,6 +25,9 @@ struct digest_library {
 
 /* NULL: this build has no OpenSSL, and digest_check() fails. */
 extern const struct digest_library *const digest_library;
+
+/* The sha256sum(1) of a file. 0, or -1 where it cannot be read or this build has no SHA-256. */
+int digest_of_file(const char *path, char text[DIGEST_TEXT_MAX]);
 
 /* 0 if this build has SHA-256, or -1 with an unsupported problem. */
 int digest_check(struct problem *problem);

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 bool scan_file(const char *path, int count, const char *format, ...)
 {
@@ -20,4 +21,22 @@ bool scan_file(const char *path, int count, const char *format, ...)
     if (file)
         fclose(file);
     return found;
+}
+
+void scan_tail(const char *path, char *text, size_t size)
+{
+    size_t read = 0;
+    FILE *file = fopen(path, "re");
+
+    if (file) {
+        if (fseek(file, 1 - (long)size, SEEK_END) < 0)
+            rewind(file);
+        read = fread(text, 1, size - 1, file);
+        fclose(file);
+    }
+    while (read && (text[read - 1] == '\n' || text[read - 1] == ' '))
+        read--;
+    text[read] = '\0';
+    for (char *at = text; (at = strchr(at, '\n')); at++)
+        *at = ';';
 }

@@ -124,17 +124,17 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 /* What needs another end. */
 static int check_alone(const struct plan *plan, struct problem *problem)
 {
-    const char *word = plan->relays ? "workload" : plan->frames ? "protocol" : "security";
-    const char *value = plan->relays   ? plan->workload->variant.name
-                        : plan->frames ? plan->protocol->variant.name
-                                       : plan->ends[END_CLIENT].security->variant.name;
+    const char *word = plan->relays || plan->commands ? "workload" : plan->frames ? "protocol" : "security";
+    const char *value = plan->relays || plan->commands ? plan->workload->variant.name
+                        : plan->frames                 ? plan->protocol->variant.name
+                                                       : plan->ends[END_CLIENT].security->variant.name;
 
     if (!plan->has_server && plan->ends[END_CLIENT].follows)
         return problem_unsupported(problem,
                                    "that direction does not work with transport=%s: no other end is there to "
                                    "send",
                                    plan->transport->variant.name);
-    if (plan->transport->has_other_end || !(plan->relays || plan->frames || plan->encrypts))
+    if (plan->transport->has_other_end || !(plan->relays || plan->commands || plan->frames || plan->encrypts))
         return 0;
     return problem_unsupported(problem, "%s=%s does not work with transport=%s here: it has no other end",
                                word, value, plan->transport->variant.name);
@@ -312,6 +312,8 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
 
     if (check_alone(plan, problem) < 0)
         return -1;
+    if (plan->commands)
+        return plan_cpus(plan, end, remote, &cpus, problem);
     if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
         return -1;
     if (engine_suits(engine, plan, end, problem) < 0 || check_pace(plan, remote, problem) < 0)

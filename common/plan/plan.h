@@ -65,8 +65,10 @@ struct subject_choice {
     uint32_t count;
     struct subject_parameter {
         char subject[SUBJECT_NAME_MAX], key[SUBJECT_NAME_MAX], value[FOLDER_TEXT_MAX];
-    } parameters[SUBJECT_PARAMETERS_MAX]; /* those of other subjects are unused */
+    } parameters[SUBJECT_PARAMETERS_MAX]; /* of the load too; those of others are unused */
 };
+
+#define COMMAND_TEXT_MAX 1024
 
 struct strategy_choice {
     const struct strategy *strategy;
@@ -115,6 +117,9 @@ struct plan {
     const struct protocol *protocol;
     struct subject_choice subject;
     char override[OVERRIDE_TEXT_MAX]; /* of the subject, or OVERRIDE_OFF */
+    char load[SUBJECT_NAME_MAX];      /* of workload=command; empty: `command` is the load */
+    char command[COMMAND_TEXT_MAX];   /* percent-encoded; empty: none */
+    uint64_t moves_bytes;             /* by `command`; 0: not given */
     struct operations operations;     /* of the protocol; none if it is raw */
     int cipher, handshake;            /* enum cipher, enum handshake */
     int direction;                    /* enum direction */
@@ -149,6 +154,7 @@ struct plan {
     /* Derived by plan_parse() from the words. */
     bool has_server;             /* the other end runs uncork: no foreign peer, and not transport=null */
     bool relays;                 /* the workload has a proxy, whatever the other words say */
+    bool commands;               /* the client runs a program in place of its data threads */
     bool frames;                 /* the protocol has heads */
     bool encrypts;               /* all ends use TLS, each with its own implementation; else none does */
     bool counts_segments;        /* the transport is TCP */

@@ -98,13 +98,28 @@ static int check_end(const struct plan *plan, enum end end, struct problem *prob
     return check_reading(plan, end, problem);
 }
 
+static int check_command(const struct plan *plan, struct problem *problem)
+{
+    if (!plan_has_subject(plan))
+        return problem_usage(problem, "workload=command needs subject=, the server that it asks");
+    if (!*plan->load == !*plan->command)
+        return problem_usage(problem,
+                             "workload=command needs either load=NAME, which uncork subjects lists, or "
+                             "command=TEXT");
+    if (*plan->command && !plan->moves_bytes)
+        return problem_usage(problem, "command= needs moves=, the bytes that it has to move, like moves=64M");
+    return 0;
+}
+
 int plan_check(const struct plan *plan, struct problem *problem)
 {
     if (plan_has_subject(plan) && plan_has_peer(plan))
         return problem_usage(problem, "subject=%s needs no peer=: uncork starts it", plan->subject.name);
-    if (plan_has_subject(plan) && !plan->frames && !plan->relays)
+    if (plan_has_subject(plan) && !plan->frames && !plan->relays && !plan->commands)
         return problem_usage(problem, "subject=%s needs a protocol, like protocol=nbd, or workload=proxy",
                              plan->subject.name);
+    if (plan->commands && check_command(plan, problem) < 0)
+        return -1;
     if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0)
         return -1;
     for (enum end end = 0; end < END_COUNT; end++) {

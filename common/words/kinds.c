@@ -236,6 +236,34 @@ static char *subject_format(const struct word *word, const void *field)
     return strdup(*choice->name ? choice->name : word->preset);
 }
 
+static int load_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+    if (!length || text[length] || length >= SUBJECT_NAME_MAX)
+        return problem_usage(problem, "%s=%.60s: write a name that uncork subjects lists", word->key, text);
+    memcpy(field, text, length + 1);
+    return 0;
+}
+
+/* A blank would end the word in a line of words, and a comma the item in a list. */
+static int command_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    size_t size = 0;
+
+    for (const char *at = text; *at; at++) {
+        bool encodes = (unsigned char)*at <= ' ' || *at == ',' || *at == 0x7f;
+
+        if (size + 4 > COMMAND_TEXT_MAX)
+            return problem_usage(problem, "%s=%.60s... is longer than %d characters", word->key, text,
+                                 COMMAND_TEXT_MAX - 4);
+        size += (size_t)snprintf((char *)field + size, 4, encodes ? "%%%02X" : "%c", *at);
+    }
+    return size ? 0
+                : problem_usage(problem, "%s= is empty; write a command like \"nbdcopy {uri} null:\"",
+                                word->key);
+}
+
 /* The key says which subject and which parameter: set_parameter() in parse.c. */
 static int parameter_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
@@ -344,6 +372,8 @@ KIND(source,     NUMBER(&units_size, "cold:", "cold:256M"),                 .lis
 KIND(message,    .parse = message_parse,      .format = message_format,  .lists = true, .ranges = true, .free = message_free)
 KIND(operations, .parse = op_parse,           .format = op_format,       .lists = true)
 KIND(subject,    .parse = subject_parse,      .format = subject_format,  .lists = true)
+KIND(load,       .parse = load_parse,         .format = text_format,     .lists = true)
+KIND(command,    .parse = command_parse,      .format = text_format)
 KIND(override,   SPELLED(OVERRIDE_TEXT_MAX, OVERRIDE_PATTERN, OVERRIDE_WRONG),    .lists = true)
 KIND(parameter,  .parse = parameter_parse,    .lists = true)
 KIND(place,      .parse = placing_parse,      .format = placing_format,  .lists = true, NAMES("apart", "together", "free"))

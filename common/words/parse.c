@@ -170,13 +170,13 @@ static int measure_frames(struct plan *plan, struct problem *problem)
     return measure_shape(&plan->reply, reply_head, fetched, plan->protocol->answer_end, problem);
 }
 
-/* NAME.key is a word only beside subject=, where the same cells may have other subjects. */
+/* NAME.key is a word only beside subject= or load=, where the same cells may have others. */
 static int check_parameters(const struct plan *plan, struct problem *problem)
 {
     const struct subject_parameter *first = plan->subject.parameters;
     char key[2 * SUBJECT_NAME_MAX];
 
-    if (!plan->subject.count || plan->given[word_find("subject", problem) - word_list])
+    if (!plan->subject.count || plan->given[word_find("subject", problem) - word_list] || *plan->load)
         return 0;
     snprintf(key, sizeof key, "%s.%s", first->subject, first->key);
     word_find(key, problem);
@@ -189,6 +189,8 @@ static int derive_frames(struct plan *plan, struct problem *problem)
 
     if (!plan->protocol->kinds)
         return plan->operations.count ? problem_usage(problem, "op= needs a protocol, like protocol=nbd") : 0;
+    if (plan->commands)
+        return name_operations(plan, problem);
     if (!plan->workload->framed)
         return problem_usage(problem, "protocol=%s needs workload=request: it frames requests and replies",
                              protocol);
@@ -216,6 +218,7 @@ static void derive(struct plan *plan)
     plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
     plan->counts_segments = plan->transport->counts_segments;
     plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;
+    plan->commands = plan->workload->commands;
     plan->encrypts = plan->ends[END_CLIENT].security->encrypts;
     plan->feed = (struct strategy_choice){.strategy = &strategy_coalesce, .parameter = PARAMETER_NONE};
     for (int end = 0; end < END_COUNT; end++)
@@ -294,6 +297,8 @@ static bool is_used(const struct plan *plan, const struct word *word, enum end e
 {
     if (plan_has_subject(plan) && end == plan_subject_end(plan) && !word->of_listener)
         return false;
+    if (plan->commands && end == END_CLIENT && !word->of_command)
+        return false;
     return word->scope == WORD_OF_CELL && plan_has_end(plan, end) && word->used(plan, end);
 }
 
@@ -306,7 +311,8 @@ static void sort_parameters(const struct plan *plan, json_t *used, json_t *unuse
         char key[2 * SUBJECT_NAME_MAX];
 
         snprintf(key, sizeof key, "%s.%s", parameter->subject, parameter->key);
-        if (!strcmp(parameter->subject, plan->subject.name))
+        if (!strcmp(parameter->subject, plan->subject.name) ||
+            (plan->commands && !strcmp(parameter->subject, plan->load)))
             json_object_set_new(used, key, json_string(parameter->value));
         else
             json_array_append_new(unused, json_string(key));

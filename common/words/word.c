@@ -51,6 +51,7 @@ USED(in_stream, !in_request(plan, end))
 /* Receivers can verify the contents. The client also knows what an echo returns. */
 USED(with_known_content, plan->has_server || plan->frames || (plan_has_peer(plan) && in_request(plan, end)))
 USED(reconnects, plan->workload->reconnects)
+USED(with_protocols, (in_request(plan, end) && !reconnects(plan, end)) || plan->commands)
 /* Request and reply over connections that stay open. */
 USED(in_lasting_request, in_request(plan, end) && !reconnects(plan, end))
 USED(by_lasting_asker, end == END_CLIENT && in_lasting_request(plan, end))
@@ -61,9 +62,11 @@ USED(if_drawn, if_paced(plan, end) && plan->arrival == ARRIVAL_POISSON)
 USED(in_own_request, in_request(plan, end) && !plan_is_foreign(plan))
 
 /* A protocol makes its own messages. */
-USED(with_protocol, plan->frames)
+USED(with_operations, plan->frames || (plan->commands && plan->operations.count))
 USED(with_subject, end == END_CLIENT && plan_has_subject(plan))
-USED(with_subjects, (plan->frames || plan->relays) && plan->has_server)
+USED(with_subjects, (plan->frames || plan->relays || plan->commands) && plan->has_server)
+USED(with_load, end == END_CLIENT && *plan->load && plan->commands)
+USED(with_command, end == END_CLIENT && *plan->command && plan->commands)
 USED(with_free_message, !plan_has_proxy(plan) && !plan->frames)
 USED(with_free_reply, in_own_request(plan, end) && !plan->frames)
 USED(if_both_send, in_own_request(plan, end) ||
@@ -101,16 +104,19 @@ static const char *const switch_names[] = {"off", "on", NULL};
 
 /* clang-format off */
 const struct word word_list[] = {
-    {"transport",   &kind_variant,    "tcp",      OF_PLAN(transport),   .used = always,        .axis = &transport_axis, .help = "what carries the bytes: the kind of socket"},
-    {"security",    &kind_variant,    "plain",    OF_END(security),     .used = always,        .axis = &security_axis, .help = "TLS 1.3 by the library of this name, with a key made for the run; each end may have another"},
+    {"transport",   &kind_variant,    "tcp",      OF_PLAN(transport),   .used = always, .of_command = true,        .axis = &transport_axis, .help = "what carries the bytes: the kind of socket"},
+    {"security",    &kind_variant,    "plain",    OF_END(security),     .used = always, .of_command = true,        .axis = &security_axis, .help = "TLS 1.3 by the library of this name, with a key made for the run; each end may have another"},
     {"cipher",      &kind_choice,     "aes-128-gcm", OF_PLAN(cipher),   .used = if_encrypted,  .choices = cipher_names, .help = "cipher suite of TLS"},
     {"handshake",   &kind_choice,     "psk-ecdhe", OF_PLAN(handshake),  .used = if_encrypted,  .choices = handshake_names, .help = "how TLS derives its keys: from a pre-shared key and Diffie-Hellman, from the pre-shared key alone, or from the ticket of an earlier connection (workload=connect)"},
-    {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always,        .axis = &workload_axis, .help = "who sends what, and when"},
+    {"workload",    &kind_variant,    "request",  OF_PLAN(workload),    .used = always, .of_command = true,        .axis = &workload_axis, .help = "who sends what, and when"},
+    {"load",        &kind_load,       NULL,       OF_PLAN(load),        .used = with_load,     .of_command = true, .help = "the program that workload=command runs against the subject, a name that uncork subjects lists; NAME.key=value is a parameter of it"},
+    {"command",     &kind_command,    NULL,       OF_PLAN(command),     .used = with_command,  .of_command = true, .help = "in place of load: a command for sh(1), like \"nbdcopy {uri} null:\"; %20 or a blank, as in a URI"},
+    {"moves",       &kind_size,       NULL,       OF_PLAN(moves_bytes), .used = with_command,  .of_command = true, .minimum = 1, .maximum = UINT64_C(1) << 60, .unit = "bytes", .help = "content that command= has to move by its sockets; a run that moves less has failed"},
     {"direction",   &kind_choice,     "send",     OF_PLAN(direction),   .used = in_stream,     CHOICES([DIRECTION_SEND] = "send", [DIRECTION_RECEIVE] = "receive", [DIRECTION_BOTH] = "both"), .help = "which end sends in a stream, seen from the client; both: both ends at once"},
-    {"protocol",    &kind_variant,    "raw",      OF_PLAN(protocol),    .used = in_lasting_request, .axis = &protocol_axis, .help = "what frames requests and replies, to measure a server that speaks it (peer=)"},
-    {"subject",     &kind_subject,    "own",      OF_PLAN(subject),     .used = with_subjects, .help = "the server that is measured: own, or a program that uncork-server starts (uncork subjects); its parameters are NAME.key=value"},
-    {"override",    &kind_override,   OVERRIDE_OFF, OF_PLAN(override),   .used = with_subject,   .help = "how a preloaded library changes the calls of a subject: off (not loaded), none (it counts), nodelay, nagle, nomore, nocork, more:64, join, sndbuf:256K; several joined by +"},
-    {"op",          &kind_operations, NULL,       OF_PLAN(operations),  .used = with_protocol,  .help = "what the requests of a protocol ask for: read:4K, ping, or a mix read:4K*7+write:4K*3"},
+    {"protocol",    &kind_variant,    "raw",      OF_PLAN(protocol),    .used = with_protocols, .of_command = true, .axis = &protocol_axis, .help = "what frames requests and replies, to measure a server that speaks it (peer=)"},
+    {"subject",     &kind_subject,    "own",      OF_PLAN(subject),     .used = with_subjects, .of_command = true, .help = "the server that is measured: own, or a program that uncork-server starts (uncork subjects); its parameters are NAME.key=value"},
+    {"override",    &kind_override,   OVERRIDE_OFF, OF_PLAN(override),   .used = with_subject, .of_command = true,   .help = "how a preloaded library changes the calls of a subject: off (not loaded), none (it counts), nodelay, nagle, nomore, nocork, more:64, join, sndbuf:256K; several joined by +"},
+    {"op",          &kind_operations, NULL,       OF_PLAN(operations),  .used = with_operations, .of_command = true,  .help = "what the requests of a protocol ask for: read:4K, ping, or a mix read:4K*7+write:4K*3"},
     {"message",     &kind_message,    "64",       OF_PLAN(message),     .used = with_free_message,        .unit = "bytes", .help = "what a message consists of: 15x2 is 15 fragments of 2 bytes, 16+4K two fragments, 32/2x4K two groups"},
     {"reply",       &kind_message,    "1",        OF_PLAN(reply),       .used = with_free_reply,    .unit = "bytes", .help = "what a reply consists of, as message: 2, 16+4K"},
     {"write",       &kind_strategy,   "nodelay",  OF_PLAN(write),       .used = by_message_sender,   .axis = &strategy_axis, .help = "write strategy of the end that sends message; with workload=proxy of the proxy"},
@@ -142,7 +148,7 @@ const struct word word_list[] = {
     {"single_issuer", &kind_choice,   "on",       OF_END(single_issuer), .used = by_ring,      .choices = switch_names, .help = "IORING_SETUP_SINGLE_ISSUER: the kernel may assume that one thread submits"},
     {"registered_ring", &kind_choice, "on",       OF_END(registered_ring), .used = by_ring,    .choices = switch_names, .help = "the ring is registered with its thread, so that no call looks it up"},
     {"fixed_files", &kind_choice,     "on",       OF_END(fixed_files),  .used = by_lasting_ring,       .choices = switch_names, .help = "descriptors are registered with the ring, so that no request looks them up"},
-    {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always,        .help = "CPUs of the threads: apart, together, free, or client/server/proxy like 0.2/1.3/4"},
+    {"place",       &kind_place,      "apart",    OF_PLAN(place),       .used = always, .of_command = true,        .help = "CPUs of the threads: apart, together, free, or client/server/proxy like 0.2/1.3/4"},
     {"sched",       &kind_sched,      "other",    OF_END(scheduling),   .used = always,        .help = "scheduling class of the data threads: other, or real time: rr:N, fifo:N with a priority from 1 to 99"},
     {"spin",        &kind_duration,   "0s",       OF_PLAN(spin_ns),     .used = by_replier,    .minimum = 0, .maximum = 1000000000, .unit = "duration", .help = "CPU time that the replying end burns for each message, to test the statistics"},
     {"perf",        &kind_choice,     "off",      OF_END(perf),         .used = always,        .choices = switch_names, .help = "count cycles and instructions by perf_event_open(2), which slows every context switch"},
@@ -151,15 +157,15 @@ const struct word word_list[] = {
     {"messages",    &kind_count,      NULL,       OF_PLAN(messages),    .used = if_messages,   .minimum = 1, .maximum = UINT64_C(1) << 48, .unit = "messages", .help = "fixed work in messages over all connections, in place of duration"},
     {"bytes",       &kind_size,       NULL,       OF_PLAN(bytes),       .used = if_bytes,      .minimum = 1, .maximum = UINT64_C(1) << 60, .unit = "bytes", .help = "fixed work in bytes over all connections, rounded up to whole messages"},
     {"warmup",      &kind_duration,   "200ms",    OF_PLAN(warmup_ns),   .used = always,        .minimum = 0, .maximum = HOUR_NS, .unit = "duration", .help = "time before the measured interval; 0s: it begins with the first byte"},
-    {"lab",         &kind_choice,     "off",      OF_PLAN(lab),         .used = by_runner,     .choices = switch_names, .help = "on: the run is in three network namespaces that uncork makes, A - B - C; the client is in A and its server in C; B forwards, or runs the proxy"},
-    {"link_rate",   &kind_rate,       "none",     OF_PLAN(link_rate_bits),       .used = in_lab, .minimum = 1000000, .maximum = UINT64_C(400000000000), .unit = "rate", .word_for_zero = "none", .help = "rate of each link of the lab, each way, like 100mbit; none: no limit but the CPU"},
-    {"link_mtu",    &kind_count,      "1500",     OF_PLAN(link_mtu_bytes),       .used = in_lab, .minimum = 576, .maximum = 65535, .unit = "number of bytes", .help = "MTU of each link of the lab"},
-    {"link_delay",  &kind_duration,   "0s",       OF_PLAN(link_delay_ns),        .used = in_lab, .minimum = 0, .maximum = UINT64_C(10000000000), .unit = "duration", .help = "delay of each link of the lab, each way: a round trip from A to C takes four times that"},
-    {"link_loss",   &kind_percent,    "0%",       OF_PLAN(link_loss_millionths), .used = in_lab, .minimum = 0, .maximum = 500000, .unit = "percent", .help = "share of packets that each link of the lab loses, each way, like 0.1%"},
-    {"sysctl",      &kind_sysctl,     "none",     OF_PLAN(sysctl),      .used = in_lab,        .help = "a sysctl of the lab's three namespaces during the run, NAME:VALUE like net.ipv4.tcp_sack:0; a : in the value stands for a blank"},
-    {"build",       &kind_folder,     BUILD_THIS, OF_PLAN(build),       .used = by_starter,    .help = "this, or a folder with the uncork-client and uncork-server to run: a checkout or a build"},
-    {"target",      &kind_target,     TARGET_LOCAL, OF_PLAN(target),    .used = by_starter,    .axis = &target_axis, .help = "the system on which the ends run: client+server+proxy, or one for all"},
-    {"server",      &kind_address,    "own",      OF_PLAN(server),      .used = by_client,     .word_for_zero = "own", .help = "own: the client starts one; or its address, HOST:PORT, [IPV6]:PORT, unix:PATH"},
+    {"lab",         &kind_choice,     "off",      OF_PLAN(lab),         .used = by_runner, .of_command = true,     .choices = switch_names, .help = "on: the run is in three network namespaces that uncork makes, A - B - C; the client is in A and its server in C; B forwards, or runs the proxy"},
+    {"link_rate",   &kind_rate,       "none",     OF_PLAN(link_rate_bits),       .used = in_lab, .of_command = true, .minimum = 1000000, .maximum = UINT64_C(400000000000), .unit = "rate", .word_for_zero = "none", .help = "rate of each link of the lab, each way, like 100mbit; none: no limit but the CPU"},
+    {"link_mtu",    &kind_count,      "1500",     OF_PLAN(link_mtu_bytes),       .used = in_lab, .of_command = true, .minimum = 576, .maximum = 65535, .unit = "number of bytes", .help = "MTU of each link of the lab"},
+    {"link_delay",  &kind_duration,   "0s",       OF_PLAN(link_delay_ns),        .used = in_lab, .of_command = true, .minimum = 0, .maximum = UINT64_C(10000000000), .unit = "duration", .help = "delay of each link of the lab, each way: a round trip from A to C takes four times that"},
+    {"link_loss",   &kind_percent,    "0%",       OF_PLAN(link_loss_millionths), .used = in_lab, .of_command = true, .minimum = 0, .maximum = 500000, .unit = "percent", .help = "share of packets that each link of the lab loses, each way, like 0.1%"},
+    {"sysctl",      &kind_sysctl,     "none",     OF_PLAN(sysctl),      .used = in_lab, .of_command = true,        .help = "a sysctl of the lab's three namespaces during the run, NAME:VALUE like net.ipv4.tcp_sack:0; a : in the value stands for a blank"},
+    {"build",       &kind_folder,     BUILD_THIS, OF_PLAN(build),       .used = by_starter, .of_command = true,    .help = "this, or a folder with the uncork-client and uncork-server to run: a checkout or a build"},
+    {"target",      &kind_target,     TARGET_LOCAL, OF_PLAN(target),    .used = by_starter, .of_command = true,    .axis = &target_axis, .help = "the system on which the ends run: client+server+proxy, or one for all"},
+    {"server",      &kind_address,    "own",      OF_PLAN(server),      .used = by_client, .of_command = true,     .word_for_zero = "own", .help = "own: the client starts one; or its address, HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"via",         &kind_address,    "own",      OF_PLAN(via),         .used = by_client_of_proxy, .word_for_zero = "own", .help = "proxy of workload=proxy; own: the client starts one; or its address, HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "address of a foreign server in place of uncork-server, HOST:PORT, [IPV6]:PORT, unix:PATH; figures that it cannot report are absent"},
     {"control",     &kind_choice,     "uncork",   OF_PLAN(control),     .used = with_peer,     CHOICES([CONTROL_BY_UNCORK] = "uncork", [CONTROL_BY_NONE] = "none"), .help = "uncork: the other end is an uncork-server; none: it has no control channel"},

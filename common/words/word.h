@@ -51,6 +51,7 @@ struct word {
     uint64_t minimum, maximum;  /* numbers */
     const char *unit;           /* of numbers, for --list=json */
     bool of_listener;           /* a subject has it from the listening socket that it inherits */
+    bool of_command;            /* it has an effect in workload=command, where no data thread is */
     const char *word_for_zero;  /* numbers, kind address: the spelling of 0 */
 };
 
@@ -63,6 +64,8 @@ extern const struct word_kind kind_operations; /* struct operations */
 extern const struct word_kind kind_place;      /* struct place */
 extern const struct word_kind kind_sched;      /* struct scheduling */
 extern const struct word_kind kind_subject;    /* struct subject_choice: its name */
+extern const struct word_kind kind_load;       /* char[SUBJECT_NAME_MAX]: its name */
+extern const struct word_kind kind_command;    /* char[COMMAND_TEXT_MAX]: percent-encoded */
 extern const struct word_kind kind_words;      /* none: other words, for the runner */
 /* uint64_t: bytes, a number, ns, bits per second, millionths, bytes. */
 extern const struct word_kind kind_size, kind_count, kind_duration, kind_rate, kind_percent, kind_source;

@@ -85,6 +85,8 @@ def shapes() -> list[dict[str, str]]:
         if workload in ("stream", "proxy"):
             rows += [{"workload": workload, "direction": direction}
                      for direction in choices("direction")]
+        elif workload == "command":
+            continue  # it has neither: test_command.py
         elif workload == "request":
             rows += [{"workload": workload, "reply_write": write} for write in strategies()]
         else:

@@ -1,40 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The definition of a subject, an object of the file of --subjects:
+ * The definition of a subject or a load, an object of the file of --subjects:
  *
  *   program            name or path; the parameter `program` replaces it
  *   listens            "inherited": it takes descriptor 3 (LISTEN_FDS, LISTEN_PID); "address": it binds
  *                      the host and port, or the path, that its arguments name
- *   arguments, arguments_tls, arguments_tcp, arguments_unix
- *                      lists of texts; those of TLS and of the transport only where the plan has them
+ *   arguments, arguments_tls, arguments_tcp, arguments_unix, arguments_command
+ *                      lists of texts; those of TLS, of the transport and of workload=command only where
+ *                      the plan has them
  *   files              texts by name, written into the folder
  *   needs              what else is written there: "content": a file content/SIZE for each size that op=
- *                      fetches; "certificate": under TLS certificate.pem, with its private key
+ *                      fetches, of a load a file content of {size}; "certificate": under TLS
+ *                      certificate.pem, with its private key
  *   parameters         default texts by name; words NAME.key=value replace them
  *   protocols, transports, version
  *                      what it speaks, what it can listen on, and the argument that prints its version
+ *   moves, limit_s     of a load: the bytes that it moves at least, a size or a product like
+ *                      "{requests}*{bytes}"; the seconds that it may take
  *
  * In arguments and files {folder}, {host}, {port}, {path}, {transport}, {security} ("plain" or "tls") and
  * each {parameter} are replaced; of a relay, which has the protocol "raw" and inherits its socket, {sink}
- * too: HOST:PORT or unix:PATH.
+ * too: HOST:PORT or unix:PATH. A load knows {uri}, and the parameters of its subject, too.
  */
-#ifndef UNCORK_SERVER_DEFINITION_H
-#define UNCORK_SERVER_DEFINITION_H
+#ifndef UNCORK_WORDS_DEFINITION_H
+#define UNCORK_WORDS_DEFINITION_H
 
+#include "net/address.h"
 #include "plan/plan.h"
 
 #include <jansson.h>
 #include <sys/types.h>
 
-/* The definition of the plan's subject (borrowed). NULL with a problem where it cannot do what the
- * plan says. */
+/* The definition of the plan's subject, or of its load (borrowed). NULL with a problem where it cannot
+ * do what the plan says. */
 const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem);
+const json_t *definition_of_load(const json_t *definitions, const struct plan *plan, struct problem *problem);
 
 /* Whether it needs "content" or "certificate". */
 bool definition_needs(const json_t *definition, const char *what);
 
-/* The value of each parameter, and `program`: new reference. NULL with a problem for an unknown one. */
-json_t *definition_values(const json_t *definition, const struct plan *plan, struct problem *problem);
+/* The value of each parameter of this subject or load, and `program`: new reference. NULL with a
+ * problem for an unknown one. */
+json_t *definition_values(const json_t *definition, const char *name, const struct plan *plan,
+                          struct problem *problem);
+
+/* Adds {host}, {port} and {path} of an address to the values. */
+void definition_place(json_t *values, const struct address *address);
+
+/* The text with each {name} of the values replaced. New memory, NULL: none. */
+char *definition_expand(const char *text, const json_t *values);
 
 /* Its arguments behind the program, of any length. New reference, NULL: no memory. */
 json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "definition.h"
+#include "words/definition.h"
 
 #include "base/cleanup.h"
 #include "connection/protocol.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Replaces each {name} of `values`. Braces around anything else stay. New memory. */
-static char *expand(const char *text, const json_t *values)
+/* Braces around anything else stay. */
+char *definition_expand(const char *text, const json_t *values)
 {
     char *result = NULL;
     size_t size = 0;
@@ -50,30 +50,47 @@ bool definition_needs(const json_t *definition, const char *what)
     return lists(definition, "needs", what);
 }
 
-const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem)
+static const json_t *find(const json_t *definitions, const char *word, const char *name,
+                          const struct plan *plan, struct problem *problem)
 {
-    const char *name = plan->subject.name, *protocol = plan->protocol->variant.name,
-               *transport = plan->transport->variant.name;
+    const char *protocol = plan->protocol->variant.name, *transport = plan->transport->variant.name;
     const json_t *definition = json_object_get(definitions, name);
+    bool any = plan->commands && !plan->protocol->kinds; /* subject and load agree on one */
 
     if (!definition)
-        problem_unsupported(problem, "subject=%s: this server has no definition of it", name);
-    else if (!lists(definition, "protocols", protocol))
-        problem_unsupported(problem, "subject=%s does not work with protocol=%s", name, protocol);
+        problem_unsupported(problem, "%s=%s: this %s has no definition of it", word, name,
+                            *word == 'l' ? "client" : "server");
+    else if (!any && !lists(definition, "protocols", protocol))
+        problem_unsupported(problem, "%s=%s does not work with protocol=%s", word, name, protocol);
     else if (!lists(definition, "transports", transport))
-        problem_unsupported(problem, "subject=%s does not work with transport=%s", name, transport);
+        problem_unsupported(problem, "%s=%s does not work with transport=%s", word, name, transport);
     else if (plan->encrypts && !plan->relays && !json_object_get(definition, "arguments_tls"))
-        problem_unsupported(problem, "subject=%s does not work with TLS", name);
-    else if (plan->encrypts && plan->handshake != HANDSHAKE_PSK_ECDHE &&
-             definition_needs(definition, "certificate"))
-        problem_unsupported(problem, "subject=%s does not work with handshake=%s: it shows a certificate",
-                            name, handshake_names[plan->handshake]);
+        problem_unsupported(problem, "%s=%s does not work with TLS", word, name);
     else
         return definition;
     return NULL;
 }
 
-json_t *definition_values(const json_t *definition, const struct plan *plan, struct problem *problem)
+const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem)
+{
+    const char *name = plan->subject.name;
+    const json_t *definition = find(definitions, "subject", name, plan, problem);
+
+    if (!definition || !plan->encrypts || plan->handshake == HANDSHAKE_PSK_ECDHE ||
+        !definition_needs(definition, "certificate"))
+        return definition;
+    problem_unsupported(problem, "subject=%s does not work with handshake=%s: it shows a certificate", name,
+                        handshake_names[plan->handshake]);
+    return NULL;
+}
+
+const json_t *definition_of_load(const json_t *definitions, const struct plan *plan, struct problem *problem)
+{
+    return find(definitions, "load", plan->load, plan, problem);
+}
+
+json_t *definition_values(const json_t *definition, const char *name, const struct plan *plan,
+                          struct problem *problem)
 {
     const struct subject_choice *choice = &plan->subject;
     json_t *values = json_object();
@@ -83,9 +100,11 @@ json_t *definition_values(const json_t *definition, const struct plan *plan, str
     for (uint32_t i = 0; i < choice->count; i++) {
         const struct subject_parameter *parameter = &choice->parameters[i];
 
+        if (strcmp(parameter->subject, name) != 0)
+            continue;
         if (!json_object_get(values, parameter->key)) {
-            problem_usage(problem, "%s.%s: the subject %s has no such parameter", choice->name,
-                          parameter->key, choice->name);
+            problem_usage(problem, "%s.%s: the %s %s has no such parameter", name, parameter->key,
+                          strcmp(name, choice->name) != 0 ? "load" : "subject", name);
             json_decref(values);
             return NULL;
         }
@@ -94,9 +113,21 @@ json_t *definition_values(const json_t *definition, const struct plan *plan, str
     return values;
 }
 
+void definition_place(json_t *values, const struct address *address)
+{
+    char text[ADDRESS_MAX], *colon;
+
+    address_format(text, address);
+    if ((colon = strrchr(text, ':')))
+        *colon = '\0';
+    json_object_set_new(values, "host", json_string(text));
+    json_object_set_new(values, "port", json_sprintf("%d", address_port(address)));
+    json_object_set_new(values, "path", json_string(address_path(address)));
+}
+
 json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan)
 {
-    const char *keys[] = {plan->encrypts ? "arguments_tls" : "",
+    const char *keys[] = {plan->commands ? "arguments_command" : "", plan->encrypts ? "arguments_tls" : "",
                           plan->counts_segments ? "arguments_tcp" : "arguments_unix", "arguments"};
     json_t *arguments = json_array();
     const json_t *text;
@@ -105,7 +136,7 @@ json_t *definition_arguments(const json_t *definition, const json_t *values, con
     for (size_t key = 0; key < sizeof keys / sizeof *keys; key++) {
         json_array_foreach(json_object_get(definition, keys[key]), i, text)
         {
-            CLEANUP_FREE char *argument = expand(json_string_value(text), values);
+            CLEANUP_FREE char *argument = definition_expand(json_string_value(text), values);
 
             if (!argument || json_array_append_new(arguments, json_string(argument)) < 0) {
                 json_decref(arguments);
@@ -138,7 +169,7 @@ int definition_write_files(const json_t *definition, const json_t *values, const
 
     json_object_foreach((json_t *)(uintptr_t)json_object_get(definition, "files"), name, text)
     {
-        CLEANUP_FREE char *content = expand(json_string_value(text), values);
+        CLEANUP_FREE char *content = definition_expand(json_string_value(text), values);
 
         if (!content || definition_write(folder, name, content, strlen(content), owner) < 0)
             return -1;

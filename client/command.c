@@ -1,0 +1,664 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include "base/child.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/folder.h"
+#include "base/program.h"
+#include "base/scan.h"
+#include "base/units.h"
+#include "connection/protocol.h"
+#include "connection/source.h"
+#include "measure/facts.h"
+#include "net/sockets.h"
+#include "placement/cores.h"
+#include "record.h"
+#include "security/tls.h"
+#include "transport/transport.h"
+#include "words/definition.h"
+
+#ifdef __linux__
+#include "override/override.h"
+#include "override/reach.h"
+#include "override/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TIMER "hyperfine"
+#define TIMES "times.json"
+#define ARGUMENTS_MAX 64
+#define LIMIT_S 600 /* of a load that has no limit_s */
+#define VERSION_WITHIN_S 5
+#define LOOK_MS 20 /* at the processes of a rehearsal */
+#define ENDS_WITHIN_MS 2000
+#define CONTENT_CHUNK (UINT64_C(1) << 20)
+#define TAIL_MAX 301
+
+/* What is run, one after the other; the output of each is a file of the folder. */
+enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
+static const char *const outputs[STEP_COUNT] = {"version", "timer", "log", "timed"};
+
+struct command {
+    struct command_task task;
+    uv_poll_t answers; /* of the keeper */
+    uv_timer_t timer;  /* of the step */
+    enum step step;
+    uint64_t until_ns;
+    struct child keeper;
+    int tie; /* to the keeper, which ends everything when it closes */
+    const char *name;
+    char folder[FOLDER_MAX], program[PATH_MAX], timer_path[PATH_MAX], version[160], timer_version[32];
+    char version_argument[64];
+    json_t *arguments, *times;
+    char *timed_line;                       /* the load as hyperfine takes it */
+    char *lines[STEP_COUNT][ARGUMENTS_MAX]; /* argv; no program: the step is left out */
+    uint64_t limit_s, moves, moved;
+    struct override override;
+    bool overridden;      /* in the timed run, too */
+    struct problem limit; /* what the library cannot see of the load */
+};
+
+/* ---- the keeper: a process that starts the load and outlives the client ---- */
+
+static void on_child(int number)
+{
+    (void)number; /* ends ppoll(2) */
+}
+
+/* Ends all descendants of this process: it is their subreaper, so that orphans become its children. */
+static void end_all(void)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
+    for (;;) {
+        FILE *file = fopen(path, "re");
+        long pid;
+
+        while (file && fscanf(file, "%ld", &pid) == 1)
+            kill((pid_t)pid, SIGKILL);
+        if (file)
+            fclose(file);
+        if (waitpid(-1, NULL, file ? 0 : WNOHANG) <= 0 && errno != EINTR)
+            return;
+    }
+}
+
+static _Noreturn void become(const struct command *command, enum step step, pid_t parent)
+{
+    int output = open(outputs[step], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    sigset_t none;
+
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    for (size_t i = 0; (step == STEP_REHEARSE || (step == STEP_TIME && command->overridden)) && i < 2; i++)
+        putenv(command->override.environment[i]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent)
+        execv(command->lines[step][0], command->lines[step]);
+    dprintf(STDERR_FILENO, "cannot execute %s: %s\n", command->lines[step][0], strerror(errno));
+    _exit(127);
+}
+
+/* Returns the status as of waitpid(2), or -1 where the client has gone. */
+static int keep_step(const struct command *command, enum step step, int tie, const sigset_t *awake)
+{
+    struct pollfd client = {.fd = tie, .events = POLLIN};
+    pid_t parent = getpid(), child = fork();
+    int status = 127 << 8;
+
+    if (child == 0)
+        become(command, step, parent);
+    while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
+        ppoll(&client, 1, NULL, awake);
+        if (client.revents) /* it sends nothing while a step runs */
+            return -1;
+    }
+    end_all();
+    return status;
+}
+
+/* Descriptors of the client stay open in no load: some end other processes by closing. */
+static _Noreturn void keep(struct command *command, int its_tie)
+{
+    int null = open("/dev/null", O_RDONLY), status = 0, tie = STDERR_FILENO + 1;
+    sigset_t child, awake;
+    uint8_t step;
+
+    setsid();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    signal(SIGCHLD, on_child);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, &awake);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    dup2(its_tie, tie);
+    syscall(SYS_close_range, tie + 1, ~0U, 0);
+    fcntl(tie, F_SETFD, FD_CLOEXEC);
+    if (command->task.cpus.count)
+        cores_restrict(&command->task.cpus);
+    if (chdir(command->folder) == 0)
+        while (status >= 0 && read(tie, &step, 1) == 1) {
+            status = keep_step(command, (enum step)step, tie, &awake);
+            if (status >= 0 && write(tie, &status, sizeof status) < 0)
+                break;
+        }
+    end_all();
+    folder_remove(command->folder);
+    _exit(0);
+}
+
+static int start_keeper(struct command *command, struct problem *problem)
+{
+    int ends[2];
+
+    if (sockets_make_pair(ends) < 0)
+        return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(errno));
+    command->keeper.pid = fork();
+    if (command->keeper.pid == 0)
+        keep(command, ends[1]);
+    close(ends[1]);
+    command->tie = ends[0];
+    if (command->keeper.pid > 0)
+        return 0;
+    command->keeper.pid = 0;
+    return problem_failure(problem, "cannot start a process: %s", strerror(errno));
+}
+
+/* ---- what the load is told ---- */
+
+static void put_uri(const struct command *command, json_t *values, const char *protocol)
+{
+    const struct plan *plan = command->task.plan;
+    const char *path = address_path(command->task.address), *s = plan->encrypts ? "s" : "";
+    const char *user = plan->encrypts ? TLS_IDENTITY "@" : "";
+    bool is_nbd = !strncmp(protocol, "nbd", 3), is_http = !strcmp(protocol, "http");
+    char keys[FOLDER_MAX + 32] = "", address[ADDRESS_MAX], file[32] = "";
+
+    if (plan->encrypts)
+        snprintf(keys, sizeof keys, "tls-psk-file=%s/keys.psk", command->folder);
+    if (is_http && plan->operations.count)
+        snprintf(file, sizeof file, "%" PRIu64, plan->operations.list[0].bytes);
+    address_format(address, command->task.address);
+    if (is_nbd && *path)
+        json_object_set_new(
+            values, "uri",
+            json_sprintf("nbd%s+unix://%s/?socket=%s%s%s", s, user, path, *keys ? "&" : "", keys));
+    else if (is_nbd)
+        json_object_set_new(values, "uri",
+                            json_sprintf("nbd%s://%s%s/%s%s", s, user, address, *keys ? "?" : "", keys));
+    else
+        json_object_set_new(
+            values, "uri",
+            json_sprintf("%s%s://%s/%s", !strcmp(protocol, "resp") ? "redis" : protocol, s, address, file));
+}
+
+/* In one word of sh(1). */
+static void put_quoted(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text; text++)
+        fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
+    fputc('\'', out);
+}
+
+static char *quoted(const char *text)
+{
+    char *result = NULL;
+    size_t size;
+    FILE *out = open_memstream(&result, &size);
+
+    put_quoted(out, text);
+    fclose(out);
+    return result;
+}
+
+/* The definition of `command=`: sh(1) gets the text, in which the values are quoted. */
+static json_t *define(const struct plan *plan, json_t *values)
+{
+    char text[COMMAND_TEXT_MAX], *end = text;
+    const char *key;
+    json_t *value;
+
+    for (const char *at = plan->command; *at; end++) {
+        unsigned code;
+        bool is_code =
+            *at == '%' && sscanf(at + 1, "%2x", &code) == 1 && strspn(at + 1, "0123456789abcdefABCDEF") > 1;
+
+        *end = is_code ? (char)code : *at;
+        at += is_code ? 3 : 1;
+    }
+    *end = '\0';
+    json_object_foreach(values, key, value)
+    {
+        CLEANUP_FREE char *safe = quoted(json_string_value(value));
+
+        json_string_set(value, safe);
+    }
+    return json_pack("{s:s, s:[s,s], s:o}", "program", "sh", "arguments", "-c", text, "moves",
+                     json_sprintf("%" PRIu64, plan->moves_bytes));
+}
+
+/* A size, or a product of sizes. 0 where it is none. */
+static uint64_t parse_product(char *text)
+{
+    uint64_t product = 1, factor;
+    char *part;
+
+    while ((part = strsep(&text, "*"))) {
+        if (units_parse(&units_size, part, &factor) < 0)
+            return 0;
+        product *= factor;
+    }
+    return product;
+}
+
+static int write_content(const struct command *command, const json_t *values, struct problem *problem)
+{
+    CLEANUP_FREE uint8_t *chunk = needed(malloc(CONTENT_CHUNK));
+    char path[FOLDER_MAX + 16];
+    uint64_t size = 0;
+    FILE *file;
+    bool whole;
+
+    if (units_parse(&units_size, record_text(values, "size"), &size) < 0)
+        return problem_failure(problem, "the load %s needs the size of its content", command->name);
+    snprintf(path, sizeof path, "%s/content", command->folder);
+    whole = (file = fopen(path, "we"));
+    for (uint64_t at = 0; whole && at < size; at += CONTENT_CHUNK) {
+        size_t part = (size_t)(size - at < CONTENT_CHUNK ? size - at : CONTENT_CHUNK);
+
+        pattern_fill(chunk, part, at);
+        whole = fwrite(chunk, 1, part, file) == part;
+    }
+    if (file && fclose(file) == 0 && whole)
+        return 0;
+    return problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
+}
+
+static int write_key(const struct command *command, struct problem *problem)
+{
+    char line[256];
+
+    snprintf(line, sizeof line, "%s:%s\n", TLS_IDENTITY, command->task.key);
+    if (definition_write(command->folder, "keys.psk", line, strlen(line), geteuid()) == 0)
+        return 0;
+    return problem_failure(problem, "cannot write keys.psk in %s", command->folder);
+}
+
+/* Parameters of the subject, where it is and the folder; then those of the load. */
+static json_t *collect_values(const struct command *command, const json_t *definitions, const json_t *load,
+                              struct problem *problem)
+{
+    const struct plan *plan = command->task.plan;
+    const json_t *subject = json_object_get(definitions, plan->subject.name);
+    const char *spoken =
+        json_string_value(json_array_get(json_object_get(load ? load : subject, "protocols"), 0));
+    json_t *values = definition_values(subject, plan->subject.name, plan, problem), *own;
+
+    if (!values)
+        return NULL;
+    definition_place(values, command->task.address);
+    json_object_set_new(values, "folder", json_string(command->folder));
+    put_uri(command, values, plan->protocol->kinds || !spoken ? plan->protocol->variant.name : spoken);
+    json_object_del(values, "program");
+    if (!(own = definition_values(load, command->name, plan, problem))) {
+        json_decref(values);
+        return NULL;
+    }
+    json_object_update(values, own);
+    json_decref(own);
+    return values;
+}
+
+/* ---- preparation ---- */
+
+static int find(const char *name, char path[PATH_MAX], const char *hint, struct problem *problem)
+{
+    const char *folders = getenv("PATH");
+
+    if (program_find(name, folders ? folders : "/bin:/usr/bin", path, PATH_MAX) == 0)
+        return 0;
+    return problem_unsupported(problem, "workload=command needs the program %s: uncork setup%s%s", name,
+                               *hint ? " " : "", hint);
+}
+
+static int open_library(struct command *command, const char *text, struct problem *problem)
+{
+    struct change change = {0};
+
+    command->overridden = strcmp(text, OVERRIDE_OFF) != 0;
+    if (command->overridden && override_parse(&change, text, problem) < 0)
+        return -1;
+    if (reach_check(command->program, problem) == 0 &&
+        override_open(&command->override, &change, false, false, problem) == 0)
+        return 0;
+    problem->kind = PROBLEM_UNSUPPORTED;
+    return -1;
+}
+
+static void make_lines(struct command *command, const json_t *definition)
+{
+    static char version[] = "--version", *const options[] = {
+                                             "-N",      "-r",   "1",        "-w",      "0",
+                                             "--style", "none", "--output", "inherit", "--export-json",
+                                             "./" TIMES};
+    const json_t *text;
+    size_t i, size, count = 1;
+    FILE *line = open_memstream(&command->timed_line, &size);
+
+    json_array_foreach(command->arguments, i, text)
+    {
+        command->lines[STEP_REHEARSE][i] = (char *)(uintptr_t)json_string_value(text);
+        put_quoted(line, json_string_value(text));
+        fputc(' ', line);
+    }
+    fclose(line);
+    snprintf(command->version_argument, sizeof command->version_argument, "%s",
+             record_text(definition, "version"));
+    if (*command->version_argument) {
+        command->lines[STEP_VERSION][0] = command->program;
+        command->lines[STEP_VERSION][1] = command->version_argument;
+    }
+    command->lines[STEP_TIMER][0] = command->lines[STEP_TIME][0] = command->timer_path;
+    command->lines[STEP_TIMER][1] = version;
+    for (i = 0; i < sizeof options / sizeof *options; i++)
+        command->lines[STEP_TIME][count++] = options[i];
+    command->lines[STEP_TIME][count] = command->timed_line;
+}
+
+static int prepare(struct command *command, struct problem *problem)
+{
+    const struct plan *plan = command->task.plan;
+    const char *file = command->task.definitions;
+    CLEANUP_JSON json_t *definitions = file ? json_load_file(file, 0, NULL) : NULL, *ad_hoc = NULL,
+                        *values = NULL;
+    const json_t *definition = NULL;
+    CLEANUP_FREE char *moves = NULL;
+
+    if (*plan->load && !(definition = definition_of_load(definitions, plan, problem)))
+        return -1;
+    if (folder_make(command->folder, "load", geteuid(), problem) < 0 ||
+        !(values = collect_values(command, definitions, definition, problem)))
+        return -1;
+    if (!definition)
+        definition = ad_hoc = define(plan, values);
+    if (!json_object_get(values, "program"))
+        json_object_set(values, "program", json_object_get(definition, "program"));
+    if (find(record_text(values, "program"), command->program, plan->load, problem) < 0 ||
+        find(TIMER, command->timer_path, "", problem) < 0 ||
+        open_library(command, *plan->load ? record_text(values, "override") : OVERRIDE_OFF, problem) < 0)
+        return -1;
+    if ((definition_needs(definition, "content") && write_content(command, values, problem) < 0) ||
+        (plan->encrypts && write_key(command, problem) < 0))
+        return -1;
+    command->arguments = definition_arguments(definition, values, plan);
+    moves = definition_expand(record_text(definition, "moves"), values);
+    if (!command->arguments || !moves || json_array_size(command->arguments) > ARGUMENTS_MAX - 2)
+        return problem_failure(problem, "cannot prepare the load %s", command->name);
+    json_array_insert_new(command->arguments, 0, json_string(command->program));
+    command->limit_s = (uint64_t)json_integer_value(json_object_get(definition, "limit_s"));
+    if (!(command->moves = parse_product(moves)))
+        return problem_failure(problem, "the load %s moves '%s', which is no size", command->name,
+                               record_text(definition, "moves"));
+    make_lines(command, definition);
+    return 0;
+}
+
+/* ---- the steps ---- */
+
+static void take_step(struct command *command, enum step step);
+
+static void tell(struct command *command, const struct problem *problem)
+{
+    uv_timer_stop(&command->timer);
+    command->task.done(command->task.owner, problem);
+}
+
+/* The processes of the load: what the library cannot see of them, if anything. */
+static void look(struct command *command)
+{
+    const struct shared *shared = command->override.shared;
+
+    for (uint32_t i = 0; i < shared->process_count && i < SHARED_PROCESSES; i++)
+        if (command->limit.kind == PROBLEM_NONE)
+            reach_check_process(shared->processes[i], &command->limit);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct command *command = timer->data;
+    struct problem problem = {0};
+
+    if (clock_now_ns() < command->until_ns) {
+        look(command);
+        return;
+    }
+    problem_failure(&problem, "%s did not end within %" PRIu64 " s, so it was ended",
+                    command->step == STEP_TIMER ? TIMER : command->name, command->limit_s);
+    tell(command, &problem);
+}
+
+static int check_moved(struct command *command, struct problem *problem)
+{
+    const struct shared *shared = command->override.shared;
+
+    for (size_t i = 0; i < SHARED_KINDS; i++)
+        command->moved += shared->kinds[i].sent_bytes + shared->kinds[i].received_bytes;
+    if (command->moved >= command->moves)
+        return 0;
+    if (command->limit.kind != PROBLEM_NONE || !shared->process_count)
+        return problem_unsupported(problem, "it cannot be told what %s moved: %s", command->name,
+                                   *command->limit.text ? command->limit.text
+                                                        : "the library did not reach the program");
+    return problem_failure(problem,
+                           "%s moved %" PRIu64 " of %" PRIu64
+                           " bytes by its sockets: holes, a copy within the "
+                           "machine, or compression",
+                           command->name, command->moved, command->moves);
+}
+
+static int read_times(struct command *command, struct problem *problem)
+{
+    static const char *const names[] = {"wall_ns", "user_ns", "system_ns"};
+    char path[FOLDER_MAX + 16];
+    CLEANUP_JSON json_t *root = NULL;
+    double seconds[3];
+
+    snprintf(path, sizeof path, "%s/" TIMES, command->folder);
+    root = json_load_file(path, 0, NULL);
+    if (json_unpack(root, "{s:[{s:[F], s:F, s:F}]}", "results", "times", &seconds[0], "user", &seconds[1],
+                    "system", &seconds[2]) < 0)
+        return problem_failure(problem, TIMER " has left no times");
+    command->times = json_pack("{s:s}", "version", command->timer_version);
+    for (size_t i = 0; i < 3; i++)
+        json_object_set_new(command->times, names[i], json_integer(llround(1e9 * seconds[i])));
+    return command->overridden ? override_proof(command->override.shared, problem) : 0;
+}
+
+static void read_versions(struct command *command)
+{
+    char path[FOLDER_MAX + 16];
+
+    snprintf(path, sizeof path, "%s/version", command->folder);
+    scan_file(path, 1, "%159[^\n]", command->version);
+    snprintf(path, sizeof path, "%s/timer", command->folder);
+    scan_file(path, 1, TIMER " %31s", command->timer_version);
+}
+
+/* A step has ended by itself. */
+static void end_step(struct command *command, int status)
+{
+    struct child ended = {.status = status};
+    char how[CHILD_FATE_MAX], path[FOLDER_MAX + 16], tail[TAIL_MAX];
+    struct problem problem = {0};
+
+    uv_timer_stop(&command->timer);
+    if (status != 0 && command->step > STEP_VERSION) {
+        child_describe(&ended, how);
+        snprintf(path, sizeof path, "%s/%s", command->folder, outputs[command->step]);
+        scan_tail(path, tail, sizeof tail);
+        problem_failure(&problem, "%s %s; its output ends: %s",
+                        command->step == STEP_TIMER ? TIMER : command->name, how, *tail ? tail : "(empty)");
+    } else if (command->step == STEP_REHEARSE) {
+        read_versions(command);
+        check_moved(command, &problem);
+    } else if (command->step == STEP_TIME) {
+        read_times(command, &problem);
+    } else {
+        take_step(command, command->step + 1);
+        return;
+    }
+    tell(command, &problem);
+}
+
+static void on_answer(uv_poll_t *answers, int result, int events)
+{
+    struct command *command = answers->data;
+    struct problem problem = {0};
+    int status;
+
+    (void)events;
+    if (result == 0 && recv(command->tie, &status, sizeof status, MSG_DONTWAIT) == sizeof status) {
+        end_step(command, status);
+        return;
+    }
+    uv_poll_stop(&command->answers);
+    problem_failure(&problem, "the process that runs %s has ended", command->name);
+    tell(command, &problem);
+}
+
+static void take_step(struct command *command, enum step step)
+{
+    bool versions = step < STEP_REHEARSE;
+    uint64_t limit_ms = 1000 * (versions ? VERSION_WITHIN_S : command->limit_s);
+    uint8_t byte = (uint8_t)step;
+
+    command->step = step;
+    if (!command->lines[step][0]) {
+        take_step(command, step + 1);
+        return;
+    }
+    command->until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
+    uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? LOOK_MS : limit_ms + 1, LOOK_MS);
+    send(command->tie, &byte, 1, MSG_NOSIGNAL); /* where the keeper has ended, on_answer() comes */
+}
+
+/* ---- the interface ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct command *command = handle->data;
+
+    command->task.closed(command->task.owner);
+    if (handle == (uv_handle_t *)&command->timer) /* closed after the other */
+        free(command);
+}
+
+/* What ends without the loop. */
+static void end(struct command *command)
+{
+    pid_t session = command->keeper.pid;
+
+    if (command->tie >= 0)
+        close(command->tie);
+    if (session && !child_ends_within(&command->keeper, ENDS_WITHIN_MS))
+        child_end(&command->keeper, ENDS_WITHIN_MS);
+    if (session)
+        kill(-session, SIGKILL); /* where the keeper was killed: its folder, too */
+    folder_remove(command->folder);
+    override_close(&command->override);
+    json_decref(command->arguments);
+    json_decref(command->times);
+    free(command->timed_line);
+}
+
+struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem)
+{
+    struct command *command = needed(calloc(1, sizeof *command));
+
+    *command = (struct command){.task = *task,
+                                .name = *task->plan->load ? task->plan->load : "command",
+                                .tie = -1,
+                                .override = {.file = -1, .library_file = -1}};
+    if (prepare(command, problem) < 0 || start_keeper(command, problem) < 0) {
+        end(command);
+        free(command);
+        return NULL;
+    }
+    command->limit_s = command->limit_s ? command->limit_s : LIMIT_S;
+    uv_poll_init(loop, &command->answers, command->tie);
+    uv_timer_init(loop, &command->timer);
+    command->answers.data = command->timer.data = command;
+    uv_poll_start(&command->answers, UV_READABLE, on_answer);
+    take_step(command, STEP_VERSION);
+    return command;
+}
+
+void command_time(struct command *command)
+{
+    take_step(command, STEP_TIME);
+}
+
+void command_report(const struct command *command, json_t **load, json_t **times)
+{
+    char digest[DIGEST_TEXT_MAX];
+    bool digested = digest_of_file(command->program, digest) == 0;
+
+    *load = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O, s:I, s:I, s:o*}", "name", command->name, "host",
+                      facts_host_id(), "program", command->program, "version",
+                      *command->version ? command->version : NULL, "sha256", digested ? digest : NULL,
+                      "arguments", command->arguments, "moves_bytes", (json_int_t)command->moves,
+                      "moved_bytes", (json_int_t)command->moved, "override",
+                      command->overridden ? report_make(command->override.shared, NULL, 0, "") : NULL);
+    *times = json_incref(command->times);
+}
+
+void command_close(struct command *command)
+{
+    uv_close((uv_handle_t *)&command->answers, on_closed);
+    uv_close((uv_handle_t *)&command->timer, on_closed);
+    end(command);
+}
+#else
+struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem)
+{
+    (void)task, (void)loop;
+    problem_unsupported(problem,
+                        "workload=command: only Linux has the library that counts what a load moves");
+    return NULL;
+}
+
+void command_time(struct command *command)
+{
+    (void)command;
+}
+
+void command_report(const struct command *command, json_t **load, json_t **times)
+{
+    (void)command, (void)load, (void)times;
+}
+
+void command_close(struct command *command)
+{
+    (void)command;
+}
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A program of others asks the server: neither end has connections (client/command.h). */
+#include "workload/exchange.h"
+
+static const struct role none;
+
+const struct workload workload_command = {
+    .variant = {"command", "the client runs a program that asks the subject, and times the whole process"},
+    .commands = true,
+    .roles = {[ROLE_DRIVER] = &none, [ROLE_FOLLOWER] = &none},
+    .role = exchange_role,
+};
