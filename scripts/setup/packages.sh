@@ -5,10 +5,10 @@
 
 PACKAGES_TABLE=$UNCORK_TOP/scripts/setup/packages
 
-# subjects_read FIELD...: for each subject its name, and these keys of its file, a line each.
+# subjects_read FIELD...: for each subject and load its name, and these keys of its file, a line each.
 subjects_read() {
     local file field
-    for file in "$UNCORK_TOP"/scenarios/subjects/*.toml; do
+    for file in "$UNCORK_TOP"/scenarios/{subjects,loads}/*.toml; do
         [ -f "$file" ] || continue
         basename "$file" .toml
         for field in "$@"; do
@@ -17,7 +17,7 @@ subjects_read() {
     done
 }
 
-# The table, and a row for each subject, which is a purpose of its own.
+# The table, and a row for each subject and load, which is a purpose of its own.
 packages_rows() {
     local name program apt dnf
     cat "$PACKAGES_TABLE"

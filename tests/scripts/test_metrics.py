@@ -34,7 +34,7 @@ NAMES = ["time_per_message", "messages_per_second", "bandwidth", "segments_per_m
          "handshake_p99", "handshake_p999", "handshake_max", "peer_window", "requests_late",
          "memory_per_connection", "server_memory_per_connection", "time", "user", "system",
          "client_user", "client_system", "server_user", "server_system", "proxy_user",
-         "proxy_system", "softirq"]
+         "proxy_system", "load_cpu", "subject_cpu", "softirq"]
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
 OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share",
            "mapped_share"]
@@ -132,6 +132,7 @@ def test_metrics_of_a_request_run(request_record):
         "client_system": 400 * 70e-9, "server_user": 400 * 30e-9, "server_system": 400 * 70e-9,
         "softirq": None,
     } | dict.fromkeys([*OPEN_LOOP, *OF_PROXY, *OF_RING, *OF_HANDOVER, *OF_CAPTURE, *OF_TLS,
+                       "load_cpu", "subject_cpu",
                        "retransmits_per_message", "peer_window", "memory_per_connection",
                        "server_memory_per_connection"])
     assert list(values) == NAMES

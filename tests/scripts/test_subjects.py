@@ -38,12 +38,19 @@ from suite.result.plan import PlannedCell
 from suite.result.record import Record
 from suite.scenario import subject as subjects
 from suite.scenario.scenario import Scenario
-from suite.scenario.subject import Subject, definitions_file, subject_load, subjects_read
+from suite.scenario.subject import (
+    Subject,
+    definitions_file,
+    programs_read,
+    subject_load,
+    subjects_read,
+)
 from test_ssh import client, hosts, records_in
 
 __all__ = ["client", "faked", "hosts"]
 
 NAMES = sorted(path.stem for path in (ROOT / "scenarios/subjects").glob("*.toml"))
+LOADS = sorted(path.stem for path in (ROOT / "scenarios/loads").glob("*.toml"))
 RELAYS = ("haproxy",)
 READS = ("protocol=nbd", "op=read:4K")
 # what each is asked, and values of one of its parameters
@@ -149,7 +156,7 @@ def test_a_file_whose_name_no_word_can_have_is_refused(tmp_path: Path, name: str
 def test_the_definitions_stand_in_no_folder(binaries: Client) -> None:
     path = Path(definitions_file())
     assert path.parts[:3] == ("/", "proc", str(os.getpid())) and sorted(
-        json.loads(path.read_text())) == NAMES
+        json.loads(path.read_text())) == sorted(NAMES + LOADS)
     assert " (deleted)" in os.readlink(path)
 
 
@@ -164,7 +171,7 @@ def cells_of(binaries: Client, *words: str) -> tuple[PlannedCell, ...]:
 @pytest.fixture
 def all_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program seems to be installed."""
-    monkeypatch.setattr(subjects, "program_find", lambda program: program)
+    monkeypatch.setattr(subjects, "program_find", lambda program, folders=None: program)
 
 
 def test_a_parameter_is_an_axis_of_its_own_subject_only(binaries: Client, all_there: None) -> None:
@@ -188,8 +195,9 @@ WRONG = {
     ("subject=nbdkit", "nbdkit.sise=1M"):
         "nbdkit.sise: the subject nbdkit has no such parameter: did you mean size?",
     ("subject=nbdkit", "nbdkti.size=1M"):
-        "nbdkti.size: no subject is called nbdkti: did you mean nbdkit?",
-    ("clinet.write=cork",): "clinet.write: no subject is called clinet: did you mean client?",
+        "nbdkti.size: no subject or load is called nbdkti: did you mean nbdkit?",
+    ("clinet.write=cork",):
+        "clinet.write: no subject or load is called clinet: did you mean client?",
     ("subject=nbdkit", "qemu-nbd.size=1M"): "qemu-nbd.size=1M: no cell uses qemu-nbd.size",
     ("subject=nbdkit", "nbdkit.program=/a b/nbdkit"):
         "nbdkit.program=/a b/nbdkit: the value may have neither blanks nor commas",
@@ -302,15 +310,15 @@ def test_a_command_by_hand_begins_with_the_definitions(uncork: Uncork) -> None:
         "uncork subjects --json >subjects.json",
         "uncork-client --subjects subjects.json protocol=nbd op=read:4K subject=nbdkit "
         "nbdkit.size=1M  # baseline"]
-    assert sorted(json.loads(uncork.run("subjects", "--json").stdout)) == NAMES
+    assert sorted(json.loads(uncork.run("subjects", "--json").stdout)) == sorted(NAMES + LOADS)
 
 
 def test_the_list_has_the_version_or_the_command_that_installs(uncork: Uncork) -> None:
     listed = " ".join(uncork.run("subjects").stdout.split())
-    for found in subjects_read().values():
-        assert f"subject={found.name} is {found.says} here " in listed
+    for found in programs_read().values():
+        assert f"{found.kind}={found.name} is {found.says} here " in listed
         assert f"{found.name}.program={found.program}" in listed
-        here = subjects.program_find(found.program)
+        here = found.find()
         assert (f"setup/target {found.name} installs it" in listed) == (here is None)
 
 
@@ -634,4 +642,4 @@ def test_a_subject_runs_on_the_machine_of_the_server(
     assert record["subject"]["name"] == "qemu-nbd" and record["words"]["target"] == target
     serving = faked.folder / target.rpartition("ssh:")[2]
     (copied,) = serving.glob(".cache/uncork/subjects/*.json")
-    assert sorted(json.loads(copied.read_text())) == NAMES
+    assert sorted(json.loads(copied.read_text())) == sorted(NAMES + LOADS)

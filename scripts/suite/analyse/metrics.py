@@ -261,6 +261,13 @@ def wall_time(run: MeasuredRun) -> float | None:
     return seconds((run.record.document if run.timed is None else run.timed).get("wall_ns"))
 
 
+def load_cpu(run: MeasuredRun) -> float | None:
+    """CPU seconds of the load, user and system, which are samples apart and exact together."""
+    if run.record.load is None or run.timed is None:
+        return None
+    return seconds(run.timed["user_ns"] + run.timed["system_ns"])
+
+
 def distribution(name: str, of: str, shares: Iterable[str] = SHARES) -> tuple[Metric, ...]:
     """The rows of one histogram: these quantiles and the maximum of a time. of: which time."""
     return (*(Metric(f"{name}_{key}", "s", "lower",
@@ -368,14 +375,22 @@ METRICS = {metric.name: metric for metric in (
            "resident memory of the client per connection; coarse below some hundred connections"),
     Metric("server_memory_per_connection", "B", "lower", memory_per_connection("server"),
            "resident memory of the server per connection"),
-    Metric("time", "s", "lower", wall_time, "time of the whole client process, by hyperfine"),
+    Metric("time", "s", "lower", wall_time,
+           "time of the whole client process, or of a load, by hyperfine"),
     Metric("user", "s", "lower", cpu_part("user_ns"),
-           "CPU of all ends in user mode; by hyperfine of whole processes, else of data threads"),
+           "CPU of all ends in user mode; by hyperfine of whole processes or a load, else of data "
+           "threads"),
     Metric("system", "s", "lower", cpu_part("system_ns"),
-           "CPU of all ends in the kernel; by hyperfine of whole processes, else of data threads"),
+           "CPU of all ends in the kernel; by hyperfine of whole processes or a load, else of data "
+           "threads"),
     *(Metric(f"{end}_{key}", "s", "lower", cpu_part(f"{key}_ns", end),
              f"{key} of the {end} alone")
       for end in ENDS for key in ("user", "system")),
+    Metric("load_cpu", "s", "lower", load_cpu,
+           "CPU of a load and of what it starts, by hyperfine (workload=command)"),
+    Metric("subject_cpu", "s", "lower",
+           lambda run: seconds((run.subject or {}).get("cpu_ns")) if run.record.load else None,
+           "CPU of the whole process of a subject while its load was timed (workload=command)"),
     Metric("softirq", "s", "lower", softirq,
            "softirq time of all CPUs of the machines of both ends, of other work too"),
 )}

@@ -143,6 +143,9 @@ def metrics_default(matrix: Matrix) -> tuple[str, ...]:
     def known(name: str) -> bool:
         return bool(matrix.frame[name].notna().any())
 
+    if matrix.frame["subject_cpu"].notna().any():
+        split = any("user" not in cell.unsplit for cell in matrix.cells.values())
+        return ("time", "load_cpu", *(("user", "system") if split else ()), "subject_cpu")
     if matrix.frame["hyperfine"].any():
         return ("time", "user", "system", "softirq")
     names = sides_told(matrix, metrics_usual(matrix))

@@ -26,7 +26,8 @@ class End(NamedTuple):
 
 
 class Program(NamedTuple):
-    """The program of a subject. version: the line that it prints; path, digest: of its file."""
+    """The program of a subject or a load. version: the line that it prints; path, digest: of its
+    file."""
 
     subject: str
     version: str
@@ -38,7 +39,7 @@ class Program(NamedTuple):
 class Traits:
     """agreed: (end, option, value) of encrypted threads; uncounted: layers that count no records;
     clamped: sentences about buffers of another size than asked for; subjects: the servers that were
-    measured; captured, dropped, truncated: the client's capture."""
+    measured, and their loads; captured, dropped, truncated: the client's capture."""
 
     ends: tuple[End, ...] = ()
     congestion: tuple[str, ...] = ()
@@ -91,9 +92,9 @@ def traits_of(record: Record) -> Traits:
                        if "records_sent" not in thread),
         clamped=distinct(clamp_text(name, word, clamp) for name, option in options
                      for word, clamp in option.get("clamped", {}).items()),
-        subjects=() if found is None else (Program(
-            found["name"], re.sub(r"^\S*/", "", found["version"]), found["program"],
-            found.get("sha256", "")[:16]),),
+        subjects=tuple(Program(one["name"], re.sub(r"^\S*/", "", one.get("version", "")),
+                               one["program"], one.get("sha256", "")[:16])
+                       for one in (found, record.load) if one is not None),
         captured=capture is not None,
         dropped=capture is not None and capture["dropped"] > 0,
         truncated=capture is not None and capture["truncated"])

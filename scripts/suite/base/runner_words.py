@@ -20,6 +20,7 @@ OWN_ENDS = {"server": "own", "via": "own"}
 DEFAULT_WORD = {"transport": "tcp"}
 ARRIVAL_SEED, DRAWN = "arrival_seed", "default"  # the word, and its value where a round draws one
 SUBJECT, OWN_SUBJECT = "subject", "own"  # the server that is measured; its default: uncork-server
+LOAD = "load"  # the client that is timed in place of uncork's: workload=command
 # how a preloaded library changes a subject; without it; with it, and it changes nothing
 OVERRIDE, NOT_LOADED, NO_CHANGE = "override", "off", "none"
 SUBJECTS_OPTION = "--subjects"  # of client and server: the file of their definitions
@@ -51,6 +52,11 @@ def subject_of(words: Mapping[str, str]) -> str:
     """The subject that a cell of these words measures; empty where it is uncork-server."""
     name = words.get(SUBJECT, OWN_SUBJECT)
     return "" if name == OWN_SUBJECT else name
+
+
+def load_of(words: Mapping[str, str]) -> str:
+    """The load that a cell of these words times; empty where there is none."""
+    return words.get(LOAD, "")
 
 
 def words_for_client(words: Mapping[str, str]) -> dict[str, str]:

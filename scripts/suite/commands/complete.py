@@ -22,7 +22,7 @@ from suite.base.client import BINARIES, Vocabulary, client_list, client_place, s
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
 from suite.base.process import process_run
-from suite.base.runner_words import ARM, SUBJECT
+from suite.base.runner_words import ARM, LOAD, SUBJECT
 from suite.commands import COMMANDS, LAB_PARTS, parser_make
 from suite.result.record import ENDS
 
@@ -95,14 +95,15 @@ class Line:
 
     @cached_property
     def subjects(self) -> Mapping[str, Any]:
-        from suite.scenario.subject import subjects_read
-        return subjects_read()
+        from suite.scenario.subject import programs_read
+        return programs_read()
 
     @cached_property
     def parameters(self) -> dict[str, str]:
-        """The words of parameters of the subjects that stand in the line, with their defaults."""
+        """The words of parameters of subjects and loads that stand in the line, with their
+        defaults."""
         names = ",".join(text.partition("=")[2] for text in self.before
-                         if text.startswith(f"{SUBJECT}="))
+                         if text.startswith((f"{SUBJECT}=", f"{LOAD}=")))
         return {f"{name}.{key}": value for name in names.split(",") if name in self.subjects
                 for key, value in self.subjects[name].defaults.items()} if names else {}
 
@@ -133,7 +134,7 @@ class Line:
         """`key=` of the words that a run may have, those that stand in the line left out."""
         end, dot, _ = self.last.rpartition(".")
         given = {text.partition("=")[0] for text in self.before}
-        of_subjects = [(f"{key}=", f"of the subject, {value} by default")
+        of_subjects = [(f"{key}=", f"of {key.partition('.')[0]}, {value} by default")
                        for key, value in self.parameters.items() if key not in given]
         if dot:
             return of_subjects + [(f"{end}.{key}=", word["help"]) for key, word
@@ -147,9 +148,9 @@ class Line:
         """The values of a word that have names: of the scenario, then of the client."""
         if key == ARM:
             return [(arm["name"], "") for arm in self.scenario.get(ARM, ())]
-        if key == SUBJECT:
-            return [("own", "uncork-server"), *((name, subject.says)
-                                                for name, subject in self.subjects.items())]
+        if key in (SUBJECT, LOAD):
+            return [*([("own", "uncork-server")] if key == SUBJECT else []),
+                    *((name, one.says) for name, one in self.subjects.items() if one.kind == key)]
         if key in self.parameters:
             return [(self.parameters[key], "")]
         word = self.words.get(key.rpartition(".")[2])

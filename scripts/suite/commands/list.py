@@ -32,7 +32,7 @@ from suite.result.files import reference_names
 from suite.result.record import ENDS
 from suite.scenario.keys import part_keys
 from suite.scenario.scenario import Scenario, scenario_load
-from suite.scenario.subject import subjects_read
+from suite.scenario.subject import programs_read
 
 WIDTH_MAX = 100
 READING = ROOT / "docs" / "reading.md"  # what signs and terms mean, in tables of two columns
@@ -135,8 +135,10 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
                          for name in reference_names()), width)
     lines += ["", "Parts of a scenario (a file of TOML, uncork run FILE)"]
     lines += rows_lines(SCENARIO_PARTS.items(), width)
-    lines += ["", "Subjects (subject=NAME; uncork subjects has their versions and parameters)"]
-    lines += rows_lines(((item.name, item.says) for item in subjects_read().values()), width)
+    for kind, head in (("subject", "Subjects"), ("load", "Loads")):
+        lines += ["", f"{head} ({kind}=NAME; uncork subjects has their versions and parameters)"]
+        lines += rows_lines(((item.name, item.says) for item in programs_read().values()
+                             if item.kind == kind), width)
     lines += ["", "Words (key=value; with their defaults; each end: client., server., proxy. too)"]
     lines += rows_lines((word_row(word) for word in words if word.get("scope") != "run"), width)
     lines += ["", "Words of a whole matrix (uncork run only)"]
@@ -278,16 +280,16 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
     rows |= {f"scenario {key}": scenario_rows(item, key) for key, item in scenarios.items()}
     rows |= {f"arm={arm.name}": [("in", item.name), ("words", words_text(arm.words))]
              for item in scenarios.values() for arm in item.arms}
-    rows |= {f"subject={subject.name}": [("is", subject.says), ("more", "uncork subjects")]
-             for subject in subjects_read().values()}
+    rows |= {f"{one.kind}={one.name}": [("is", one.says), ("more", "uncork subjects")]
+             for one in programs_read().values()}
     found += ["\n".join([head, *rows_lines(told, width)]) for head, told in rows.items()
-              if name in (head, re.sub("^(scenario |arm=|subject=)", "", head))]
+              if name in (head, re.sub("^(scenario |arm=|subject=|load=)", "", head))]
     found += term_texts(name, width)
     if not found:
         values = [variant["name"] for word in vocabulary.words.values()
                   for variant in variants_of(vocabulary, word)]
         known = [*vocabulary.words, *values, *METRICS, *SCENARIO_PARTS, *scenarios,
-                 *subjects_read(), *(one for names, _ in terms_read() for one in names)]
+                 *programs_read(), *(one for names, _ in terms_read() for one in names)]
         raise UsageError(f'no word, value, metric, scenario, sign or term "{name}"'
                          f"{nearest_hint(name, known)}")
     return "\n\n".join(found)

@@ -33,6 +33,7 @@ def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
     """UsageError for a cell whose time as a whole process would say nothing. name: of the cell;
     empty for the only one. words: all that it uses. fixed: whether its work is."""
     for is_wrong, why in (
+        (words.get("workload") == "command", "workload=command is timed by hyperfine already"),
         (not fixed, "it times fixed work: add bytes=... or messages=..."),
         (words.get("warmup") != "0s", "a warm-up would be in the time: add warmup=0s"),
         *((words.get(key, own) != own, "it cannot see the CPU of a process that is there already: "

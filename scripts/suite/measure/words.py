@@ -8,11 +8,11 @@ from pathlib import Path
 
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError, synonyms_read
-from suite.base.runner_words import ARM, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
+from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
 from suite.base.words import words_split
 from suite.result.plan import WordChange
 from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
-from suite.scenario.subject import is_parameter, parameter_values, subject_check
+from suite.scenario.subject import is_parameter, name_check, parameter_values
 
 # what this runner acts on; the client lists them too
 RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")
@@ -105,10 +105,10 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
 
 
 def subject_values(word: Word, values: Sequence[str]) -> tuple[str, ...]:
-    """The values of a word, checked where they are names or parameters of subjects, which no client
+    """The values of a word, checked where they are names or parameters of programs, which no client
     knows. UsageError names the place of the word."""
-    for name in values if word.key == SUBJECT else ():
-        subject_check(name, word.where)
+    for name in values if word.key in (SUBJECT, LOAD) else ():
+        name_check(word.key, name, word.where)
     return parameter_values(word.key, values, word.where) if is_parameter(word.key) else (*values,)
 
 

@@ -214,7 +214,8 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
         ("place", word_values_text(matrix.cells.values(), "place")
          + f"; congestion {congestion_text(matrix)}"),
         ("security", security_text(matrix)), ("lab", labs_text(matrix.cells.values())),
-        ("timer", timers and f"hyperfine {timers}: whole processes, both ends"),
+        ("timer", timers and f"hyperfine {timers}: whole processes, " + (
+            "the load" if matrix.frame["subject_cpu"].notna().any() else "both ends")),
         ("builds", builds_text(plan)),
         ("quick", "" if plan.quick is None else quick_text(plan.quick)),
         ("rounds", rounds_heading(matrix)),

@@ -105,6 +105,9 @@ END_SHAPE = all_of(object_of({}, {
 }), resident_check)
 SUBJECT_SHAPE = object_of({**keys(TEXT, "name", "host", "program", "version"), "cpu_ns": NUMBER},
                           {**keys(TEXT, "sha256", "user", "package"), "arguments": list_of(TEXT)})
+LOAD_SHAPE = object_of({**keys(TEXT, "name", "host", "program"),
+                        **keys(NUMBER, "moves_bytes", "moved_bytes")},
+                       {**keys(TEXT, "version", "sha256"), "arguments": list_of(TEXT)})
 QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(scalar_check)})
 DEVICE_SHAPE = object_of({"device": TEXT, "address": TEXT, "mtu_bytes": NUMBER,
                           "queues": list_of(QUEUE_SHAPE)})
@@ -119,7 +122,7 @@ RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
     "words": all_of(map_of(TEXT), object_of(
         {}, {"rate": value_check(is_rate, "a number above 0 or closed")})),
     **keys(NUMBER, "started_unix_ns", "wall_ns"),
-    **keys(END_SHAPE, *ENDS), "subject": SUBJECT_SHAPE,
+    **keys(END_SHAPE, *ENDS), "subject": SUBJECT_SHAPE, "load": LOAD_SHAPE,
     "lab": object_of({}, {**keys(list_of(DEVICE_SHAPE), "a", "b", "c"),
                           "sysctl": object_of(keys(scalar_check, "name", "a", "b", "c"))}),
     "hyperfine": object_of({"version": TEXT}, keys(NUMBER, "wall_ns", "user_ns", "system_ns")),
@@ -185,6 +188,11 @@ class Record:
     def subject(self) -> Mapping[str, Any] | None:
         """The server that was measured in place of uncork's; None where there was none."""
         return self.document.get("subject")
+
+    @property
+    def load(self) -> Mapping[str, Any] | None:
+        """The client that was timed in place of uncork's; None where there was none."""
+        return self.document.get("load")
 
     def end(self, name: str) -> Mapping[str, Any] | None:
         """The figures of one of ENDS; None where it took no part."""

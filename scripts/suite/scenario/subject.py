@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Subjects: servers that know nothing of uncork and are measured in place of uncork-server. Each is
-a file of scenarios/subjects; there is no other list of them.
+"""Programs of others: subjects, servers that are measured in place of uncork-server, and loads,
+clients that are timed in place of uncork's. Each is a file of scenarios/subjects or
+scenarios/loads; there is no other list of them.
 
-`uncork-server --subjects` takes their definitions as JSON (server/subject.h) and starts them. This
-module reads the files, checks words about them, and finds out what this machine lacks.
+`--subjects` gives their definitions as JSON (common/words/definition.h) to uncork-server and
+uncork-client, which start them. This module reads the files, checks words about them, and finds out
+what this machine lacks.
 """
 
 import functools
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -16,12 +19,12 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from suite.base import ROOT
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.installation import setup_hint
-from suite.base.runner_words import SUBJECT, subject_of
+from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, load_of, subject_of
 from suite.scenario.scenario import (
     KeyReader,
     document_read,
@@ -32,14 +35,16 @@ from suite.scenario.scenario import (
 )
 
 FOLDER = ROOT / "scenarios" / "subjects"
+LOADS_FOLDER = ROOT / "scenarios" / "loads"
 ENDS = ("client", "server", "proxy")  # prefixes of words, so no names of subjects
 NAME_PATTERN = re.compile(r"[a-z0-9-]{1,23}")
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,22}")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-# what uncork-server puts in place of {folder}, {host}
-PLACED = ("folder", "host", "port", "path", "sink", "transport", "security")
-PROGRAM = "program"  # the parameter that every subject has
+PROGRAM = "program"  # the parameter that every subject and load has
 PROXY = "proxy"  # the workload with a subject that relays, also what it cannot read
+RESERVED = (PROGRAM, OVERRIDE)
+COMMAND = "command"  # the workload that has a load; there the two agree on a protocol
+LIMIT_S = 600  # of a load
 LISTENS = ("inherited", "address")
 NEEDS = ("content", "certificate")
 # where uncork-server looks
@@ -86,30 +91,51 @@ def named_texts_read(table: dict[str, Any], key: str, where: str) -> dict[str, s
     for name, value in found.items():
         if not isinstance(value, str):
             raise UsageError(f"{where}[{key}] {name} must be text")
-        if key == "parameters" and (name == PROGRAM or not KEY_PATTERN.fullmatch(name)):
+        if key == "parameters" and (name in RESERVED or not KEY_PATTERN.fullmatch(name)):
             raise UsageError(f"{where}[{key}] {name}: a parameter is letters, digits and _, and "
-                             f"not {PROGRAM}, which is the key above")
+                             f"none of {', '.join(RESERVED)}, which there are")
         if key == "files" and (not name or "/" in name or name.startswith(".")):
             raise UsageError(f"{where}[{key}] {name}: a file has a name without /")
     return found
 
 
-SUBJECT_KEYS: dict[str, KeyReader] = {
+def limit_read(table: dict[str, Any], key: str, where: str) -> int:
+    """Seconds; absent is LIMIT_S."""
+    value = table.get(key, LIMIT_S)
+    if type(value) is not int or value < 1:
+        raise UsageError(f"{where}{key} must be seconds, a whole number from 1 on")
+    return value
+
+
+def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | None:
+    """The path of a program, a name or a path, on this machine; folders: None for PATH."""
+    return shutil.which(program, path=folders)
+
+
+PROGRAM_KEYS: dict[str, KeyReader] = {
     "says": string_require, "program": string_require, "apt": string_require,
     "dnf": string_require, "protocols": texts_require, "transports": texts_require,
-    "listens": listens_read, "version": string_require, "arguments": texts_read,
-    "arguments_tls": texts_read, "arguments_tcp": texts_read, "arguments_unix": texts_read,
-    "needs": needs_read, "files": named_texts_read, "parameters": named_texts_read,
+    "version": string_require, "arguments": texts_read, "arguments_tls": texts_read,
+    "arguments_tcp": texts_read, "arguments_unix": texts_read, "needs": needs_read,
+    "parameters": named_texts_read,
 }
-OF_SERVER = tuple(key for key in SUBJECT_KEYS if key not in ("says", "apt", "dnf"))
+SUBJECT_KEYS: dict[str, KeyReader] = PROGRAM_KEYS | {
+    "listens": listens_read, "arguments_command": texts_read, "files": named_texts_read,
+}
+LOAD_KEYS: dict[str, KeyReader] = PROGRAM_KEYS | {"moves": string_require, "limit_s": limit_read}
+NOT_DEFINED = ("says", "apt", "dnf")  # keys that neither client nor server needs
 
 
 @dataclass(frozen=True)
-class Subject:
-    """One subject as its file has it; docs/real-programs.md says what the keys mean. apt, dnf: its
-    packages. arguments_tls: None where it has no TLS that takes the key
-    or the certificate of a run."""
+class Program:
+    """A program of others as its file has it; docs/real-programs.md says what the keys mean. apt,
+    dnf: its packages. arguments_tls: None where it has no TLS that takes the key or the certificate
+    of a run."""
 
+    kind: ClassVar[str]  # the word that has its name
+    keys: ClassVar[dict[str, KeyReader]]
+    placed: ClassVar[tuple[str, ...]]  # what is put in place of {folder}, {host}
+    folders: ClassVar[str | None]  # where its program is; None: where the user's programs are
     name: str
     says: str
     program: str
@@ -117,14 +143,12 @@ class Subject:
     dnf: str
     protocols: tuple[str, ...]
     transports: tuple[str, ...]
-    listens: str
     version: str
     arguments: tuple[str, ...] | None
     arguments_tls: tuple[str, ...] | None
     arguments_tcp: tuple[str, ...] | None
     arguments_unix: tuple[str, ...] | None
     needs: tuple[str, ...]
-    files: Mapping[str, str]
     parameters: Mapping[str, str]
 
     @property
@@ -134,16 +158,57 @@ class Subject:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """What uncork-server takes: server/subject.h."""
-        return {key: value for key in OF_SERVER if (value := getattr(self, key)) is not None}
+        """What uncork-client and uncork-server take: common/words/definition.h."""
+        return {key: value for key in self.keys
+                if key not in NOT_DEFINED and (value := getattr(self, key)) is not None}
+
+    def find(self, program: str = "") -> str | None:
+        """The path of its program, or of one in its place, on this machine."""
+        return program_find(program or self.program, self.folders)
 
 
-def placeholders_check(subject: Subject, where: str) -> None:
+@dataclass(frozen=True)
+class Subject(Program):
+    """A server. uncork-server looks for its program where servers are."""
+
+    kind, keys, folders = SUBJECT, SUBJECT_KEYS, PROGRAM_FOLDERS
+    placed = ("folder", "host", "port", "path", "sink", "transport", "security")
+    listens: str
+    arguments_command: tuple[str, ...] | None
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Load(Program):
+    """A client. moves: the bytes of content that it has to move. limit_s: seconds that it may
+    take. size is a parameter of its subject."""
+
+    kind, keys, folders = LOAD, LOAD_KEYS, None
+    placed = ("folder", "host", "port", "path", "uri", "size")
+    moves: str
+    limit_s: int
+
+    @property
+    def defaults(self) -> dict[str, str]:
+        return super().defaults | {OVERRIDE: NOT_LOADED}
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        return super().definition | {"parameters": {**self.parameters, OVERRIDE: NOT_LOADED}}
+
+
+Kind = TypeVar("Kind", Subject, Load)
+
+
+def placeholders_check(program: Program, where: str) -> None:
     """UsageError for a {name} that nothing replaces."""
-    known = (*PLACED, *subject.parameters)
+    known = (*program.placed, *program.parameters)
     texts: dict[str, Iterable[str]] = {
-        key: getattr(subject, key) or () for key in SUBJECT_KEYS if key.startswith("arguments")}
-    texts |= {f"[files] {name}": (text,) for name, text in subject.files.items()}
+        key: getattr(program, key) or () for key in program.keys if key.startswith("arguments")}
+    if isinstance(program, Subject):
+        texts |= {f"[files] {name}": (text,) for name, text in program.files.items()}
+    if isinstance(program, Load):
+        texts["moves"] = (program.moves,)
     for key, each in texts.items():
         for name in PLACEHOLDER.findall(" ".join(each)):
             if name not in known:
@@ -151,16 +216,21 @@ def placeholders_check(subject: Subject, where: str) -> None:
                                  f"{nearest_hint(name, known)}")
 
 
-def subject_load(path: Path) -> Subject:
-    """Reads the file of one subject, which has its name. UsageError names the file and the key."""
+def program_load(path: Path, kind: type[Kind]) -> Kind:
+    """Reads the file of one program, which has its name. UsageError names the file and the key."""
     where, name = f"{path}: ", path.stem
     if not NAME_PATTERN.fullmatch(name) or name in ("own", *ENDS):
-        raise UsageError(f"{where}the name of a subject is small letters, digits and -, and none "
-                         f"of own, {', '.join(ENDS)}")
-    document = document_read(path, "subject", "uncork subjects")
-    subject = Subject(name, **entry_read(document, SUBJECT_KEYS, where))
-    placeholders_check(subject, where)
-    return subject
+        raise UsageError(f"{where}the name of a {kind.kind} is small letters, digits and -, and "
+                         f"none of own, {', '.join(ENDS)}")
+    document = document_read(path, kind.kind, "uncork subjects")
+    program = kind(name=name, **entry_read(document, kind.keys, where))
+    placeholders_check(program, where)
+    return program
+
+
+def subject_load(path: Path) -> Subject:
+    """Reads the file of one subject."""
+    return program_load(path, Subject)
 
 
 @functools.cache
@@ -169,9 +239,23 @@ def subjects_read(folder: Path = FOLDER) -> dict[str, Subject]:
     return {path.stem: subject_load(path) for path in sorted(folder.glob("*.toml"))}
 
 
-def definitions_text(subjects: Mapping[str, Subject]) -> str:
+@functools.cache
+def loads_read(folder: Path = LOADS_FOLDER) -> dict[str, Load]:
+    """All loads by name, in alphabetical order. UsageError for the name of a subject."""
+    found = {path.stem: program_load(path, Load) for path in sorted(folder.glob("*.toml"))}
+    if twice := next((name for name in found if name in subjects_read()), None):
+        raise UsageError(f"{folder / twice}.toml: a subject has this name")
+    return found
+
+
+def programs_read() -> dict[str, Program]:
+    """All subjects and loads by name."""
+    return {**subjects_read(), **loads_read()}
+
+
+def definitions_text(programs: Mapping[str, Program]) -> str:
     """The JSON for --subjects."""
-    return json.dumps({name: subject.definition for name, subject in subjects.items()}, indent=1)
+    return json.dumps({name: program.definition for name, program in programs.items()}, indent=1)
 
 
 @functools.cache
@@ -180,17 +264,17 @@ def definitions_file() -> str:
     that it is gone with this process however that ends."""
     descriptor = os.memfd_create("uncork-subjects")
     with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
-        file.write(definitions_text(subjects_read()))
+        file.write(definitions_text(programs_read()))
     return f"/proc/{os.getpid()}/fd/{descriptor}"
 
 
 # ---- words ----
 
-def subject_check(name: str, where: str = "") -> None:
-    """UsageError for a value of `subject` that is no subject, with the nearest."""
-    if name != "own" and name not in subjects_read():
-        raise UsageError(f"{where}{SUBJECT}={name}: there is no such subject"
-                         f"{nearest_hint(name, subjects_read())}")
+def name_check(key: str, name: str, where: str = "") -> None:
+    """UsageError for a value of `subject` or `load` that is no such program, with the nearest."""
+    known: Mapping[str, Program] = loads_read() if key == LOAD else subjects_read()
+    if (key, name) != (SUBJECT, "own") and name not in known:
+        raise UsageError(f"{where}{key}={name}: there is no such {key}{nearest_hint(name, known)}")
 
 
 def is_parameter(key: str) -> bool:
@@ -202,12 +286,13 @@ def parameter_values(key: str, values: Iterable[str], where: str = "") -> tuple[
     """The values of a parameter NAME.key; of a program that is a path the whole path. UsageError
     where there is no such parameter, or for a value that a word cannot have."""
     name, _, own = key.partition(".")
-    if name not in subjects_read():
-        raise UsageError(f"{where}{key}: no subject is called {name}"
-                         f"{nearest_hint(name, (*subjects_read(), *ENDS))}")
-    known = subjects_read()[name].defaults
+    programs = programs_read()
+    if name not in programs:
+        raise UsageError(f"{where}{key}: no subject or load is called {name}"
+                         f"{nearest_hint(name, (*programs, *ENDS))}")
+    known = programs[name].defaults
     if own not in known:
-        raise UsageError(f"{where}{key}: the subject {name} has no such parameter"
+        raise UsageError(f"{where}{key}: the {programs[name].kind} {name} has no such parameter"
                          f"{nearest_hint(own, known)}")
     for value in values:
         if not value or BLANK.search(value):
@@ -219,31 +304,31 @@ def parameter_values(key: str, values: Iterable[str], where: str = "") -> tuple[
 
 # ---- what this machine has ----
 
-def program_find(program: str) -> str | None:
-    """The path of a program, a name or a path, where uncork-server on this machine finds it."""
-    return shutil.which(program, path=PROGRAM_FOLDERS)
+def programs_of(words: Mapping[str, str]) -> list[tuple[Program, str]]:
+    """The subject and the load of a cell, each with its program by name or path."""
+    names = filter(None, (subject_of(words), load_of(words)))
+    found = [programs_read()[name] for name in names]
+    return [(one, words.get(f"{one.name}.{PROGRAM}", one.program)) for one in found]
 
 
 def programs_used(cells: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """The first digits of the SHA-256 of the programs of subjects on this machine, by path. cells:
-    their words."""
+    """The first digits of the SHA-256 of the programs of subjects and loads on this machine, by
+    path. cells: their words."""
     found = {}
-    for words in cells:
-        if name := subject_of(words):
-            program = words.get(f"{name}.{PROGRAM}", subjects_read()[name].program)
-            if (path := program_find(program)) and path not in found:
-                found[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+    for one, program in itertools.chain.from_iterable(map(programs_of, cells)):
+        if (path := one.find(program)) and path not in found:
+            found[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
     return found
 
 
-def missing_text(subject: Subject) -> str:
+def missing_text(subject: Program) -> str:
     """That its program is missing, with the command that installs it."""
     return f"{subject.program} is missing: {setup_hint(subject.name)}"
 
 
-def version_read(subject: Subject) -> str | None:
+def version_read(subject: Program) -> str | None:
     """The first line that the program on this machine prints about its version; None without it."""
-    if (program := program_find(subject.program)) is None:
+    if (program := subject.find()) is None:
         return None
     try:
         done = subprocess.run([program, subject.version], capture_output=True, text=True,
@@ -255,24 +340,32 @@ def version_read(subject: Subject) -> str | None:
     return name.rpartition("/")[2] + blank + rest  # some print their path
 
 
+def speaks_refusal(one: Program, words: Mapping[str, str]) -> str | None:
+    """What the words ask for that this subject or load does not speak."""
+    for key, speaks in SPEAKS.items():
+        known, spoken = getattr(one, speaks), words.get(key, "raw")  # a relay has no protocol
+        if spoken not in known and (words.get("workload") != COMMAND or spoken != "raw"):
+            return (f"{one.kind}={one.name} does not work with {key}={spoken} "
+                    f"(it does with {', '.join(known)})")
+    if words.get("security", "plain") != "plain" and one.arguments_tls is None and (
+            words.get("workload") != PROXY):
+        return f"{one.kind}={one.name} does not work with TLS"
+    return None
+
+
 def subject_refusal(words: Mapping[str, str], here: bool) -> str | None:
     """Why a cell that uses these words is unsupported; None also where it has no subject. here:
-    whether the subject runs on this machine. UsageError for a program of the words that is not
+    whether subject and load run on this machine. UsageError for a program of the words that is not
     there."""
-    if not (name := subject_of(words)):
-        return None
-    subject = subjects_read()[name]
-    for key, speaks in SPEAKS.items():
-        known, spoken = getattr(subject, speaks), words.get(key, "raw")  # a relay has no protocol
-        if spoken not in known:
-            return (f"{SUBJECT}={name} does not work with {key}={spoken} "
-                    f"(it does with {', '.join(known)})")
-    if words.get("security", "plain") != "plain" and subject.arguments_tls is None and (
-            words.get("workload") != PROXY):
-        return f"{SUBJECT}={name} does not work with TLS"
-    program = words.get(f"{name}.{PROGRAM}", subject.program)
-    if not here or program_find(program):
-        return None
-    if program != subject.program:
-        raise UsageError(f"{name}.{PROGRAM}={program}: there is no such program")
-    return f"{SUBJECT}={name}: {missing_text(subject)}"
+    programs = programs_of(words)
+    for one, program in programs:
+        if refusal := speaks_refusal(one, words):
+            return refusal
+        if here and not one.find(program):
+            if program != one.program:
+                raise UsageError(f"{one.name}.{PROGRAM}={program}: there is no such program")
+            return f"{one.kind}={one.name}: {missing_text(one)}"
+    if len(programs) > 1 and not {*programs[0][0].protocols} & {*programs[1][0].protocols}:
+        return " and ".join(f"{one.kind}={one.name} speaks {', '.join(one.protocols)}"
+                            for one, _ in programs)
+    return None
