@@ -68,7 +68,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 
 static int print_ready(const struct door *door, struct problem *problem)
 {
-    const struct variant *plain = door->options->plain;
+    const struct variant *plain = door->options->plain, *serve = door->options->serve;
     bool is_unix = door->address.storage.ss_family == AF_UNIX;
     CLEANUP_JSON json_t *ready = NULL;
     char text[ADDRESS_MAX];
@@ -76,9 +76,10 @@ static int print_ready(const struct door *door, struct problem *problem)
     address_format(text, &door->address);
     if (!is_unix)
         *strrchr(text, ':') = '\0';
-    ready = json_pack("{s:{s:s, s:s, s:o*, s:o*, s:s*}}", "ready", "version", UNCORK_VERSION, "address", text,
-                      "port", is_unix ? NULL : json_integer(address_port(&door->address)), "proxy",
-                      door->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL);
+    ready = json_pack("{s:{s:s, s:s, s:o*, s:o*, s:s*, s:s*}}", "ready", "version", UNCORK_VERSION, "address",
+                      text, "port", is_unix ? NULL : json_integer(address_port(&door->address)), "proxy",
+                      door->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL, "serve",
+                      serve ? serve->name : NULL);
     if (json_dumpf(ready, stdout, JSON_SORT_KEYS) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
         return problem_failure(problem, "cannot print the ready line");
     return 0;

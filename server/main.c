@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "connection/protocol.h"
 #include "control/channel.h"
 #include "placement/scheduling.h"
 #include "server.h"
@@ -16,6 +17,7 @@
 static const char help[] =
     "Usage: uncork-server --listen ADDRESS [--psk FILE] [--proxy [--allow-sink PREFIX]...]\n"
     "       uncork-server --listen ADDRESS --plain SERVICE\n"
+    "       uncork-server --listen ADDRESS --serve PROTOCOL [--size SIZE] [--psk FILE] [key=value ...]\n"
     "\n"
     "Answers uncork clients, one run at a time, or foreign ones. Prints one line of JSON when it is ready.\n"
     "\n"
@@ -25,6 +27,10 @@ static const char help[] =
     "                     where a proxy may connect to, in place of this machine: like 10.0.0.0/8, fd00::/8 "
     "or\n"
     "                     unix; may be given again\n"
+    "  --serve PROTOCOL   answer real clients of nbd, nbd-structured, http, memcached or resp; words like\n"
+    "                     reply_write=cork say how replies leave\n"
+    "  --size SIZE        bytes of its content, 64M unless given: the export of nbd, the longest reply of "
+    "others\n"
     "  --plain SERVICE    serve foreign clients, without a control channel; see below\n"
     "  --psk FILE         take only clients that show a key of FILE (IDENTITY:KEY lines, as psktool writes "
     "them),\n"
@@ -39,6 +45,8 @@ static const char help[] =
     "Services for foreign clients; a connection ends when the client ends what it sends:\n"
     "\n";
 
+#define SIZE_LEAST (UINT64_C(4) << 10)
+#define SIZE_MOST (UINT64_C(64) << 30)
 #define IDLE_MAX_NS (UINT64_C(24) * 3600 * NS_PER_S)
 
 static void print_help(void)
@@ -54,6 +62,25 @@ static int parse_plain(struct options *options, const char *name, struct problem
         return problem_usage(problem, "--plain is given twice; a server has one service");
     options->plain = axis_find(&plain_axis, name, problem);
     return options->plain ? 0 : -1;
+}
+
+static int parse_serve(struct options *options, const char *name, struct problem *problem)
+{
+    const struct protocol *protocol;
+
+    options->serve = axis_find(&protocol_axis, name, problem);
+    protocol = (const struct protocol *)options->serve; /* the variant is the first member */
+    if (!protocol || protocol->kinds)
+        return protocol ? 0 : -1;
+    return problem_usage(problem, "--serve %s: it has no requests; --plain echo serves raw bytes", name);
+}
+
+static int parse_size(struct options *options, const char *text, struct problem *problem)
+{
+    if (units_parse(&units_size, text, &options->size) < 0 || options->size < SIZE_LEAST ||
+        options->size > SIZE_MOST)
+        return problem_usage(problem, "--size %.40s: write a size from 4K to 64G", text);
+    return 0;
 }
 
 static int allow_sink(struct options *options, const char *text, struct problem *problem)
@@ -78,6 +105,13 @@ static int check_options(struct options *options, struct problem *problem)
     if (!options->listen)
         return problem_usage(problem,
                              "where to listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");
+    if (options->serve && (options->plain || options->proxy || options->subjects))
+        return problem_usage(problem, "--serve and %s contradict each other; start two servers",
+                             options->plain   ? "--plain"
+                             : options->proxy ? "--proxy"
+                                              : "--subjects");
+    if (options->size && !options->serve)
+        return problem_usage(problem, "--size is for --serve");
     if (options->keys && options->plain)
         return problem_usage(problem, "--plain serves clients that know no key: leave --psk out");
     if (options->keys && options->insecure)
@@ -115,6 +149,8 @@ static int parse_options(struct options *options, int count, char **arguments, s
     const struct option names[] = {
         {"listen", required_argument, NULL, 'l'},
         {"plain", required_argument, NULL, 's'},
+        {"serve", required_argument, NULL, 'p'},
+        {"size", required_argument, NULL, 'z'},
         {"proxy", no_argument, &options->proxy, true},
         {"allow-sink", required_argument, NULL, 'a'},
         {"psk", required_argument, NULL, 'k'},
@@ -138,6 +174,12 @@ static int parse_options(struct options *options, int count, char **arguments, s
             break;
         case 's':
             result = parse_plain(options, optarg, problem);
+            break;
+        case 'p':
+            result = parse_serve(options, optarg, problem);
+            break;
+        case 'z':
+            result = parse_size(options, optarg, problem);
             break;
         case 'a':
             result = allow_sink(options, optarg, problem);
@@ -164,6 +206,8 @@ static int parse_options(struct options *options, int count, char **arguments, s
     }
     if (result < 0)
         return -1;
+    for (; options->serve && optind < count && options->word_count < SERVE_WORDS_MAX; optind++)
+        options->words[options->word_count++] = arguments[optind];
     if (optind < count)
         return problem_usage(problem, "'%s': the server takes no words%s", arguments[optind],
                              options->plain ? "" : "; give them to uncork-client or uncork run");
@@ -191,7 +235,7 @@ int main(int count, char **arguments)
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_give_back();
     if (parse_options(&options, count, arguments, &problem) == 0 && check_address(&options, &problem) == 0)
-        (options.plain ? plain_run : server_run)(&options, &problem);
+        (options.plain ? plain_run : options.serve ? serve_run : server_run)(&options, &problem);
     psk_free(options.keys);
     json_decref(options.subjects);
     if (problem.kind != PROBLEM_NONE)

@@ -12,12 +12,17 @@
 #include <stdint.h>
 
 #define SINKS_MAX 64
+#define SERVE_WORDS_MAX 32
 
 struct options {
     json_t *subjects; /* definitions by name (subject.h); NULL: it starts none */
     const char *listen;
-    struct address address;         /* of `listen` */
-    const struct variant *plain;    /* the service for foreign clients; NULL: serves uncork clients */
+    struct address address;             /* of `listen` */
+    const struct variant *plain;        /* the service for foreign clients; NULL: serves uncork clients */
+    const struct variant *serve;        /* the protocol for real clients; NULL: none */
+    const char *words[SERVE_WORDS_MAX]; /* of `serve` */
+    size_t word_count;
+    uint64_t size;                  /* bytes of the content of `serve`; 0: not given */
     struct prefix sinks[SINKS_MAX]; /* what a proxy may connect to: the client, which names the
                                        sink, may be a stranger */
     size_t sink_count;

@@ -16,4 +16,7 @@ extern const struct axis plain_axis;
 /* Runs the service of the options. */
 int plain_run(const struct options *options, struct problem *problem);
 
+/* Answers real clients of the protocol of the options, by their words. */
+int serve_run(const struct options *options, struct problem *problem);
+
 #endif

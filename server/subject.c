@@ -14,7 +14,7 @@
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "security/certificate.h"
-#include "security/tls.h"
+#include "connection/security.h"
 #include "transport/transport.h"
 #include "words/definition.h"
 #ifdef __linux__
@@ -102,7 +102,7 @@ static int write_key(const struct subject *subject, const struct lobby *lobby, u
     int result;
 
     hex_format(key, lobby->key, sizeof lobby->key);
-    snprintf(line, sizeof line, "%s:%s\n", TLS_IDENTITY, key);
+    snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, key);
     result = definition_write(subject->folder, "keys.psk", line, strlen(line), owner);
     secret_wipe(key, sizeof key);
     secret_wipe(line, sizeof line);

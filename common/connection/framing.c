@@ -19,7 +19,10 @@ int framing_open(struct connection *connection)
     framing->calls = calloc(depth, sizeof *framing->calls);
     framing->spare = calloc(framing->mask + 1, sizeof *framing->spare);
     framing->heads = calloc(connection->queue.mask + 1, PROTOCOL_SENT_MAX);
-    if (!framing->calls || !framing->spare || !framing->heads)
+    if (connection->bench->content)
+        framing->keys = calloc(framing->mask + 1, PROTOCOL_KEY_MAX + 1);
+    if (!framing->calls || !framing->spare || !framing->heads ||
+        (connection->bench->content && !framing->keys))
         return -ENOMEM;
     for (uint32_t slot = 0; slot < framing->slots; slot++) {
         framing->calls[slot].cookie = slot;
@@ -35,6 +38,7 @@ void framing_close(struct framing *framing)
     free(framing->calls);
     free(framing->spare);
     free(framing->heads);
+    free(framing->keys);
     free(framing);
 }
 

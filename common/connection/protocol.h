@@ -17,10 +17,12 @@
 
 #define PROTOCOL_HEAD_MAX 4096u                  /* bytes of the longest head that an end accepts */
 #define FRAMING_CHECKED_MAX (UINT64_C(16) << 20) /* see framing_set_size() */
-#define PROTOCOL_SENT_MAX 256u                   /* bytes of the longest head that an end sends */
+#define PROTOCOL_SENT_MAX 320u                   /* bytes of the longest head that an end sends */
+#define PROTOCOL_KEY_MAX 250u                    /* bytes of a key, as memcached limits them */
 #define PROTOCOL_KEYS(bytes) ((bytes) > (64u << 10) ? 1u : 16u) /* for values of so many bytes */
 
-/* A kind of request: "read", "get". */
+/* A kind of request: "read", "get". Behind the end of a list stand those that only foreign clients
+ * ask for. */
 struct operation_kind {
     const char *name; /* NULL: the end of the list */
     bool fetches;     /* the payload is in the reply */
@@ -35,6 +37,7 @@ struct call {
     uint64_t cookie; /* by which a reply names the request; the client chooses it */
     uint64_t moved;  /* bytes of payload that the pieces so far have announced */
     bool under_way;
+    char *key; /* at a server for foreign clients: their key, in PROTOCOL_KEY_MAX + 1 bytes; else NULL */
 };
 
 /* What the head of a piece says. */
@@ -59,11 +62,13 @@ struct framing {
     uint64_t next;         /* where the next request begins, from `first` on */
 
     uint8_t *heads; /* PROTOCOL_SENT_MAX bytes for each span of the send queue */
+    char *keys;     /* of foreign requests, by slot; NULL: there are none */
 
     struct piece piece;              /* whose payload arrives now */
     uint64_t left;                   /* bytes of it that are to come */
     uint8_t head[PROTOCOL_HEAD_MAX]; /* the first bytes of a head that is not whole */
     size_t held;
+    bool quits; /* a foreign client wants no more than the replies to what it asked */
 };
 
 struct protocol {
@@ -74,7 +79,7 @@ struct protocol {
      * Read the head of the next piece from `data`. 0, with `piece` filled in; or the number of bytes
      * that the head has at least, which is above `size`; or -EBADMSG with the problem of the
      * workbench. reply(), at the client, finds piece->call; request(), at the server, fills in the
-     * call that it is given there.
+     * call that it is given there, all but its key, or returns -ESHUTDOWN: the client wants to end.
      */
     int (*reply)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
     int (*request)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);

@@ -12,11 +12,14 @@
 #include "connection/layer.h"
 
 #define SECURITY_KEY_SIZE 32u
+#define SECURITY_IDENTITY "uncork" /* of the pre-shared key of a run */
+#define SECURITY_IDENTITY_MAX 128u /* bytes */
 
 /* The terms of both ends of a connection before the handshake, and the role of this end. */
 struct security_terms {
-    bool serves;                    /* this end accepted the connection */
-    int cipher, handshake;          /* enum cipher, enum handshake */
+    bool serves;                              /* this end accepted the connection */
+    int cipher, handshake;                    /* enum cipher, enum handshake */
+    char identity[SECURITY_IDENTITY_MAX + 1]; /* of the pre-shared key */
     uint8_t key[SECURITY_KEY_SIZE]; /* pre-shared; with HANDSHAKE_CERTIFICATE the private key of Ed25519 that
                                      * belongs to the one certificate that a client accepts */
 };

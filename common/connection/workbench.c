@@ -23,12 +23,14 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
     bench->connections = connections;
     workbench_restart(bench);
     samples_restart(&bench->samples, clock_now_ns());
-    if (outgoing &&
-        source_open(&bench->source,
-                    (struct source_kind){.longest = outgoing->longest_span,
-                                         .cold = own->source_bytes,
-                                         .patterned = plan->verify,
-                                         .as_file = plan_strategy(plan, end)->strategy->from_file}) < 0)
+    if (bench->content)
+        bench->source = *bench->content;
+    else if (outgoing &&
+             source_open(&bench->source,
+                         (struct source_kind){.longest = outgoing->longest_span,
+                                              .cold = own->source_bytes,
+                                              .patterned = plan->verify,
+                                              .as_file = plan_strategy(plan, end)->strategy->from_file}) < 0)
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;
@@ -40,7 +42,8 @@ void workbench_close(struct workbench *bench)
 {
     for (int peer = 0; peer < END_COUNT; peer++)
         security_forget(bench, (enum end)peer);
-    source_close(&bench->source);
+    if (!bench->content)
+        source_close(&bench->source);
     pool_close(&bench->pool);
 }
 

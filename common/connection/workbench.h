@@ -28,6 +28,8 @@ struct workbench {
     enum end end;
     uint64_t connections; /* of this thread */
 
+    const struct source *content; /* of a server for foreign clients: all its threads share it, and it
+                                     holds what they store; NULL: the source is this thread's own */
     struct source source;
     struct pool pool; /* receive buffers of `chunk` bytes: one, and the buffers of a relay; none on
                          an end that only sends */
@@ -57,7 +59,7 @@ struct workbench {
     atomic_bool cancelled;      /* by another thread: a spin or a sleep must return */
 };
 
-/* 0 or -ENOMEM; call workbench_close() in both cases. */
+/* 0 or -ENOMEM; call workbench_close() in both cases. `content` is set before, or NULL. */
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections);
 void workbench_close(struct workbench *bench);
 

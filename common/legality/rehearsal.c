@@ -27,8 +27,10 @@ static int open_side(struct rehearsal *rehearsal, enum end end, int fd)
     const struct plan *plan = &rehearsal->plan;
     struct workbench *bench = &rehearsal->sides[end].bench;
     struct connection *connection = &rehearsal->sides[end].connection;
-    struct security_terms terms = {
-        .serves = end == END_SERVER, .cipher = plan->cipher, .handshake = plan->handshake};
+    struct security_terms terms = {.identity = SECURITY_IDENTITY,
+                                   .serves = end == END_SERVER,
+                                   .cipher = plan->cipher,
+                                   .handshake = plan->handshake};
     int result;
 
     bench->plan = plan;

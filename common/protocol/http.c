@@ -15,7 +15,10 @@
 #define VERSION "HTTP/1.1"
 #define ENDS_HEAD "\r\n\r\n"
 
-static const struct operation_kind kinds[] = {{.name = "get", .fetches = true}, {.name = NULL}};
+enum { GET, END, NOT_FOUND };
+
+static const struct operation_kind kinds[] = {
+    [GET] = {.name = "get", .fetches = true}, [END] = {.name = NULL}, [NOT_FOUND] = {.name = "get"}};
 
 /* ---- writing ---- */
 
@@ -28,9 +31,11 @@ static size_t ask(uint8_t *head, const struct call *call)
 
 static size_t answer(uint8_t *head, const struct call *call)
 {
-    uint8_t *at =
-        text_put(head, VERSION " 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
+    uint8_t *at;
 
+    if (!call->kind->fetches)
+        return (size_t)(text_put(head, VERSION " 404 Not Found\r\nContent-Length: 0" ENDS_HEAD) - head);
+    at = text_put(head, VERSION " 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
     return (size_t)(text_put(text_put_number(at, call->bytes), ENDS_HEAD) - head);
 }
 
@@ -169,10 +174,13 @@ static int read_request(struct connection *connection, const uint8_t *data, size
         return refuse_line(connection, data, size, right);
     if (end > size)
         return (int)end;
-    *call = (struct call){.kind = kinds};
+    *call = (struct call){.kind = &kinds[GET], .key = call->key};
     if (units_take_number(&path, &call->bytes) < 0 || !call->bytes ||
-        !begins((const uint8_t *)path, (size_t)((const char *)data + end - path), " " VERSION "\r\n"))
-        return refuse_line(connection, data, end, right);
+        !begins((const uint8_t *)path, (size_t)((const char *)data + end - path), " " VERSION "\r\n")) {
+        if (!call->key)
+            return refuse_line(connection, data, end, right);
+        *call = (struct call){.kind = &kinds[NOT_FOUND], .key = call->key};
+    }
     if (read_fields(connection, data, end, &fields) < 0)
         return -EBADMSG;
     if (fields.closes)

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The text protocol of memcached 1.6: https://github.com/memcached/memcached, doc/protocol.txt. */
+#include "base/units.h"
 #include "protocol/text.h"
 
-static const struct operation_kind kinds[] = {
-    {.name = "get", .fetches = true}, {.name = "set", .stores = true}, {.name = NULL}};
+#include <errno.h>
+#include <string.h>
+
+enum { GET, SET, END, VERSION, UNKNOWN };
+
+static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches = true},
+                                              [SET] = {.name = "set", .stores = true},
+                                              [END] = {.name = NULL},
+                                              [VERSION] = {.name = "version"},
+                                              [UNKNOWN] = {.name = "unknown"}};
 
 /* The flags are 0. No value expires. */
 static uint8_t *put_value(uint8_t *at, const struct call *call, const char *begin, const char *flags)
@@ -21,15 +30,49 @@ static size_t ask(uint8_t *head, const struct call *call)
 
 static size_t answer(uint8_t *head, const struct call *call)
 {
-    if (call->kind->stores)
-        return (size_t)(text_put(head, "STORED\r\n") - head);
+    static const char *const answers[] = {
+        [SET] = "STORED\r\n", [VERSION] = "VERSION uncork\r\n", [UNKNOWN] = "ERROR\r\n"};
+
+    if (!call->kind->fetches)
+        return (size_t)(text_put(head, answers[call->kind - kinds]) - head);
     return (size_t)(put_value(head, call, "VALUE ", " 0 ") - head);
+}
+
+/* A line: "get KEY", "set KEY FLAGS TIME BYTES", "version" or "quit". */
+static int request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    char line[TEXT_LINE_MAX], *rest = line, *words[6] = {0};
+    struct call *call = piece->call;
+    uint64_t bytes = 0;
+    const char *number;
+    size_t length;
+    int result;
+
+    if (call->moved)
+        return text_end(connection, data, size, piece);
+    if ((result = text_line(connection, data, size, line, &length)) != 0)
+        return result;
+    for (size_t i = 0; i < 6 && rest; i++)
+        words[i] = strsep(&rest, " ");
+    if (!strcmp(line, "quit"))
+        return -ESHUTDOWN;
+    if (!strcmp(line, "get") && words[1] && !words[2] &&
+        text_take_key(connection, words[1], strlen(words[1]), call))
+        return text_found(piece, &kinds[GET], call->bytes, length + 2);
+    number = words[4];
+    if (!strcmp(line, "set") && number && !words[5] && units_take_number(&number, &bytes) == 0 && !*number &&
+        text_take_key(connection, words[1], strlen(words[1]), call))
+        return text_found(piece, &kinds[SET], bytes, length + 2);
+    if (!call->key || !strcmp(line, "set"))
+        return text_refuse(connection, data, length);
+    return text_found(piece, &kinds[strcmp(line, "version") != 0 ? UNKNOWN : VERSION], 0, length + 2);
 }
 
 const struct protocol protocol_memcached = {
     .variant = {"memcached", "text protocol of memcached: op=get:100, set:4K"},
     TEXT,
     .kinds = kinds,
+    .request = request,
     .ask = ask,
     .ask_end = "\r\n",
     .answer = answer,

@@ -19,17 +19,21 @@
 #define FIXED_NEWSTYLE 1u /* of the server and of the client */
 #define NO_ZEROES 2u
 
-enum { OPTION_STARTTLS = 5, OPTION_GO = 7, OPTION_STRUCTURED_REPLY = 8 };
+enum { OPTION_ABORT = 2, OPTION_STARTTLS = 5, OPTION_GO = 7, OPTION_STRUCTURED_REPLY = 8 };
 #define ACK 1u
 #define INFO 3u
 #define UNSUPPORTED 0x80000001u
+#define TLS_REQUIRED 0x80000005u
 #define IS_ERROR 0x80000000u
 #define INFO_EXPORT 0u
 
 #define HAS_FLAGS 1u
 #define READ_ONLY 2u
+#define CAN_FLUSH 4u
+#define CAN_FUA 8u /* a reply to a write means that it is stored, always */
+#define MULTI_CONNECTION 0x100u
 
-enum { READ = 0, WRITE = 1 };
+enum { READ = 0, WRITE = 1, DISCONNECT = 2, FLUSH = 3 };
 
 #define CHUNK_DONE 1u
 #define CHUNK_NONE 0u
@@ -48,8 +52,10 @@ enum { READ = 0, WRITE = 1 };
 #define OPTION_DATA_MAX 1024u            /* bytes that an end reads of what belongs to an option */
 #define CONTENT_SIZE (UINT64_C(1) << 30) /* bytes of the export of this server */
 
-const struct operation_kind nbd_kinds[] = {
-    [READ] = {.name = "read", .fetches = true}, [WRITE] = {.name = "write", .stores = true}, {.name = NULL}};
+const struct operation_kind nbd_kinds[] = {[READ] = {.name = "read", .fetches = true},
+                                           [WRITE] = {.name = "write", .stores = true},
+                                           [DISCONNECT] = {.name = NULL},
+                                           [FLUSH] = {.name = "flush"}};
 
 static bool is_structured(const struct connection *connection)
 {
@@ -80,13 +86,14 @@ int nbd_request(struct connection *connection, const uint8_t *data, size_t size,
         return framing_refuse(connection, "sent 0x%08" PRIx32 " in place of the magic of a request",
                               wire_get32(data));
     type = wire_get16(data + 6);
-    if (type > WRITE)
-        return framing_refuse(connection, "sent a request of type %u; this end knows 0 (read) and 1 (write)",
-                              type);
+    if (type == DISCONNECT)
+        return -ESHUTDOWN;
+    if (type > FLUSH)
+        return framing_refuse(connection, "sent a request of type %u; this end knows 0 to 3", type);
     call->kind = &nbd_kinds[type];
     call->cookie = wire_get64(data + 8);
     call->offset = wire_get64(data + 16);
-    call->bytes = wire_get32(data + 24);
+    call->bytes = type == FLUSH ? 0 : wire_get32(data + 24);
     *piece = (struct piece){.size = REQUEST_SIZE,
                             .call = call,
                             .payload = type == WRITE ? call->bytes : 0,
@@ -396,8 +403,8 @@ static int accept_go(struct connection *connection)
     int result;
 
     wire_put16(info, INFO_EXPORT);
-    wire_put64(info + 2, CONTENT_SIZE);
-    wire_put16(info + 10, HAS_FLAGS);
+    wire_put64(info + 2, connection->framing->size);
+    wire_put16(info + 10, HAS_FLAGS | CAN_FLUSH | CAN_FUA | MULTI_CONNECTION);
     result = send_option_reply(connection, OPTION_GO, INFO, info, sizeof info);
     return result < 0 ? result : send_option_reply(connection, OPTION_GO, ACK, NULL, 0);
 }
@@ -405,20 +412,25 @@ static int accept_go(struct connection *connection)
 int nbd_welcome(struct connection *connection, bool secured)
 {
     bool encrypts = connection->plan->encrypts;
-    uint32_t wanted = encrypts && !secured ? OPTION_STARTTLS : OPTION_GO, option = 0;
+    uint32_t wanted = encrypts && !secured ? OPTION_STARTTLS : OPTION_GO, option = 0, answer;
     int result = encrypts && secured ? 0 : welcome_begin(connection);
+    const struct source *content = connection->bench->content;
+    bool structures = false;
 
-    framing_set_size(connection, CONTENT_SIZE);
-    while (result == 0 && option != wanted) {
-        result = receive_option(connection, &option);
-        if (result < 0)
-            return result;
-        if (option == wanted)
-            return wanted == OPTION_GO ? accept_go(connection)
-                                       : send_option_reply(connection, option, ACK, NULL, 0);
-        result = send_option_reply(
-            connection, option,
-            option == OPTION_STRUCTURED_REPLY && is_structured(connection) ? ACK : UNSUPPORTED, NULL, 0);
+    framing_set_size(connection, content ? content->period : CONTENT_SIZE);
+    while (result == 0 && (result = receive_option(connection, &option)) == 0) {
+        if (option == OPTION_GO && wanted == OPTION_GO)
+            return structures == is_structured(connection)
+                       ? accept_go(connection)
+                       : framing_refuse(connection, "does not ask for the structured replies that it gets");
+        structures |= option == OPTION_STRUCTURED_REPLY && is_structured(connection);
+        answer = option == wanted || option == OPTION_ABORT                       ? ACK
+                 : wanted == OPTION_STARTTLS                                      ? TLS_REQUIRED
+                 : option == OPTION_STRUCTURED_REPLY && is_structured(connection) ? ACK
+                                                                                  : UNSUPPORTED;
+        result = send_option_reply(connection, option, answer, NULL, 0);
+        if (option == OPTION_ABORT || option == wanted)
+            return result == 0 && option == OPTION_ABORT ? -ESHUTDOWN : result;
     }
     return result;
 }

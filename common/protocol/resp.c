@@ -2,12 +2,21 @@
 /* RESP2, the protocol of Redis: https://redis.io/docs/latest/develop/reference/protocol-spec/. */
 #include "protocol/text.h"
 
-enum { GET, SET, PING };
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#define STRINGS_MAX 16u                /* of a command */
+#define SIZE_BOUND (UINT64_C(1) << 40) /* bytes; no size is as large */
+
+enum { GET, SET, PING, END, CONFIG, UNKNOWN };
 
 static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches = true},
                                               [SET] = {.name = "set", .stores = true},
                                               [PING] = {.name = "ping"},
-                                              {.name = NULL}};
+                                              [END] = {.name = NULL},
+                                              [CONFIG] = {.name = "config"},
+                                              [UNKNOWN] = {.name = "unknown"}};
 
 /* A string says its size. */
 static uint8_t *put_size(uint8_t *at, uint64_t size)
@@ -30,15 +39,99 @@ static size_t ask(uint8_t *head, const struct call *call)
 
 static size_t answer(uint8_t *head, const struct call *call)
 {
+    static const char *const answers[] = {
+        [SET] = "+OK\r\n", [PING] = "+PONG\r\n", [CONFIG] = "*0\r\n", [UNKNOWN] = "-ERR unknown command\r\n"};
+
     if (call->kind->fetches)
         return (size_t)(put_size(head, call->bytes) - head);
-    return (size_t)(text_put(head, call->kind->stores ? "+OK\r\n" : "+PONG\r\n") - head);
+    return (size_t)(text_put(head, answers[call->kind - kinds]) - head);
+}
+
+/* A size behind `mark`, "*2\r\n", at `*at`, which it advances. 0; 1: it is not whole; -1: it is none. */
+static int take_size(const uint8_t *data, size_t size, size_t *at, char mark, uint64_t *number)
+{
+    size_t end = *at + 1;
+
+    if (*at < size && data[*at] != mark)
+        return -1;
+    for (*number = 0; end < size && data[end] >= '0' && data[end] <= '9' && *number < SIZE_BOUND; end++)
+        *number = *number * 10 + (uint64_t)(data[end] - '0');
+    if (end + 1 >= size)
+        return 1;
+    if (end == *at + 1 || data[end] != '\r' || data[end + 1] != '\n')
+        return -1;
+    *at = end + 2;
+    return 0;
+}
+
+/* What the strings of a command ask for. The value of SET is not among them: its size ends the head. */
+static const struct operation_kind *kind_of(struct connection *connection, const char *const *strings,
+                                            const uint64_t *sizes, uint64_t count, struct call *call)
+{
+    static const struct {
+        const char *name;
+        uint64_t count;
+        int kind;
+    } commands[] = {
+        {"GET", 2, GET}, {"SET", 3, SET}, {"PING", 1, PING}, {"CONFIG", 3, CONFIG}, {"COMMAND", 2, CONFIG}};
+
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (count == commands[i].count && sizes[0] == strlen(commands[i].name) &&
+            !strncasecmp(strings[0], commands[i].name, sizes[0]) &&
+            (commands[i].kind > SET || text_take_key(connection, strings[1], sizes[1], call)))
+            return &kinds[commands[i].kind];
+    return call->key ? &kinds[UNKNOWN] : NULL;
+}
+
+static bool is_set(const char *string, uint64_t size, uint64_t count)
+{
+    return size == 3 && count == 3 && !strncasecmp(string, "SET", 3);
+}
+
+/* An array of strings, or a line in place of it. */
+static int request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    const char *strings[STRINGS_MAX];
+    uint64_t sizes[STRINGS_MAX], count = 1, last = 0;
+    const struct operation_kind *kind;
+    struct call *call = piece->call;
+    char line[TEXT_LINE_MAX];
+    size_t at = 0, length;
+    int result = 0;
+
+    if (call->moved)
+        return text_end(connection, data, size, piece);
+    if (*data != '*') {
+        if ((result = text_line(connection, data, size, line, &length)) != 0)
+            return result;
+        strings[0] = line;
+        sizes[0] = length;
+        at = length + 2;
+    } else if ((result = take_size(data, size, &at, '*', &count)) == 0 && (!count || count > STRINGS_MAX)) {
+        result = -1;
+    }
+    for (uint64_t i = 0; *data == '*' && i < count && result == 0; i++) {
+        result = take_size(data, size, &at, '$', &sizes[i]);
+        last = sizes[i];
+        if (result != 0 || (i == 2 && is_set(strings[0], sizes[0], count)))
+            break;
+        strings[i] = (const char *)data + at;
+        at += sizes[i] + 2;
+        result = sizes[i] > PROTOCOL_KEY_MAX ? -1 : at > size;
+    }
+    if (result > 0)
+        return (int)(at > size ? at : size + 1);
+    kind = result == 0 ? kind_of(connection, strings, sizes, count, call) : NULL;
+    if (!kind)
+        return text_refuse(connection, data, size);
+    return text_found(piece, kind, kind->stores ? last : kind->fetches ? call->bytes : 0, at);
 }
 
 const struct protocol protocol_resp = {
     .variant = {"resp", "protocol of Redis, version 2: op=get:100, set:4K, ping"},
     TEXT,
     .kinds = kinds,
+    .request = request,
     .ask = ask,
     .ask_end = "\r\n",
     .answer = answer,

@@ -11,7 +11,6 @@
 #define BYTES_DIGITS 8u
 #define NUMBER_DIGITS 2u
 #define SHOWN_MAX 60u /* bytes of a message that text_show() shows */
-#define LINE_MAX_SIZE 200u
 
 /* ---- heads ---- */
 
@@ -38,6 +37,8 @@ uint8_t *text_put_number(uint8_t *at, uint64_t number)
 
 uint8_t *text_put_key(uint8_t *at, const struct call *call)
 {
+    if (call->key)
+        return text_put(at, call->key);
     at = put_digits(text_put(at, KEY_BEGINS), call->bytes, BYTES_DIGITS);
     *at++ = '-';
     return put_digits(at, call->bytes ? call->offset / call->bytes : 0, NUMBER_DIGITS);
@@ -53,17 +54,37 @@ static bool take_digits(const uint8_t *text, size_t digits, uint64_t *number)
     return true;
 }
 
-/* The caller compares the rest of the key. */
-static bool take_key(const uint8_t *key, struct call *call)
+/* Whether it is a key of text_put_key(). Sets what it says of its value. */
+static bool take_own_key(const char *key, size_t size, struct call *call)
 {
-    const uint8_t *digits = key + strlen(KEY_BEGINS);
+    const uint8_t *digits = (const uint8_t *)key + strlen(KEY_BEGINS);
     uint64_t number;
 
-    if (!take_digits(digits, BYTES_DIGITS, &call->bytes) || !call->bytes ||
+    if (size != TEXT_KEY_SIZE || memcmp(key, KEY_BEGINS, strlen(KEY_BEGINS)) != 0 ||
+        !take_digits(digits, BYTES_DIGITS, &call->bytes) || !call->bytes || digits[BYTES_DIGITS] != '-' ||
         !take_digits(digits + BYTES_DIGITS + 1, NUMBER_DIGITS, &number))
         return false;
     call->offset = number * call->bytes;
     return number < PROTOCOL_KEYS(call->bytes);
+}
+
+bool text_take_key(const struct connection *connection, const char *key, size_t size, struct call *call)
+{
+    const struct operation *operation = connection->plan->operations.list;
+
+    if (size > PROTOCOL_KEY_MAX || (!take_own_key(key, size, call) && !call->key))
+        return false;
+    if (!call->key)
+        return true;
+    memcpy(call->key, key, size);
+    call->key[size] = '\0';
+    if (!take_own_key(key, size, call)) {
+        while (!operation->kind->fetches)
+            operation++;
+        call->bytes = operation->bytes;
+        call->offset = 0;
+    }
+    return true;
 }
 
 /* ---- what is wrong ---- */
@@ -89,7 +110,7 @@ static int refuse_line(struct connection *connection, const uint8_t *data, size_
     bool is_missing = line == strlen(missing) && !memcmp(data, missing, line);
     char sent[TEXT_SHOWN_MAX], expected[TEXT_SHOWN_MAX];
 
-    if (!end && size < LINE_MAX_SIZE)
+    if (!end && size < TEXT_LINE_MAX)
         return (int)size + 1;
     text_show(sent, data, line);
     text_show(expected, right, right_size);
@@ -131,7 +152,7 @@ int text_reply(struct connection *connection, const uint8_t *data, size_t size, 
     return size < expected ? (int)expected : found(piece, call, expected, call->kind->fetches);
 }
 
-static int refuse_request(struct connection *connection, const uint8_t *data, size_t size)
+int text_refuse(struct connection *connection, const uint8_t *data, size_t size)
 {
     char sent[TEXT_SHOWN_MAX];
 
@@ -139,35 +160,36 @@ static int refuse_request(struct connection *connection, const uint8_t *data, si
     return framing_refuse(connection, "sent \"%s\", which is no request of op=", sent);
 }
 
-/* Up to its key a head says its kind; the key says the rest. */
-int text_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+int text_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX],
+              size_t *length)
 {
-    const struct protocol *protocol = connection->plan->protocol;
+    const uint8_t *end = memmem(data, smaller(size, TEXT_LINE_MAX), "\r\n", 2);
+
+    if (!end)
+        return size < TEXT_LINE_MAX ? (int)size + 1 : text_refuse(connection, data, size);
+    *length = (size_t)(end - data);
+    memcpy(line, data, *length);
+    line[*length] = '\0';
+    return 0;
+}
+
+int text_found(struct piece *piece, const struct operation_kind *kind, uint64_t bytes, size_t size)
+{
     struct call *call = piece->call;
-    uint8_t right[PROTOCOL_SENT_MAX];
-    size_t expected = 0;
 
-    if (call->moved) {
-        expected = (size_t)(text_put(right, protocol->ask_end) - right);
-    } else {
-        for (const struct operation_kind *kind = protocol->kinds; kind->name && !expected; kind++) {
-            *call = (struct call){.kind = kind};
-            size_t whole = protocol->ask(right, call);
-            const char *key = strstr((char *)right, KEY_BEGINS);
-            size_t begins = key ? (size_t)(key - (char *)right) : whole;
+    call->kind = kind;
+    call->bytes = bytes;
+    call->moved = 0;
+    return found(piece, call, size, kind->stores);
+}
 
-            if (memcmp(data, right, smaller(size, begins)) != 0)
-                continue;
-            if (size < begins + (key ? TEXT_KEY_SIZE : 0))
-                return (int)size + 1;
-            if (key && !take_key(data + begins, call))
-                break;
-            expected = protocol->ask(right, call);
-        }
-    }
-    if (!expected || memcmp(data, right, smaller(size, expected)) != 0)
-        return refuse_request(connection, data, size);
-    return size < expected ? (int)expected : found(piece, call, expected, call->kind->stores);
+int text_end(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    const char *end = connection->plan->protocol->ask_end;
+
+    if (memcmp(data, end, smaller(size, strlen(end))) != 0)
+        return text_refuse(connection, data, size);
+    return size < strlen(end) ? (int)strlen(end) : found(piece, piece->call, strlen(end), true);
 }
 
 /* ---- content ---- */

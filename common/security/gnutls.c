@@ -37,7 +37,8 @@ static int find_key(gnutls_session_t session, const char *identity, gnutls_datum
 {
     const struct gnutls_layer *own = gnutls_session_get_ptr(session);
 
-    if (strcmp(identity, TLS_IDENTITY) != 0 || !(key->data = gnutls_malloc(SECURITY_KEY_SIZE)))
+    if (strcmp(identity, own->context->terms.identity) != 0 ||
+        !(key->data = gnutls_malloc(SECURITY_KEY_SIZE)))
         return -1;
     memcpy(key->data, own->context->terms.key, SECURITY_KEY_SIZE);
     key->size = SECURITY_KEY_SIZE;
@@ -98,7 +99,7 @@ int gnutls_layer_open_context(void *opaque)
         return gnutls_certificate_allocate_credentials(&context->certificate) < 0 ? -ENOMEM : 0;
     if (!terms->serves) {
         if (gnutls_psk_allocate_client_credentials(&context->client) < 0 ||
-            gnutls_psk_set_client_credentials(context->client, TLS_IDENTITY, &key, GNUTLS_PSK_KEY_RAW) < 0)
+            gnutls_psk_set_client_credentials(context->client, terms->identity, &key, GNUTLS_PSK_KEY_RAW) < 0)
             return -ENOMEM;
         return 0;
     }

@@ -88,16 +88,18 @@ static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **ide
 {
     (void)digest; /* only one cipher is enabled, so the digest always fits */
     *made = make_key_session(openssl);
-    *identity = (const unsigned char *)TLS_IDENTITY;
-    *size = strlen(TLS_IDENTITY);
+    *identity = (const unsigned char *)session_of(openssl)->context->terms.identity;
+    *size = strlen((const char *)*identity);
     return *made != NULL;
 }
 
 /* OpenSSL calls it for each offered identity, also for tickets. */
 static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SSL_SESSION **made)
 {
+    const char *own = session_of(openssl)->context->terms.identity;
+
     *made = NULL;
-    if (size != strlen(TLS_IDENTITY) || memcmp(identity, TLS_IDENTITY, size) != 0)
+    if (size != strlen(own) || memcmp(identity, own, size) != 0)
         return 1;
     *made = make_key_session(openssl);
     session_of(openssl)->by_key = true;
@@ -170,7 +172,7 @@ static long control(BIO *bio, int what, long number, void *pointer)
 
 static void choose_tickets(const struct context *context)
 {
-    static const unsigned char name[] = TLS_IDENTITY;
+    static const unsigned char name[] = SECURITY_IDENTITY;
     SSL_CTX *openssl = context->openssl;
 
     SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_OFF);

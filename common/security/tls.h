@@ -10,7 +10,6 @@
 
 #include "connection/security.h"
 
-#define TLS_IDENTITY "uncork" /* of the pre-shared key; each run has one key */
 #define TLS_HEADER_SIZE 5u
 #define TLS_RECORD_MAX 16384u /* bytes of payload: RFC 8446, 5.1 */
 

@@ -132,6 +132,7 @@ static int agree(struct worker *worker, enum end peer, struct problem *problem)
 {
     const struct team *team = worker->team;
     struct security_terms terms = {.serves = !connects_to(team->end, peer),
+                                   .identity = SECURITY_IDENTITY,
                                    .cipher = team->plan->cipher,
                                    .handshake =
                                        team->by_certificate ? HANDSHAKE_CERTIFICATE : team->plan->handshake};
@@ -179,6 +180,13 @@ static int begin_protocol(struct connection *connection, bool secured, struct pr
     return -1;
 }
 
+int establish_handshake(struct connection *connection, struct problem *problem)
+{
+    if (connection->plan->encrypts && begin_protocol(connection, false, problem) < 0)
+        return -1;
+    return make_handshake(connection, problem) < 0 ? -1 : begin_protocol(connection, true, problem);
+}
+
 int establish_handshakes(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
@@ -193,8 +201,7 @@ int establish_handshakes(struct worker *worker, struct problem *problem)
             return -1;
         if (connection->reconnects)
             continue;
-        if ((plan->encrypts && begin_protocol(connection, false, problem) < 0) ||
-            make_handshake(connection, problem) < 0 || begin_protocol(connection, true, problem) < 0)
+        if (establish_handshake(connection, problem) < 0)
             return -1;
     }
     return 0;

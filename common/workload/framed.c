@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define HEAD_LEAST 6u /* bytes of the shortest request that any protocol has: PING */
+
 /* ---- sending ---- */
 
 static struct span *append(struct connection *connection, const uint8_t *data, uint64_t size)
@@ -111,6 +113,16 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
                           framing->piece.call->kind->name);
 }
 
+/* A server for foreign clients keeps what they write where its content has addresses. */
+static void store(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const struct framing *framing = connection->framing;
+    uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
+
+    if (size && !connection->plan->protocol->has_keys)
+        memcpy(connection->bench->source.memory.bytes + offset, data, size);
+}
+
 /* Takes bytes of a head, up to where it ends. Returns their number, or a negative errno value. */
 static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size,
                          int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
@@ -162,8 +174,9 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
         if (!framing->left) {
             ssize_t taken = take_head(connection, data, (size_t)(end - data), parse);
 
+            framing->quits = taken == -ESHUTDOWN;
             if (taken < 0)
-                return (int)taken;
+                return framing->quits ? 0 : (int)taken;
             data += taken;
             if (framing->held)
                 break;
@@ -172,6 +185,8 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
         part = framing->left < (size_t)(end - data) ? framing->left : (size_t)(end - data);
         if (connection->plan->verify && inspect(connection, data, part) < 0)
             return -EBADMSG;
+        if (connection->bench->content)
+            store(connection, data, part);
         framing->left -= part;
         data += part;
         if (!framing->left && framing->piece.is_last)
@@ -235,13 +250,19 @@ static struct call *call_at(const struct connection *connection, uint64_t number
 }
 
 /* Whether a request is one that op= can ask for: the source has the memory of its largest reply. A
- * protocol whose content has no addresses leaves framing->size at 0. */
+ * protocol whose content has no addresses leaves framing->size at 0. Values that foreign clients set
+ * are not kept. */
 static bool is_in_op(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
-    uint64_t size = connection->framing->size;
+    const struct source *content = connection->bench->content;
+    uint64_t size = content ? content->period : connection->framing->size;
 
-    return call->bytes <= shape->longest_span &&
+    if (content && call->kind->stores && connection->plan->protocol->has_keys)
+        return call->bytes > 0;
+    if (!call->kind->fetches && !call->kind->stores)
+        return true;
+    return call->bytes && call->bytes <= shape->longest_span &&
            (!size || (call->offset <= size && call->bytes <= size - call->offset));
 }
 
@@ -249,9 +270,12 @@ static int read_request(struct connection *connection, const uint8_t *data, size
 {
     const struct owing *owing = connection->role_state;
     const struct plan *plan = connection->plan;
+    struct framing *framing = connection->framing;
     struct call *call = piece->call = call_at(connection, owing->received);
     int result;
 
+    if (framing->keys)
+        call->key = framing->keys + (owing->received & framing->mask) * (PROTOCOL_KEY_MAX + 1);
     if (owing->received - owing->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
     result = plan->protocol->request(connection, data, size, piece);
@@ -299,6 +323,24 @@ static void fill_replies(struct connection *connection)
         last->marks |= FRAGMENT_ENDS_GROUP;
 }
 
+/* A foreign client may have any number of requests under way: so many bytes that their heads fit into
+ * the ring. */
+static size_t server_wants(const struct connection *connection)
+{
+    const struct owing *owing = connection->role_state;
+    size_t wanted = connection->framing->quits ? 0 : role_wants_all(connection);
+    uint64_t room = connection->plan->depth - (owing->received - owing->answered);
+
+    if (connection->bench->content && wanted > connection->framing->left + room * HEAD_LEAST)
+        wanted = connection->framing->left + room * HEAD_LEAST;
+    return wanted;
+}
+
+static bool server_is_over(const struct connection *connection)
+{
+    return connection->framing->quits || answering_is_over(connection);
+}
+
 static const struct role client_role = {
     .sends = true,
     .receives = true,
@@ -322,10 +364,10 @@ static const struct role server_role = {
     .frames = true,
     .state_size = server_size,
     .fill = fill_replies,
-    .wants = role_wants_all,
+    .wants = server_wants,
     .arrived = server_arrived,
     .answered = answering_answered,
-    .over = answering_is_over,
+    .over = server_is_over,
 };
 
 const struct role *const framed_roles[ROLE_COUNT] = {

@@ -73,7 +73,8 @@ static void open_side(enum end end, int fd, uint64_t messages)
 
 static void begin_session(struct side *side)
 {
-    struct security_terms terms = {.serves = side->bench.end == END_SERVER,
+    struct security_terms terms = {.identity = SECURITY_IDENTITY,
+                                   .serves = side->bench.end == END_SERVER,
                                    .cipher = CIPHER_AES_128_GCM,
                                    .handshake = HANDSHAKE_PSK_ECDHE,
                                    .key = "the same at both ends"};

@@ -44,8 +44,11 @@ static void open_side(size_t number, int fd)
 {
     struct side *side = &sides[number];
     struct connection *connection = &side->connection;
-    struct security_terms terms = {
-        .serves = number == 1, .cipher = plan.cipher, .handshake = plan.handshake, .key = {1, 2, 3}};
+    struct security_terms terms = {.identity = SECURITY_IDENTITY,
+                                   .serves = number == 1,
+                                   .cipher = plan.cipher,
+                                   .handshake = plan.handshake,
+                                   .key = {1, 2, 3}};
 
     *side = (struct side){.bench = {.plan = &plan, .end = number ? END_SERVER : END_CLIENT}};
     connection->plan = &plan;
