@@ -228,7 +228,7 @@ static int check_words(const struct hall *hall, const struct options *options, s
         fetches |= plan->operations.list[i].kind->fetches;
     if (!fetches)
         return problem_usage(problem, "op= of --serve says how long a get is: op=get:100");
-    if (plan->reply.longest_span > hall->content.period && plan->protocol->has_keys)
+    if (plan->reply.longest_span > hall->content.period && !plan->protocol->welcome)
         return problem_usage(problem, "--size is less than the longest reply that op= has");
     if (plan->encrypts && !plan->protocol->welcome)
         return problem_usage(problem, "security= of --serve is for nbd: --serve %s has no handshake",
@@ -242,7 +242,7 @@ static int check_words(const struct hall *hall, const struct options *options, s
 static int parse_words(struct hall *hall, const struct options *options, struct problem *problem)
 {
     bool is_unix = options->address.storage.ss_family == AF_UNIX, has_op = false;
-    const char *words[SERVE_WORDS_MAX + 4], *name = options->serve->name;
+    const char *words[SERVE_WORDS_MAX + 5], *name = options->serve->name;
     size_t count = 0;
     char protocol[64];
 
@@ -253,6 +253,8 @@ static int parse_words(struct hall *hall, const struct options *options, struct 
             return -1;
         if (!typed.word->serves || (typed.prefix != END_COUNT && typed.prefix != END_SERVER))
             return refuse_word(options->words[i], problem);
+        if (!strcmp(typed.word->key, "op") && !strcmp(typed.value, "default"))
+            continue;
         has_op |= !strcmp(typed.word->key, "op");
         words[count++] = options->words[i];
     }
@@ -260,8 +262,9 @@ static int parse_words(struct hall *hall, const struct options *options, struct 
     words[count++] = protocol;
     words[count++] = is_unix ? "transport=unix" : "transport=tcp";
     words[count++] = DEPTH;
+    words[count++] = "place=free"; /* its threads run where its starter allows */
     if (!has_op)
-        words[count++] = strncmp(name, "nbd", 3) != 0 ? "op=get:4K" : "op=read:32M+write:32M";
+        words[count++] = strncmp(name, "nbd", 3) != 0 ? "op=get:4K+get:32M" : "op=read:32M+write:32M";
     return plan_parse(&hall->plan, words, count, problem);
 }
 

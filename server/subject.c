@@ -157,6 +157,7 @@ static void put_place(json_t *values, const struct subject *subject, const struc
     }
     definition_place(values, address);
     json_object_set_new(values, "folder", json_string(subject->folder));
+    json_object_set_new(values, "protocol", json_string(subject->plan->protocol->variant.name));
     json_object_set_new(values, "transport", json_string(subject->plan->transport->variant.name));
     json_object_set_new(values, "security", json_string(subject->plan->encrypts ? "tls" : "plain"));
 }
@@ -195,6 +196,9 @@ static int find_program(struct subject *subject, const json_t *values, struct pr
 {
     const char *name = control_text(values, "program"), *own = subject->plan->subject.name;
 
+    if (!strcmp(name, "uncork-server") && /* this one */
+        uv_exepath(subject->program, &(size_t){sizeof subject->program}) == 0)
+        return 0;
     /* what a user types is not where a server is */
     if (program_find(name, PROCESS_PATH, subject->program, sizeof subject->program) == 0)
         return 0;

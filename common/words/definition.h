@@ -18,9 +18,9 @@
  *   moves, limit_s     of a load: the bytes that it moves at least, a size or a product like
  *                      "{requests}*{bytes}"; the seconds that it may take
  *
- * In arguments and files {folder}, {host}, {port}, {path}, {transport}, {security} ("plain" or "tls") and
- * each {parameter} are replaced; of a relay, which has the protocol "raw" and inherits its socket, {sink}
- * too: HOST:PORT or unix:PATH. A load knows {uri}, and the parameters of its subject, too.
+ * In arguments and files {folder}, {host}, {port}, {path}, {protocol}, {transport}, {security} ("plain" or
+ * "tls") and each {parameter} are replaced; of a relay, which has the protocol "raw" and inherits its socket,
+ * {sink} too: HOST:PORT or unix:PATH. A load knows {uri}, and the parameters of its subject, too.
  */
 #ifndef UNCORK_WORDS_DEFINITION_H
 #define UNCORK_WORDS_DEFINITION_H

@@ -210,6 +210,7 @@ def test_a_server_of_both_clients_that_is_missing_is_named_with_the_way_to_have_
         if found := shutil.which(name):
             (tmp_path / name).symlink_to(found)
     (tmp_path / "python3").symlink_to(sys.executable)
+    floor_run("request", "1", "1", "64", "0", CPU, CPU, "reno", "5", "20")  # compiles it
     done = bench(*SHORT, "nbd/libnbd/1", PATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "not installed [1]" in done.stdout

@@ -55,6 +55,7 @@ RELAYS = ("haproxy",)
 READS = ("protocol=nbd", "op=read:4K")
 # what each is asked, and values of one of its parameters
 ASKED = dict.fromkeys(("nbdkit", "qemu-nbd"), (READS, "size", ("32M", "64M"))) | {
+    "uncork": (READS, "reply_write", ("writev", "coalesce")),
     "memcached": (("protocol=memcached", "op=get:100"), "megabytes", ("64", "128")),
     "redis": (("protocol=resp", "op=get:100"), "io_threads", ("1", "2")),
     "nginx": (("protocol=http", "op=get:4K"), "tcp_nodelay", ("on", "off")),  # in a file

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from suite.base import ROOT
+from suite.base.client import client_place
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.installation import setup_hint
 from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, load_of, subject_of
@@ -49,6 +50,7 @@ LISTENS = ("inherited", "address")
 NEEDS = ("content", "certificate")
 # where uncork-server looks
 PROGRAM_FOLDERS = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
+OWN_PROGRAM = "uncork-server"
 VERSION_S = 5.0
 SPEAKS = {"protocol": "protocols", "transport": "transports"}  # words, by the key of a definition
 BLANK = re.compile(r"[\s,]")
@@ -108,7 +110,10 @@ def limit_read(table: dict[str, Any], key: str, where: str) -> int:
 
 
 def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | None:
-    """The path of a program, a name or a path, on this machine; folders: None for PATH."""
+    """The path of a program, a name or a path, on this machine; folders: None for PATH. Our server
+    is that beside the client."""
+    if program == OWN_PROGRAM:
+        folders = str(client_place().folder)
     return shutil.which(program, path=folders)
 
 
@@ -172,7 +177,7 @@ class Subject(Program):
     """A server. uncork-server looks for its program where servers are."""
 
     kind, keys, folders = SUBJECT, SUBJECT_KEYS, PROGRAM_FOLDERS
-    placed = ("folder", "host", "port", "path", "sink", "transport", "security")
+    placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
     listens: str
     arguments_command: tuple[str, ...] | None
     files: Mapping[str, str]

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: MIT
+"""uncork-server --serve: real clients, whose requests it answers as the words say."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from combinations import names
+from control import connect
+from programs import SANITIZED, SERVER, Server, batch_run, open_files, server_started, settled
+from test_protocols import pattern, received
+
+MIB = 1 << 20
+EXPORT = (4 if SANITIZED else 32) * MIB
+REQUEST = b"\x25\x60\x95\x13"
+LISTENS = ("127.0.0.1:0", "unix:{path}/socket")
+CONTENT = pattern()
+
+
+def needed(program: str) -> str:
+    """The path of a real client; the test is skipped without it."""
+    path = shutil.which(program)
+    if not path:
+        pytest.skip(f"{program} is not installed")
+    return path
+
+
+def content(size: int) -> bytes:
+    return (CONTENT * (size // len(CONTENT) + 1))[:size]
+
+
+def run(*arguments: str | Path, **options) -> str:
+    """What a client says on both outputs; it must end well."""
+    done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True,
+                          timeout=120, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def uri(server: Server, keys: Path | None = None) -> str:
+    if server.address.startswith("unix:"):
+        return f"nbd+unix:///?socket={server.address.removeprefix('unix:')}"
+    return f"nbds://alice@{server.address}/?tls-psk-file={keys}" if keys else f"nbd://{server.address}"
+
+
+def legal(listen: str, path: Path, *words: str) -> bool:
+    """Whether a server with these words works on this machine."""
+    with subprocess.Popen([SERVER, "--listen", listen.format(path=path), *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tried:
+        line = tried.stdout.readline()
+        tried.terminate()
+        said = tried.communicate(timeout=20)[1]
+    assert line or "does not work" in said or "needs" in said or "cannot" in said, said
+    return bool(line)
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    path = tmp_path / "keys.psk"
+    path.write_text(f"alice:{os.urandom(32).hex()}\n")
+    path.chmod(0o600)
+    return path
+
+
+def copied(server: Server, path: Path, keys: Path | None = None) -> bytes:
+    """The export as nbdcopy reads it."""
+    run(needed("nbdcopy"), uri(server, keys), path / "copy")
+    return (path / "copy").read_bytes()
+
+
+# ---- the export, by every strategy ----
+
+@pytest.mark.parametrize("listen", LISTENS, ids=("tcp", "unix"))
+def test_nbdcopy_reads_the_same_content_by_every_strategy(listen: str, tmp_path: Path) -> None:
+    ran = 0
+    for strategy in names("strategy"):
+        words = ("--serve", "nbd", "--size", str(EXPORT), f"reply_write={strategy}")
+        if legal(listen, tmp_path, *words):
+            ran += 1
+            with server_started(listen.format(path=tmp_path), *words) as server:
+                assert copied(server, tmp_path) == content(EXPORT), strategy
+    assert ran >= 4
+
+
+@pytest.mark.parametrize("security", ["gnutls", "openssl", "ktls"])
+def test_nbdcopy_reads_the_same_content_by_tls(security: str, keys: Path, tmp_path: Path) -> None:
+    ran = []
+    for strategy in names("strategy"):
+        words = ("--serve", "nbd", "--size", str(EXPORT), "--psk", str(keys),
+                 f"security={security}", f"reply_write={strategy}")
+        if legal(LISTENS[0], tmp_path, *words):
+            ran.append(strategy)
+            with server_started(LISTENS[0], *words) as server:
+                assert copied(server, tmp_path, keys) == content(EXPORT), strategy
+    if not ran:
+        pytest.skip(f"security={security} works with no strategy on this machine")
+    assert {"nodelay", "cork"} <= {*ran}
+
+
+@pytest.mark.parametrize("engine", names("engine"))
+def test_every_engine_serves_many_connections_at_once(engine: str, tmp_path: Path) -> None:
+    words = ("--serve", "nbd", "--size", str(EXPORT), f"engine={engine}")
+    if not legal(LISTENS[0], tmp_path, *words):
+        pytest.skip(f"engine={engine} does not work on this machine")
+    with server_started(LISTENS[0], *words) as server:
+        ours = [subprocess.Popen([needed("nbdcopy"), uri(server), tmp_path / str(number)])
+                for number in range(4)]
+        assert [one.wait(120) for one in ours] == [0] * 4
+        assert all((tmp_path / str(number)).read_bytes() == content(EXPORT) for number in range(4))
+
+
+# ---- what real clients ask for ----
+
+@contextmanager
+def listened(server: Server) -> Iterator[tuple[int, list[bytearray]]]:
+    """A relay before a server: its port, and what each client has said."""
+    said: list[bytearray] = []
+    threads: list[threading.Thread] = []
+    host, _, port = server.address.rpartition(":")
+
+    def pass_on(source: socket.socket, sink: socket.socket, keep: bytearray | None) -> None:
+        while data := source.recv(MIB):
+            if keep is not None:
+                keep += data
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+
+    def accept(listener: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            to = socket.create_connection((host, int(port)))
+            said.append(bytearray())
+            for ends in ((client, to, said[-1]), (to, client, None)):
+                threads.append(threading.Thread(target=pass_on, args=ends))
+                threads[-1].start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        acceptor = threading.Thread(target=accept, args=(listener,))
+        acceptor.start()
+        yield listener.getsockname()[1], said
+        listener.shutdown(socket.SHUT_RDWR)
+        acceptor.join()
+    for thread in threads:
+        thread.join()
+
+
+def reads(said: list[bytearray]) -> list[int]:
+    """The bytes that the READs of clients ask for."""
+    found = []
+    for one in said:
+        at = one.find(REQUEST)
+        while 0 <= at <= len(one) - 28:
+            if int.from_bytes(one[at + 6:at + 8], "big") == 0:
+                found.append(int.from_bytes(one[at + 24:at + 28], "big"))
+            at += 28
+    return found
+
+
+@pytest.mark.skipif(SANITIZED, reason="the requests are those of the client in every build")
+@pytest.mark.parametrize("program, count, size", [("nbdcopy", 1024, 256 << 10),
+                                                  ("qemu-img", 128, 2 * MIB)])
+def test_a_copy_of_256_mib_is_so_many_reads(program: str, count: int, size: int,
+                                            tmp_path: Path) -> None:
+    with server_started(LISTENS[0], "--serve", "nbd", "--size", "256M") as server, \
+            listened(server) as (port, said):
+        url = f"nbd://127.0.0.1:{port}"
+        copy = tmp_path / "copy"
+        run(needed(program), *(("convert", "-W", "-f", "raw", "-O", "raw") if program == "qemu-img"
+                               else ()), url, copy)
+    assert reads(said) == [size] * count
+    assert copy.read_bytes() == content(256 * MIB)
+
+
+def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
+    written = tmp_path / "written"
+    written.write_bytes(random.Random(22).randbytes(EXPORT))
+    with server_started(LISTENS[0], "--serve", "nbd", "--size", str(EXPORT)) as server:
+        run(needed("nbdcopy"), written, uri(server))
+        assert copied(server, tmp_path) == written.read_bytes()
+        half = written.read_bytes()[EXPORT // 2:] * 2
+        written.write_bytes(half)
+        raw = ("-f", "raw", "-O", "raw")
+        run(needed("qemu-img"), "convert", "-n", "-W", *raw, written, uri(server))
+        run(needed("qemu-img"), "convert", *raw, uri(server), tmp_path / "back")
+        assert (tmp_path / "back").read_bytes() == half
+        assert "identical" in run(needed("qemu-img"), "compare", "-f", "raw", "-F", "raw",
+                                  written, uri(server))
+
+
+def test_fio_verifies_what_it_wrote(tmp_path: Path) -> None:
+    with server_started(LISTENS[1].format(path=tmp_path), "--serve", "nbd", "engine=poll",
+                        "--size", "16M") as server:
+        said = run(needed("fio"), "--name=x", "--ioengine=nbd", f"--uri={uri(server)}", "--size=16M",
+                   "--rw=randrw", "--bs=4k", "--iodepth=32", "--verify=crc32c", "--verify_fatal=1",
+                   cwd=tmp_path)
+    assert "err= 0" in said and "verify" not in said.split("err= 0")[0]
+
+
+def test_wrk_gets_every_page(tmp_path: Path) -> None:
+    with server_started(LISTENS[0], "--serve", "http", "reply_write=writev") as server:
+        said = run(needed("wrk"), "-t1", "-c8", "-d1s", f"http://{server.address}/4096")
+    assert int(re.search(r"(\d+) requests in", said)[1]) > 0
+    assert "Socket errors" not in said and "Non-2xx" not in said
+
+
+@pytest.mark.parametrize("pipelined", ["1", "16"])
+def test_redis_benchmark_has_no_error(pipelined: str) -> None:
+    with server_started(LISTENS[0], "--serve", "resp", "reply_write=coalesce",
+                        "op=get:100") as server:
+        said = run(needed("redis-benchmark"), "-p", server.address.rpartition(":")[2], "-n", "2000",
+                   "-t", "ping,set,get", "-P", pipelined, "-d", "100", "--csv")
+    assert len(re.findall(r'^"(?:PING_INLINE|PING_MBULK|SET|GET)","[1-9]', said, re.MULTILINE)) == 4
+
+
+# ---- text, byte by byte ----
+
+def said_to(server: Server, *messages: bytes) -> bytes:
+    """What a server answers until it closes the connection, or this end has half-closed it."""
+    with connect(server.address) as client:
+        client.settimeout(30)
+        for message in messages:
+            client.sendall(message)
+            time.sleep(0.01)
+        client.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: client.recv(MIB), b""))
+
+
+TEN = CONTENT[:10]
+
+
+@pytest.mark.parametrize("protocol, asked, answered", [
+    ("memcached", b"set a 0 0 3\r\nabc\r\nget a\r\nnonsense\r\nversion\r\n",
+     b"STORED\r\nVALUE a 0 10\r\n%b\r\nEND\r\nERROR\r\nVERSION uncork\r\n" % TEN),
+    ("memcached", b"get k%b\r\nquit\r\n" % (b"e" * 249),
+     b"VALUE k%b 0 10\r\n%b\r\nEND\r\n" % (b"e" * 249, TEN)),
+    ("resp", b"*2\r\n$3\r\nget\r\n$1\r\nk\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\nab\r\nPING\r\n",
+     b"$10\r\n%b\r\n+OK\r\n+PONG\r\n" % TEN),
+    ("resp", b"*3\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n$4\r\nsave\r\n*2\r\n$4\r\nFROB\r\n$1\r\nx\r\n",
+     b"*0\r\n-ERR unknown command\r\n"),
+    ("http", b"GET /10 HTTP/1.1\r\nHost: a\r\n\r\nGET /none HTTP/1.1\r\nHost: a\r\n\r\n",
+     b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: 10\r\n\r\n%b"
+     b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" % TEN),
+])
+@pytest.mark.parametrize("pieces", [1, 2, 1000])
+def test_commands_of_others_are_answered_in_pieces_of_any_size(
+        protocol: str, asked: bytes, answered: bytes, pieces: int) -> None:
+    step = max(1, len(asked) // pieces)
+    with server_started(LISTENS[0], "--serve", protocol, "op=get:10") as server:
+        assert said_to(server, *(asked[at:at + step] for at in range(0, len(asked), step))) == answered
+
+
+@pytest.mark.parametrize("words", [
+    f"protocol={protocol} op={op} depth={depth}" for protocol, op in (
+        ("nbd", "read:4K*3+write:64K"), ("nbd-structured", "read:4K"), ("http", "get:4K"),
+        ("memcached", "get:100*3+set:100"), ("resp", "get:100+set:4K+ping")) for depth in (1, 16)])
+def test_our_own_client_is_a_client_like_others(words: str) -> None:
+    protocol = words.split()[0].removeprefix("protocol=")
+    with server_started(LISTENS[0], "--serve", protocol, *(
+            () if protocol.startswith("nbd") else ("op=get:64K",))) as server:
+        (record,) = batch_run([f"{words} peer={server.address} control=none verify=on messages=500 "
+                               "warmup=0s connections=2 engine=poll place=free"])
+    assert record["status"] == "ok", record["reason"]
+
+
+# ---- clients that do harm ----
+
+GO = (b"\0\0\0\3IHAVEOPT\0\0\0\7\0\0\0\6\0\0\0\0\0\0")
+
+
+def greeted(server: Server) -> socket.socket:
+    """A client of nbd that may ask now."""
+    client = connect(server.address)
+    client.settimeout(30)
+    client.sendall(GO)
+    received(client, 18 + 20 + 12 + 20)
+    return client
+
+
+def read_of(offset: int, size: int, kind: int = 0) -> bytes:
+    return REQUEST + b"".join(number.to_bytes(size_of, "big") for number, size_of in (
+        (0, 2), (kind, 2), (7, 8), (offset, 8), (size, 4)))
+
+
+@pytest.mark.parametrize("asked, complaint", [
+    (read_of(0, 64 * MIB), "asked for a read of 67108864 bytes"),
+    (read_of(16 * MIB - 1, 2), "at byte 16777215"),
+    (read_of(2**64 - 1, 2), "asked for a read"),
+    (read_of(0, 0), "asked for a read of 0 bytes"),
+    (read_of(16 * MIB, 4096, 1), "asked for a write"),
+    (read_of(0, 1, 9), "request of type 9"),
+    (b"x" * 28, "in place of the magic"),
+])
+def test_a_client_that_lies_loses_its_connection_and_no_other(asked: bytes, complaint: str) -> None:
+    with server_started(LISTENS[0], "--serve", "nbd", "--size", "16M") as server, \
+            greeted(server) as good, greeted(server) as bad:
+        bad.sendall(asked)
+        assert bad.recv(1) == b""
+        good.sendall(read_of(0, 4096))
+        assert received(good, 16 + 4096)[16:] == content(4096)
+        server.process.terminate()
+        assert complaint in server.process.communicate(timeout=20)[1]
+
+
+@pytest.mark.parametrize("engine", ["block", "poll"])
+def test_clients_that_never_read_or_are_slow_cost_no_other_anything(engine: str) -> None:
+    with server_started(LISTENS[0], "--serve", "nbd", "--size", "64M",
+                        f"engine={engine}") as server:
+        greeted(server).close()
+        files = open_files(server.pid)
+        deaf = [greeted(server) for _ in range(3)]
+        for client in deaf:
+            client.setblocking(False)
+            for at in range(2000):  # 8 GiB are asked for
+                try:
+                    client.send(read_of(at % 16 << 22, 4 * MIB))
+                except BlockingIOError:
+                    break
+        slow = connect(server.address)
+        slow.sendall(GO[:5])
+        began = Path(f"/proc/{server.pid}/statm").read_text().split()[1]
+        with greeted(server) as good:
+            for _ in range(50):
+                good.sendall(read_of(0, 4096))
+                assert received(good, 16 + 4096)[16:] == content(4096)
+        grown = int(Path(f"/proc/{server.pid}/statm").read_text().split()[1]) - int(began)
+        assert grown * 4096 < 64 * MIB
+        for client in (*deaf, slow):
+            client.close()
+        settled(server.pid, files)
+
+
+def test_it_ends_at_once_while_clients_are_there(keys: Path) -> None:
+    for words in (("--serve", "nbd"), ("--serve", "nbd", "engine=poll"),
+                  ("--serve", "nbd", "--psk", str(keys), "security=gnutls")):
+        with server_started(LISTENS[0], *words) as server:
+            silent = [connect(server.address) for _ in range(8)]
+            if "--psk" not in words:
+                silent.append(greeted(server))
+            time.sleep(0.1)
+            assert server.ended() == 0
+            for client in silent:
+                client.close()
+
+
+@pytest.mark.parametrize("arguments, complaint", [
+    (("--serve", "nbs"), "nbs"),
+    (("--serve", "raw"), "--plain echo serves raw bytes"),
+    (("--serve", "nbd", "message=64"), "'message=64' is no word of --serve, which takes security"),
+    (("--serve", "nbd", "client.sndbuf=64K"), "is no word of --serve"),
+    (("--serve", "nbd", "sndbuff=64K"), "sndbuf"),
+    (("--serve", "resp", "op=ping"), "op=get:100"),
+    (("--serve", "http", "op=get:32M", "--size", "1M"), "--size is less than the longest reply"),
+    (("--serve", "nbd", "security=gnutls"), "needs --psk FILE"),
+    (("--serve", "nbd", "--size", "1"), "write a size from 4K to 64G"),
+    (("--serve", "nbd", "--plain", "echo"), "contradict each other"),
+    (("--size", "1M"), "--size is for --serve"),
+])
+def test_a_wrong_command_line_gets_one_clear_line(arguments: tuple[str, ...],
+                                                  complaint: str) -> None:
+    done = subprocess.run([SERVER, "--listen", LISTENS[0], *arguments], capture_output=True,
+                          text=True, timeout=20)
+    assert done.returncode == 2 and not done.stdout
+    assert complaint in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_key_that_is_none_is_refused(keys: Path, tmp_path: Path) -> None:
+    keys.write_text(f"a:{'00' * 32}\nb:{'11' * 32}\n")
+    for words, complaint in ((("security=gnutls",), "takes one key of 32 bytes"),
+                             ((), "--psk FILE needs security=")):
+        done = subprocess.run([SERVER, "--listen", LISTENS[0], "--serve", "nbd", "--psk", keys, *words],
+                              capture_output=True, text=True, timeout=20)
+        assert done.returncode == 2 and complaint in done.stderr
+    keys.write_text(f"alice:{'00' * 32}\n")
+    with server_started(LISTENS[0], "--serve", "nbd", "--psk", str(keys),
+                        "security=gnutls") as server:
+        done = subprocess.run([needed("nbdcopy"), f"nbd://{server.address}", "null:"],
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode and "TLS" in done.stderr
+        keys.write_text(f"alice:{'22' * 32}\n")
+        assert subprocess.run([needed("nbdcopy"), uri(server, keys), "null:"], capture_output=True,
+                              timeout=60).returncode
