@@ -15,7 +15,7 @@
 #include "net/sockets.h"
 #include "placement/cores.h"
 #include "record.h"
-#include "security/tls.h"
+#include "connection/security.h"
 #include "transport/transport.h"
 #include "words/definition.h"
 
@@ -189,7 +189,7 @@ static void put_uri(const struct command *command, json_t *values, const char *p
 {
     const struct plan *plan = command->task.plan;
     const char *path = address_path(command->task.address), *s = plan->encrypts ? "s" : "";
-    const char *user = plan->encrypts ? TLS_IDENTITY "@" : "";
+    const char *user = plan->encrypts ? SECURITY_IDENTITY "@" : "";
     bool is_nbd = !strncmp(protocol, "nbd", 3), is_http = !strcmp(protocol, "http");
     char keys[FOLDER_MAX + 32] = "", address[ADDRESS_MAX], file[32] = "";
 
@@ -298,7 +298,7 @@ static int write_key(const struct command *command, struct problem *problem)
 {
     char line[256];
 
-    snprintf(line, sizeof line, "%s:%s\n", TLS_IDENTITY, command->task.key);
+    snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, command->task.key);
     if (definition_write(command->folder, "keys.psk", line, strlen(line), geteuid()) == 0)
         return 0;
     return problem_failure(problem, "cannot write keys.psk in %s", command->folder);

@@ -205,8 +205,8 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
 def test_fio_verifies_what_it_wrote(tmp_path: Path) -> None:
     with server_started(LISTENS[1].format(path=tmp_path), "--serve", "nbd", "engine=poll",
                         "--size", "16M") as server:
-        said = run(needed("fio"), "--name=x", "--ioengine=nbd", f"--uri={uri(server)}", "--size=16M",
-                   "--rw=randrw", "--bs=4k", "--iodepth=32", "--verify=crc32c", "--verify_fatal=1",
+        said = run(needed("fio"), "--name=x", "--ioengine=nbd", f"--uri={uri(server)}",
+                   "--size=16M", "--rw=randrw", "--bs=4k", "--iodepth=32", "--verify=crc32c", "--verify_fatal=1",
                    cwd=tmp_path)
     assert "err= 0" in said and "verify" not in said.split("err= 0")[0]
 
@@ -261,7 +261,8 @@ def test_commands_of_others_are_answered_in_pieces_of_any_size(
         protocol: str, asked: bytes, answered: bytes, pieces: int) -> None:
     step = max(1, len(asked) // pieces)
     with server_started(LISTENS[0], "--serve", protocol, "op=get:10") as server:
-        assert said_to(server, *(asked[at:at + step] for at in range(0, len(asked), step))) == answered
+        parts = [asked[at:at + step] for at in range(0, len(asked), step)]
+        assert said_to(server, *parts) == answered
 
 
 @pytest.mark.parametrize("words", [
@@ -382,7 +383,8 @@ def test_a_key_that_is_none_is_refused(keys: Path, tmp_path: Path) -> None:
     keys.write_text(f"a:{'00' * 32}\nb:{'11' * 32}\n")
     for words, complaint in ((("security=gnutls",), "takes one key of 32 bytes"),
                              ((), "--psk FILE needs security=")):
-        done = subprocess.run([SERVER, "--listen", LISTENS[0], "--serve", "nbd", "--psk", keys, *words],
+        done = subprocess.run([SERVER, "--listen", LISTENS[0], "--serve", "nbd", "--psk", keys,
+                               *words],
                               capture_output=True, text=True, timeout=20)
         assert done.returncode == 2 and complaint in done.stderr
     keys.write_text(f"alice:{'00' * 32}\n")
