@@ -73,6 +73,8 @@ struct command {
 
 /* ---- the keeper: a process that starts the load and outlives the client ---- */
 
+static const int ended_by[] = {SIGTERM, SIGINT, SIGHUP}; /* the client is; then its keeper ends */
+
 static void on_child(int number)
 {
     (void)number; /* ends ppoll(2) */
@@ -105,6 +107,8 @@ static _Noreturn void become(const struct command *command, enum step step, pid_
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
+    for (size_t i = 0; i < sizeof ended_by / sizeof *ended_by; i++)
+        signal(ended_by[i], SIG_DFL);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     for (size_t i = 0; (step == STEP_REHEARSE || (step == STEP_TIME && command->overridden)) && i < 2; i++)
@@ -143,6 +147,8 @@ static _Noreturn void keep(struct command *command, int its_tie)
 
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (size_t i = 0; i < sizeof ended_by / sizeof *ended_by; i++)
+        signal(ended_by[i], SIG_IGN);
     signal(SIGCHLD, on_child);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);

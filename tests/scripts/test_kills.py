@@ -25,6 +25,7 @@ ENDS_WITHIN_S = 40.0  # beside other work
 WORDS = {"nbdkit": ("protocol=nbd", "op=read:4K"), "qemu-nbd": ("protocol=nbd", "op=write:4K"),
          "memcached": ("protocol=memcached", "op=get:100"),
          "redis": ("protocol=resp", "op=get:100"), "haproxy": ("workload=proxy",)}
+LOADED = ("workload=command", "load=nbdcopy", "nbdkit.size=2G")  # takes seconds, twice
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
@@ -75,12 +76,13 @@ def listening() -> set[str]:
 
 def kill_once(uncork: Uncork, folder: Path, dice: random.Random, victim: str, name: str) -> None:
     """Starts a run, kills the victim at some time, and waits until nothing is left of it."""
-    words = (*WORDS[name], f"subject={name}", "place=free")
+    is_loaded = name == "nbdkit" and program_find("nbdcopy") and dice.random() < 0.6
+    words = (*(LOADED if is_loaded else WORDS[name]), f"subject={name}", "place=free",
+             *(() if is_loaded else ("duration=1s" if victim == "runner" else "duration=60s",)))
     if victim == "runner":
-        command = uncork.command("run", *words, "duration=1s", "rounds=9", "-o", f"{folder}/result")
+        command = uncork.command("run", *words, "rounds=9", "-o", f"{folder}/result")
     else:
-        command = [str(uncork.bin / "uncork-client"), "--subjects", definitions_file(), *words,
-                   "duration=60s"]
+        command = [str(uncork.bin / "uncork-client"), "--subjects", definitions_file(), *words]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                env=uncork.environment, start_new_session=True)
     until = time.monotonic() + ENDS_WITHIN_S
