@@ -99,7 +99,6 @@ def connections_close(folder: Path) -> None:
 
 
 def main() -> None:
-    """All steps, then the last."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: None)  # the end of standard input ends it
     last = None

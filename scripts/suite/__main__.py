@@ -26,14 +26,12 @@ def help_text() -> str:
 
 
 def version_text() -> str:
-    """The version and the revision of the programs."""
     from suite.base.client import client_list, client_open
     vocabulary = client_list(client_open())
     return f"uncork {vocabulary.version} ({vocabulary.revision})"
 
 
 def command_run(arguments: list[str]) -> int:
-    """Runs one subcommand and gives its exit status."""
     if not arguments:
         print(help_text(), file=sys.stderr)
         return 2

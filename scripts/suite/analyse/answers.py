@@ -51,7 +51,6 @@ def metric_of(question: Question) -> Metric:
 
 
 def labelled(label: str, texts: Sequence[str]) -> Pairs:
-    """Texts below one label."""
     return [(None if number else label, text) for number, text in enumerate(texts)]
 
 
@@ -158,7 +157,6 @@ def advice_text(optimum: Optimum, axis: str) -> str:
 
 
 def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
-    """The answer of one group in a few sentences."""
     best, against = optimum.best, optimum.against
     name = f"{best}, the baseline," if optimum.is_baseline else best
     median = value_text(optimum.medians[best], metric.unit)

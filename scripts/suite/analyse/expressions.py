@@ -56,7 +56,6 @@ class Reference:
 
     @property
     def text(self) -> str:
-        """As it would stand in a claim."""
         return f"{self.metric}({self.words})" if self.words else self.metric
 
 
@@ -82,7 +81,6 @@ class ClaimParser:
         self.token = self.next_token()
 
     def wrong(self, what: str) -> UsageError:
-        """The error for what was found here."""
         return UsageError(f'claim "{self.text}": {what} at character {self.at + 1}')
 
     def next_token(self) -> re.Match[str] | None:
@@ -105,11 +103,9 @@ class ClaimParser:
         return token
 
     def sign_is(self, *signs: str) -> bool:
-        """Whether this token is one of signs."""
         return self.token is not None and self.token["sign"] in signs
 
     def parse(self) -> Operation:
-        """The whole claim."""
         left = self.sum()
         if not self.sign_is(*COMPARISONS):
             raise self.wrong("one comparison (>= <= > < ==) is needed")
@@ -174,7 +170,6 @@ def best_of(claim: Operation) -> Reference | None:
 
 
 def references_of(expression: Expression) -> Iterator[Reference]:
-    """Every metric that an expression names."""
     if isinstance(expression, Reference):
         yield expression
     elif isinstance(expression, Operation):
@@ -183,7 +178,6 @@ def references_of(expression: Expression) -> Iterator[Reference]:
 
 
 def claims_references(scenario: Scenario) -> Iterator[Reference]:
-    """Every metric that a claim names, with its words."""
     for claim in scenario.claims:
         yield from references_of(claim_parse(claim.that))
 

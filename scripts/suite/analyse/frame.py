@@ -64,12 +64,10 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The words that vary, as they are typed."""
         return words_text({key: value for key, value in self.axes.items() if value})
 
     @property
     def target(self) -> str:
-        """Where its ends ran."""
         return target_of(self.words)
 
     @property
@@ -240,7 +238,6 @@ def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
 
 
 def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
-    """Whether words has every one of wanted."""
     return wanted.items() <= words.items()
 
 
@@ -290,7 +287,6 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
 
 
 def matrix_build(result: Result) -> Matrix:
-    """The frame of a result and its cells."""
     frame, runs, none = frame_build(result), result.runs, frozenset[str]()
     emulated, unsplit = cells_emulated(result), splits_unknown(frame, runs)
     invalid = {cell: unsplit.get(cell, none) | (TIMED if cell in emulated else none)
@@ -305,7 +301,6 @@ def matrix_build(result: Result) -> Matrix:
 
 
 def matrix_load(folder: Path) -> Matrix:
-    """The frame and cells of the result in a folder."""
     return matrix_build(result_load(folder))
 
 

@@ -50,7 +50,6 @@ class Gate:
 
     @property
     def text(self) -> str:
-        """As it is typed."""
         return f"{self.metric.name} {self.limit_text}"
 
 
@@ -257,7 +256,6 @@ def gates_decide(comparisons: Sequence[Comparison], gates: Sequence[Gate]) -> Ga
 
 
 def planned_text() -> str:
-    """What the rounds of a gate are planned for."""
     return (f"a row {percent_text(stats.PLANNED_CHANGE - 1)} beyond its limit is found in "
             f"{number_text(10 * stats.PLANNED_POWER, 1)} of 10 results of")
 

@@ -97,7 +97,6 @@ def bandwidth(run: MeasuredRun) -> float | None:
 
 
 def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
-    """What these ends counted at path, per message that they sent."""
     return quotient(ends_sum(ends, *path), ends_sum(ends, "messages_sent"))
 
 
@@ -137,7 +136,6 @@ def reply_side(*path: str) -> Formula:
 
 
 def received_per_reply(run: MeasuredRun, *path: str) -> float | None:
-    """What the end that receives replies counted at path, per reply."""
     return None if run.streams else quotient(threads_sum(run.driver, *path),
                                              threads_sum(run.driver, "messages_received"))
 

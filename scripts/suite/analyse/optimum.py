@@ -136,14 +136,12 @@ def against_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: 
 
 
 def is_better(matrix: Matrix, cell: Cell, other: Cell, metric: Metric) -> bool:
-    """Whether a cell is better than another of its group."""
     ratio = ratio_between(matrix, cell, other, metric.name)
     return (ratio is not None and better_ratio(ratio, metric).value > 1 and pair_verdict(
         matrix, cell, other, metric.name) in (Verdict.CHANGED, Verdict.EXACT))
 
 
 def cells_better(matrix: Matrix, cell: Cell, group: Iterable[Cell], metric: Metric) -> list[Cell]:
-    """The cells of its group that are better than a cell."""
     return [other for other in group
             if other is not cell and is_better(matrix, other, cell, metric)]
 

@@ -16,7 +16,6 @@ TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the wor
 
 
 def known_of(runs: Runs, metric: str) -> list[float]:
-    """The values of a metric in the runs that know it."""
     values = runs.metrics[:, METRIC_PLACES[metric]]
     return values[~np.isnan(values)].tolist()
 

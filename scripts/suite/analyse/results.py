@@ -34,12 +34,10 @@ class Result:
         return self.folder.resolve().name
 
     def records(self, rows: Iterable[int]) -> Iterator[Record]:
-        """The whole records of these rows of runs."""
         return records_read(self.folder / RECORDS, self.runs, rows)
 
 
 def missing_error(path: Path) -> UsageError:
-    """The error for a missing file that every result has."""
     return UsageError(f"{path}: no such file, so {path.parent} is no result "
                       "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
 

@@ -57,7 +57,6 @@ class Runs:
 
     @cached_property
     def good(self) -> np.ndarray:
-        """Which rows are good counted runs."""
         return (self.columns["status"] == "ok") & (self.columns["round"] > 0)
 
     @cached_property
@@ -70,11 +69,9 @@ class Runs:
 
     @cached_property
     def rows_of_cells(self) -> Mapping[str, np.ndarray]:
-        """The rows of each cell that has some, in order."""
         return self.frame("cell").groupby("cell").indices
 
     def rows_of(self, cell: str) -> np.ndarray:
-        """The rows of a cell, in order."""
         return self.rows_of_cells.get(cell, NO_ROWS)
 
     def frame(self, *names: str) -> pd.DataFrame:
@@ -100,7 +97,6 @@ class Problems:
             self.texts.append(text)
 
     def notes(self) -> list[str]:
-        """Notes for the reader, one line each."""
         more = self.count - len(self.texts)
         return self.texts + (
             [f"{more} more lines of records.jsonl are no records and were left out"] if more

@@ -229,7 +229,6 @@ def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = Non
 
 
 def figure_words(figure: Published) -> Mapping[str, str]:
-    """The words of a published figure."""
     return words_split(figure.words.split(), "scenario.toml: [published] words: ")
 
 
@@ -258,7 +257,6 @@ def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None,
 
 
 def published_unused(matrix: Matrix) -> tuple[str, ...]:
-    """The words of published figures that no cell of this result has."""
     return tuple(figure.words for figure in matrix.result.scenario.published if not any(
         words_match(figure_words(figure), cell.words) for cell in matrix.whole.cells.values()))
 

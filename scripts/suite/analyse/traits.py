@@ -63,12 +63,10 @@ def clamp_text(name: str, word: str, clamp: Mapping[str, Any]) -> str:
 
 
 def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
-    """The different values in the order in which they occur."""
     return tuple(dict.fromkeys(values))
 
 
 def traits_of(record: Record) -> Traits:
-    """The traits of a record that has the right shape."""
     threads = list(record.threads())
     options = [(name, thread.get("options", {})) for name, _, thread in threads]
     protected = [(name, end, thread) for name, end, thread in threads

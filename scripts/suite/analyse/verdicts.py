@@ -135,7 +135,6 @@ class Family(NamedTuple):
 
     @property
     def tested(self) -> int:
-        """How many ratios were corrected."""
         return len(self.adjusted)
 
     def adjusted_of(self, key: Hashable) -> float:

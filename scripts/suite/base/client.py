@@ -81,7 +81,6 @@ class Vocabulary:
 
     @property
     def revision(self) -> str:
-        """The revision of the sources that the client was built from."""
         return str(self.document.get("revision", "unknown"))
 
     @property
@@ -163,7 +162,6 @@ def build_client(client: Client, value: str) -> Client:
 
 
 def exit_text(status: int) -> str:
-    """An exit status of subprocess in words."""
     if status < 0:
         return f"was ended by {signal.Signals(-status).name}"
     return f"ended with status {status}"
@@ -314,7 +312,6 @@ def scenario_path(name: str) -> Path:
 
 
 def scenario_names() -> list[str]:
-    """The names of the scenarios that ship, in alphabetical order."""
     return sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
 
 

@@ -60,7 +60,6 @@ class Link:
 
     @property
     def emulated(self) -> bool:
-        """Whether it takes netem."""
         return self.delay != UNDELAYED or self.loss != LOSSLESS
 
 
@@ -70,7 +69,6 @@ LAB_WORDS = ("lab", *LINK_WORDS, SETTING_WORD)
 
 
 def lab_wanted(words: Mapping[str, str]) -> bool:
-    """Whether a cell with these words runs in a lab."""
     return words.get("lab") == "on"
 
 

@@ -47,7 +47,6 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}{hint} (see {self.prog} --help)")
 
     def formats_hint(self) -> str:
-        """The formats that this command has."""
         mine = [name + (f" {'|'.join(action.choices)}" if action.choices else "")
                 for name, action in self._option_string_actions.items()
                 if action.dest in ("format", "json", "style")]

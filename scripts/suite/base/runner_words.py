@@ -28,7 +28,6 @@ BOOT_PREFIX = "vng:"  # of a target that boots a machine for all cells of a roun
 
 
 def target_of(words: Mapping[str, str]) -> str:
-    """Where a cell of these words runs."""
     return words.get(TARGET, LOCAL)
 
 
@@ -44,7 +43,6 @@ def starts_from_here(words: Mapping[str, str]) -> bool:
 
 
 def build_of(words: Mapping[str, str]) -> str:
-    """The build that runs a cell of these words."""
     return words.get(BUILD, THIS)
 
 
@@ -60,12 +58,10 @@ def load_of(words: Mapping[str, str]) -> str:
 
 
 def words_for_client(words: Mapping[str, str]) -> dict[str, str]:
-    """The words that a client is given."""
     return {key: value for key, value in words.items() if key not in RUNNER_WORDS}
 
 
 def words_for_runner(words: Mapping[str, str]) -> dict[str, str]:
-    """The words that it is not given."""
     return {key: words[key] for key in RUNNER_WORDS if key in words}
 
 

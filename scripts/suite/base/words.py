@@ -30,7 +30,6 @@ def words_split(texts: Iterable[str], where: str = "") -> dict[str, str]:
 
 
 def words_text(words: Mapping[str, str]) -> str:
-    """Words as they are typed."""
     return " ".join(f"{key}={value}" for key, value in words.items())
 
 

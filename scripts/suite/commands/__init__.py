@@ -82,7 +82,6 @@ def result_folder(text: str) -> Path:
 
 
 def result_add(parser: ArgumentParser, words: str, metavar: str = "WORD") -> None:
-    """RESULTS and the words behind it."""
     parser.add_argument("results", type=result_folder, metavar="RESULTS",
                         help="folder of a result, or its name in results/")
     parser.add_argument("words", nargs="*", default=[], metavar=metavar, help=words)
@@ -94,13 +93,11 @@ def output_add(parser: ArgumentParser, metavar: str, text: str) -> None:
 
 
 def gates_add(parser: ArgumentParser, text: str, required: bool = False) -> None:
-    """--fail-if: gates."""
     parser.add_argument("--fail-if", action="append", default=[], metavar="GATE", help=text,
                         required=required)
 
 
 def formats_add(parser: ArgumentParser, formats: Mapping[str, Format]) -> None:
-    """What a table is written as: one of these formats by name."""
     style = parser.add_mutually_exclusive_group()
     for name, one in formats.items():
         style.add_argument(f"--{name}", dest="format", action="store_const", const=name,
@@ -346,14 +343,12 @@ COMMANDS = {
 
 
 def formats_known() -> Mapping[str, Format]:
-    """All formats that some command has, by name."""
     from suite.present.comparison import FORMATS
     from suite.present.tables import RENDERERS
     return RENDERERS | FORMATS
 
 
 def parser_make(name: str) -> ArgumentParser:
-    """The command line of one of COMMANDS."""
     import argparse
     import textwrap
 

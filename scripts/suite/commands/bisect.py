@@ -111,7 +111,6 @@ def revision_judge(work: Bisection, name: str) -> Judged:
 
 
 def run_judge(work: Bisection, folder: Path, *rounds: str) -> Judged:
-    """Runs the revision that was built, into a folder."""
     sides = [*map(work.word, work.trees)]
     words = [*(word for word in work.words if TREE not in word), *rounds]
     words.append(",".join([sides[0], *(side.partition("=")[2] for side in sides[1:])]))
@@ -176,7 +175,6 @@ def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Finds the first bad commit, or judges one of its steps."""
     signals_unify()
     gates = gates_parse([text for text in options.fail_if if text != UNSUPPORTED])
     rest = options.words, gates, options.build or OWN_BUILD

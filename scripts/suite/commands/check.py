@@ -12,7 +12,6 @@ from suite.base.words import arguments_sort, words_text
 
 
 def main(options: argparse.Namespace) -> int:
-    """Prints the verdicts; the exit status sums them up."""
     asked = arguments_sort([options.results, *options.words], most=1)
     matrix = matrix_narrow(matrix_load(asked.folders[0]), asked.words)
     verdicts = claims_decide(matrix)

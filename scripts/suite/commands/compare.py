@@ -54,7 +54,6 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
 
 
 def main(options: argparse.Namespace) -> int:
-    """Prints the comparison."""
     asked = arguments_sort([options.results, *options.words], tuple(COMPARE_WORDS))
     if options.format in FORMATS and "columns" in asked.own and not FORMATS[
             options.format].metrics:

@@ -109,7 +109,6 @@ class Line:
 
     @cached_property
     def cells(self) -> list[Mapping[str, str]]:
-        """The words of all cells of the results that stand in the line."""
         from suite.result.files import PLAN, result_find
         folders = [result_find(Path(text)) for text in self.before if "=" not in text]
         return [cell["words"] for folder in folders
@@ -270,7 +269,6 @@ class Line:
 
 
 def program_candidates(program: str, before: Sequence[str], last: str) -> Candidates:
-    """What may stand behind uncork-client or uncork-server."""
     line = Line("run", before, last)
     previous = before[-1] if before else ""
     options = helped(client_place().folder / program) if "-" in (previous[:1], last[:1]) else []
@@ -286,7 +284,6 @@ def program_candidates(program: str, before: Sequence[str], last: str) -> Candid
 
 
 def candidates_of(line: str) -> list[tuple[str, str]]:
-    """The candidates for the last word of a line."""
     program, *typed = line_split(line) or [""]
     *before, last = typed or [""]
     if Path(program).name in BINARIES:

@@ -27,7 +27,6 @@ def targets_look(words: CellWords) -> dict[str, Finding]:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Looks, and prints what was found; it changes nothing."""
     words = CellWords()
     if options.words:
         planned = plan_make(LocalTargets(client_open()), *scenario_choose(options.words))

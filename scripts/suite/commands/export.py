@@ -20,7 +20,6 @@ from suite.stats.histogram import Histogram, histogram_find
 
 
 def missing_text(cells: Sequence[Cell], histogram: str) -> str:
-    """Why cells have no histogram, and which they are."""
     reasons = {True: f"{TIMES_INVALID}, its times say nothing", False: f"no run has {histogram}"}
     named = {why: [cell for cell in cells if bool(cell.emulated) is why] for why in reasons}
     return "; ".join(f"{reasons[why]}: {cells_text(found)}" for why, found in named.items()
@@ -54,7 +53,6 @@ def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[st
 
 
 def main(options: argparse.Namespace) -> int:
-    """Writes the files and prints their names."""
     histogram = histogram_find(options.of, "--of")
     if options.unit not in HGRM_UNITS:
         raise UsageError(f'--unit: unknown unit "{options.unit}"'

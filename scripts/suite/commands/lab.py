@@ -26,7 +26,6 @@ def words_read(texts: Sequence[str]) -> Mapping[str, str]:
 
 
 def up(texts: Sequence[str]) -> None:
-    """Makes a lab, and says what stands."""
     words = words_read(texts)
     reason = lab_refusal(words)
     if reason is not None:

@@ -64,7 +64,6 @@ SPELLED = {  # units whose numbers carry a unit of their own when they are typed
 
 
 def scenarios_read() -> list[Scenario]:
-    """The scenarios that ship."""
     return [scenario_load(ROOT / "scenarios" / f"{name}.toml") for name in scenario_names()]
 
 
@@ -113,7 +112,6 @@ def word_row(word: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
-    """A variant with its help and where this machine does not support it."""
     size = variant.get("parameter")
     takes = "SIZE" if size else variant.get("takes")
     name = variant["name"] + (f":{takes}" if takes else "")
@@ -125,7 +123,6 @@ def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> str:
-    """Everything, readable in width columns."""
     words = vocabulary.words.values()
     lines = ["Scenarios (uncork run NAME)"]
     lines += rows_lines(((item.name, item.question) for item in scenarios), width)
@@ -244,7 +241,6 @@ def key_rows(part: str) -> list[tuple[str, str]]:
 
 
 def terms_read() -> list[tuple[list[str], str]]:
-    """The signs of tables and the terms of the project with what they mean."""
     terms = []
     for table in re.findall(r"^\| --- \| --- \|\n((?:\|.*\n)+)", READING.read_text("utf-8"), re.M):
         for cell, text in re.findall(r"^\| (.+?) \| (.+) \|$", table, re.M):
@@ -296,7 +292,6 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
 
 
 def main(options: argparse.Namespace) -> int:
-    """Prints the list, or what one of its names is."""
     client = client_open()
     vocabulary = client_list(client)
     width = min(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MAX)

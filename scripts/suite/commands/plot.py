@@ -47,7 +47,6 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Draws, and prints the name of each picture."""
     if options.output == "-":
         raise UsageError("-o -: a picture is several files: give a folder")
     asked = arguments_sort([options.results, *options.words], PLOT_WORDS, most=1)

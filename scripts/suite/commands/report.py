@@ -72,7 +72,6 @@ def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> 
 
 
 def page_of_one(matrix: Matrix) -> str:
-    """The page of a result."""
     notes: list[str] = []
     asked = matrix.result.scenario.table or TableLayout()
     layout = layout_choose(matrix, asked)

@@ -238,14 +238,12 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
 
 
 def left_text(folder: Path, plan: Plan) -> str:
-    """What is left of the last session of a result."""
     left = len(session_left(plan, records_done(folder)[0]))
     return (f"{path_text(folder)} has {counted_text(left, 'run')} left" if left else
             f"{path_text(folder)} has nothing left to do: --more adds a session")
 
 
 def command_again() -> str:
-    """The command that goes on with what this one leaves unfinished."""
     return f"uncork {shlex.join(text for text in sys.argv[1:] if text != '--more')}"
 
 
@@ -262,7 +260,6 @@ def full_disk_explained() -> Iterator[None]:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Plans, runs or says what would run, and prints the table."""
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
     if options.fail_if and not options.dry_run:

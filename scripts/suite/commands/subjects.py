@@ -29,7 +29,6 @@ def program_rows(subject: Program) -> list[tuple[str, str]]:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Prints all of them, or their definitions for uncork-client --subjects."""
     programs = programs_read()
     width = terminal_width(WIDTH_MAX)
     print(definitions_text(programs) if options.json else

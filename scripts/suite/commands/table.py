@@ -34,7 +34,6 @@ def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLay
 
 
 def main(options: argparse.Namespace) -> int:
-    """Prints the table."""
     asked = arguments_sort([options.results, *options.words], TABLE_WORDS, most=1)
     matrix = matrix_narrow(matrix_load(asked.folders[0]), asked.words, TABLE_WORDS)
     table = table_asked(asked.own, matrix.result.scenario.table)

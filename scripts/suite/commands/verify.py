@@ -17,7 +17,6 @@ from suite.present.tables.model import Document
 
 
 def text_read(name: str) -> str:
-    """What was posted."""
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except FileNotFoundError:

@@ -33,7 +33,6 @@ SYSCTLS = (
 
 
 def sysctl_path(name: str) -> str:
-    """The file of a sysctl."""
     return f"proc/sys/{name.replace('.', '/')}"
 
 

@@ -62,7 +62,6 @@ def fine(seen: str) -> Finding:
 
 
 def sysctl_set(name: str, value: str) -> str:
-    """The command that sets a sysctl until the next boot."""
     return f'sysctl -w {name}="{value}"' if " " in value else f"sysctl -w {name}={value}"
 
 

@@ -23,7 +23,6 @@ def stat_times(text: str) -> list[int]:
 
 
 def times_now(facts: SystemFacts) -> list[int]:
-    """What the clock ticks grew by during the watch."""
     if "proc/stat" not in facts.before:
         return [0] * STAT_TIMES
     pairs = zip(stat_times(facts.text("proc/stat")), stat_times(facts.before["proc/stat"]),

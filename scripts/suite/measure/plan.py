@@ -361,5 +361,4 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
 
 
 def scenario_seeded(scenario: Scenario, seed: int | None) -> Scenario:
-    """The plan as a scenario, with the seed that was drawn."""
     return replace(scenario, run=scenario.run | {"seed": str(seed)})

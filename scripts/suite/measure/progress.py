@@ -74,7 +74,6 @@ class Watch(AbstractContextManager["Watch"]):
         """Writes one line at once, not when a buffer is full."""
 
     def failures_say(self) -> None:
-        """Writes which runs have failed since."""
         for text in self.failures:
             self.say(text)
         self.failures.clear()

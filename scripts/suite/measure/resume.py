@@ -39,7 +39,6 @@ def session_left(plan: Plan, done: set[RunKey]) -> list[Run]:
 
 
 def session_total(plan: Plan) -> int:
-    """How many runs the last session has, the warm-up round included."""
     return runs_per_round(plan.runnable) * (len(plan.session.rounds) + 1)
 
 

@@ -40,7 +40,6 @@ class Word:
 
     @property
     def argument(self) -> str:
-        """The word as the client takes it."""
         return f"{self.key}={self.text}"
 
     @property
@@ -213,7 +212,6 @@ def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, li
 # ---- `uncork run --quick`: fewer and shorter rounds for a first look. It never lengthens anything.
 
 def quick_limits() -> str:
-    """What it is at most, in one line."""
     return (f"at most {QUICK['rounds']} rounds of {QUICK['duration']}, after {QUICK['warmup']} of "
             "warm-up")
 

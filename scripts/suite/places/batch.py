@@ -23,7 +23,6 @@ FIXED_WORK_S = 3600.0  # for a run of fixed work, whose time is unknown
 
 
 def runs_limit(cells: Iterable[PlannedCell]) -> float:
-    """Seconds after which a batch of these runs is taken to hang."""
     return sum(FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + RUN_MARGIN_S
                for cell in cells)
 
@@ -38,7 +37,6 @@ class Artifacts:
 
 
 def overdue_text(limit_s: float) -> str:
-    """That a run was taken to hang."""
     return f"not finished after {limit_s:.0f} s, so it was ended"
 
 
@@ -55,12 +53,10 @@ def output_complaint(heard: Output) -> str:
 
 
 def failed_record(reason: str) -> JsonObject:
-    """The placeholder for a run that left no record."""
     return {"status": "failed", "reason": reason}
 
 
 def is_placeholder(record: JsonObject) -> bool:
-    """Whether a record is one of failed_record()."""
     return "words" not in record
 
 
@@ -103,7 +99,6 @@ def batch_records(heard: Output, cells: Sequence[PlannedCell],
 
 
 def cells_by_target(cells: Sequence[PlannedCell]) -> dict[str, list[int]]:
-    """The numbers of the cells of each target."""
     found: dict[str, list[int]] = {}
     for number, cell in enumerate(cells):
         found.setdefault(target_of(cell.words), []).append(number)

@@ -84,7 +84,6 @@ def release_read(data: bytes) -> str | None:
 
 
 def modules_folders(root: Path) -> list[Path]:
-    """The folders with modules below a root."""
     return [folder for folder in (root / "lib/modules", root / "usr/lib/modules")
             if folder.is_dir()]
 

@@ -91,7 +91,6 @@ class RemoteTarget(Target):
         return tuple(dict.fromkeys(part.host for part in self.parts.values()))
 
     def own_ends(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The ends that the runner starts for a cell of these words."""
         return () if self.alone else serving_ends(words)
 
     def words_check(self, words: Mapping[str, str]) -> None:

@@ -81,7 +81,6 @@ class Targets(contextlib.ExitStack):
         return tuple(self.group.values)
 
     def client(self, words: Mapping[str, str]) -> Client:
-        """The programs that run a cell of these words, where it runs."""
         return self.target(words).client(words)
 
     def identities(self) -> dict[str, dict[str, Any]]:
@@ -90,12 +89,10 @@ class Targets(contextlib.ExitStack):
                 if value != LOCAL}
 
     def boot_ids(self) -> dict[str, str]:
-        """The boots of other machines, by name."""
         return {name: boot for target in self.opened.values()
                 for name, boot in target.boot_ids().items()}
 
     def round_begin(self) -> None:
-        """A round begins."""
         for target in self.opened.values():
             target.round_begin()
 
@@ -104,7 +101,6 @@ class LocalTargets(Targets):
     """Takes every cell for one of this machine and opens nothing, to check words only."""
 
     def target(self, words: Mapping[str, str]) -> Target:
-        """This machine."""
         return Target(LOCAL, self.local)
 
     def require(self, values: Iterable[str]) -> None:

@@ -61,7 +61,6 @@ class Guest:
 
     @property
     def name(self) -> str:
-        """Which kernel it has."""
         return f"in a guest with Linux {self.image.release}"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
@@ -180,7 +179,6 @@ class Vng(Target):
         return self.guest
 
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The definitions where the guest has them."""
         return (SUBJECTS_OPTION, SUBJECTS) if subject_of(words) else ()
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:

@@ -136,7 +136,6 @@ def published_columns(summary: Summary, rows: Sequence[Figure | Gain | None],
 
 
 def published_name(published_set: str) -> str:
-    """The head of the column of a set of published figures."""
     return f"published {published_set}".rstrip()
 
 

@@ -38,12 +38,10 @@ def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
 
 
 def is_elsewhere(matrix: Matrix) -> bool:
-    """Whether some cell ran on another target than the machine of the runner."""
     return any(cell.target != LOCAL for cell in matrix.cells.values())
 
 
 def targets_cells(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """The cells of each target, in order."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.target, []).append(cell)
@@ -100,7 +98,6 @@ def congestion_text(matrix: Matrix) -> str:
 
 
 def word_values_text(cells: Iterable[Cell], key: str) -> str:
-    """The values of a word over these cells, in order."""
     values = dict.fromkeys(cell.words.get(key, "") for cell in cells)
     return ", ".join(value for value in values if value) or "unknown"
 
@@ -140,7 +137,6 @@ def subjects_text(matrix: Matrix) -> str:
 
 
 def rounds_heading(matrix: Matrix) -> str:
-    """How many rounds, of how many, and in which order."""
     plan, done = matrix.result.plan, matrix.rounds
     sessions = plan.sessions
     planned = max(session.last for session in sessions)

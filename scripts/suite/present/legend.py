@@ -117,7 +117,6 @@ def published_sizes(summary: Summary) -> list[tuple[str, str]]:
 
 
 def gain_legends(summary: Summary) -> list[Legend]:
-    """The columns of gains."""
     gains = summary.gains.values()
     alone = any(gain.worst is not None for gain in gains)
     return [

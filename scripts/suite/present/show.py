@@ -78,7 +78,6 @@ def median_of(values: Iterable[float | None]) -> float | None:
 
 
 def figure_text(figure: Figure, unit: str) -> str:
-    """A median with its interval, and its ratio with the mark of the verdict."""
     text = value_text(figure.median, unit)
     if figure.exact:
         text += f", the same in every run of {figure.rounds} rounds"
@@ -92,7 +91,6 @@ def figure_text(figure: Figure, unit: str) -> str:
 
 
 def metrics_lines(matrix: Matrix, cell: Cell, base: Cell | None, width: int) -> list[str]:
-    """Every metric that the cell knows, with its ratio to the base."""
     figures = {metric: figure_build(matrix, cell, metric, base) for metric in METRICS.values()}
     return labelled_lines([(metric.name, figure_text(figure, metric.unit))
                            for metric, figure in figures.items() if figure], width)
@@ -165,7 +163,6 @@ def variants_text(values: Iterable[Any]) -> str:
 
 
 def threads_of(runs: Sequence[MeasuredRun], end: str) -> list[list[Mapping[str, Any]]]:
-    """The threads of one end in each run."""
     return [(run.record.end(end) or {}).get("threads", []) for run in runs]
 
 

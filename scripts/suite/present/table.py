@@ -107,7 +107,6 @@ def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
 
 
 def title_text(matrix: Matrix) -> str:
-    """The first line: the run and its question."""
     question = matrix.result.scenario.question
     return f"{matrix.result.name}: {question}" if question else matrix.result.name
 
@@ -154,7 +153,6 @@ def estimate_parts(name: str, ratio: stats.Estimate, less: float, verdict: Verdi
 
 
 def gain_parts(gain: Gain) -> Parts:
-    """A gain by GAIN_PARTS, as fractions."""
     return {"pre": gain.pre, "post": gain.post,
             **estimate_parts("gain", gain.ratio, 1, gain.verdict),
             "gain_worst": gain.worst, "gain_best": gain.best}
@@ -224,7 +222,6 @@ def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
 
 
 def figure_json(figure: Figure) -> dict[str, Any]:
-    """One figure with everything that is known about it."""
     value: dict[str, Any] = {"median": figure.median, **interval_json(figure.interval),
                              "rounds": figure.rounds, "exact": figure.exact}
     if figure_censored(figure):
@@ -243,7 +240,6 @@ def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
 
 
 def groups_json(optima: Sequence[Optimum], axis: str, metric: Metric) -> list[dict[str, Any]]:
-    """The answer of every group."""
     return [{"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
              "answer": optimum_text(optimum, axis, metric)} for optimum in optima]
 

@@ -76,13 +76,11 @@ FLAG = value_check(lambda value: type(value) is bool, "true or false")
 
 
 def scalar_check(value: Any) -> None:
-    """A number, a text, or true or false."""
     if type(value) is not bool:
         (TEXT if type(value) is str else NUMBER)(value)
 
 
 def one_of(*values: str) -> Shape:
-    """One of these texts."""
     return value_check(lambda value: value in values, " or ".join(values))
 
 
@@ -92,7 +90,6 @@ def nothing_or(inner: Shape) -> Shape:
 
 
 def all_of(*checks: Shape) -> Shape:
-    """Every one of these checks, in order."""
     def check(value: Any) -> None:
         for inner in checks:
             inner(value)
@@ -100,7 +97,6 @@ def all_of(*checks: Shape) -> Shape:
 
 
 def list_of(inner: Shape, length: int | None = None) -> Shape:
-    """A list of such values, of that length if one is given."""
     def check(value: Any) -> None:
         if type(value) is not list or length not in (None, len(value)):
             raise Misshapen(f"is {shown(value)}, not a list" + (f" of {length}" if length else ""))
@@ -137,10 +133,8 @@ def object_of(needed: Mapping[str, Shape], known: Mapping[str, Shape] | None = N
 
 
 def map_of(inner: Shape) -> Shape:
-    """An object with any keys, each one line of text."""
     return object_of({}, others=inner)
 
 
 def keys(inner: Shape, *names: str) -> dict[str, Shape]:
-    """The same check for several keys."""
     return dict.fromkeys(names, inner)

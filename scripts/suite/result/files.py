@@ -107,7 +107,6 @@ def plan_read(folder: Path) -> Plan | None:
 
 
 def plan_write(folder: Path, plan: Plan) -> None:
-    """Replaces plan.json."""
     file_write(folder / PLAN, json_text(plan_document(plan)))
 
 
@@ -153,7 +152,6 @@ def file_write(path: Path, text: str) -> None:
 
 
 def json_text(value: Any) -> str:
-    """JSON for a file that people may look at."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -263,7 +261,6 @@ class Journal:
                 })
 
     def close(self) -> None:
-        """Gives the lock back."""
         os.close(self.descriptor)
 
 
@@ -321,7 +318,6 @@ def reference_names() -> list[str]:
 
 
 def reference_is(folder: Path) -> bool:
-    """Whether the folder of a result is that of an unpacked reference result."""
     return folder.parent.parent == cache_place() / FOLDER
 
 

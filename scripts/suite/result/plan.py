@@ -78,7 +78,6 @@ class PlannedCell:
 
     @property
     def all_words(self) -> dict[str, str]:
-        """The words that it uses, with those of the plan."""
         return {**self.words, **self.given}
 
 
@@ -148,7 +147,6 @@ class Session:
 
     @property
     def rounds(self) -> range:
-        """The numbers of its counted rounds."""
         return range(self.first, self.last + 1)
 
 

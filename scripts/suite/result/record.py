@@ -145,7 +145,6 @@ class Record:
 
     @property
     def status(self) -> str:
-        """One of STATUSES."""
         return self.document["status"]
 
     @property
@@ -172,7 +171,6 @@ class Record:
 
     @property
     def position(self) -> int | None:
-        """Its place in the random order of the round."""
         return self.document["run"].get("position")
 
     @property

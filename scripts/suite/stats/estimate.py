@@ -32,7 +32,6 @@ class Interval(NamedTuple):
     level: float | None
 
     def contains(self, value: float) -> bool:
-        """Whether value lies in the closed interval."""
         return self.low <= value <= self.high
 
 

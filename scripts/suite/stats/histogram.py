@@ -48,7 +48,6 @@ class Histogram:
 
 
 def histogram_read(part: dict[str, Any]) -> Histogram:
-    """The histogram of one thread, as it stands in a record."""
     return Histogram(part["count"], part["maximum"], part["minimum"], part["sum"],
                      tuple((low, width, count) for low, width, count in part["bins"]))
 

@@ -100,7 +100,6 @@ def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric
 
 def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[Metric],
                     differences: Sequence[Difference], notes: Sequence[str]) -> Comparison:
-    """The comparison of two sides whose cells have been brought together."""
     sides, rows = (base.matrix, new.matrix), pairing.rows
     metrics, more = metrics_allowed(pairing.good, metrics)
     unit = Unit.SESSION
@@ -157,7 +156,6 @@ def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
 
 
 def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
-    """The kernels of the machines that ran these cells."""
     ran = machines_of(matrix.result,
                       {cell.name: cell.target for cell in cells}) or matrix.result.machines.values()
     return ", ".join(dict.fromkeys(machine.fact("kernel") for machine in ran))

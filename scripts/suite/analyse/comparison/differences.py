@@ -66,7 +66,6 @@ def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
 
 
 def plan_facts(matrix: Matrix) -> FlatFacts:
-    """What plan.json tells of binaries and boots."""
     plan = matrix.result.plan
     return {("binaries", "build"): plan.programs.digest,
             ("boot", "boot"): ",".join(dict.fromkeys(one.boots.here for one in plan.sessions))}
@@ -176,7 +175,6 @@ def forced(comparison: Comparison) -> tuple[Difference, ...]:
 
 
 def differences_line(differences: Collection[Difference]) -> str:
-    """The first of them, and how many more."""
     texts = [one.text for one in differences]
     more = [f"and {len(texts) - DIFFERENCES_SHOWN} more"] if len(texts) > DIFFERENCES_SHOWN else []
     return "; ".join([*texts[:DIFFERENCES_SHOWN], *more])

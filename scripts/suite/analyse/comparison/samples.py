@@ -51,7 +51,6 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """How many values there are, on the smaller side."""
         return min(len(self.base_values), len(self.new_values))
 
     @property

@@ -65,7 +65,6 @@ class Outcome:
 
     @property
     def overdue(self) -> bool:
-        """Whether the host ended it because its time was over."""
         return self.status == OVERDUE_STATUS
 
     @property
@@ -74,7 +73,6 @@ class Outcome:
         return self.output.read_bytes() if self.how == "ok" else b""
 
     def lines(self) -> Iterator[bytes]:
-        """Each whole line of its standard output."""
         *whole, self.torn = self.stdout.split(b"\n")
         yield from whole
 
@@ -107,7 +105,6 @@ def environment_make(programs: Path, environ: Mapping[str, str] = os.environ) ->
 
 
 def complaint_find(stderr: str) -> str:
-    """Why Ansible could not read an inventory, from its standard error."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     marked = [line.partition("]: ")[2] for line in lines
               if line.startswith(("[WARNING]: ", "[ERROR]: "))]
@@ -151,7 +148,6 @@ def outcomes_read(lines: Iterable[bytes], hosts: Iterable[str],
 
 
 def outcome_make(line: Mapping[str, Any], output: Path) -> Outcome:
-    """An outcome, from a line of the driver."""
     how, status = str(line.get("how")), line.get("status")
     if how == "ok" and (not isinstance(status, int) or not output.exists()):
         return Outcome("failed", 1, "its output is missing", "", output)
@@ -195,7 +191,6 @@ class Driver:
         return folder
 
     def failure(self) -> Failure:
-        """That it has ended, and why."""
         reason = log_complaint(self.log) or "it does not say why"
         return Failure(f"{WORD}={self.inventory}: ansible-runner has ended: {reason}")
 

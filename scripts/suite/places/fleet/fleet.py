@@ -90,7 +90,6 @@ class FleetPair(RemoteTarget):
                 for end in self.own_ends(words)}
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
-        """Facts of the hosts of the pair."""
         given = words_for_client({key: value for key, value in words.items()
                                   if key not in LAB_WORDS})
         outcome = self.fleet.ask(self, self.client(words).folder, ["--facts", *word_list(given)],
@@ -102,17 +101,14 @@ class FleetPair(RemoteTarget):
         return found[0]
 
     def greetings(self) -> dict[str, machine.Greeting]:
-        """The greetings of its hosts, by name."""
         known = self.fleet.greetings
         return {host: known[host] for host in self.hosts if host in known}
 
     def identity(self) -> dict[str, str]:
-        """The digest of the programs, and the systems of the hosts."""
         return {"programs": build_digest(programs.programs_choose(self.local))} | {
             name: greeting.system for name, greeting in self.greetings().items()}
 
     def boot_ids(self) -> dict[str, str]:
-        """As the hosts report them."""
         return {name: greeting.boot for name, greeting in self.greetings().items()}
 
     def address(self, end: str) -> str:
@@ -131,11 +127,9 @@ class FleetPair(RemoteTarget):
         self.fleet.has_subjects |= bool(subject_of(words))
 
     def definitions_at(self, end: str) -> str:
-        """The copy there."""
         return self.fleet.definitions[self.host(end)]
 
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
-        """A command as a person types it to run it where an end is."""
         host = self.host(end)
         copy = self.fleet.copies[host, self.fleet.digest(folder)]
         return shlex.join(["ansible", "-i", self.fleet.path, host, "-m", "raw", "-a",
@@ -171,12 +165,10 @@ class Fleet:
         self.answers: dict[tuple[str, tuple[str, ...], str], dict[str, Outcome]] = {}
 
     def target(self, value: str, client: Client) -> Target:
-        """One of the pairs as a target."""
         return FleetPair(value, client, self)
 
     def step(self, jobs: Mapping[str, Job], limit_s: float,
              keep: bool = False) -> dict[str, Outcome]:
-        """One step on the hosts that have a job (Driver.step)."""
         if self.driver is None:
             self.driver = Driver(self.path, Path(self.folder.name))
         return self.driver.step(jobs, limit_s, keep)
@@ -227,7 +219,6 @@ class Fleet:
         return reasons
 
     def define(self, hosts: Iterable[str]) -> Reasons:
-        """Copies the definitions of subjects to hosts that greeted."""
         path, name = programs.definitions_copy()
         folders = {host: f"{self.greetings[host].cache}/{programs.SUBJECTS_FOLDER}"
                    for host in hosts if host not in self.definitions}
@@ -240,7 +231,6 @@ class Fleet:
         return reasons
 
     def note(self, host: str, role: str, digest: str) -> str:
-        """The file on a host for the process id of a role."""
         return f"{self.folders[host]}/{role}-{digest}.pid"
 
     def prepare(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:

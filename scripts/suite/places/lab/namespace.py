@@ -136,14 +136,12 @@ def value_write(name: str, value: str) -> None:
 
 
 def setting_write(namespaces: Mapping[str, FileIO], name: str, values: Mapping[str, str]) -> None:
-    """Sets the value of a sysctl in each host."""
     for host, value in values.items():
         with namespace_inside(namespaces[host]):
             value_write(name, value)
 
 
 def setting_read(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
-    """The value of a sysctl by host."""
     values = {}
     for host, namespace in namespaces.items():
         with namespace_inside(namespace):

@@ -70,7 +70,6 @@ def word_quote(word: str) -> str:
 
 
 def exec_line(words: Sequence[str]) -> str:
-    """The line that makes a login shell become a program."""
     return " ".join(["exec", *map(word_quote, words)])
 
 
@@ -100,7 +99,6 @@ def endpoint(address: str, port: int) -> str:
 
 
 def proxy_options(server: str) -> tuple[str, ...]:
-    """The options of a proxy that connects to the address of its server only."""
     return "--proxy", "--allow-sink", f"{server}/{ipaddress.ip_address(server).max_prefixlen}"
 
 
@@ -228,7 +226,6 @@ class RemoteMachine(LocalMachine):
         self.copies: dict[Path, str] = {}
 
     def complaint(self) -> str:
-        """Why there is no connection."""
         return log_complaint(self.log) or f"it did not run sh within {OPENS_S:.0f} s"
 
     def require(self) -> None:
@@ -248,7 +245,6 @@ class RemoteMachine(LocalMachine):
             raise Unreachable(f"{self.name} was lost: it has been booted since")
 
     def command(self, words: Sequence[str]) -> tuple[str, ...]:
-        """A session on the connection."""
         self.require()
         return (*self.ssh, *OPTIONS, *SESSION_OPTIONS, "-S", str(self.control), "--", self.name,
                 exec_line(words))

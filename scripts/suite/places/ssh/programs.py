@@ -74,7 +74,6 @@ def script_run(machine: RemoteMachine, what: str, script: str, arguments: list[s
 
 
 def files_copy(machine: RemoteMachine, files: dict[str, Path], folder: str) -> None:
-    """Copies the files that a folder there lacks, by their names there."""
     sums = {name: checksum(path) for name, path in files.items()}
     looked = machine.run(LOOK_SCRIPT, [folder, *sums], LOOKS_S).stdout
     for name in files_missing(looked, sums):
@@ -113,7 +112,6 @@ def definitions_place(machine: LocalMachine) -> str:
 
 
 def programs_folder(machine: LocalMachine, folder: Path) -> str:
-    """The folder on a machine of the programs in a folder of this one."""
     if not isinstance(machine, RemoteMachine):
         return str(folder)
     machine.require()

@@ -70,7 +70,6 @@ class Ssh(RemoteTarget):
         return self.machines.get(self.host(end)) or LocalMachine()
 
     def remotes(self, words: Mapping[str, str]) -> list[RemoteMachine]:
-        """The other machines where a cell of these words has an end."""
         hosts = dict.fromkeys(self.host(end) for end in ("client", *self.own_ends(words)))
         return [self.machines[host] for host in hosts if host]
 
@@ -103,7 +102,6 @@ class Ssh(RemoteTarget):
 
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-        """Server and proxy for a cell of these words."""
         folder = self.client(words).folder
         for machine in self.remotes(words):
             machine.require()
@@ -118,7 +116,6 @@ class Ssh(RemoteTarget):
             yield found
 
     def definitions_at(self, end: str) -> str:
-        """They are copied when they are asked for."""
         return definitions_place(self.machine(end))
 
     def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
@@ -130,7 +127,6 @@ class Ssh(RemoteTarget):
         return record | {"reason": lost + record["reason"]} if gone else record
 
     def round_begin(self) -> None:
-        """A machine that was lost may be tried again."""
         for machine in self.machines.values():
             machine.retried = False
 
@@ -141,11 +137,9 @@ class Ssh(RemoteTarget):
             for end, part in self.parts.items() if part.host}
 
     def boot_ids(self) -> dict[str, str]:
-        """As the machines report them."""
         return {host: machine.greeting.boot for host, machine in self.machines.items()}
 
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
-        """A command as a person types it to run it where an end is."""
         folder_there, host = programs_folder(self.machine(end), folder), self.host(end)
         line = shlex.join([f"{folder_there}/{command[0]}", *command[1:]])
         if not host:

@@ -48,7 +48,6 @@ def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
 
 
 def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
-    """The values of both sides, a column for each metric that both know."""
     base, new = (side.matrix for side in comparison.sides)
     columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDE_NAMES}
     for metric in comparison.metrics:

@@ -30,7 +30,6 @@ NO_AXIS, ALL = "cells", "all"  # of a comparison whose rows need no name
 
 
 def scale_of(comparison: Comparison, metric: Metric) -> Scale:
-    """One unit for all rows of a metric."""
     figures = [figure for row in comparison.rows for figure in row_figures(comparison, row, metric)]
     return scale_choose((figure.median for figure in figures if figure), metric.unit)
 
@@ -179,7 +178,6 @@ def title_of(comparison: Comparison) -> str:
 
 
 def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
-    """The meaning of each mark that occurs."""
     verdicts = {change.verdict for change in changes}
     marks = [
         ("~", "undecided: the 95 % interval contains 0 % (1x)", Verdict.SAME in verdicts),
@@ -210,7 +208,6 @@ def widths_pairs(figures: Iterable[Figure]) -> list[Pair]:
 
 
 def tables_build(comparison: Comparison, notes: Footnotes) -> list[Table]:
-    """A table for each metric."""
     return [comparison_table(comparison, metric, notes) for metric in comparison.metrics]
 
 
@@ -228,7 +225,6 @@ def comparison_document(comparisons: Sequence[Comparison]) -> Document:
 
 
 def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair]:
-    """Everything below: marks, footnotes, remarks."""
     changes = [change for one in comparisons for change in one.changes()]
     units = list(dict.fromkeys(one.unit for one in comparisons))
     pairs = widths_pairs(figure for change in changes for figure in (change.base, change.new))

@@ -64,7 +64,6 @@ def confidence_text(gates: Gates) -> str:
 
 
 def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
-    """A row for each gate and row."""
     rows = gates.rows
     axes = list(dict.fromkeys(axis for one in comparisons for axis in one.axes))
     keys = [("gate", [row.gate.metric.name for row in rows])]
@@ -87,12 +86,10 @@ def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
 
 
 def row_text(row: GateRow) -> str:
-    """The gate and the words that name a row."""
     return " ".join(filter(None, (row.gate.metric.name, words_text(row.row.axes))))
 
 
 def undecided_rows(gates: Gates) -> list[GateRow]:
-    """The undecided rows that have a figure."""
     return [row for row in gates.rows if row.verdict is GateVerdict.UNDECIDED and row.figure]
 
 
@@ -128,7 +125,6 @@ def plan_text(gates: Gates) -> str:
 
 
 def gates_foot(gates: Gates, comparisons: Sequence[Comparison]) -> list[Pair]:
-    """What marks mean, what would decide, and the outcome."""
     verdicts = dict.fromkeys(row.verdict for row in gates.rows)
     pairs: list[Pair] = [(verdict.value, text) for verdict, text in MEANS.items()
                          if verdict in verdicts]
@@ -192,7 +188,6 @@ def row_json(row: GateRow) -> dict[str, Any]:
 
 
 def gates_document(gates: Gates, comparisons: Sequence[Comparison]) -> Document:
-    """All gates: what is compared, the rows, what would decide, the outcome."""
     axes = dict.fromkeys(axis for one in comparisons for axis in one.axes)
     tables = [gates_table(gates, comparisons)] if gates.rows else []
     section = Section(sides_heads(comparisons), tables)

@@ -64,7 +64,6 @@ def change_ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
 
 
 def change_json(change: Change) -> dict[str, Any]:
-    """One metric of one row."""
     return {"base": figure_json(change.base), "new": figure_json(change.new),
             "ratio": change_ratio_json(change.ratio),
             "p_adjusted": change.adjusted, "verdict": change.verdict.value,

@@ -40,12 +40,10 @@ def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
 
 
 def within_text(change: Change) -> str:
-    """What stands in the column of intervals."""
     return "exact" if change.verdict is Verdict.EXACT else change_interval_text(change.ratio)
 
 
 def row_name(row: Row) -> str:
-    """The values that name a row."""
     return " ".join(value or "none" for value in row.axes.values())
 
 

@@ -52,7 +52,6 @@ def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
 
 def columns_make(heads: Sequence[str], rows: Sequence[Sequence[str]], left: bool = False
                  ) -> tuple[Column, ...]:
-    """Columns under these heads from rows of texts."""
     return tuple(Column(head, tuple(Item(row[place]) for row in rows), left)
                  for place, head in enumerate(heads))
 
@@ -80,7 +79,6 @@ def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
-    """A table for each metric of a comparison that some cell knows."""
     tables = []
     for metric in comparison.metrics:
         if any(sides_known(comparison, metric)):

@@ -112,7 +112,6 @@ def cells_remarks(cells: Sequence[Cell]) -> list[str]:
 
 
 def cpu_name(name: str) -> str:
-    """The name of a processor as people say it."""
     return " ".join(CPU_NOISE.sub(" ", name).split())
 
 

@@ -136,7 +136,6 @@ class BlockReader:
                 self.store((title, key), text)
 
     def table_take(self, line: str) -> None:
-        """A line of a table, or one below."""
         columns, cells = self.columns, cells_split(line)
         bare = line.replace("|", " ").lstrip()
         label = TOTAL.match(bare)
@@ -171,7 +170,6 @@ FIRST_FIGURES = frozenset(("base", "change", "median"))
 
 
 def cells_split(line: str) -> list[str]:
-    """The texts of one line of a table."""
     if not line.startswith("|"):
         return FIGURE.findall(line)
     bare = line.removeprefix("|").removesuffix("|")
@@ -247,7 +245,6 @@ def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def blocks_read(text: str) -> list[Posted]:
-    """All blocks in a text, in order; those that have figures."""
     readers: list[BlockReader] = []
     for depth, line in lines_join(text.splitlines()):
         head, last = HEAD.fullmatch(line), readers[-1] if readers else None

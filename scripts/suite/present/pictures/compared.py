@@ -43,7 +43,6 @@ def base_name(comparisons: Sequence[Comparison]) -> str:
 
 
 def change_of(row: Row, metric: Metric) -> Change | None:
-    """The change of a row if it has a ratio."""
     change = row.changes.get(metric.name)
     return change if change and change.ratio else None
 

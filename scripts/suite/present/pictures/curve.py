@@ -211,7 +211,6 @@ def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure
 
 
 def is_shown(figure: Figure) -> bool:
-    """Whether the ratio of a figure is a change, or exact."""
     return figure.verdict in (Verdict.CHANGED, Verdict.EXACT)
 
 

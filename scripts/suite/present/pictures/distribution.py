@@ -72,7 +72,6 @@ def time_in(scale: Scale, value_ns: float) -> float:
 
 
 def time_tics(low: float, high: float, most: int) -> parts.Tics:
-    """Tics of a logarithmic axis of times."""
     return [(f"{tic:.15g}", tic) for tic in parts.round_numbers(low, high, most)]
 
 

@@ -92,7 +92,6 @@ class Look(NamedTuple):
 
 
 def look_of(picture: Picture) -> Look:
-    """The look that a picture asks for."""
     yes = {key: value == "yes" for key in LOOKS if key != "size"
            if (value := getattr(picture, key)) is not None}
     size = picture.size

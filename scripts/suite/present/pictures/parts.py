@@ -137,7 +137,6 @@ def picture_name(picture: Picture, what: str) -> str:
 
 
 def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]) -> dict[tuple[str, ...], list[Cell]]:
-    """The cells by their values on these axes, in the order of the plan."""
     cells = list(cells)
     groups: dict[tuple[str, ...], list[Cell]] = {values: [] for values in axis_values(cells, axes)}
     for cell in cells:
@@ -201,7 +200,6 @@ def words_names(rows: Sequence[Mapping[str, str]], most: int = NAME_MAX) -> list
 
 
 def name_safe(text: str) -> str:
-    """The text as a file name."""
     return re.sub(r"[^A-Za-z0-9.+-]+", "_", text).strip("_")
 
 
@@ -211,7 +209,6 @@ def axis_words(axes: Iterable[str], values: Iterable[str]) -> str:
 
 
 def place_name(name: str, values: Iterable[str]) -> str:
-    """The file name of the picture of those cells."""
     return name_safe("-".join([name, *filter(None, values)]))
 
 
@@ -264,7 +261,6 @@ def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> 
 
 
 def interval_kind(matrix: Matrix) -> str:
-    """What the whiskers of a result are."""
     return "95 % interval" if matrix.rounds >= stats.ROUNDS_NEEDED else "min..max"
 
 
@@ -295,7 +291,6 @@ def looks_of(series: Sequence[Mapping[str, str]]) -> list[int]:
 
 
 def strategy_colour(axes: Mapping[str, str]) -> int | None:
-    """The colour of the strategy among these words, as bars have it."""
     place = strategy_place(axes)
     return None if place is None else int(COLOURS[place % len(COLOURS)][1:], 16)
 
@@ -338,7 +333,6 @@ def dots_of(matrix: Matrix, cell: Cell, metric: Metric, scale: Scale) -> list[tu
 
 
 def dots_signs(shown: bool, beyond: int) -> list[str]:
-    """What the dots of a picture are."""
     return ["dots: rounds" + f" ({beyond} beyond the axis)" * bool(beyond)] * shown
 
 
@@ -370,7 +364,6 @@ def round_numbers(low: float, high: float, most: int) -> list[float]:
 
 
 def tics_command(axis: str, tics: Tics) -> str:
-    """gnuplot's command for tics on the axis x or y."""
     texts = (f'"{label.replace("%", "%%")}" {position:g}' for label, position in tics)
     return f"set {axis}tics ({', '.join(texts)})"
 

@@ -38,7 +38,6 @@ PageSection = tuple[str, str, Sequence[ET.Element]]
 
 
 def verdicts_make(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
-    """Each claim with what came of it and what was measured."""
     items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"),
                      verdict.claim.says,
                      element("div", element("code", verdict.claim.that), class_="remark"),

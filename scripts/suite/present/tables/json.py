@@ -7,5 +7,4 @@ from suite.present.tables.model import Document
 
 
 def render(document: Document, width: int = 0) -> str:
-    """The object, over several lines."""
     return json.dumps(document.data(), indent=1, ensure_ascii=False) + "\n"

@@ -70,7 +70,6 @@ def plain_labelled(label: str, text: str) -> list[str]:
 
 
 def pipes(texts: Sequence[str]) -> str:
-    """One line of a Markdown table."""
     escaped = [text.replace("|", "\\|") for text in texts]
     return "".join(f"| {text} " if text else "| " for text in escaped) + "|"
 
@@ -135,14 +134,12 @@ def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]
 
 
 def symbols_put(text: str) -> str:
-    """The text with symbols in place of some of its words."""
     for word, symbol in SYMBOLS.items():
         text = re.sub(rf"(?<!\S){re.escape(word)}(?!\w)", symbol, text)
     return text
 
 
 def table_symbols(table: Table) -> Table:
-    """The table with symbols in its title and heads."""
     groups = tuple(replace(group, columns=tuple(
         replace(column, head=symbols_put(column.head)) for column in group.columns))
         for group in table.groups)

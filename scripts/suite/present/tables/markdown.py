@@ -7,7 +7,6 @@ from suite.present.tables.model import Document, Pair, Table
 
 
 def escape(text: str) -> str:
-    """Text that does not end a cell of a pipe table."""
     return text.replace("|", "\\|")
 
 
@@ -34,7 +33,6 @@ def table_lines(table: Table) -> list[str]:
 
 
 def titled_lines(table: Table) -> list[str]:
-    """A table with its title above and its remarks below."""
     title = f"**{table.title}**"
     if table.missing:
         return ["", f"{title}: {table.missing}"]

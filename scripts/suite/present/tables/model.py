@@ -33,12 +33,10 @@ class Column:
     left: bool = False
 
     def take(self, rows: Iterable[int]) -> Column:
-        """The column with these rows only."""
         return replace(self, items=tuple(self.items[row] for row in rows))
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether no row has a text."""
         return not any(item.text for item in self.items)
 
 
@@ -73,7 +71,6 @@ class Table:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """All columns from left to right."""
         return (*self.keys, *(column for group in self.groups for column in group.columns))
 
     @property
@@ -82,7 +79,6 @@ class Table:
         return len(self.columns[0].items) if self.columns else 0
 
     def take(self, rows: Sequence[int]) -> Table:
-        """The table with these rows only, none of which sums up."""
         return replace(
             self, keys=tuple(key.take(rows) for key in self.keys), breaks=(), foot=0,
             groups=tuple(replace(group,

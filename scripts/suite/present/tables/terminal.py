@@ -107,7 +107,6 @@ def pairs_lines(pairs: Sequence[Pair], width: int) -> list[str]:
 
 
 def titled_lines(table: Table, width: int) -> list[str]:
-    """A table with its title above and its remarks below."""
     if table.missing:
         return [f"{table.title}: {table.missing}"]
     below = [line for text in (table.below, table.remark) for line in textwrap.wrap(text, width)]
