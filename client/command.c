@@ -316,15 +316,13 @@ static json_t *collect_values(const struct command *command, const json_t *defin
 {
     const struct plan *plan = command->task.plan;
     const json_t *subject = json_object_get(definitions, plan->subject.name);
-    const char *spoken =
-        json_string_value(json_array_get(json_object_get(load ? load : subject, "protocols"), 0));
     json_t *values = definition_values(subject, plan->subject.name, plan, problem), *own;
 
     if (!values)
         return NULL;
     definition_place(values, command->task.address);
     json_object_set_new(values, "folder", json_string(command->folder));
-    put_uri(command, values, plan->protocol->kinds || !spoken ? plan->protocol->variant.name : spoken);
+    put_uri(command, values, definition_protocol(definitions, plan));
     json_object_del(values, "program");
     if (!(own = definition_values(load, command->name, plan, problem))) {
         json_decref(values);

@@ -157,7 +157,6 @@ static void put_place(json_t *values, const struct subject *subject, const struc
     }
     definition_place(values, address);
     json_object_set_new(values, "folder", json_string(subject->folder));
-    json_object_set_new(values, "protocol", json_string(subject->plan->protocol->variant.name));
     json_object_set_new(values, "transport", json_string(subject->plan->transport->variant.name));
     json_object_set_new(values, "security", json_string(subject->plan->encrypts ? "tls" : "plain"));
 }
@@ -324,6 +323,7 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
         plan_cpus(plan, plan_subject_end(plan), remote, &cpus, problem) < 0 ||
         folder_make(subject->folder, "subject", owner, problem) < 0)
         return -1;
+    json_object_set_new(values, "protocol", json_string(definition_protocol(definitions, plan)));
     read_version(subject, control_text(definition, "version"), launch.user);
     read_package(subject, launch.user);
 #ifdef __linux__

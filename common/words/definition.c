@@ -113,6 +113,21 @@ json_t *definition_values(const json_t *definition, const char *name, const stru
     return values;
 }
 
+const char *definition_protocol(const json_t *definitions, const struct plan *plan)
+{
+    const json_t *subject = json_object_get(definitions, plan->subject.name);
+    const json_t *asks = *plan->load ? json_object_get(definitions, plan->load) : subject, *name;
+    size_t i;
+
+    json_array_foreach(plan->commands && !plan->protocol->kinds ? json_object_get(asks, "protocols") : NULL,
+                       i, name)
+    {
+        if (lists(subject, "protocols", json_string_value(name)))
+            return json_string_value(name);
+    }
+    return plan->protocol->variant.name;
+}
+
 void definition_place(json_t *values, const struct address *address)
 {
     char text[ADDRESS_MAX], *colon;

@@ -44,6 +44,9 @@ bool definition_needs(const json_t *definition, const char *what);
 json_t *definition_values(const json_t *definition, const char *name, const struct plan *plan,
                           struct problem *problem);
 
+/* The protocol of the plan; in workload=command without one the first that subject and load have. */
+const char *definition_protocol(const json_t *definitions, const struct plan *plan);
+
 /* Adds {host}, {port} and {path} of an address to the values. */
 void definition_place(json_t *values, const struct address *address);
 

@@ -325,11 +325,12 @@ COMMANDS = {
                     "not there", EXEC, in_order=True),
     "doctor": Command("what on this machine will disturb a result, and the command that fixes each",
                       doctor_arguments),
-    "subjects": Command("servers that can be measured in place of uncork's: version, parameters, "
-                        "what is missing", lambda parser: parser.add_argument(
+    "subjects": Command("servers and clients that can be measured in place of uncork's: version, "
+                        "parameters, what is missing", lambda parser: parser.add_argument(
                             "--json", action="store_true",
                             help="their definitions, for uncork-client --subjects FILE")),
-    "setup": Command("install what a target needs: gVisor, virtme-ng, Ansible, ssh; or a subject",
+    "setup": Command("install what a target needs: gVisor, virtme-ng, Ansible, ssh; a subject or "
+                     "a load",
                      lambda parser: parser.add_argument(
                          "names", nargs="...", metavar="NAME",
                          help="what to install (default: lists what can be); "

@@ -131,7 +131,7 @@ def subjects_text(matrix: Matrix) -> str:
     counts = Counter(program.subject for program in programs)
     return "; ".join(dict.fromkeys(
         (program.version if program.subject in program.version.split()
-         else f"{program.subject}: {program.version}")
+         else f"{program.subject}: {program.version}".rstrip(": "))
         + (f" ({program.path} {program.digest})" if counts[program.subject] > 1 else "")
         for program in programs))
 
