@@ -362,9 +362,9 @@ static int open_library(struct command *command, const char *text, struct proble
 static void make_lines(struct command *command, const json_t *definition)
 {
     static char version[] = "--version", *const options[] = {
-                                             "-N",      "-r",   "1",        "-w",      "0",
-                                             "--style", "none", "--output", "inherit", "--export-json",
-                                             "./" TIMES};
+                                             "-N",        "-r",   "1",        "-w",      "0",
+                                             "--style",   "none", "--output", "inherit", "--export-json",
+                                             ("./" TIMES)};
     const json_t *text;
     size_t i, size, count = 1;
     FILE *line = open_memstream(&command->timed_line, &size);
