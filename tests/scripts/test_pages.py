@@ -66,7 +66,8 @@ def test_every_run_of_a_page_is_one_that_uncork_plans(page, uncork, tmp_path, mo
     for toml in re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[:1]:
         Path("rpc.toml").write_text(toml)
     for line in page_commands(page):
-        words = shlex.split(AWAY.sub("", line), comments=True)
+        split = shlex.split if 'command="' in line else str.split
+        words = split(AWAY.sub("", line))
         if words[:2] == ["uncork", "run"] and not {"--more", "SCENARIO"} & {*words}:
             done = uncork_call([*words[1:], "-n"], uncork.environment)
             assert done.returncode == 0, (line, done.stderr)
