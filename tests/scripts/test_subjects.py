@@ -8,6 +8,7 @@ import copy
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -32,15 +33,18 @@ from suite.analyse.traits import Program, traits_of
 from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.measure.plan import plan_make
+from suite.measure.runner import batch_run
 from suite.places.gvisor import Gvisor
+from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.result.record import Record
 from suite.scenario import subject as subjects
 from suite.scenario.scenario import Scenario
 from suite.scenario.subject import (
-    Subject,
+    Load,
     definitions_file,
+    program_load,
     programs_read,
     subject_load,
     subjects_read,
@@ -90,10 +94,10 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-def needs(name: str) -> Subject:
-    """The subject; the test is skipped where its program is missing."""
-    found = subjects_read()[name]
-    if subjects.program_find(found.program) is None:
+def needs(name: str) -> subjects.Program:
+    """The subject or load; the test is skipped where its program is missing."""
+    found = programs_read()[name]
+    if found.find() is None:
         pytest.skip(subjects.missing_text(found))
     return found
 
@@ -144,6 +148,115 @@ def test_a_mistake_in_a_file_is_one_line_that_names_the_key(tmp_path: Path, was:
     with pytest.raises(UsageError) as raised:
         subject_load(path)
     assert str(raised.value).startswith(f"{path}: {told}") and "\n" not in str(raised.value)
+
+
+LOAD = """says = "a client"
+program = "asks"
+apt = "asks"
+dnf = "asks"
+protocols = ["nbd"]
+transports = ["tcp"]
+version = "--version"
+arguments = ["{uri}", "{count}"]
+moves = "{size}*{count}"
+[parameters]
+count = "2"
+"""
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_a_load_that_ships_has_a_name_and_says_what_it_moves(name: str) -> None:
+    found = subjects.loads_read()[name]
+    assert found.moves and found.arguments and name not in NAMES
+    assert found.definition["parameters"]["override"] == "off"
+    assert {*found.defaults} == {"program", "override", *found.parameters}
+
+
+@pytest.mark.parametrize(("was", "wrong", "told"), [
+    ("moves =", "move =", "move: unknown key: did you mean moves?"),
+    ('"{uri}"', '"{url}"', "arguments: {url} is no parameter: did you mean uri?"),
+    ('"{size}*', '"{siz}*', "moves: {siz} is no parameter: did you mean size?"),
+    ('count = "2"', 'override = "off"', "[parameters] override: a parameter is"),
+    ("arguments =", "limit_s = 0\narguments =", "limit_s must be seconds, a whole number"),
+    ("arguments =", "limit_s = true\narguments =", "limit_s must be seconds, a whole number"),
+    ("arguments =", 'listens = "address"\narguments =', "listens: unknown key"),
+])
+def test_a_mistake_in_the_file_of_a_load_is_one_line(tmp_path: Path, was: str, wrong: str,
+                                                     told: str) -> None:
+    path = tmp_path / "asks.toml"
+    assert was in LOAD
+    path.write_text(LOAD)
+    assert program_load(path, Load).limit_s == 600
+    path.write_text(LOAD.replace(was, wrong, 1))
+    with pytest.raises(UsageError) as raised:
+        program_load(path, Load)
+    assert str(raised.value).startswith(f"{path}: {told}") and "\n" not in str(raised.value)
+
+
+def test_no_load_has_the_name_of_a_subject(tmp_path: Path) -> None:
+    (tmp_path / "nbdkit.toml").write_text(LOAD)
+    with pytest.raises(UsageError, match="nbdkit.toml: a subject has this name"):
+        subjects.loads_read(tmp_path)
+
+
+LOADED = ("workload=command", "subject=nbdkit", "nbdkit.size=1M")
+REFUSED = {
+    ("load=nbdcpy",): "uncork: load=nbdcpy: there is no such load: did you mean nbdcopy?",
+    ("load=nbdcopy", "nbdcopy.request=1"):
+        "uncork: nbdcopy.request: the load nbdcopy has no such parameter: did you mean requests?",
+    ("load=nbdcopy", "fio.bs=4k"): "uncork: fio.bs=4k: no cell uses fio.bs",
+    ("load=nbdcopy", "duration=1s"): "uncork: duration=1s: no cell uses duration",
+    ("load=nbdcopy", "timer=hyperfine"):
+        "workload=command is timed by hyperfine already",
+    ("load=redis-benchmark",): "subject=nbdkit speaks nbd, nbd-structured and load=redis-benchmark",
+    ("load=nbdcopy", "protocol=http"): "subject=nbdkit does not work with protocol=http",
+    ("load=qemu-img-read", "security=gnutls"): "load=qemu-img-read does not work with TLS",
+    ("command=true",): "uncork: command= needs moves=",
+}
+
+
+@pytest.mark.parametrize("words", list(REFUSED), ids=" ".join)
+def test_a_wrong_word_about_a_load_is_told(uncork: Uncork, words: tuple[str, ...],
+                                           all_there: None) -> None:
+    done = uncork.run("run", *LOADED, *words, "-n")
+    assert REFUSED[words] in done.stdout + done.stderr
+
+
+def test_a_load_is_timed_in_rounds_and_the_table_has_both_sides(uncork: Uncork) -> None:
+    needs("nbdkit"), needs("nbdcopy")
+    uncork.run("run", *LOADED, "load=nbdcopy", "nbdcopy.override=off,none", "rounds=2", "-o", "r")
+    table = uncork.run("table", "r").stdout
+    assert re.search(r"subject +nbdkit \S+; nbdcopy ", table) and "the load" in table
+    assert re.search(r"^time .*\n^load_cpu .*\n^subject_cpu ", table, re.MULTILINE)
+    for record in records_of(Path("r")):
+        values = metrics_compute(Record(record))
+        times = record["hyperfine"]
+        assert values["time"] == times["wall_ns"] * 1e-9 > 0
+        assert values["load_cpu"] == pytest.approx((times["user_ns"] + times["system_ns"]) * 1e-9)
+        assert values["subject_cpu"] == record["subject"]["cpu_ns"] * 1e-9 > 0
+        assert values["messages_per_second"] is None and record["load"]["moved_bytes"] > 1 << 20
+
+
+def test_holes_are_no_result(uncork: Uncork) -> None:
+    needs("nbdkit"), needs("nbdcopy")
+    done = uncork.run("run", "workload=command", "subject=nbdkit", "nbdkit.size=2G", "load=nbdcopy",
+                      "nbdkit.filter=noparallel", "rounds=1", "-o", "holes")
+    assert done.returncode == 1
+    assert re.search(r"nbdcopy moved \d{3,5} of 2147483648 bytes by its sockets: holes, ",
+                     done.stderr)
+
+
+@pytest.mark.parametrize(("load", "words"), [
+    ("nbdcopy", ("subject=nbdkit", "security=gnutls", "transport=unix")),
+    ("qemu-img-read", ("subject=qemu-nbd", "qemu-nbd.size=1M")),
+    ("qemu-img-write", ("subject=nbdkit", "nbdkit.size=1M")), ("fio", ("subject=nbdkit",)),
+    ("redis-benchmark", ("subject=redis", "redis-benchmark.requests=1000")),
+    ("wrk", ("subject=nginx", "protocol=http", "op=get:4K"))])
+def test_every_load_that_ships_asks_a_real_server(uncork: Uncork, load: str,
+                                                  words: tuple[str, ...]) -> None:
+    needs(load), needs(words[0].partition("=")[2])
+    uncork.run("run", "workload=command", f"load={load}", *words, "rounds=1", "-o", "r")
+    assert {record["status"] for record in records_of(Path("r"))} == {"ok"}
 
 
 @pytest.mark.parametrize("name", ["own", "server", "Served", "a_b", "a" * 24])
@@ -630,6 +743,20 @@ def is_measured(pid: int) -> bool:
             link.startswith("socket:") for link in links) > 1
     except OSError:
         return False
+
+
+@pytest.mark.parametrize("target", ["ssh:one", "ssh:one+ssh:two"])
+def test_a_load_runs_on_the_machine_of_the_client(
+    client: Client, faked: Faked, hosts: Callable[[str], None], target: str,
+) -> None:
+    needs("nbdkit"), needs("nbdcopy")
+    words = (f"target={target}", *LOADED, "load=nbdcopy")
+    with Targets(client) as targets, Labs() as labs:
+        (cell,) = plan_make(targets, Scenario("words"), None, words).plan.cells
+        ((_, record),) = batch_run(targets, [cell], labs)
+    assert record["status"] == "ok", record.get("reason")
+    assert record["load"]["moved_bytes"] > 1 << 20
+    assert [*(faked.folder / "one").glob(".cache/uncork/subjects/*.json")]
 
 
 @pytest.mark.parametrize("target", ["ssh:one", "ssh:one+ssh:two"])

@@ -27,6 +27,7 @@ from suite.base.text import say
 
 RELEASE = ROOT / "build" / "release"
 BINARIES = ("uncork-client", "uncork-server")
+LIBRARY = "libuncork-override.so"  # beside them, where they are no static programs
 ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine are given time
 BUILD_FOLDERS = ("bin", "build/release/bin")  # where a build or a checkout has them
 BUILD_TRIAL = "messages=1 warmup=0s"

@@ -20,7 +20,8 @@ OWN_ENDS = {"server": "own", "via": "own"}
 DEFAULT_WORD = {"transport": "tcp"}
 ARRIVAL_SEED, DRAWN = "arrival_seed", "default"  # the word, and its value where a round draws one
 SUBJECT, OWN_SUBJECT = "subject", "own"  # the server that is measured; its default: uncork-server
-LOAD = "load"  # the client that is timed in place of uncork's: workload=command
+WORKLOAD, COMMAND = "workload", "command"  # the workload that has a load
+LOAD = "load"  # the client that is timed there in place of uncork's
 # how a preloaded library changes a subject; without it; with it, and it changes nothing
 OVERRIDE, NOT_LOADED, NO_CHANGE = "override", "off", "none"
 SUBJECTS_OPTION = "--subjects"  # of client and server: the file of their definitions

@@ -15,10 +15,12 @@ from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.base.process import Place, PlacedCommand
 from suite.base.runner_words import (
+    COMMAND,
     LOCAL,
     OWN_ENDS,
     SUBJECTS_OPTION,
     TARGET,
+    WORKLOAD,
     serving_ends,
     subject_of,
     words_for_client,
@@ -130,9 +132,10 @@ class RemoteTarget(Target):
         """The path of the definitions of subjects where an end is."""
 
     def definitions(self, end: str, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The option with the definitions of subjects, for the end that starts one."""
-        starts = "client" if self.alone else serving_ends(words)[-1]
-        return ((SUBJECTS_OPTION, self.definitions_at(end)) if end == starts and subject_of(words)
+        """The option with the definitions of programs, for the ends that start one."""
+        starts = {"client" if self.alone else serving_ends(words)[-1],
+                  "client" if words.get(WORKLOAD) == COMMAND else ""}
+        return ((SUBJECTS_OPTION, self.definitions_at(end)) if end in starts and subject_of(words)
                 else ())
 
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:

@@ -25,7 +25,15 @@ from suite.base import ROOT
 from suite.base.client import client_place
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.installation import setup_hint
-from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, load_of, subject_of
+from suite.base.runner_words import (
+    COMMAND,
+    LOAD,
+    NOT_LOADED,
+    OVERRIDE,
+    SUBJECT,
+    load_of,
+    subject_of,
+)
 from suite.scenario.scenario import (
     KeyReader,
     document_read,
@@ -44,7 +52,6 @@ PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 PROGRAM = "program"  # the parameter that every subject and load has
 PROXY = "proxy"  # the workload with a subject that relays, also what it cannot read
 RESERVED = (PROGRAM, OVERRIDE)
-COMMAND = "command"  # the workload that has a load; there the two agree on a protocol
 LIMIT_S = 600  # of a load
 LISTENS = ("inherited", "address")
 NEEDS = ("content", "certificate")

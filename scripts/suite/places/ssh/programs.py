@@ -12,6 +12,7 @@ from pathlib import Path
 
 from suite.base.client import (
     BINARIES,
+    LIBRARY,
     ROOT,
     Client,
     build_digest,
@@ -87,7 +88,8 @@ def programs_copy(machine: RemoteMachine, client: Client) -> str:
     if refusal := system_refusal(machine.name, machine.greeting):
         raise Failure(refusal)
     folder = f"{machine.greeting.cache}/{PROGRAMS_FOLDER}/{build_digest(client)}"
-    files_copy(machine, {name: client.folder / name for name in BINARIES}, folder)
+    files_copy(machine, {name: client.folder / name for name in (*BINARIES, LIBRARY)
+                         if name != LIBRARY or (client.folder / name).exists()}, folder)
     for name in BINARIES:
         script_run(machine, f"{name} does not start", 'exec "$@"',
                    [f"{folder}/{name}", "--version"], LOOKS_S, hint=f"; {STATIC_HINT}")
