@@ -13,16 +13,14 @@
 #include "connection/source.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
+#include "override/override.h"
+#include "override/reach.h"
+#include "override/report.h"
 #include "placement/cores.h"
 #include "record.h"
 #include "connection/security.h"
 #include "transport/transport.h"
 #include "words/definition.h"
-
-#ifdef __linux__
-#include "override/override.h"
-#include "override/reach.h"
-#include "override/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +92,8 @@ static void end_all(void)
             kill((pid_t)pid, SIGKILL);
         if (file)
             fclose(file);
-        if (waitpid(-1, NULL, file ? 0 : WNOHANG) <= 0 && errno != EINTR)
+        pid = waitpid(-1, NULL, file ? 0 : WNOHANG);
+        if (pid == 0 || (pid < 0 && errno != EINTR))
             return;
     }
 }
@@ -217,22 +216,17 @@ static void put_uri(const struct command *command, json_t *values, const char *p
             json_sprintf("%s%s://%s/%s", !strcmp(protocol, "resp") ? "redis" : protocol, s, address, file));
 }
 
-/* In one word of sh(1). */
-static void put_quoted(FILE *out, const char *text)
-{
-    fputc('\'', out);
-    for (; *text; text++)
-        fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
-    fputc('\'', out);
-}
-
-static char *quoted(const char *text)
+/* As one word of sh(1). New memory. */
+static char *quote(const char *text)
 {
     char *result = NULL;
     size_t size;
     FILE *out = open_memstream(&result, &size);
 
-    put_quoted(out, text);
+    fputc('\'', out);
+    for (; *text; text++)
+        fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
+    fputc('\'', out);
     fclose(out);
     return result;
 }
@@ -255,7 +249,7 @@ static json_t *define(const struct plan *plan, json_t *values)
     *end = '\0';
     json_object_foreach(values, key, value)
     {
-        CLEANUP_FREE char *safe = quoted(json_string_value(value));
+        CLEANUP_FREE char *safe = quote(json_string_value(value));
 
         json_string_set(value, safe);
     }
@@ -368,12 +362,14 @@ static void make_lines(struct command *command, const json_t *definition)
     const json_t *text;
     size_t i, size, count = 1;
     FILE *line = open_memstream(&command->timed_line, &size);
+    char *word;
 
     json_array_foreach(command->arguments, i, text)
     {
         command->lines[STEP_REHEARSE][i] = (char *)(uintptr_t)json_string_value(text);
-        put_quoted(line, json_string_value(text));
-        fputc(' ', line);
+        word = quote(json_string_value(text));
+        fprintf(line, "%s ", word);
+        free(word);
     }
     fclose(line);
     snprintf(command->version_argument, sizeof command->version_argument, "%s",
@@ -642,27 +638,3 @@ void command_close(struct command *command)
     uv_close((uv_handle_t *)&command->timer, on_closed);
     end(command);
 }
-#else
-struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem)
-{
-    (void)task, (void)loop;
-    problem_unsupported(problem,
-                        "workload=command: only Linux has the library that counts what a load moves");
-    return NULL;
-}
-
-void command_time(struct command *command)
-{
-    (void)command;
-}
-
-void command_report(const struct command *command, json_t **load, json_t **times)
-{
-    (void)command, (void)load, (void)times;
-}
-
-void command_close(struct command *command)
-{
-    (void)command;
-}
-#endif

@@ -30,6 +30,7 @@ struct command_task {
     void *owner;
 };
 
+#ifdef __linux__
 /* Begins the rehearsal, of which done() tells later. NULL with a problem, and closed() is not called. */
 struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem);
 
@@ -41,5 +42,14 @@ void command_report(const struct command *command, json_t **load, json_t **times
 
 /* Ends the load, its folder and whatever it has started. */
 void command_close(struct command *command);
+#else
+#define command_open(task, loop, problem)                                                                    \
+    ((void)(task), (void)(loop),                                                                             \
+     problem_unsupported(problem, "workload=command: only Linux has the library that watches a load"),       \
+     (struct command *)NULL)
+#define command_time(command) (void)(command)
+#define command_report(command, load, times) (void)(command)
+#define command_close(command) (void)(command)
+#endif
 
 #endif

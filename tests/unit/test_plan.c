@@ -336,6 +336,41 @@ TEST(a_strategy_takes_its_parameter_after_a_colon)
     refuse(WORDS("write=:4K"), "no write strategy is called ''");
 }
 
+static void is_encoded(const char *typed, const char *expected)
+{
+    struct plan plan;
+
+    parse(&plan, WORDS("workload=command", "subject=served", "moves=1M", typed));
+    assert_string_equal(plan.command, expected);
+    plan_free(&plan);
+}
+
+TEST(a_command_is_one_word_whatever_it_is)
+{
+    is_encoded("command=copy {uri} - | sum", "copy%20{uri}%20-%20|%20sum");
+    is_encoded("command=copy%20{uri}", "copy%20{uri}");
+    is_encoded("command=a,b\tc\nd", "a%2Cb%09c%0Ad");
+    is_encoded("command=\u00e4", "\u00e4");
+    refuse(WORDS("command="), "command= is empty");
+}
+
+TEST(a_load_needs_a_subject_and_uses_no_word_of_a_data_thread)
+{
+    struct plan plan;
+
+    parse(&plan, WORDS("workload=command", "subject=served", "load=asks", "asks.count=3", "served.size=4K",
+                       "other.x=1", "sndbuf=64K", "client.sndbuf=4K", "depth=4", "warmup=0s"));
+    assert_true(plan.commands && !plan.frames && !plan.relays);
+    assert_flat(unused_of(&plan), "depth client.sndbuf warmup other.x");
+    plan_free(&plan);
+    refuse(WORDS("workload=command", "load=asks"), "needs subject=");
+    refuse(WORDS("workload=command", "subject=served"), "needs either load=NAME");
+    refuse(WORDS("workload=command", "subject=served", "load=asks", "command=ls", "moves=1"),
+           "either load=NAME");
+    refuse(WORDS("workload=command", "subject=served", "command=ls"), "command= needs moves=");
+    refuse(WORDS("load=Asks"), "load=Asks: write a name");
+}
+
 TEST(values_with_a_grammar_of_their_own_are_strict)
 {
     refuse(WORDS("source=cold"), "write hot, or cold:SIZE");
@@ -545,6 +580,8 @@ int main(void)
         cmocka_unit_test(a_cork_has_a_layer_and_a_size),
         cmocka_unit_test(either_all_ends_are_encrypted_or_none),
         cmocka_unit_test(a_strategy_takes_its_parameter_after_a_colon),
+        cmocka_unit_test(a_command_is_one_word_whatever_it_is),
+        cmocka_unit_test(a_load_needs_a_subject_and_uses_no_word_of_a_data_thread),
         cmocka_unit_test(values_with_a_grammar_of_their_own_are_strict),
         cmocka_unit_test(a_word_that_the_run_does_not_use_is_told_and_left_out),
         cmocka_unit_test(the_given_words_keep_both_a_word_and_its_narrowing),
