@@ -85,12 +85,13 @@ static int prepare(struct guest *guest, int fd)
 static void answer(struct guest *guest)
 {
     const struct engine *engine = guest->hall->engine;
-    int result = engine->open(&guest->duty);
+    int result;
 
+    uv_mutex_lock(&guest->hall->mutex); /* descriptors and rings of a thread that ended come back here */
+    result = engine->open(&guest->duty);
+    guest->can_wake = result == 0;
+    uv_mutex_unlock(&guest->hall->mutex);
     if (result == 0) {
-        uv_mutex_lock(&guest->hall->mutex);
-        guest->can_wake = true;
-        uv_mutex_unlock(&guest->hall->mutex);
         workbench_begin_phase(&guest->bench, UINT64_MAX, false);
         result = engine->run(&guest->duty);
         if (result == 0)
@@ -241,8 +242,8 @@ static int check_words(const struct hall *hall, const struct options *options, s
 
 static int parse_words(struct hall *hall, const struct options *options, struct problem *problem)
 {
-    bool is_unix = options->address.storage.ss_family == AF_UNIX, has_op = false;
-    const char *words[SERVE_WORDS_MAX + 5], *name = options->serve->name;
+    bool is_unix = options->address.storage.ss_family == AF_UNIX, has_op = false, has_write = false;
+    const char *words[SERVE_WORDS_MAX + 6], *name = options->serve->name;
     size_t count = 0;
     char protocol[64];
 
@@ -256,6 +257,7 @@ static int parse_words(struct hall *hall, const struct options *options, struct 
         if (!strcmp(typed.word->key, "op") && !strcmp(typed.value, "default"))
             continue;
         has_op |= !strcmp(typed.word->key, "op");
+        has_write |= !strcmp(typed.word->key, "reply_write");
         words[count++] = options->words[i];
     }
     snprintf(protocol, sizeof protocol, "protocol=%s", name);
@@ -263,6 +265,8 @@ static int parse_words(struct hall *hall, const struct options *options, struct 
     words[count++] = is_unix ? "transport=unix" : "transport=tcp";
     words[count++] = DEPTH;
     words[count++] = "place=free"; /* its threads run where its starter allows */
+    if (!has_write)
+        words[count++] = options->keys ? "reply_write=cork" : "reply_write=writev"; /* a call, a record */
     if (!has_op)
         words[count++] = strncmp(name, "nbd", 3) != 0 ? "op=get:4K+get:32M" : "op=read:32M+write:32M";
     return plan_parse(&hall->plan, words, count, problem);
