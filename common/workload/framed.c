@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define HEAD_LEAST 6u /* bytes of the shortest request that any protocol has: PING */
+#define HEAD_LEAST 2u /* bytes of the shortest request that any protocol reads: an empty line */
 
 /* ---- sending ---- */
 
@@ -329,10 +329,10 @@ static size_t server_wants(const struct connection *connection)
 {
     const struct owing *owing = connection->role_state;
     size_t wanted = connection->framing->quits ? 0 : role_wants_all(connection);
-    uint64_t room = connection->plan->depth - (owing->received - owing->answered);
+    uint64_t heads = HEAD_LEAST * (connection->plan->depth - (owing->received - owing->answered));
 
-    if (connection->bench->content && wanted > connection->framing->left + room * HEAD_LEAST)
-        wanted = connection->framing->left + room * HEAD_LEAST;
+    if (connection->bench->content && wanted > heads && wanted - heads > connection->framing->left)
+        wanted = connection->framing->left + heads;
     return wanted;
 }
 

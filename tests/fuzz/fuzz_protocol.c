@@ -1,59 +1,140 @@
 /* SPDX-License-Identifier: MIT */
-/* Whatever the other end sends, in whatever pieces, a protocol reads it or refuses it. */
+/*
+ * Whatever the other end sends, in whatever pieces, a protocol reads it or refuses it. A foreign client
+ * gets the same replies, whatever the pieces are.
+ */
 #include "base/clock.h"
 #include "connection/protocol.h"
 #include "connection/workload.h"
 #include "words/parse.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const protocols[][2] = {{"protocol=nbd", "op=read:32+write:16"},
-                                           {"protocol=nbd-structured", "op=read:32+write:16"},
-                                           {"protocol=memcached", "op=get:32+set:16"},
-                                           {"protocol=resp", "op=get:32+set:16+ping"},
-                                           {"protocol=http", "op=get:32*3+get:16"}};
+#define CONTENT_SIZE 4096u
+#define PIECE_MAX 512u /* chunk=512 */
+#define FNV UINT64_C(0x100000001b3)
 
-/* The first byte chooses the end, the protocol and whether content is verified. The second is the
- * size of the pieces in which the others arrive. */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static const char *const protocols[][3] = {
+    {"protocol=nbd", "op=read:32+write:16", "op=read:4K+write:4K"},
+    {"protocol=nbd-structured", "op=read:32+write:16", "op=read:4K+write:4K"},
+    {"protocol=memcached", "op=get:32+set:16", "op=get:64"},
+    {"protocol=resp", "op=get:32+set:16+ping", "op=get:64"},
+    {"protocol=http", "op=get:32*3+get:16", "op=get:4K"}};
+
+struct outcome {
+    bool refuses;
+    uint64_t bytes, digest; /* of all replies; FNV-1a */
+};
+
+/* What is to be sent, whose memory must be there. */
+static void send_all(struct connection *connection, struct outcome *outcome)
 {
-    struct plan plan;
-    struct workbench bench = {0};
-    struct connection connection = {.calls.fd = -1};
+    struct send_queue *queue = &connection->queue;
+    struct iovec vectors[8];
+
+    for (connection->role->fill(connection); !queue_is_accepted(queue); connection->role->fill(connection)) {
+        while (!queue_is_accepted(queue)) {
+            struct queue_group group = queue_gather(queue, vectors, 8);
+
+            for (int i = 0; i < (int)group.count; i++)
+                for (size_t at = 0; at < vectors[i].iov_len; at++)
+                    outcome->digest = (outcome->digest ^ ((uint8_t *)vectors[i].iov_base)[at]) * FNV;
+            outcome->bytes += group.bytes;
+            queue_accept(queue, group.bytes);
+        }
+        queue_flush(queue);
+        queue_release(queue);
+    }
+}
+
+/* Parsed once: that takes longer than an input. */
+static const struct plan *plan_of(size_t protocol, bool foreign, bool verify)
+{
+    static struct plan plans[sizeof protocols / sizeof *protocols][2][2];
+    struct plan *plan = &plans[protocol][foreign][verify];
+    const char *words[] = {protocols[protocol][0], protocols[protocol][foreign ? 2 : 1],
+                           foreign ? "depth=64" : "depth=4", verify ? "verify=on" : "verify=off",
+                           "chunk=512"};
     struct problem problem = {0};
+
+    if (!plan->protocol && plan_parse(plan, words, sizeof words / sizeof *words, &problem) < 0)
+        abort();
+    return plan;
+}
+
+/* Takes the input in pieces of at most `step` bytes, and what the role does not accept not at all. */
+static struct outcome run(const struct plan *plan, enum end end, bool foreign, const uint8_t *data,
+                          size_t size, size_t step)
+{
+    struct source content = {
+        .memory = {malloc(CONTENT_SIZE), CONTENT_SIZE, -1}, .period = CONTENT_SIZE, .patterned = true};
+    struct workbench bench = {.content = foreign ? &content : NULL};
+    struct connection connection = {.calls.fd = -1};
+    struct outcome outcome = {0};
     int result = 0;
 
-    if (size < 3)
-        return 0;
-    const char *const *protocol =
-        protocols[((data[0] >> 1 & 1) + 2 * (data[0] >> 3)) % (sizeof protocols / sizeof *protocols)];
-    const char *words[] = {protocol[0], protocol[1], "depth=4", data[0] & 4 ? "verify=on" : "verify=off"};
-    enum end end = data[0] & 1 ? END_SERVER : END_CLIENT;
-
-    if (plan_parse(&plan, words, sizeof words / sizeof *words, &problem) < 0 ||
-        workbench_open(&bench, &plan, end, 1) < 0 || connection_open(&connection, &bench, 0, -1) < 0)
+    if (!content.memory.bytes)
+        abort();
+    pattern_fill(content.memory.bytes, CONTENT_SIZE, 0);
+    if (workbench_open(&bench, plan, end, 1) < 0 || connection_open(&connection, &bench, 0, -1) < 0)
         abort();
     workbench_begin_phase(&bench, UINT64_MAX, false);
     connection.messages_left = UINT64_MAX;
-    framing_set_size(&connection, 4096);
+    framing_set_size(&connection, CONTENT_SIZE);
     if (connection.role->begin)
         connection.role->begin(&connection);
-    for (size_t at = 2, part; at < size && result == 0; at += part) {
-        part = 1 + data[1] % 64;
-        if (part > size - at)
-            part = size - at;
-        connection.role->fill(&connection);
-        queue_accept(&connection.queue, queue_group_bytes(&connection.queue));
-        queue_flush(&connection.queue);
-        queue_release(&connection.queue);
-        result = connection.role->arrived(&connection, data + at, part);
+    for (size_t at = 0, part; at < size && result == 0; at += part) {
+        size_t wanted;
+        uint8_t *piece;
+
+        send_all(&connection, &outcome);
+        wanted = connection.role->wants(&connection);
+        if (foreign && !wanted && !connection.framing->quits)
+            abort(); /* it would wait for ever */
+        part = step < size - at ? step : size - at;
+        if (foreign && part > wanted)
+            part = wanted;
+        if (!part)
+            break;
+        piece = malloc(part);
+        if (!piece)
+            abort();
+        memcpy(piece, data + at, part);
+        result = connection.role->arrived(&connection, piece, part);
+        free(piece);
     }
     if ((result < 0) != (bench.problem.kind == PROBLEM_FAILURE))
         abort();
+    if (result == 0)
+        send_all(&connection, &outcome);
+    outcome.refuses = result < 0;
     connection_close(&connection);
     workbench_close(&bench);
-    plan_free(&plan);
+    free(content.memory.bytes);
+    return outcome;
+}
+
+/* The first byte chooses the end, the protocol, whether content is verified, and whether the client is a
+ * foreign one. The second is the size of the pieces in which the others arrive. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 3)
+        return 0;
+    size_t protocol = ((data[0] >> 1 & 1) + 2 * (data[0] >> 3 & 15)) % (sizeof protocols / sizeof *protocols);
+    enum end end = data[0] & 1 ? END_SERVER : END_CLIENT;
+    bool foreign = data[0] & 128 && end == END_SERVER;
+    const struct plan *plan = plan_of(protocol, foreign, data[0] & 4 && !foreign);
+    struct outcome outcome = run(plan, end, foreign, data + 2, size - 2, 1 + data[1] % 64), whole;
+
+    if (!foreign)
+        return 0;
+    whole = run(plan, end, foreign, data + 2, size - 2, PIECE_MAX);
+    if (whole.refuses != outcome.refuses || (!whole.refuses && whole.bytes != outcome.bytes))
+        abort();
+    if (!whole.refuses && !plan->protocol->welcome && whole.digest != outcome.digest)
+        abort(); /* nbd: a read that is under way with a write of the same bytes returns old or new ones */
     return 0;
 }

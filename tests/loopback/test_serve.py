@@ -206,7 +206,8 @@ def test_fio_verifies_what_it_wrote(tmp_path: Path) -> None:
     with server_started(LISTENS[1].format(path=tmp_path), "--serve", "nbd", "engine=poll",
                         "--size", "16M") as server:
         said = run(needed("fio"), "--name=x", "--ioengine=nbd", f"--uri={uri(server)}",
-                   "--size=16M", "--rw=randrw", "--bs=4k", "--iodepth=32", "--verify=crc32c", "--verify_fatal=1",
+                   "--size=16M", "--rw=randrw", "--bs=4k", "--iodepth=32", "--verify=crc32c",
+                   "--verify_fatal=1",
                    cwd=tmp_path)
     assert "err= 0" in said and "verify" not in said.split("err= 0")[0]
 
@@ -292,6 +293,11 @@ def greeted(server: Server) -> socket.socket:
     return client
 
 
+def resident(server: Server) -> int:
+    """Bytes of memory that the server has now."""
+    return int(Path(f"/proc/{server.pid}/statm").read_text().split()[1]) * 4096
+
+
 def read_of(offset: int, size: int, kind: int = 0) -> bytes:
     return REQUEST + b"".join(number.to_bytes(size_of, "big") for number, size_of in (
         (0, 2), (kind, 2), (7, 8), (offset, 8), (size, 4)))
@@ -333,16 +339,58 @@ def test_clients_that_never_read_or_are_slow_cost_no_other_anything(engine: str)
                     break
         slow = connect(server.address)
         slow.sendall(GO[:5])
-        began = Path(f"/proc/{server.pid}/statm").read_text().split()[1]
+        reader = greeted(server)
+        reader.sendall(read_of(0, 4 * MIB))
+        began = resident(server)
         with greeted(server) as good:
-            for _ in range(50):
-                good.sendall(read_of(0, 4096))
-                assert received(good, 16 + 4096)[16:] == content(4096)
-        grown = int(Path(f"/proc/{server.pid}/statm").read_text().split()[1]) - int(began)
-        assert grown * 4096 < 64 * MIB
-        for client in (*deaf, slow):
+            for second in range(3):
+                assert received(reader, 1) == b"\x67\x44\x66"[second:second + 1]
+                for _ in range(20):
+                    good.sendall(read_of(0, 4096))
+                    assert received(good, 16 + 4096)[16:] == content(4096)
+                time.sleep(1)
+        assert resident(server) - began < (64 if SANITIZED else 16) * MIB
+        for client in (*deaf, slow, reader):
             client.close()
         settled(server.pid, files)
+
+
+VAST = b"1099511627776"  # 2^40
+FIRST = {"http": (b"GET /10 HTTP/1.1\r\nHost: a\r\n\r\n", b"\r\n\r\n" + TEN),
+         "memcached": (b"get a\r\n", b"VALUE a 0 10\r\n%b\r\nEND\r\n" % TEN),
+         "resp": (b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n", b"$10\r\n%b\r\n" % TEN)}
+
+
+@pytest.mark.parametrize("engine", ["block", "poll"])
+@pytest.mark.parametrize("protocol, begin, more, complaint", [
+    ("http", b"GET /10 HTTP/1.1\r\nX: ", b"a", "a head of more than 4096 bytes"),
+    ("resp", b"*%b\r\n" % VAST, b"$1\r\na\r\n", "which is no request"),
+    ("resp", b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$%b\r\n" % VAST, b"a", ""),
+    ("memcached", b"get ", b"a", "which is no request"),
+    ("memcached", b"set k 0 0 %b\r\n" % VAST, b"a", ""),
+    ("memcached", b"set k 0 0 %d\r\n" % (2**64 - 6 * 4096), b"a", ""),
+])
+def test_a_request_without_an_end_costs_no_memory_and_no_other_client(
+        protocol: str, begin: bytes, more: bytes, complaint: str, engine: str) -> None:
+    asked, answered = FIRST[protocol]
+    with server_started(LISTENS[0], "--serve", protocol, "op=get:10", "--size", "1M",
+                        f"engine={engine}") as server:
+        assert said_to(server, asked).endswith(answered)
+        began = resident(server)
+        with connect(server.address) as endless:
+            endless.settimeout(30)
+            try:
+                endless.sendall(begin)
+                time.sleep(0.01)
+                for _ in range(16):
+                    endless.sendall(more * MIB)
+                assert not complaint
+            except ConnectionError:
+                assert complaint
+            assert said_to(server, asked).endswith(answered)
+        assert resident(server) - began < (64 if SANITIZED else 4) * MIB
+        server.process.terminate()
+        assert complaint in server.process.communicate(timeout=20)[1]
 
 
 def test_it_ends_at_once_while_clients_are_there(keys: Path) -> None:
