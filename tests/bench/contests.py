@@ -97,6 +97,23 @@ def libnbd_contest(depth: str) -> Contest:
                    (Against("libnbd", 1.0),))
 
 
+SERVED = {
+    "copy": ("nbdcopy of 256 MiB", "load=nbdcopy", BANDWIDTH),
+    "read-4k": ("reads of 4 KiB by fio, 16 under way",
+                "load=fio fio.rw=randread fio.bs=4k fio.iodepth=16", RATE),
+    "read-64k": ("reads of 64 KiB by fio, 16 under way",
+                 "load=fio fio.rw=read fio.bs=64k fio.iodepth=16", RATE),
+}
+
+
+def served_contest(name: str, transport: str) -> Contest:
+    """Two servers of the same client: uncork-server --serve nbd, and nbdkit."""
+    says, load, metric = SERVED[name]
+    return Contest(f"serve/{name}/{transport}", f"{says} from our server, {transport}",
+                   f"workload=command {load} transport={transport}", metric,
+                   (Against("nbdkit", 0.95),), places=(APART,))
+
+
 def tls_contest(security: str, cipher: str) -> Contest:
     """How much of a cipher's own speed reaches the wire. The tools have no socket between."""
     return Contest(f"tls/{security}/{cipher}", f"a stream of 64 KiB under {security} by {cipher}",
@@ -145,6 +162,7 @@ CONTESTS = {contest.name: contest for contest in (
     *(proxy_contest(name, chunk) for name in PROXIES for chunk in ("32", "4K")),
     *(raw_contest(depth) for depth in ("1", "16")),
     *(libnbd_contest(depth) for depth in ("1", "64")),
+    *(served_contest(name, transport) for name in SERVED for transport in ("unix", "tcp")),
     *(tls_contest(security, cipher) for security in ("gnutls", "openssl")
       for cipher in ("aes-128-gcm", "chacha20-poly1305")),
 )}

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bench.contenders import floor, libnbd
+from bench.contenders import floor, libnbd, nbdkit
 from bench.contenders.contender import (
     ADDRESS,
     CONGESTION,
@@ -61,9 +61,18 @@ def run(client: Client, job: Job, place: str) -> dict[str, float]:
     """One run: all its metrics. uncork pins its own threads, among all CPUs that are allowed."""
     if job.words["workload"] == "proxy":
         return {job.metric: proxy_run(client, job)}
+    if job.words["workload"] == "command":
+        return {job.metric: nbdkit.served_rate(job, functools.partial(serving, client))}
     if "subject" in job.words:
         return foreign_run(client, job)
     return record_parse(client_run(command(client, job, place), job, None))
+
+
+def serving(client: Client, job: Job, export: nbdkit.Export) -> list[str]:
+    """Our server of real clients, as it is without words."""
+    where = f"unix:{export.socket}" if export.socket else f"{ADDRESS}:{export.port}"
+    return [str(client.folder / "uncork-server"), "--listen", where, "--serve", "nbd",
+            "--size", f"{nbdkit.SIZE_MIB}M"]
 
 
 def foreign_run(client: Client, job: Job) -> dict[str, float]:

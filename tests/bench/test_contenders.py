@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.contenders import CONTENDERS, floor, libnbd, liburing
+from bench.contenders import CONTENDERS, floor, libnbd, liburing, nbdkit
 from bench.contenders.contender import ADDRESS, Broken, Contender, Job, whole_seconds
 from bench.contests import CONTESTS, contests_named
+from bench.ours import serving
+from suite.base.client import Client
 
 DATA = Path(__file__).parent / "data"
 JOB = Job({"workload": "request", "message": "64K", "reply": "14", "connections": "1000"},
@@ -24,6 +26,8 @@ PROXY = Job({"workload": "proxy", "read": "uring-bundle", "write": "uring-bundle
 WITHOUT_NETWORK = ("openssl-speed", "gnutls-cli")
 NBD = Job({"workload": "request", "protocol": "nbd", "op": "read:4K", "depth": "64",
            "subject": "nbdkit"}, "messages_per_second", 2, 5, 1.0, 0.2, (7001, 7002))
+SERVED = Job({"workload": "command", "load": "fio", "fio.rw": "randread", "fio.bs": "4k",
+              "transport": "tcp"}, "messages_per_second", 2, 5, 1.0, 0.2, (7001, 7002))
 CIPHER = Job({"workload": "stream", "message": "64K", "cipher": "chacha20-poly1305"}, "bandwidth",
              0, 1,
              1.0, 0.2, (7001, 7002))
@@ -77,6 +81,24 @@ def test_libnbd_is_read_from_the_line_of_its_loop():
     assert math.isclose(rate("libnbd", answer("libnbd"), NBD), 10726 / 0.500103079)
 
 
+def test_fio_is_read_from_its_reads_per_second():
+    assert rate("nbdkit", answer("nbdkit")) == 62169.435216
+    for text in ("", "{}", answer("nbdkit").replace("total_ios\": ", "total_ios\": 0, \"x\": ")):
+        with pytest.raises(Broken):
+            rate("nbdkit", text)
+
+
+def test_both_servers_of_a_real_client_have_the_same_size_and_place():
+    client = Client(Path("/there"), None)
+    for transport, where in (("unix", "/there/socket"), ("tcp", ADDRESS)):
+        export = nbdkit.Export(Path(where) if transport == "unix" else None, 7001)
+        job = replace(SERVED, words=SERVED.words | {"transport": transport})
+        theirs, us = nbdkit.server(job, export), serving(client, job, export)
+        assert theirs[-1] == us[-1] == "256M"
+        assert any(where in word for word in theirs) and any(where in word for word in us)
+        assert where in export.uri
+
+
 @pytest.mark.parametrize("name, text", [
     ("iperf3", answer("iperf3").replace('sender_tcp_congestion":	"cubic', 'x":	"bbr')),
     ("iperf3", answer("iperf3").replace('receiver_tcp_congestion":	"cubic',
@@ -107,11 +129,11 @@ def test_netperf_in_another_unit_gives_no_figure():
 @pytest.mark.parametrize("contender", CONTENDERS.values(), ids=lambda contender: contender.name)
 def test_every_contender_stays_on_loopback(contender: Contender):
     usual = CIPHER if contender.name in WITHOUT_NETWORK else JOB
-    job = {"liburing": PROXY, "libnbd": NBD}.get(contender.name, usual)
+    job = {"liburing": PROXY, "libnbd": NBD, "nbdkit": SERVED}.get(contender.name, usual)
     commands = [contender.client(job)] + ([contender.server(job)] if contender.server else [])
     # it has its address built in
     if contender is not floor.CONTENDER and contender.name not in WITHOUT_NETWORK:
-        assert ADDRESS in commands[0]
+        assert ADDRESS in commands[0] or f"--uri=nbd://{ADDRESS}:7001" in commands[0]
     assert all(isinstance(word, str) for command in commands for word in command)
     assert all(str(port) in commands[0] for port in JOB.ports[:1] if contender.server)
 

@@ -9,6 +9,7 @@ from bench.contenders import (
     iperf3,
     libnbd,
     liburing,
+    nbdkit,
     neper,
     netperf,
     openssl,
@@ -23,6 +24,7 @@ CONTENDERS = {contender.name: contender for contender in (
     neper.CONTENDER,
     liburing.CONTENDER,
     libnbd.CONTENDER,
+    nbdkit.CONTENDER,
     openssl.CONTENDER,
     gnutls.CONTENDER,
 )}

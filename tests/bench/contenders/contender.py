@@ -99,14 +99,22 @@ def listens(port: int) -> bool:
     return False
 
 
+def is_ready(where: int | Path) -> bool:
+    """Whether somebody listens on a port, or on a Unix socket, where a connection may come."""
+    if isinstance(where, int):
+        return listens(where)
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(where)) == 0
+
+
 @contextlib.contextmanager
-def server_started(command: Sequence[str], cpu: int, port: int) -> Iterator[None]:
+def server_started(command: Sequence[str], cpu: int, where: int | Path) -> Iterator[None]:
     """A server that listens; ended, with the children it has, when it is no longer needed."""
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, process_group=0, preexec_fn=pinned(cpu))
     try:
         until = time.monotonic() + READY_SECONDS
-        while not listens(port):
+        while not is_ready(where):
             if child.poll() is not None:
                 raise Broken(f"the server {command[0]} {exit_text(child.returncode)}")
             if time.monotonic() > until:

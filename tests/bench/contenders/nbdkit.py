@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""nbdkit with its memory plugin, next to `uncork-server --serve nbd`, under the same real clients.
+
+Both get the same random content first: memory in which nothing was written is the same few pages of
+zeros again and again, which cost less to send.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.contenders.contender import ADDRESS, Broken, Contender, Job, client_run, server_started
+
+MIB = 1 << 20
+SIZE_MIB = 256  # of the export
+
+
+@dataclass(frozen=True)
+class Export:
+    """Where a server listens, and how clients name it."""
+
+    socket: Path | None
+    port: int
+
+    @property
+    def uri(self) -> str:
+        """What a client is told."""
+        if self.socket is not None:
+            return f"nbd+unix:///?socket={self.socket}"
+        return f"nbd://{ADDRESS}:{self.port}"
+
+
+Command = Callable[[Job, Export], list[str]]
+
+
+def server(job: Job, export: Export) -> list[str]:
+    """nbdkit: `-f` keeps it in the foreground."""
+    where = (["-U", str(export.socket)] if export.socket is not None
+             else ["-i", ADDRESS, "-p", str(job.ports[0])])
+    return ["nbdkit", "-f", *where, "memory", f"{SIZE_MIB}M"]
+
+
+def client(job: Job, export: Export) -> list[str]:
+    """What the words of a load mean to its program."""
+    if job.words["load"] == "nbdcopy":
+        return ["nbdcopy", export.uri, "null:"]
+    keys = (word for word in job.words if word.startswith("fio."))
+    return ["fio", "--name=bench", "--ioengine=nbd", f"--uri={export.uri}",
+            *(f"--{key.removeprefix('fio.')}={job.words[key]}" for key in keys),
+            f"--size={SIZE_MIB}M", "--time_based", f"--runtime={1000 * job.seconds:.0f}ms",
+            f"--ramp_time={1000 * job.warmup:.0f}ms", "--output-format=json"]
+
+
+def fio_rate(output: str, job: Job) -> float:
+    """Reads per second: what comes before the braces are notes of fio."""
+    try:
+        read = json.loads(output[output.index("{"):])["jobs"][0]["read"]
+    except (ValueError, LookupError):
+        raise Broken("fio printed no figures") from None
+    if not read["total_ios"]:
+        raise Broken("fio read nothing")
+    return float(read["iops"])
+
+
+def copies_rate(job: Job, export: Export) -> float:
+    """Bits per second of copies, one after another, until the time is over."""
+    began, copies = time.monotonic(), 0
+    while not copies or time.monotonic() < began + job.seconds:
+        client_run(client(job, export), job, job.client_cpu)
+        copies += 1
+    return 8 * MIB * SIZE_MIB * copies / (time.monotonic() - began)
+
+
+@contextlib.contextmanager
+def served(job: Job, command: Command) -> Iterator[Export]:
+    """A server whose export is filled."""
+    with tempfile.TemporaryDirectory(prefix="unk-") as folder:
+        socket = Path(folder) / "socket" if job.words["transport"] == "unix" else None
+        export, content = Export(socket, job.ports[0]), Path(folder) / "content"
+        content.write_bytes(random.Random(SIZE_MIB).randbytes(MIB) * SIZE_MIB)
+        with server_started(command(job, export), job.server_cpu, socket or job.ports[0]):
+            client_run(["nbdcopy", str(content), export.uri], job, None)
+            content.unlink()
+            yield export
+
+
+def served_rate(job: Job, command: Command) -> float:
+    """What a real client makes of a server: in the metric of the job."""
+    if (why := CONTENDER.missing()) is not None:
+        raise Broken(why)
+    with served(job, command) as export:
+        if job.words["load"] == "nbdcopy":
+            return copies_rate(job, export)
+        return fio_rate(client_run(client(job, export), job, job.client_cpu), job)
+
+
+@dataclass(frozen=True)
+class Served(Contender):
+    """A contender that is a server."""
+
+    def run(self, job: Job) -> float:
+        """The rate of one run; Broken where there is none."""
+        return served_rate(job, server)
+
+
+CONTENDER = Served("nbdkit", ("nbdkit", "nbdcopy", "fio"), False,
+                   lambda job: client(job, Export(None, job.ports[0])), fio_rate)
