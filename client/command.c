@@ -53,6 +53,7 @@ struct command {
     struct command_task task;
     uv_poll_t answers; /* of the keeper */
     uv_timer_t timer;  /* of the step */
+    int open_handles;
     enum step step;
     uint64_t until_ns;
     struct child keeper;
@@ -569,7 +570,7 @@ static void on_closed(uv_handle_t *handle)
     struct command *command = handle->data;
 
     command->task.closed(command->task.owner);
-    if (handle == (uv_handle_t *)&command->timer) /* closed after the other */
+    if (--command->open_handles == 0)
         free(command);
 }
 
@@ -607,6 +608,7 @@ struct command *command_open(const struct command_task *task, uv_loop_t *loop, s
     command->limit_s = command->limit_s ? command->limit_s : LIMIT_S;
     uv_poll_init(loop, &command->answers, command->tie);
     uv_timer_init(loop, &command->timer);
+    command->open_handles = 2;
     command->answers.data = command->timer.data = command;
     uv_poll_start(&command->answers, UV_READABLE, on_answer);
     take_step(command, STEP_VERSION);
