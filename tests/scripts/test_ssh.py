@@ -20,7 +20,7 @@ import pytest
 
 from conftest import Uncork, records_of
 from faked import Faked, faked
-from suite.base.client import BINARIES, Client
+from suite.base.client import BINARIES, LIBRARY, Client
 from suite.base.errors import Failure, Unreachable, UsageError
 from suite.measure.host_facts import cells_sample
 from suite.measure.plan import plan_make
@@ -139,7 +139,7 @@ def test_both_ends_are_on_one_machine_and_the_words_go_by_standard_input(
     asked = faked.asked()
     assert "BatchMode=yes" in asked and "message=15x2" not in " ".join(asked)
     assert sorted(path.name
-                  for path in faked.folder.glob("one/.cache/uncork/bin/*/*")) == sorted(BINARIES)
+                  for path in faked.folder.glob("one/.cache/uncork/bin/*/*")) == sorted((*BINARIES, LIBRARY))
 
 
 def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
@@ -172,14 +172,14 @@ def test_programs_are_copied_once_and_mended_where_they_are_damaged(
     def copies() -> int:
         return "\n".join(faked.asked()).count("mv -f")
 
-    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 2
-    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 2
+    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 3
+    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 3
     (server,) = faked.folder.glob("one/.cache/uncork/bin/*/uncork-server")
     with open(server, "r+b") as file:
         file.write(b"#!")
-    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 3
+    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 4
     assert checksum(server) == checksum(client.folder / "uncork-server")
-    assert {path.name for path in server.parent.iterdir()} == set(BINARIES)
+    assert {path.name for path in server.parent.iterdir()} == {*BINARIES, LIBRARY}
 
 
 @pytest.mark.parametrize(("script", "says"), [
@@ -197,7 +197,8 @@ def test_programs_that_cannot_be_there_are_said_before_anything_runs(
     hosts(script)
     with Targets(client) as targets, pytest.raises(Unreachable, match=re.escape(says)):
         cells_of(targets, "target=ssh:one")
-    assert not list(faked.folder.glob("one/.cache/uncork/bin/*/*.*")), "nothing half-written stays"
+    left = faked.folder.glob("one/.cache/uncork/bin/*/*.*")
+    assert {path.name for path in left} <= {LIBRARY}, "nothing half-written stays"
 
 
 def test_a_machine_of_another_kind_is_said(client: Client, hosts: Callable[[str], None]):

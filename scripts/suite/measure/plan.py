@@ -8,6 +8,7 @@ words (a scenario writes `exclude = ["a=1 b=2"]`); an arm, a named set of words,
 and [sweep], and a word of the shell must not contradict it.
 """
 
+import contextlib
 import itertools
 import math
 import re
@@ -240,12 +241,12 @@ def users_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], k
                  if value != row.get(other)}
         if other in (key, *RUNNER_WORDS, *vocabulary.run_words) or not lines:
             continue
-        try:
-            answers = client_check(client, [*lines.values()])
-        except UsageError:  # together with another word of the row it is no plan
-            continue
-        if found := [f"{other}={value}" for value, entry in zip(lines, answers, strict=True)
-                     if key not in entry.unused]:
+        found = []
+        for value, line in lines.items():
+            with contextlib.suppress(UsageError):  # with another word of the row it is no plan
+                if key not in client_check(client, [line])[0].unused:
+                    found.append(f"{other}={value}")
+        if found:
             excluded = f" with {other}={row[other]}" if other in row else ""
             return f"{excluded}: it needs {' or '.join(found)}"
     return ""
