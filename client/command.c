@@ -27,6 +27,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +65,9 @@ struct command {
     json_t *arguments, *times;
     char *timed_line;                       /* the load as hyperfine takes it */
     char *lines[STEP_COUNT][ARGUMENTS_MAX]; /* argv; no program: the step is left out */
-    uint64_t limit_s, moves, moved;
+    uint64_t limit_s, moves, moved, done;
+    regex_t counts; /* of its output; its group is `done` */
+    bool has_counts;
     struct override override;
     bool overridden;      /* in the timed run, too */
     struct problem limit; /* what the library cannot see of the load */
@@ -330,6 +333,15 @@ static json_t *collect_values(const struct command *command, const json_t *defin
 
 /* ---- preparation ---- */
 
+static int compile_counts(struct command *command, const char *text, struct problem *problem)
+{
+    command->has_counts = *text && regcomp(&command->counts, text, REG_EXTENDED) == 0;
+    if (!*text || (command->has_counts && command->counts.re_nsub == 1))
+        return 0;
+    return problem_failure(problem, "the load %s counts '%s', which is no pattern with one group",
+                           command->name, text);
+}
+
 static int find(const char *name, char path[PATH_MAX], const char *hint, struct problem *problem)
 {
     const char *folders = getenv("PATH");
@@ -421,7 +433,7 @@ static int prepare(struct command *command, struct problem *problem)
         return problem_failure(problem, "the load %s moves '%s', which is no size", command->name,
                                record_text(definition, "moves"));
     make_lines(command, definition);
-    return 0;
+    return compile_counts(command, record_text(definition, "counts"), problem);
 }
 
 /* ---- the steps ---- */
@@ -495,6 +507,27 @@ static int read_times(struct command *command, struct problem *problem)
     return command->overridden ? override_proof(command->override.shared, problem) : 0;
 }
 
+/* How often the load did its work, as its output says. */
+static int read_count(struct command *command, struct problem *problem)
+{
+    char path[FOLDER_MAX + 16];
+    CLEANUP_FREE char *line = NULL;
+    size_t size = 0;
+    regmatch_t found[2];
+    FILE *file;
+
+    if (!command->has_counts)
+        return 0;
+    snprintf(path, sizeof path, "%s/%s", command->folder, outputs[STEP_TIME]);
+    file = fopen(path, "re");
+    while (file && !command->done && getline(&line, &size, file) >= 0)
+        if (regexec(&command->counts, line, 2, found, 0) == 0 && found[1].rm_so >= 0)
+            command->done = strtoull(line + found[1].rm_so, NULL, 10);
+    if (file)
+        fclose(file);
+    return command->done ? 0 : problem_failure(problem, "%s does not say how much it did", command->name);
+}
+
 static void read_versions(struct command *command)
 {
     char path[FOLDER_MAX + 16];
@@ -523,7 +556,8 @@ static void end_step(struct command *command, int status)
         read_versions(command);
         check_moved(command, &problem);
     } else if (command->step == STEP_TIME) {
-        read_times(command, &problem);
+        if (read_times(command, &problem) == 0)
+            read_count(command, &problem);
     } else {
         take_step(command, command->step + 1);
         return;
@@ -590,6 +624,8 @@ static void end(struct command *command)
     json_decref(command->arguments);
     json_decref(command->times);
     free(command->timed_line);
+    if (command->has_counts)
+        regfree(&command->counts);
 }
 
 struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem)
@@ -631,6 +667,8 @@ void command_report(const struct command *command, json_t **load, json_t **times
                       "arguments", command->arguments, "moves_bytes", (json_int_t)command->moves,
                       "moved_bytes", (json_int_t)command->moved, "override",
                       command->overridden ? report_make(command->override.shared, NULL, 0, "") : NULL);
+    if (command->done)
+        json_object_set_new(*load, "requests", json_integer((json_int_t)command->done));
     *times = json_incref(command->times);
 }
 

@@ -17,6 +17,7 @@
  *                      what it speaks, what it can listen on, and the argument that prints its version
  *   moves, limit_s     of a load: the bytes that it moves at least, a size or a product like
  *                      "{requests}*{bytes}"; the seconds that it may take
+ *   counts             of a load: a pattern of regex(7) whose group is the number of requests in its output
  *
  * In arguments and files {folder}, {host}, {port}, {path}, {protocol}, {transport}, {security} ("plain" or
  * "tls") and each {parameter} are replaced; of a relay, which has the protocol "raw" and inherits its socket,

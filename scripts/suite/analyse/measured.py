@@ -117,7 +117,10 @@ class MeasuredRun:
 
     @cached_property
     def messages(self) -> float | None:
-        """Messages of the run: finished by the driver, or received at the end of a stream."""
+        """Messages of the run: finished by the driver, or received at the end of a stream; of a
+        load as many requests as its output says."""
+        if self.record.load is not None:
+            return self.record.load.get("requests")
         if self.streams and (self.other is not None or self.takes):
             return ends_sum(self.receivers, "messages_received")
         return threads_sum(self.driver, "messages_sent")
@@ -126,7 +129,9 @@ class MeasuredRun:
     def elapsed(self) -> float | None:
         """Seconds that those messages took: of the driver, or of the receiver of a stream. A stream
         takes as long as its payload at the rate of its receiver; of two at the same time the rates
-        add up. An open loop takes at least as long as its schedule."""
+        add up. An open loop takes at least as long as its schedule. A load: its whole time."""
+        if self.record.load is not None and self.timed is not None:
+            return seconds(self.timed["wall_ns"])
         if not self.streams or (self.other is None and not self.takes):
             done = elapsed_together(self.driver)
             return done if done is None else max(done, self.scheduled)

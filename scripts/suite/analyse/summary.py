@@ -143,7 +143,9 @@ def metrics_default(matrix: Matrix) -> tuple[str, ...]:
     def known(name: str) -> bool:
         return bool(matrix.frame[name].notna().any())
 
-    if matrix.frame["subject_cpu"].notna().any():
+    if known("subject_cpu") and known("messages_per_second"):  # its time is set
+        return "messages_per_second", "client_cpu_per_message", "server_cpu_per_message"
+    if known("subject_cpu"):
         split = any("user" not in cell.unsplit for cell in matrix.cells.values())
         return ("time", "load_cpu", *(("user", "system") if split else ()), "subject_cpu")
     if matrix.frame["hyperfine"].any():

@@ -107,7 +107,8 @@ SUBJECT_SHAPE = object_of({**keys(TEXT, "name", "host", "program", "version"), "
                           {**keys(TEXT, "sha256", "user", "package"), "arguments": list_of(TEXT)})
 LOAD_SHAPE = object_of({**keys(TEXT, "name", "host", "program"),
                         **keys(NUMBER, "moves_bytes", "moved_bytes")},
-                       {**keys(TEXT, "version", "sha256"), "arguments": list_of(TEXT)})
+                       {**keys(TEXT, "version", "sha256"), "requests": NUMBER,
+                        "arguments": list_of(TEXT)})
 QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(scalar_check)})
 DEVICE_SHAPE = object_of({"device": TEXT, "address": TEXT, "mtu_bytes": NUMBER,
                           "queues": list_of(QUEUE_SHAPE)})

@@ -38,6 +38,8 @@ from suite.scenario.scenario import (
     KeyReader,
     document_read,
     entry_read,
+    string_or_none,
+    string_read,
     string_require,
     strings_read,
     table_read,
@@ -52,6 +54,7 @@ PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 PROGRAM = "program"  # the parameter that every subject and load has
 PROXY = "proxy"  # the workload with a subject that relays, also what it cannot read
 RESERVED = (PROGRAM, OVERRIDE)
+NO_PACKAGE = "-"  # as apt and dnf
 LIMIT_S = 600  # of a load
 LISTENS = ("inherited", "address")
 NEEDS = ("content", "certificate")
@@ -108,6 +111,17 @@ def named_texts_read(table: dict[str, Any], key: str, where: str) -> dict[str, s
     return found
 
 
+def counts_read(table: dict[str, Any], key: str, where: str) -> str | None:
+    """A pattern with one group; None where it is absent."""
+    value = string_or_none(table, key, where)
+    try:
+        if value is None or re.compile(value).groups == 1:
+            return value
+    except re.error:
+        pass
+    raise UsageError(f'{where}{key} must be a pattern with one group, as in "([0-9]+) requests"')
+
+
 def limit_read(table: dict[str, Any], key: str, where: str) -> int:
     """Seconds; absent is LIMIT_S."""
     value = table.get(key, LIMIT_S)
@@ -134,7 +148,10 @@ PROGRAM_KEYS: dict[str, KeyReader] = {
 SUBJECT_KEYS: dict[str, KeyReader] = PROGRAM_KEYS | {
     "listens": listens_read, "arguments_command": texts_read, "files": named_texts_read,
 }
-LOAD_KEYS: dict[str, KeyReader] = PROGRAM_KEYS | {"moves": string_require, "limit_s": limit_read}
+LOAD_KEYS: dict[str, KeyReader] = PROGRAM_KEYS | {
+    "version": string_read,
+    "moves": string_require, "limit_s": limit_read, "counts": counts_read,
+}
 NOT_DEFINED = ("says", "apt", "dnf")  # keys that neither client nor server needs
 
 
@@ -193,12 +210,14 @@ class Subject(Program):
 @dataclass(frozen=True)
 class Load(Program):
     """A client. moves: the bytes of content that it has to move. limit_s: seconds that it may
-    take. size is a parameter of its subject."""
+    take. counts: finds the number of requests in its output. size is a parameter of its
+    subject. version: empty where it cannot say."""
 
     kind, keys, folders = LOAD, LOAD_KEYS, None
     placed = ("folder", "host", "port", "path", "uri", "size")
     moves: str
     limit_s: int
+    counts: str | None
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -334,7 +353,9 @@ def programs_used(cells: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def missing_text(subject: Program) -> str:
-    """That its program is missing, with the command that installs it."""
+    """That its program is missing, with the command that installs it, or the word that names it."""
+    if subject.apt == NO_PACKAGE:
+        return f"{subject.program} is in no package: {subject.name}.{PROGRAM}=PATH names it"
     return f"{subject.program} is missing: {setup_hint(subject.name)}"
 
 
@@ -342,6 +363,8 @@ def version_read(subject: Program) -> str | None:
     """The first line that the program on this machine prints about its version; None without it."""
     if (program := subject.find()) is None:
         return None
+    if not subject.version:
+        return "unknown"
     try:
         done = subprocess.run([program, subject.version], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, errors="replace", timeout=VERSION_S)
