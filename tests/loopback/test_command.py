@@ -232,3 +232,23 @@ def keeper_of(client: int) -> int:
                     and str(Path(f"/proc/{pid}/cwd").readlink()).count("uncork-load")):
                 return pid
     return 0
+
+
+@pytest.mark.parametrize(("counts", "told"), [
+    ("made ([0-9]+) requests", 17),
+    ("did ([0-9]+) requests", "counted does not say how much it did"),
+    ("(never)|made", "counted does not say how much it did"),
+    ("made [0-9]+", "the load counted counts 'made [0-9]+', which is no pattern with one group"),
+    ("made (", "which is no pattern with one group")])
+def test_a_load_may_say_how_many_requests_it_made(definitions: str, folder: Path, counts: str,
+                                                  told: int | str) -> None:
+    programs = json.loads(Path(definitions).read_text())
+    said = f"{LOAD}\nprint('about 5 requests'); print('it made 17 requests in 1 s')"
+    programs["counted"] = programs["asks"] | {
+        "counts": counts, "arguments": ["-c", said, "{mode}", "{host}:{port}", "{folder}"]}
+    Path(definitions).write_text(json.dumps(programs))
+    words = (*WORDS[:2], "load=counted")
+    if isinstance(told, int):
+        assert record_of(definitions, *words)["load"]["requests"] == told
+    else:
+        assert told in refusal_of(definitions, *words)

@@ -180,6 +180,8 @@ def test_a_load_that_ships_has_a_name_and_says_what_it_moves(name: str) -> None:
     ("arguments =", "limit_s = 0\narguments =", "limit_s must be seconds, a whole number"),
     ("arguments =", "limit_s = true\narguments =", "limit_s must be seconds, a whole number"),
     ("arguments =", 'listens = "address"\narguments =', "listens: unknown key"),
+    ("arguments =", 'counts = "requests"\narguments =', "counts must be a pattern with one group"),
+    ("arguments =", 'counts = "(requests"\narguments =', "counts must be a pattern with one group"),
 ])
 def test_a_mistake_in_the_file_of_a_load_is_one_line(tmp_path: Path, was: str, wrong: str,
                                                      told: str) -> None:
@@ -249,7 +251,9 @@ def test_holes_are_no_result(uncork: Uncork) -> None:
 @pytest.mark.parametrize(("load", "words"), [
     ("nbdcopy", ("subject=nbdkit", "security=gnutls", "transport=unix")),
     ("qemu-img-read", ("subject=qemu-nbd", "qemu-nbd.size=1M")),
-    ("qemu-img-write", ("subject=nbdkit", "nbdkit.size=1M")), ("fio", ("subject=nbdkit",)),
+    ("qemu-img-write", ("subject=nbdkit", "nbdkit.size=1M")),
+    ("qemu-img-null", ("subject=qemu-nbd", "qemu-nbd.size=1M")),
+    ("nbdcopy-hash", ("subject=nbdkit", "nbdkit.size=1M")), ("fio", ("subject=nbdkit",)),
     ("redis-benchmark", ("subject=redis", "redis-benchmark.requests=1000")),
     ("wrk", ("subject=nginx", "protocol=http", "op=get:4K"))])
 def test_every_load_that_ships_asks_a_real_server(uncork: Uncork, load: str,

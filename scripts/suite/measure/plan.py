@@ -58,7 +58,7 @@ from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text
 from suite.scenario.scenario import Scenario
-from suite.scenario.subject import subject_refusal
+from suite.scenario.subject import is_parameter, subject_refusal
 
 # the word whose pairs run the cells at the same time, and are then the values of target
 HOSTS_WORD = "hosts"
@@ -156,11 +156,12 @@ def arm_word_check(word: Word, arm: str, words: Words) -> None:
 
 
 def arms_used_check(rows: Sequence[dict[str, str]], checked: Sequence[Checked], arms: Arms) -> None:
-    """UsageError for a word of an arm that none of its cells uses."""
+    """UsageError for a word of an arm that none of its cells uses. A parameter may be of a program
+    that the shell has left out."""
     for name, words in arms.items():
         mine = [entry for row, entry in zip(rows, checked, strict=True) if row[ARM] == name]
         for key, value in words.items():
-            if mine and all(key in entry.unused for entry in mine):
+            if mine and not is_parameter(key) and all(key in entry.unused for entry in mine):
                 raise UsageError(f"{ARM}={name}: no cell of it uses {key}={value}")
 
 
