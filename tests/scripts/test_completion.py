@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -106,23 +105,6 @@ def test_without_programs_completion_has_all_that_needs_none(
     assert offered(nowhere, "uncork ta") == ["table"]
     assert offered(nowhere, "uncork run nodel") == ["nodelay"]
     assert offered(nowhere, "uncork run wri") == [] == offered(nowhere, "uncork-client --")
-
-
-def test_the_list_that_is_kept_gives_way_to_that_of_another_program(
-    uncork: Uncork, binaries: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("UNCORK_CACHE", str(tmp_path / "cache"))
-    assert offered(uncork, "uncork run plac") == ["place="]
-    kept = tmp_path / "cache/words.json"
-    stored = json.loads(kept.read_text())
-    stored["listed"]["words"][0]["key"] = "placard"
-    kept.write_text(json.dumps(stored))
-    assert offered(uncork, "uncork run plac") == ["placard=", "place="]
-    stored["stamp"][1] += 1
-    kept.write_text(json.dumps(stored))
-    assert offered(uncork, "uncork run plac") == ["place="]
-    kept.write_text("{")
-    assert offered(uncork, "uncork run plac") == ["place="]
 
 
 @pytest.mark.parametrize("line", ["uncork ta", "uncork run wri", f"uncork table {NODELAY} gain="])

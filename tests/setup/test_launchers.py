@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from pathlib import Path
@@ -117,62 +116,6 @@ def test_modules_in_the_working_folder_are_not_taken_for_ours(sandbox: Sandbox) 
     for name in ("suite/__main__.py", "numpy.py", "json.py"):
         (folder / name).write_text("raise SystemExit('taken from the working folder')\n")
     answer_of(sandbox.run("scripts/uncork", folder=folder))
-
-
-def asked(sandbox: Sandbox) -> int:
-    """How often the interpreter `mine` was started since."""
-    count = sum(line.startswith("mine ") for line in sandbox.calls_read())
-    sandbox.calls.write_text("")
-    return count
-
-
-def test_a_choice_is_remembered_and_no_interpreter_is_asked_again(sandbox: Sandbox) -> None:
-    mine = sandbox.recorder_add("mine", f'exec {SYSTEM_PYTHON} "$@"')
-    for starts in (2, 1, 1):  # the question and the suite, then the suite alone
-        done = sandbox.run("scripts/uncork", "list", UNCORK_PYTHON="mine")
-        assert answer_of(done)["arguments"] == ["list"] and done.stderr == ""
-        assert asked(sandbox) == starts
-    assert (sandbox.cache / "python").read_text().count("\n") == 1
-    kept = sandbox.run("scripts/setup/python", "--which", UNCORK_PYTHON="mine").stdout
-    assert kept == f"{mine}\n" and asked(sandbox) == 0
-
-
-@pytest.mark.parametrize("change", ["program", "table", "module", "gone", "environment"])
-def test_a_remembered_choice_is_made_anew_where_it_may_not_hold(
-    sandbox: Sandbox, change: str,
-) -> None:
-    modules = sandbox.bin.parent / "modules"
-    modules.mkdir()
-    (modules / "uncork_wanted.py").touch()
-    sandbox.table_write("python:uncork_wanted  python3-wanted  python3-wanted  run")
-    mine = sandbox.recorder_add("mine", f'exec {SYSTEM_PYTHON} "$@"')
-    words = {"UNCORK_PYTHON": "mine", "PYTHONPATH": str(modules)}
-    for starts in (2, 1):
-        answer_of(sandbox.run("scripts/uncork", **words))
-        assert asked(sandbox) == starts
-    if change == "program":
-        sandbox.recorder_add("mine", f'exec {SYSTEM_PYTHON} -X dev "$@"')
-    elif change == "table":
-        table = sandbox.tree / "scripts/setup/packages"
-        later = time.time() + 2
-        os.utime(table, (later, later))
-    elif change == "environment":
-        words["PYTHONPATH"] += ":/none"
-    else:
-        (mine if change == "gone" else modules / "uncork_wanted.py").unlink()
-    done = sandbox.run("scripts/uncork", **words)
-    if change in ("program", "table", "environment"):
-        assert answer_of(done) and asked(sandbox) == 2
-    else:
-        assert ("UNCORK_PYTHON=mine: no such program; using" if change == "gone" else
-                "mine: has no uncork_wanted") in done.stderr
-
-
-def test_without_a_place_to_remember_a_choice_it_is_made_each_time(sandbox: Sandbox) -> None:
-    sandbox.recorder_add("mine", f'exec {SYSTEM_PYTHON} "$@"')
-    for _ in range(2):
-        done = sandbox.run("scripts/uncork", UNCORK_PYTHON="mine", UNCORK_CACHE="/dev/null/none")
-        assert answer_of(done) and done.stderr == "" and asked(sandbox) == 2
 
 
 def test_no_file_starts_with_the_python_of_path() -> None:

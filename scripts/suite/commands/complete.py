@@ -6,9 +6,7 @@ A key press waits for it: it imports no package, and starts the client only for 
 """
 
 import argparse
-import contextlib
 import json
-import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from suite.base import ROOT, cache_place
+from suite.base import ROOT
 from suite.base.client import BINARIES, Vocabulary, client_list, client_place, scenario_names
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
@@ -60,26 +58,11 @@ class Line:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """What the client lists, which is kept in a file: to ask takes half of the time."""
-        kept = cache_place() / "words.json"
+        """What the client lists; nothing where there is none."""
         try:
-            client = client_place()
-            found = os.stat(client.program)
-            stamp = [client.program, found.st_mtime_ns, found.st_size]
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                known = json.loads(kept.read_bytes())
-                if known["stamp"] == stamp:
-                    return Vocabulary(known["listed"],
-                                      {word["key"]: word for word in known["listed"]["words"]})
-            listed = client_list(client)
+            return client_list(client_place())
         except (OSError, UncorkError):
             return Vocabulary({}, {})
-        with contextlib.suppress(OSError):
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
-            fresh.write_text(json.dumps({"stamp": stamp, "listed": listed.document}))
-            fresh.replace(kept)
-        return listed
 
     @property
     def words(self) -> Mapping[str, Mapping[str, Any]]:
