@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -11,44 +10,34 @@
 #include "base/units.h"
 #include "connection/protocol.h"
 #include "connection/source.h"
+#include "keeper.h"
 #include "measure/facts.h"
-#include "net/sockets.h"
 #include "override/override.h"
 #include "override/reach.h"
 #include "override/report.h"
-#include "placement/cores.h"
 #include "record.h"
 #include "connection/security.h"
 #include "transport/transport.h"
 #include "words/definition.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <poll.h>
 #include <regex.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define TIMER "hyperfine"
 #define TIMES "times.json"
-#define ARGUMENTS_MAX 64
 #define LIMIT_S 600 /* of a load that has no limit_s */
 #define VERSION_WITHIN_S 5
 #define LOOK_MS 20 /* at the processes of a rehearsal */
-#define ENDS_WITHIN_MS 2000
 #define CONTENT_CHUNK (UINT64_C(1) << 20)
 #define TAIL_MAX 301
 
-/* What is run, one after the other; the output of each is a file of the folder. */
+/* What is run, one after the other. */
 enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
-static const char *const outputs[STEP_COUNT] = {"version", "timer", "log", "timed"};
 
 struct command {
     struct command_task task;
@@ -57,14 +46,13 @@ struct command {
     int open_handles;
     enum step step;
     uint64_t until_ns;
-    struct child keeper;
-    int tie; /* to the keeper, which ends everything when it closes */
+    struct keeper keeper;
     const char *name;
     char folder[FOLDER_MAX], program[PATH_MAX], timer_path[PATH_MAX], version[160], timer_version[32];
     char version_argument[64];
     json_t *arguments, *times;
-    char *timed_line;                       /* the load as hyperfine takes it */
-    char *lines[STEP_COUNT][ARGUMENTS_MAX]; /* argv; no program: the step is left out */
+    char *timed_line;            /* the load as hyperfine takes it */
+    struct job jobs[STEP_COUNT]; /* no program: the step is left out */
     uint64_t limit_s, moves, moved, done;
     regex_t counts; /* of its output; its group is `done` */
     bool has_counts;
@@ -72,125 +60,6 @@ struct command {
     bool overridden;      /* in the timed run, too */
     struct problem limit; /* what the library cannot see of the load */
 };
-
-/* ---- the keeper: a process that starts the load and outlives the client ---- */
-
-static const int ended_by[] = {SIGTERM, SIGINT, SIGHUP}; /* the client is; then its keeper ends */
-
-static void on_child(int number)
-{
-    (void)number; /* ends ppoll(2) */
-}
-
-/* Ends all descendants of this process: it is their subreaper, so that orphans become its children. */
-static void end_all(void)
-{
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
-    for (;;) {
-        FILE *file = fopen(path, "re");
-        long pid;
-
-        while (file && fscanf(file, "%ld", &pid) == 1)
-            kill((pid_t)pid, SIGKILL);
-        if (file)
-            fclose(file);
-        pid = waitpid(-1, NULL, file ? 0 : WNOHANG);
-        if (pid == 0 || (pid < 0 && errno != EINTR))
-            return;
-    }
-}
-
-static _Noreturn void become(const struct command *command, enum step step, pid_t parent)
-{
-    int output = open(outputs[step], O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    sigset_t none;
-
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    for (size_t i = 0; i < sizeof ended_by / sizeof *ended_by; i++)
-        signal(ended_by[i], SIG_DFL);
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-    for (size_t i = 0; (step == STEP_REHEARSE || (step == STEP_TIME && command->overridden)) && i < 2; i++)
-        putenv(command->override.environment[i]);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent)
-        execv(command->lines[step][0], command->lines[step]);
-    dprintf(STDERR_FILENO, "cannot execute %s: %s\n", command->lines[step][0], strerror(errno));
-    _exit(127);
-}
-
-/* Returns the status as of waitpid(2), or -1 where the client has gone. */
-static int keep_step(const struct command *command, enum step step, int tie, const sigset_t *awake)
-{
-    struct pollfd client = {.fd = tie, .events = POLLIN};
-    pid_t parent = getpid(), child = fork();
-    int status = 127 << 8;
-
-    if (child == 0)
-        become(command, step, parent);
-    while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
-        ppoll(&client, 1, NULL, awake);
-        if (client.revents) /* it sends nothing while a step runs */
-            return -1;
-    }
-    end_all();
-    return status;
-}
-
-/* Descriptors of the client stay open in no load: some end other processes by closing. */
-static _Noreturn void keep(struct command *command, int its_tie)
-{
-    int null = open("/dev/null", O_RDONLY), status = 0, tie = STDERR_FILENO + 1;
-    sigset_t child, awake;
-    uint8_t step;
-
-    setsid();
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    for (size_t i = 0; i < sizeof ended_by / sizeof *ended_by; i++)
-        signal(ended_by[i], SIG_IGN);
-    signal(SIGCHLD, on_child);
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, &awake);
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    dup2(its_tie, tie);
-    syscall(SYS_close_range, tie + 1, ~0U, 0);
-    fcntl(tie, F_SETFD, FD_CLOEXEC);
-    if (command->task.cpus.count)
-        cores_restrict(&command->task.cpus);
-    if (chdir(command->folder) == 0)
-        while (status >= 0 && read(tie, &step, 1) == 1) {
-            status = keep_step(command, (enum step)step, tie, &awake);
-            if (status >= 0 && write(tie, &status, sizeof status) < 0)
-                break;
-        }
-    end_all();
-    folder_remove(command->folder);
-    _exit(0);
-}
-
-static int start_keeper(struct command *command, struct problem *problem)
-{
-    int ends[2];
-
-    if (sockets_make_pair(ends) < 0)
-        return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(errno));
-    command->keeper.pid = fork();
-    if (command->keeper.pid == 0)
-        keep(command, ends[1]);
-    close(ends[1]);
-    command->tie = ends[0];
-    if (command->keeper.pid > 0)
-        return 0;
-    command->keeper.pid = 0;
-    return problem_failure(problem, "cannot start a process: %s", strerror(errno));
-}
 
 /* ---- what the load is told ---- */
 
@@ -366,36 +235,41 @@ static int open_library(struct command *command, const char *text, struct proble
     return -1;
 }
 
-static void make_lines(struct command *command, const json_t *definition)
+static void put_arguments(struct job *job, const char *const *arguments)
 {
-    static char version[] = "--version", *const options[] = {
-                                             "-N",        "-r",   "1",        "-w",      "0",
-                                             "--style",   "none", "--output", "inherit", "--export-json",
-                                             ("./" TIMES)};
+    for (size_t i = 0; arguments[i]; i++)
+        job->arguments[i] = arguments[i];
+}
+
+static void make_jobs(struct command *command, const json_t *definition)
+{
+    static const char *const outputs[STEP_COUNT] = {"version", "timer", "log", "timed"};
+    const char *version = record_text(definition, "version");
+    struct job *jobs = command->jobs;
     const json_t *text;
-    size_t i, size, count = 1;
+    size_t i, size;
     FILE *line = open_memstream(&command->timed_line, &size);
-    char *word;
 
     json_array_foreach(command->arguments, i, text)
     {
-        command->lines[STEP_REHEARSE][i] = (char *)(uintptr_t)json_string_value(text);
-        word = quote(json_string_value(text));
+        CLEANUP_FREE char *word = quote(json_string_value(text));
+
+        jobs[STEP_REHEARSE].arguments[i] = json_string_value(text);
         fprintf(line, "%s ", word);
-        free(word);
     }
     fclose(line);
-    snprintf(command->version_argument, sizeof command->version_argument, "%s",
-             record_text(definition, "version"));
-    if (*command->version_argument) {
-        command->lines[STEP_VERSION][0] = command->program;
-        command->lines[STEP_VERSION][1] = command->version_argument;
-    }
-    command->lines[STEP_TIMER][0] = command->lines[STEP_TIME][0] = command->timer_path;
-    command->lines[STEP_TIMER][1] = version;
-    for (i = 0; i < sizeof options / sizeof *options; i++)
-        command->lines[STEP_TIME][count++] = options[i];
-    command->lines[STEP_TIME][count] = command->timed_line;
+    snprintf(command->version_argument, sizeof command->version_argument, "%s", version);
+    if (*version)
+        put_arguments(&jobs[STEP_VERSION],
+                      (const char *[]){command->program, command->version_argument, NULL});
+    put_arguments(&jobs[STEP_TIMER], (const char *[]){command->timer_path, "--version", NULL});
+    put_arguments(&jobs[STEP_TIME], (const char *[]){command->timer_path, "-N", "-r", "1", "-w", "0",
+                                                     "--style", "none", "--output", "inherit",
+                                                     "--export-json", "./" TIMES, command->timed_line, NULL});
+    for (i = 0; i < STEP_COUNT; i++)
+        jobs[i].output = outputs[i];
+    jobs[STEP_REHEARSE].environment = command->override.environment;
+    jobs[STEP_TIME].environment = command->overridden ? command->override.environment : NULL;
 }
 
 static int prepare(struct command *command, struct problem *problem)
@@ -425,14 +299,14 @@ static int prepare(struct command *command, struct problem *problem)
         return -1;
     command->arguments = definition_arguments(definition, values, plan);
     moves = definition_expand(record_text(definition, "moves"), values);
-    if (!command->arguments || !moves || json_array_size(command->arguments) > ARGUMENTS_MAX - 2)
+    if (!command->arguments || !moves || json_array_size(command->arguments) > JOB_ARGUMENTS_MAX - 2)
         return problem_failure(problem, "cannot prepare the load %s", command->name);
     json_array_insert_new(command->arguments, 0, json_string(command->program));
     command->limit_s = (uint64_t)json_integer_value(json_object_get(definition, "limit_s"));
     if (!(command->moves = parse_product(moves)))
         return problem_failure(problem, "the load %s moves '%s', which is no size", command->name,
                                record_text(definition, "moves"));
-    make_lines(command, definition);
+    make_jobs(command, definition);
     return compile_counts(command, record_text(definition, "counts"), problem);
 }
 
@@ -518,7 +392,7 @@ static int read_count(struct command *command, struct problem *problem)
 
     if (!command->has_counts)
         return 0;
-    snprintf(path, sizeof path, "%s/%s", command->folder, outputs[STEP_TIME]);
+    snprintf(path, sizeof path, "%s/%s", command->folder, command->jobs[STEP_TIME].output);
     file = fopen(path, "re");
     while (file && !command->done && getline(&line, &size, file) >= 0)
         if (regexec(&command->counts, line, 2, found, 0) == 0 && found[1].rm_so >= 0)
@@ -548,7 +422,7 @@ static void end_step(struct command *command, int status)
     uv_timer_stop(&command->timer);
     if (status != 0 && command->step > STEP_VERSION) {
         child_describe(&ended, how);
-        snprintf(path, sizeof path, "%s/%s", command->folder, outputs[command->step]);
+        snprintf(path, sizeof path, "%s/%s", command->folder, command->jobs[command->step].output);
         scan_tail(path, tail, sizeof tail);
         problem_failure(&problem, "%s %s; its output ends: %s",
                         command->step == STEP_TIMER ? TIMER : command->name, how, *tail ? tail : "(empty)");
@@ -572,7 +446,7 @@ static void on_answer(uv_poll_t *answers, int result, int events)
     int status;
 
     (void)events;
-    if (result == 0 && recv(command->tie, &status, sizeof status, MSG_DONTWAIT) == sizeof status) {
+    if (result == 0 && keeper_ended(&command->keeper, &status)) {
         end_step(command, status);
         return;
     }
@@ -585,16 +459,15 @@ static void take_step(struct command *command, enum step step)
 {
     bool versions = step < STEP_REHEARSE;
     uint64_t limit_ms = 1000 * (versions ? VERSION_WITHIN_S : command->limit_s);
-    uint8_t byte = (uint8_t)step;
 
     command->step = step;
-    if (!command->lines[step][0]) {
+    if (!command->jobs[step].arguments[0]) {
         take_step(command, step + 1);
         return;
     }
     command->until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
     uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? LOOK_MS : limit_ms + 1, LOOK_MS);
-    send(command->tie, &byte, 1, MSG_NOSIGNAL); /* where the keeper has ended, on_answer() comes */
+    keeper_begin(&command->keeper, (uint8_t)step);
 }
 
 /* ---- the interface ---- */
@@ -611,15 +484,7 @@ static void on_closed(uv_handle_t *handle)
 /* What ends without the loop. */
 static void end(struct command *command)
 {
-    pid_t session = command->keeper.pid;
-
-    if (command->tie >= 0)
-        close(command->tie);
-    if (session && !child_ends_within(&command->keeper, ENDS_WITHIN_MS))
-        child_end(&command->keeper, ENDS_WITHIN_MS);
-    if (session)
-        kill(-session, SIGKILL); /* where the keeper was killed: its folder, too */
-    folder_remove(command->folder);
+    keeper_stop(&command->keeper);
     override_close(&command->override);
     json_decref(command->arguments);
     json_decref(command->times);
@@ -634,15 +499,16 @@ struct command *command_open(const struct command_task *task, uv_loop_t *loop, s
 
     *command = (struct command){.task = *task,
                                 .name = *task->plan->load ? task->plan->load : "command",
-                                .tie = -1,
                                 .override = {.file = -1, .library_file = -1}};
-    if (prepare(command, problem) < 0 || start_keeper(command, problem) < 0) {
+    command->keeper = (struct keeper){
+        .folder = command->folder, .cpus = &command->task.cpus, .jobs = command->jobs, .tie = -1};
+    if (prepare(command, problem) < 0 || keeper_start(&command->keeper, problem) < 0) {
         end(command);
         free(command);
         return NULL;
     }
     command->limit_s = command->limit_s ? command->limit_s : LIMIT_S;
-    uv_poll_init(loop, &command->answers, command->tie);
+    uv_poll_init(loop, &command->answers, command->keeper.tie);
     uv_timer_init(loop, &command->timer);
     command->open_handles = 2;
     command->answers.data = command->timer.data = command;

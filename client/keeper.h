@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that starts programs for this one and outlives it. It is the subreaper of all that they
+ * start. When a program ends, or this process does, however that happens, it ends the rest; at its own
+ * end it removes their folder.
+ */
+#ifndef UNCORK_CLIENT_KEEPER_H
+#define UNCORK_CLIENT_KEEPER_H
+
+#include "base/child.h"
+#include "base/problem.h"
+#include "placement/place.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JOB_ARGUMENTS_MAX 64
+
+struct job {
+    const char *arguments[JOB_ARGUMENTS_MAX]; /* the first is the path of the program; NULL at the end */
+    const char *output;                       /* file in the folder, of standard output and error */
+    char *const *environment;                 /* two more variables; NULL: none */
+};
+
+struct keeper {
+    /* Set by the owner. */
+    char *folder; /* where the programs run; "" when it is removed */
+    const struct place_list *cpus;
+    const struct job *jobs;
+
+    struct child process;
+    int tie; /* -1: closed; readable when a job has ended, or the keeper */
+};
+
+/* Starts the process, which knows the jobs as they are now. 0, or -1 with a failure; keeper_stop() it in
+ * both cases. */
+int keeper_start(struct keeper *keeper, struct problem *problem);
+
+/* Begins a job. Where the keeper has ended, keeper_ended() says so. */
+void keeper_begin(const struct keeper *keeper, uint8_t number);
+
+/* After `tie` became readable: the status of the job as of waitpid(2). False: the keeper has ended. */
+bool keeper_ended(const struct keeper *keeper, int *status);
+
+/* Ends all, and removes the folder. May be called twice. */
+void keeper_stop(struct keeper *keeper);
+
+#endif
