@@ -161,7 +161,7 @@ def test_counts_of_which_write_md_are_what_each_strategy_does(
     shown = counts_shown(heading)
     names, shapes = (",".join(dict.fromkeys(keys)) for keys in zip(*shown, strict=True))
     done = uncork_call(["run", *words.split(), f"{shape}={shapes}", f"{strategy}={names}",
-                        "place=together", "messages=10", "warmup=1ms", "rounds=1",
+                        "place=together", "messages=10", "warmup=1ms", "rounds=3",
                         "-o", tmp_path / "r"], uncork.environment)
     assert done.returncode == 0, done.stderr
     table = uncork_call(["table", tmp_path / "r", f"columns={','.join(metrics)}", "--csv"],
