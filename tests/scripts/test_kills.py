@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kills of a client, a subject or a runner at any time leave no process, no file and no port."""
+"""Kills of a client, a subject, a runner or a load at any time leave no process, file or port."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 ENDS_WITHIN_S = 40.0  # beside other work
 WORDS = {"nbdkit": ("protocol=nbd", "op=read:4K"), "qemu-nbd": ("protocol=nbd", "op=write:4K"),
          "memcached": ("protocol=memcached", "op=get:100"),
-         "redis": ("protocol=resp", "op=get:100"), "haproxy": ("workload=proxy",)}
-LOADED = ("workload=command", "load=nbdcopy", "nbdkit.size=2G")  # takes seconds, twice
+         "redis": ("protocol=resp", "op=get:100"), "haproxy": ("workload=proxy",),
+         "uncork": ("protocol=nbd-structured", "op=read:4K")}
+LOADED = {name: ("workload=command", "load=nbdcopy", f"{name}.size={size}")  # a second, twice
+          for name, size in (("nbdkit", "2G"), ("uncork", "1G"))}
+OF_LOAD = {"load": "nbdcopy", "timer": "hyperfine", "keeper": "uncork-client"}
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
@@ -59,6 +62,16 @@ def subjects_of(folder: Path) -> set[int]:
     return found
 
 
+def below(pid: int) -> dict[int, str]:
+    """The descendants of a process, and what they are called."""
+    found: dict[int, str] = {}
+    with contextlib.suppress(OSError):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for child in map(int, children):
+            found |= {child: Path(f"/proc/{child}/comm").read_text().strip()} | below(child)
+    return found
+
+
 def listeners_of(processes: set[int]) -> set[str]:
     """The inodes of their sockets that listen."""
     held = set()
@@ -76,8 +89,8 @@ def listening() -> set[str]:
 
 def kill_once(uncork: Uncork, folder: Path, dice: random.Random, victim: str, name: str) -> None:
     """Starts a run, kills the victim at some time, and waits until nothing is left of it."""
-    is_loaded = name == "nbdkit" and program_find("nbdcopy") and dice.random() < 0.6
-    words = (*(LOADED if is_loaded else WORDS[name]), f"subject={name}", "place=free",
+    is_loaded = victim in OF_LOAD or (name in LOADED and can_load() and dice.random() < 0.6)
+    words = (*(LOADED if is_loaded else WORDS)[name], f"subject={name}", "place=free",
              *(() if is_loaded else ("duration=1s" if victim == "runner" else "duration=60s",)))
     if victim == "runner":
         command = uncork.command("run", *words, "rounds=9", "-o", f"{folder}/result")
@@ -90,17 +103,23 @@ def kill_once(uncork: Uncork, folder: Path, dice: random.Random, victim: str, na
         while not subjects_of(folder):
             assert time.monotonic() < until and process.poll() is None, (victim, name)
     time.sleep(dice.uniform(0, 0.2))
+    named: list[int] = []
+    while victim in OF_LOAD and not named:
+        named = [pid for pid, what in below(process.pid).items() if what == OF_LOAD[victim]]
+        assert time.monotonic() < until and process.poll() is None, (victim, name)
     subjects = subjects_of(folder)
     sockets = listeners_of(processes_of(folder) | subjects)
-    if victim == "subject":
-        for pid in subjects:
-            os.kill(pid, signal.SIGKILL)
+    others = {*below(process.pid)} | subjects
+    if victim == "subject" or named:
+        for pid in named or subjects:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     else:
         process.send_signal(dice.choice(SIGNALS))
     process.wait(ENDS_WITHIN_S)
     shutil.rmtree(folder / "result", ignore_errors=True)
     until = time.monotonic() + ENDS_WITHIN_S
-    while (left := [processes_of(folder), [*filter(is_there, subjects)], [*folder.iterdir()],
+    while (left := [processes_of(folder), [*filter(is_there, others)], [*folder.iterdir()],
                     sockets & listening()]) != [set(), [], [], set()]:
         assert time.monotonic() < until, (victim, name, left)
         time.sleep(0.02)
@@ -111,13 +130,18 @@ def is_there(pid: int) -> bool:
     return not has_ended(pid)
 
 
-@pytest.mark.parametrize("count", [9, pytest.param(100, marks=pytest.mark.long)])
+def can_load() -> bool:
+    """Whether a load can be timed here."""
+    return bool(program_find("nbdcopy") and program_find("hyperfine"))
+
+
+@pytest.mark.parametrize("count", [12, pytest.param(100, marks=pytest.mark.long)])
 def test_kills_leave_no_process_no_file_and_no_port(uncork: Uncork, folder: Path,
                                                     count: int) -> None:
     names = [name for name in WORDS if program_find(subjects_read()[name].program)]
-    if not names:
-        pytest.skip(f"none of {', '.join(WORDS)} is installed: uncork setup NAME installs one")
+    loaded = [name for name in names if name in LOADED]
+    victims = ["client", "subject", "runner", *(OF_LOAD if can_load() else ())]
     dice = random.Random(count)
     for number in range(count):
-        kill_once(uncork, folder, dice, ("client", "subject", "runner")[number % 3],
-                  names[number // 3 % len(names)])
+        victim = victims[number % len(victims)]
+        kill_once(uncork, folder, dice, victim, dice.choice(loaded if victim in OF_LOAD else names))
