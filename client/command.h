@@ -6,8 +6,7 @@
  * process of its own starts all of this: it ends whatever the load has left, and removes the
  * folder, also when this process is killed.
  */
-#ifndef UNCORK_CLIENT_COMMAND_H
-#define UNCORK_CLIENT_COMMAND_H
+#pragma once
 
 #include "net/address.h"
 #include "placement/place.h"
@@ -50,6 +49,4 @@ void command_close(struct command *command);
 #define command_time(command) (void)(command)
 #define command_report(command, load, times) (void)(command)
 #define command_close(command) (void)(command)
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The vocabulary: words, values, and the support of this machine. */
-#ifndef UNCORK_CLIENT_LIST_H
-#define UNCORK_CLIENT_LIST_H
+#pragma once
 
 #include <jansson.h>
 
@@ -9,5 +8,3 @@
 json_t *list_make(void);
 
 void list_print(const json_t *list);
-
-#endif

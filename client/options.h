@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of uncork-client. Options are not words: they are not part of a record. */
-#ifndef UNCORK_CLIENT_OPTIONS_H
-#define UNCORK_CLIENT_OPTIONS_H
+#pragma once
 
 #include "own_server.h"
 #include "plan/plan.h"
@@ -43,5 +42,3 @@ int options_parse(struct options *options, int count, char **arguments, struct p
 void options_free(struct options *options);
 
 int options_check(const struct options *options, const struct plan *plan, struct problem *problem);
-
-#endif

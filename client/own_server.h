@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* server=own, via=own: a server or a proxy that the client starts and reaps. */
-#ifndef UNCORK_CLIENT_OWN_SERVER_H
-#define UNCORK_CLIENT_OWN_SERVER_H
+#pragma once
 
 #include "base/child.h"
 #include "control/psk.h"
@@ -37,5 +36,3 @@ void own_server_stop(struct own_server *server);
 /* The same after a failed run. If it ended by itself, appends how to the reason. Waits a moment for
  * that, because its connections close first. */
 void own_server_dismiss(struct own_server *server, const char *name, struct problem *reason);
-
-#endif

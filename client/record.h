@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The record of one run, made from the reports of all ends: docs/record.md. */
-#ifndef UNCORK_CLIENT_RECORD_H
-#define UNCORK_CLIENT_RECORD_H
+#pragma once
 
 #include "base/problem.h"
 #include "net/address.h"
@@ -39,5 +38,3 @@ const json_t *record_first(const json_t *end, const char *path);
 /* record_word() returns the value of a word, "" if unused. record_says() compares it. */
 const char *record_word(const json_t *record, const char *key);
 bool record_says(const json_t *record, const char *key, const char *value);
-
-#endif

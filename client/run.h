@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One run: leads all ends through the phases and makes one record. */
-#ifndef UNCORK_CLIENT_RUN_H
-#define UNCORK_CLIENT_RUN_H
+#pragma once
 
 #include "base/lifeline.h"
 #include "options.h"
@@ -28,5 +27,3 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
 /* Returns {"client": facts, "server": facts, "proxy": facts}, with the ends of the plan. New
  * reference, NULL with a problem. */
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem);
-
-#endif

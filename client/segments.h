@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* capture=on: the segments of a run, beside the figures of TCP_INFO. */
-#ifndef UNCORK_CLIENT_SEGMENTS_H
-#define UNCORK_CLIENT_SEGMENTS_H
+#pragma once
 
 #include "capture/capture.h"
 #include "team/team.h"
@@ -18,5 +17,3 @@ struct capture *segments_watch(const struct plan *plan, const struct address *se
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem);
 
 void segments_print(const json_t *client);
-
-#endif

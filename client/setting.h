@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_CLIENT_SETTING_H
-#define UNCORK_CLIENT_SETTING_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -9,5 +8,3 @@
 /* Prints what the run had around it: lab, TLS, buffers that were clamped, CPUs, engines. `ends`: the
  * reports of the ends, NULL where there is none. */
 void setting_print(const json_t *record, const json_t *const ends[END_COUNT]);
-
-#endif

@@ -6,8 +6,7 @@
  * the only one. The build reads it (which files to compile), C reads it (base/axis.def), and
  * other programs read it by `--list=json`.
  */
-#ifndef UNCORK_BASE_AXIS_H
-#define UNCORK_BASE_AXIS_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -27,5 +26,3 @@ struct axis {
 
 /* The variant of this name, or NULL with a usage problem that names the nearest one. */
 const struct variant *axis_find(const struct axis *axis, const char *name, struct problem *problem);
-
-#endif

@@ -5,8 +5,7 @@
  * The calls go through a table: `transport=null` returns at once, and unit tests put their own
  * functions there. Every function returns what the call moved, or a negative errno value.
  */
-#ifndef UNCORK_BASE_CALLS_H
-#define UNCORK_BASE_CALLS_H
+#pragma once
 
 #include "base/zerocopy.h"
 
@@ -203,5 +202,3 @@ uint64_t calls_count_path(const struct call_counts *counts, enum call_path path)
 
 /* `a` + `times` * `b`, field by field: 1 for their sum, -1 for their difference. */
 struct call_counts calls_add(const struct call_counts *a, const struct call_counts *b, int times);
-
-#endif

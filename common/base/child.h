@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A process that this one started and reaps. */
-#ifndef UNCORK_BASE_CHILD_H
-#define UNCORK_BASE_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void child_end(struct child *child, uint64_t ms);
 
 /* How it has ended: "was ended by signal 9", "ended with status 1". */
 void child_describe(const struct child *child, char text[CHILD_FATE_MAX]);
-
-#endif

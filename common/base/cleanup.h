@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scoped cleanup: CLEANUP_FREE char *text = strdup(...); is freed when the scope ends, by any
  * path. */
-#ifndef UNCORK_BASE_CLEANUP_H
-#define UNCORK_BASE_CLEANUP_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -38,5 +37,3 @@ static inline void *needed(void *memory)
 #define CLEANUP_FREE __attribute__((cleanup(cleanup_free)))
 #define CLEANUP_CLOSE __attribute__((cleanup(cleanup_close)))
 #define CLEANUP_JSON __attribute__((cleanup(cleanup_json)))
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_BASE_CLOCK_H
-#define UNCORK_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -36,5 +35,3 @@ static inline uint64_t clock_unix_ns(void)
 {
     return clock_read_ns(CLOCK_REALTIME);
 }
-
-#endif

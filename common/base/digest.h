@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* SHA-256 (FIPS 180-4) of a stream of bytes, by OpenSSL: a receiver with touch=checksum computes
  * it. */
-#ifndef UNCORK_BASE_DIGEST_H
-#define UNCORK_BASE_DIGEST_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -31,5 +30,3 @@ int digest_of_file(const char *path, char text[DIGEST_TEXT_MAX]);
 
 /* 0 if this build has SHA-256, or -1 with an unsupported problem. */
 int digest_check(struct problem *problem);
-
-#endif

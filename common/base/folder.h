@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A temporary folder of a run. */
-#ifndef UNCORK_BASE_FOLDER_H
-#define UNCORK_BASE_FOLDER_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -15,5 +14,3 @@ int folder_make(char folder[FOLDER_MAX], const char *kind, uid_t owner, struct p
 
 /* Removes it with all that is in it; harmless where it is empty text. It is that afterwards. */
 void folder_remove(char folder[FOLDER_MAX]);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_BASE_HEX_H
-#define UNCORK_BASE_HEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length);
 
 /* 0, or -1 where the text is not exactly 2 * size digits. */
 int hex_parse(uint8_t *bytes, size_t size, const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A lifeline is one end of a pipe, mostly standard input. It closes when the process that started
  * this one has ended, normally or not. */
-#ifndef UNCORK_BASE_LIFELINE_H
-#define UNCORK_BASE_LIFELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <uv.h>
@@ -21,5 +20,3 @@ void lifeline_hold(struct lifeline *lifeline, uv_loop_t *loop, int fd, void (*cu
 /* Closes the descriptor; the loop must turn once more before the memory may be freed. No effect
  * where nothing is held. */
 void lifeline_release(struct lifeline *lifeline);
-
-#endif

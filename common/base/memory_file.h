@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory to send from: page-aligned memory of the heap, or the pages of a file without a name, for
  * sendfile(2). */
-#ifndef UNCORK_BASE_MEMORY_FILE_H
-#define UNCORK_BASE_MEMORY_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ struct memory {
  * in both cases. */
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);
-
-#endif

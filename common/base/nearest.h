@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The nearest valid word to a mistyped one, for error messages. */
-#ifndef UNCORK_BASE_NEAREST_H
-#define UNCORK_BASE_NEAREST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct nearest {
 /* Considers `candidate` by its edit distance: insert, delete, replace, swap of neighbours (Damerau
  * 1964). A synonym (synonyms.def) has distance 0. */
 void nearest_offer(struct nearest *nearest, const char *candidate);
-
-#endif

@@ -6,8 +6,7 @@
  * buffer out and gives it back when its bytes have been sent. A ring provides all buffers to the
  * kernel; on_release() notifies it of each buffer that comes back.
  */
-#ifndef UNCORK_BASE_POOL_H
-#define UNCORK_BASE_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ static inline void pool_release(struct pool *pool, const uint8_t *data, size_t s
         while (count--)
             pool->spare[pool->spare_count++] = number + count;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * function also takes a `struct problem`. The function that knows the most details describes the
  * problem, once.
  */
-#ifndef UNCORK_BASE_PROBLEM_H
-#define UNCORK_BASE_PROBLEM_H
+#pragma once
 
 enum problem_kind {
     PROBLEM_NONE,
@@ -42,5 +41,3 @@ enum problem_kind problem_kind_parse(const char *name);
 /* Exit status of a process that ends with this problem: 2 for usage, 1 for the others, 0 for
  * none. */
 int problem_exit_status(const struct problem *problem);
-
-#endif

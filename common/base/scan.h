@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Figures in text files of the system, as those of /proc. */
-#ifndef UNCORK_BASE_SCAN_H
-#define UNCORK_BASE_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@ bool scan_file(const char *path, int count, const char *format, ...) __attribute
 
 /* The end of a file as one line, empty where there is none; `size` of the text, with its 0. */
 void scan_tail(const char *path, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_BASE_SECRET_H
-#define UNCORK_BASE_SECRET_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ static inline void secret_wipe(void *memory, size_t size)
     while (size--)
         *bytes++ = 0;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A span has at most SPAN_BYTES_MAX bytes, or one fragment, because its memory comes back together.
  */
-#ifndef UNCORK_BASE_SPAN_H
-#define UNCORK_BASE_SPAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline uint32_t span_count(const struct span *span)
 {
     return span->marks & SPAN_OF_MANY ? (span->size + span->fragment - 1) / span->fragment : 1;
 }
-
-#endif

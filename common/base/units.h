@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers as users type them. Every parser is strict: the whole text, decimal digits, no sign, no
  * blanks. */
-#ifndef UNCORK_BASE_UNITS_H
-#define UNCORK_BASE_UNITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int units_parse(const struct units *units, const char *text, uint64_t *value);
 /* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K", 200000000
  * ns -> "200ms". */
 void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_BASE_VERSION_H
-#define UNCORK_BASE_VERSION_H
+#pragma once
 
 /* UNCORK_VERSION comes from the build: project(uncork VERSION ...). */
 #define RECORD_SCHEMA 1 /* of the record: docs/record.md */
@@ -9,5 +8,3 @@
  * checkout; and the http or https address of the git remote of the sources, NULL where there is
  * none. */
 extern const char *const version_revision, *const version_homepage;
-
-#endif

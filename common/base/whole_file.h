@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A file that appears complete or not at all: written under a temporary name beside it, then
  * renamed. */
-#ifndef UNCORK_BASE_WHOLE_FILE_H
-#define UNCORK_BASE_WHOLE_FILE_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -13,5 +12,3 @@
  * goes into the file. 0, or -1 with a problem; then an old file is unchanged. */
 int whole_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
                      void *context, struct problem *problem);
-
-#endif

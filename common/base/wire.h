@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Integers in network byte order, at any address. */
-#ifndef UNCORK_BASE_WIRE_H
-#define UNCORK_BASE_WIRE_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -29,5 +28,3 @@ WIRE_INTEGER(32)
 WIRE_INTEGER(64)
 #undef WIRE_INTEGER
 #undef WIRE_ORDER
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Other systems lend and map nothing. Their lending_take() and mapping_receive() do not exist.
  */
-#ifndef UNCORK_BASE_ZEROCOPY_H
-#define UNCORK_BASE_ZEROCOPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void mapping_close(struct mapping *mapping);
 /* Takes received bytes, by one non-blocking getsockopt(2). 0, or -1 with errno: EIO at the end of
  * the stream. */
 int mapping_receive(int fd, struct mapped *mapped);
-
-#endif

@@ -3,8 +3,7 @@
  * Captures the packets of the connections to one endpoint, at the device by which they leave. A
  * thread of its own stores them in memory during a run. Only capture.c uses libpcap.
  */
-#ifndef UNCORK_CAPTURE_CAPTURE_H
-#define UNCORK_CAPTURE_CAPTURE_H
+#pragma once
 
 #include "base/problem.h"
 #include "net/address.h"
@@ -59,5 +58,3 @@ extern const struct capture_library *const capture_library;
 /* Checks that this process may capture. 0, or -1 with an unsupported problem that says what would
  * permit it. */
 int capture_check(struct problem *problem);
-
-#endif

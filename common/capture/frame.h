@@ -3,8 +3,7 @@
  * Reads the TCP segment in a captured frame. A pure function over untrusted bytes: every length in
  * them is compared with the captured size before use.
  */
-#ifndef UNCORK_CAPTURE_FRAME_H
-#define UNCORK_CAPTURE_FRAME_H
+#pragma once
 
 #include "net/address.h"
 
@@ -52,5 +51,3 @@ bool endpoint_equal(const struct endpoint *a, const struct endpoint *b);
 /* Parses the first `size` bytes of a frame of `wire_bytes` on `link`. False where there is no
  * complete TCP header, or its lengths contradict each other. */
 bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t size, size_t wire_bytes);
-
-#endif

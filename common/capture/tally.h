@@ -10,8 +10,7 @@
  * Where connections reconnect, those of the warm-up are skipped by number. Only the end of the
  * stream follows the interval.
  */
-#ifndef UNCORK_CAPTURE_TALLY_H
-#define UNCORK_CAPTURE_TALLY_H
+#pragma once
 
 #include "capture/frame.h"
 
@@ -50,5 +49,3 @@ void tally_add(struct tally *tally, const struct segment *segment);
 
 /* Call after the last segment: the summary of one way (docs/record.md). New reference. */
 json_t *tally_to_json(struct tally *tally, enum way way);
-
-#endif

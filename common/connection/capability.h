@@ -3,8 +3,7 @@
  * Legality is one mask: the capabilities that transport, filter and engine give, against those that
  * strategy and reading need. legality/probe.c tests the kernel by effect, not by a return code.
  */
-#ifndef UNCORK_CONNECTION_CAPABILITY_H
-#define UNCORK_CONNECTION_CAPABILITY_H
+#pragma once
 
 /* Name, bit, and the reason if it is missing: completes "write=more is not supported: ...". */
 #define CAPABILITIES(X)                                                                                      \
@@ -56,5 +55,3 @@ enum capability { CAPABILITIES(CAPABILITY_BIT) };
 #define CAPABILITIES_OF_RINGS                                                                                \
     ((unsigned)(CAPABLE_RECEIVE_AGAIN | CAPABLE_RECEIVE_MESSAGE | CAPABLE_RECEIVE_BUNDLE |                   \
                 CAPABLE_SEND_BUFFERS | CAPABLE_SEND_BUNDLE | CAPABLE_SEND_ZC))
-
-#endif

@@ -10,8 +10,7 @@
  * and the reading to take bytes out. connection/layer.h has the stack. One thread owns a
  * connection; members that other threads use are atomic.
  */
-#ifndef UNCORK_CONNECTION_CONNECTION_H
-#define UNCORK_CONNECTION_CONNECTION_H
+#pragma once
 
 #include "base/calls.h"
 #include "base/problem.h"
@@ -158,5 +157,3 @@ static inline bool connection_goes_on(const struct connection *connection)
 {
     return connection->messages_left && connection->bench->now_ns < connection->bench->deadline_ns;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * the workbench. An end that is silent for 5 s, and 5 ms for each connection, is a
  * failure.
  */
-#ifndef UNCORK_CONNECTION_DIALOGUE_H
-#define UNCORK_CONNECTION_DIALOGUE_H
+#pragma once
 
 #include "connection/connection.h"
 
@@ -20,5 +19,3 @@ int dialogue_receive(struct connection *connection, void *data, size_t size);
 /* Has the server store `what->bytes` of the pattern from byte `what->offset` on: a request of the
  * protocol and its reply. */
 int dialogue_store(struct connection *connection, const struct call *what);
-
-#endif

@@ -21,8 +21,7 @@
  * -EAGAIN of a send the caller must offer the same bytes again, because a filter may have sent some
  * of them.
  */
-#ifndef UNCORK_CONNECTION_LAYER_H
-#define UNCORK_CONNECTION_LAYER_H
+#pragma once
 
 #include "connection/connection.h"
 #include "ring/completion.h"
@@ -85,5 +84,3 @@ void layer_stack(struct connection *connection, const struct layer *bottom, void
 ssize_t below_send(struct connection *connection, const void *data, size_t size, int flags);
 ssize_t below_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
 ssize_t below_receive(struct connection *connection, void *data, size_t size, int flags);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The states of a connection and their transitions: the table is lifecycle.def. */
-#ifndef UNCORK_CONNECTION_LIFECYCLE_H
-#define UNCORK_CONNECTION_LIFECYCLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ enum state lifecycle_next(enum state state, enum event event);
 
 /* The same, but an event that cannot happen aborts a debug build; others go to STATE_FAILED. */
 void lifecycle_advance(enum state *state, enum event event);
-
-#endif

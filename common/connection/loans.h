@@ -3,8 +3,7 @@
  * Memory that sends lend to the kernel. The kernel returns it in any order; the queue releases it
  * in the order of its spans.
  */
-#ifndef UNCORK_CONNECTION_LOANS_H
-#define UNCORK_CONNECTION_LOANS_H
+#pragma once
 
 #include "connection/send_queue.h"
 
@@ -55,5 +54,3 @@ static inline void loans_release(struct loans *loans, struct send_queue *queue)
     while (loans_outstanding(loans) && loans_of(loans, loans->returned)->back)
         queue_release_to(queue, loans_of(loans, loans->returned++)->end);
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * `raw` has no heads: its requests and replies are the words `message` and `reply`.
  */
-#ifndef UNCORK_CONNECTION_PROTOCOL_H
-#define UNCORK_CONNECTION_PROTOCOL_H
+#pragma once
 
 #include "base/axis.h"
 #include "connection/connection.h"
@@ -136,5 +135,3 @@ struct call *framing_find(struct connection *connection, uint64_t cookie);
  * "answered error 5 ...". Returns -EBADMSG. */
 __attribute__((format(printf, 2, 3))) int framing_refuse(struct connection *connection, const char *format,
                                                          ...);
-
-#endif

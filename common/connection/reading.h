@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A reading is a way to take bytes out of a socket. It never blocks. */
-#ifndef UNCORK_CONNECTION_READING_H
-#define UNCORK_CONNECTION_READING_H
+#pragma once
 
 #include "base/axis.h"
 #include "connection/layer.h"
@@ -51,5 +50,3 @@ struct reading {
 };
 
 extern const struct axis reading_axis; /* reading/list.def */
-
-#endif

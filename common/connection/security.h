@@ -5,8 +5,7 @@
  * A filter declares what it gives: a raw descriptor, on which every socket flag works, or records
  * that it can hold back. When TLS itself fails, the filter sets the problem of the workbench.
  */
-#ifndef UNCORK_CONNECTION_SECURITY_H
-#define UNCORK_CONNECTION_SECURITY_H
+#pragma once
 
 #include "base/axis.h"
 #include "connection/layer.h"
@@ -93,5 +92,3 @@ int security_agree(struct workbench *bench, enum end peer, const struct security
 
 /* Closes that context, if there is one, and wipes its keys. */
 void security_forget(struct workbench *bench, enum end peer);
-
-#endif

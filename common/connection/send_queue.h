@@ -12,8 +12,7 @@
  *
  * One thread owns a queue. Only queue_open() allocates.
  */
-#ifndef UNCORK_CONNECTION_SEND_QUEUE_H
-#define UNCORK_CONNECTION_SEND_QUEUE_H
+#pragma once
 
 #include "base/span.h"
 #include "plan/message.h"
@@ -185,5 +184,3 @@ struct queue_group queue_gather(const struct send_queue *queue, struct iovec *ve
 
 /* Bytes of the rest of the group at the head; 0: the queue is empty. */
 size_t queue_group_bytes(const struct send_queue *queue);
-
-#endif

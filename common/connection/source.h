@@ -10,8 +10,7 @@
  * n of the stream is pattern byte n mod PATTERN_PERIOD, which both ends know. That number is prime.
  * So lost, doubled or reordered bytes, of any size that programs use, shift the content.
  */
-#ifndef UNCORK_CONNECTION_SOURCE_H
-#define UNCORK_CONNECTION_SOURCE_H
+#pragma once
 
 #include "base/memory_file.h"
 
@@ -62,5 +61,3 @@ void pattern_fill(uint8_t *data, size_t size, uint64_t offset);
 /* Compares `size` bytes with the pattern at byte `offset` of a stream. Returns the number of
  * leading bytes that agree. */
 size_t pattern_compare(const uint8_t *data, size_t size, uint64_t offset);
-
-#endif

@@ -7,8 +7,7 @@
  * flushes. A strategy declares the size of the state that it keeps between two calls; the core owns
  * that memory, zeroed.
  */
-#ifndef UNCORK_CONNECTION_STRATEGY_H
-#define UNCORK_CONNECTION_STRATEGY_H
+#pragma once
 
 #include "base/axis.h"
 #include "connection/capability.h"
@@ -74,5 +73,3 @@ void strategy_answered(struct connection *connection);
 unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security,
                         const struct transport *transport);
 enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const struct security *security);
-
-#endif

@@ -5,8 +5,7 @@
  * A thread with ten thousand connections has one receive buffer and one source. A connection has
  * only its state.
  */
-#ifndef UNCORK_CONNECTION_WORKBENCH_H
-#define UNCORK_CONNECTION_WORKBENCH_H
+#pragma once
 
 #include "base/calls.h"
 #include "base/pool.h"
@@ -91,5 +90,3 @@ uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t co
 
 /* Bytes of memory for the data of `end` in `threads` data threads. */
 uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads);
-
-#endif

@@ -10,8 +10,7 @@
  * - The *proxy* stands between the two and forwards what it receives. It follows the driver.
  * - The *taker* receives from a foreign peer that sends without end, and decides when to stop.
  */
-#ifndef UNCORK_CONNECTION_WORKLOAD_H
-#define UNCORK_CONNECTION_WORKLOAD_H
+#pragma once
 
 #include "base/axis.h"
 #include "connection/connection.h"
@@ -105,5 +104,3 @@ static inline bool role_is_over(const struct connection *connection)
     return role->over ? role->over(connection)
                       : role->wants(connection) == 0 && role_next(connection) == NEVER;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The control channel on a libuv loop: sends and receives messages, with or without TLS. It
  * detects within 5 s that the other end is gone. */
-#ifndef UNCORK_CONTROL_CHANNEL_H
-#define UNCORK_CONTROL_CHANNEL_H
+#pragma once
 
 #include "control/channel_tls.h"
 #include "control/codec.h"
@@ -68,5 +67,3 @@ void channel_send_long(struct channel *channel, enum control_type type, const js
 /* Flushes for at most 1 s (not after `ended`) and closes; then calls `closed`. May be called
  * twice. */
 void channel_close(struct channel *channel);
-
-#endif

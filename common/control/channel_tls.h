@@ -2,8 +2,7 @@
 /* TLS 1.3 with a pre-shared key, between a control channel and its stream. It takes received
  * bytes and gives bytes to write to the channel, which owns socket and timers. Only this file of
  * the control channel uses GnuTLS. */
-#ifndef UNCORK_CONTROL_CHANNEL_TLS_H
-#define UNCORK_CONTROL_CHANNEL_TLS_H
+#pragma once
 
 #include "base/problem.h"
 #include "control/psk.h"
@@ -64,5 +63,3 @@ extern const struct channel_tls_library *const channel_tls_library;
 /* Returns 0 if this build has TLS. Returns -1 with an unsupported problem that says what
  * `option` lacks and how to get it. */
 int channel_tls_check(const char *option, struct problem *problem);
-
-#endif

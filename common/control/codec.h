@@ -3,8 +3,7 @@
  * message is a length (4 bytes, big endian) and that number of bytes of JSON: at most 256 KiB, or 128
  * MiB of a report and of facts. The JSON is an object with a "type" and exactly the fields of that
  * type. */
-#ifndef UNCORK_CONTROL_CODEC_H
-#define UNCORK_CONTROL_CODEC_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -69,5 +68,3 @@ typedef int codec_take(void *owner, enum control_type type, const json_t *body);
  * the loop and is returned. */
 int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
                struct problem *problem);
-
-#endif

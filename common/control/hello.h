@@ -11,8 +11,7 @@
  * So a stranger chooses no byte that a proxy sends. An echo service, or one with a fixed greeting,
  * cannot give the answer by accident. Only an uncork server that waits for this run can.
  */
-#ifndef UNCORK_CONTROL_HELLO_H
-#define UNCORK_CONTROL_HELLO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t to
                         uint64_t connections, uint8_t answer[SINK_ANSWER_SIZE]);
 
 bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t request[SINK_HELLO_SIZE]);
-
-#endif

@@ -7,8 +7,7 @@
  * The key is in hexadecimal digits. The identity is plain, or in hexadecimal digits behind a '#'.
  * No problem text repeats a byte of a file, because a wrong byte may be part of a key.
  */
-#ifndef UNCORK_CONTROL_PSK_H
-#define UNCORK_CONTROL_PSK_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -50,5 +49,3 @@ const struct psk *psk_find(const struct psk_list *list, const uint8_t *identity,
 
 /* Overwrites the keys and frees the list. NULL is harmless. */
 void psk_free(struct psk_list *list);
-
-#endif

@@ -8,8 +8,7 @@
  * listener, and the backend of that loop. The acceptor closes and counts a descriptor with another
  * hello.
  */
-#ifndef UNCORK_ENGINE_ACCEPTOR_H
-#define UNCORK_ENGINE_ACCEPTOR_H
+#pragma once
 
 #include "engine/turns.h"
 
@@ -33,5 +32,3 @@ void acceptor_close(struct acceptor *acceptor);
 /* fds[index] is readable: accepts, and reads the hellos that have arrived. turn_accepted() follows
  * for each that names a connection. */
 void acceptor_readable(struct acceptor *acceptor, size_t index);
-
-#endif

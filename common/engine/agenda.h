@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Timers: a binary heap, the earliest first. Only agenda_open() allocates. */
-#ifndef UNCORK_ENGINE_AGENDA_H
-#define UNCORK_ENGINE_AGENDA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ static inline uint64_t agenda_next(const struct agenda *agenda)
 {
     return agenda->entries[0].due_ns;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * connection's number. The follower closes a descriptor without this hello. A foreign peer gets no
  * hello.
  */
-#ifndef UNCORK_ENGINE_DIAL_H
-#define UNCORK_ENGINE_DIAL_H
+#pragma once
 
 #include "connection/connection.h"
 #include "control/hello.h"
@@ -50,5 +49,3 @@ int dial_send_hello(const struct dial *dial, struct connection *connection);
 int dial_assign(struct dial *dial, struct connection *connection, int fd);
 
 void dial_close(struct dial *dial, struct connection *connection);
-
-#endif

@@ -6,8 +6,7 @@
  * The engine calls the workload when it may send and when bytes arrive. It calls the strategy to
  * write and the reading to read. It works with every strategy whose descriptor it can watch.
  */
-#ifndef UNCORK_ENGINE_ENGINE_H
-#define UNCORK_ENGINE_ENGINE_H
+#pragma once
 
 #include "base/axis.h"
 #include "connection/connection.h"
@@ -153,5 +152,3 @@ int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize
 
 /* Receives what is available after that half-close. Returns as engine_on_end_data(). */
 int engine_receive_end(struct connection *connection);
-
-#endif

@@ -16,8 +16,7 @@
  * workbench and the histograms. The semaphores order the writes of one thread before the reads of
  * the other.
  */
-#ifndef UNCORK_ENGINE_HANDOVER_H
-#define UNCORK_ENGINE_HANDOVER_H
+#pragma once
 
 #include "connection/connection.h"
 
@@ -61,5 +60,3 @@ bool handover_trywait(struct handover *handover);
  * handover_done(). A push that fails shuts the descriptor down, which wakes the data thread. */
 enum handover_order handover_serve(struct handover *handover);
 void handover_done(struct handover *handover);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Waiting for the next start of an open loop, to the nanosecond if the system has such timers. */
-#ifndef UNCORK_ENGINE_PAUSE_H
-#define UNCORK_ENGINE_PAUSE_H
+#pragma once
 
 #include "connection/workbench.h"
 
@@ -20,5 +19,3 @@ void pause_spin(struct workbench *bench, uint64_t due_ns);
 /* Sets the timer slack of the calling thread to 1 ns: prctl(2), PR_SET_TIMERSLACK. By default the
  * kernel may end a sleep up to 50 us late, to merge it with others. */
 void pause_precisely(void);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The state of the ring engine. ring.c makes requests and waits, ring_events.c handles completions.
  */
-#ifndef UNCORK_ENGINE_RINGER_H
-#define UNCORK_ENGINE_RINGER_H
+#pragma once
 
 #include "engine/acceptor.h"
 #include "engine/turns.h"
@@ -59,5 +58,3 @@ void ring_rearm(struct turn *turn);
 /* ---- ring_events.c ---- */
 
 void ring_dispatch(struct ringer *ringer, struct ring_event *event);
-
-#endif

@@ -7,8 +7,7 @@
  * engine of received bytes and of finished writes. The stream owns the descriptor. libuv makes the
  * system calls, and uncork cannot count them.
  */
-#ifndef UNCORK_ENGINE_STREAM_H
-#define UNCORK_ENGINE_STREAM_H
+#pragma once
 
 #include "connection/layer.h"
 
@@ -47,5 +46,3 @@ void stream_close(struct stream *stream);
 void stream_read(struct stream *stream, bool on);
 
 bool stream_is(const struct connection *connection);
-
-#endif

@@ -6,8 +6,7 @@
  * It does not depend on the call in which an engine waits. The engine reports the result of an
  * event; the scheduler decides what the connection does next.
  */
-#ifndef UNCORK_ENGINE_TURNS_H
-#define UNCORK_ENGINE_TURNS_H
+#pragma once
 
 #include "engine/agenda.h"
 #include "engine/engine.h"
@@ -110,5 +109,3 @@ void turn_continue_end(struct turn *turn, int result);
  * turn_is_half_closing(). */
 void turn_half_close(struct turn *turn);
 bool turn_is_half_closing(const struct turn *turn);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_LEGALITY_LEGALITY_H
-#define UNCORK_LEGALITY_LEGALITY_H
+#pragma once
 
 #include "base/problem.h"
 #include "plan/plan.h"
@@ -19,5 +18,3 @@ int legality_of_reading(const struct reading *reading, const struct transport *t
 /* The same for one filter, with the default cipher and the default handshake. */
 int legality_of_security(const struct security *security, const struct transport *transport,
                          struct problem *problem);
-
-#endif

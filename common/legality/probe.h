@@ -3,8 +3,7 @@
  * Capabilities of a transport, tested by effect: a system may accept an option and do nothing. For
  * the control thread only. Answers are kept while the process runs.
  */
-#ifndef UNCORK_LEGALITY_PROBE_H
-#define UNCORK_LEGALITY_PROBE_H
+#pragma once
 
 #include "transport/transport.h"
 
@@ -23,5 +22,3 @@ void probe_counters(void);
  * and policy, and a kernel may accept options without effect. 0, or -1 with an unsupported problem.
  * Answers are cached. */
 int rehearsal_check(const struct plan *plan, enum end end, struct problem *problem);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CPU cost of a thread, CPU time of the machine, and memory of the process. System differences live in
  * cpu.c. */
-#ifndef UNCORK_MEASURE_CPU_H
-#define UNCORK_MEASURE_CPU_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -79,5 +78,3 @@ void cpu_read_machine(struct cpu_reading *reading);
 /* Resident memory of this process in bytes, shared libraries included; 0 where the system does not
  * report it. */
 uint64_t memory_resident_bytes(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_MEASURE_DEVICE_H
-#define UNCORK_MEASURE_DEVICE_H
+#pragma once
 
 #include "net/address.h"
 
@@ -15,5 +14,3 @@ json_t *device_towards(const struct address *address);
 /* The name of the device on the route to `address`; NULL: of loopback. 0, or -1 where none is
  * known. */
 int device_name_towards(const struct address *address, char name[IF_NAMESIZE]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts about this machine that decide figures: a reader needs them to judge the figures. */
-#ifndef UNCORK_MEASURE_FACTS_H
-#define UNCORK_MEASURE_FACTS_H
+#pragma once
 
 #include "net/address.h"
 
@@ -28,5 +27,3 @@ const char *virtualisation_name(void);
 
 /* The name of the hypervisor with this vendor id (12 bytes, no NUL); NULL where it is not known. */
 const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES]);
-
-#endif

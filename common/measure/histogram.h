@@ -6,8 +6,7 @@
  * width. A bin is at most 1/64 of its lower bound wide, so its middle is within 0.8 % of every
  * value counted in it.
  */
-#ifndef UNCORK_MEASURE_HISTOGRAM_H
-#define UNCORK_MEASURE_HISTOGRAM_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ double histogram_quantile(const struct histogram *histogram, double q);
 /* {"unit": "ns", "count", "minimum", "maximum", "sum", "bins": [[low, width, count], ...]}. New
  * reference, NULL when nothing was recorded. */
 json_t *histogram_to_json(const struct histogram *histogram);
-
-#endif

@@ -4,8 +4,7 @@
  * itself, at a message boundary. When the array is full, every second point is dropped and the
  * interval doubles.
  */
-#ifndef UNCORK_MEASURE_SAMPLES_H
-#define UNCORK_MEASURE_SAMPLES_H
+#pragma once
 
 #include "base/clock.h"
 
@@ -49,5 +48,3 @@ static inline void samples_reached(struct samples *samples, uint64_t now_ns)
 /* {"interval_ns": I, "points": [[t_ns, messages, bytes], ...]}. New reference, NULL where no point
  * was due. */
 json_t *samples_to_json(const struct samples *samples);
-
-#endif

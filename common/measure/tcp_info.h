@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* TCP counters of a connection. System differences live in tcp_info.c. */
-#ifndef UNCORK_MEASURE_TCP_INFO_H
-#define UNCORK_MEASURE_TCP_INFO_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ void tcp_info_probe(const int fds[2]);
 /* The `tcp_info` object of a thread: {"data_segs_out": {"sum", "min", "median", "max"}, ...} over
  * `count` connections, with "each" for up to 16. NULL where nothing is known. New reference. */
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a socket is: HOST:PORT, [IPV6]:PORT or unix:PATH. */
-#ifndef UNCORK_NET_ADDRESS_H
-#define UNCORK_NET_ADDRESS_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -91,5 +90,3 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
 /* Whether the set contains the address. An IPv4-mapped IPv6 address (::ffff:192.0.2.1) counts as
  * IPv4. */
 bool prefix_holds(const struct prefix *prefix, const struct address *address);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Creates, accepts and queries sockets; system differences live in sockets.c. */
-#ifndef UNCORK_NET_SOCKETS_H
-#define UNCORK_NET_SOCKETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ int sockets_error(int fd);
  * when none is pending. When no descriptor is free the connection is dropped: else the listener
  * would stay readable. */
 int sockets_accept(int listener, bool blocking);
-
-#endif

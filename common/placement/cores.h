@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPUs that this process may use, ordered by core: SMT siblings are neighbours. */
-#ifndef UNCORK_PLACEMENT_CORES_H
-#define UNCORK_PLACEMENT_CORES_H
+#pragma once
 
 #include "placement/place.h"
 
@@ -65,5 +64,3 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b);
 /* Whether two threads that are pinned to `cpu` ran at the same time, within `patience_ns`: then
  * pinning has no effect. */
 bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns);
-
-#endif

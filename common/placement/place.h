@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the threads of each end run: together, apart, free, or CPUs by number. "0.2/1.3/4" is
  * client 0 and 2, server 1 and 3, proxy 4. */
-#ifndef UNCORK_PLACEMENT_PLACE_H
-#define UNCORK_PLACEMENT_PLACE_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -36,5 +35,3 @@ char *place_format(const struct place *place);
  */
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Word `sched`: how the system schedules the data threads of an end. */
-#ifndef UNCORK_PLACEMENT_SCHEDULING_H
-#define UNCORK_PLACEMENT_SCHEDULING_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -42,5 +41,3 @@ int scheduling_read_thread(struct scheduling *scheduling);
  * threads only. A real-time control thread could spin forever: it wakes up inside uv_async_send()
  * of a thread of class `other` and waits for that thread, which gets no CPU. */
 void scheduling_give_back(void);
-
-#endif

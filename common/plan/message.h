@@ -11,8 +11,7 @@
  * 15x2 is fifteen fragments of two bytes in one group. 32/2x4K is a header that is pushed at once,
  * then two pages.
  */
-#ifndef UNCORK_PLAN_MESSAGE_H
-#define UNCORK_PLAN_MESSAGE_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -53,5 +52,3 @@ void shape_free(struct shape *shape);
 /* The canonical spelling, which shape_parse() reads back: repeated fragments joined by x, sizes
  * shortened. The caller frees it. */
 char *shape_format(const struct shape *shape);
-
-#endif

@@ -8,8 +8,7 @@
  * A mix is spread evenly, and begins anew after as many requests as its weights add up to. So its
  * counts are exact, and the same in every run.
  */
-#ifndef UNCORK_PLAN_OPERATIONS_H
-#define UNCORK_PLAN_OPERATIONS_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -44,5 +43,3 @@ static inline const struct operation *operations_at(const struct operations *ope
 {
     return &operations->list[operations->count == 1 ? 0 : operations->order[number % operations->cycle]];
 }
-
-#endif

@@ -4,8 +4,7 @@
  * (words/parse.h) makes it. Everything below reads it here, without the grammar of words and the
  * structs of variants.
  */
-#ifndef UNCORK_PLAN_PLAN_H
-#define UNCORK_PLAN_PLAN_H
+#pragma once
 
 #include "base/problem.h"
 #include "placement/place.h"
@@ -249,5 +248,3 @@ static inline enum end plan_subject_end(const struct plan *plan)
 /* The other end of the connections of `end`: the opposite end, or our proxy between them. A subject
  * that relays is not seen: it knows no token and no key. */
 enum end plan_neighbour(const struct plan *plan, enum end end);
-
-#endif

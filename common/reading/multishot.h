@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The io_uring readings: a multishot receive into the provided buffers of the thread. */
-#ifndef UNCORK_READING_MULTISHOT_H
-#define UNCORK_READING_MULTISHOT_H
+#pragma once
 
 #include "connection/capability.h"
 #include "connection/reading.h"
@@ -13,5 +12,3 @@ int multishot_completed(struct connection *connection, const struct completion *
 
 /* 16 to 1024 buffers, as many as fit in 4 MiB: the kernel must not run out of them. */
 uint32_t multishot_buffers(size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * For the control thread only. The result of ring_check() is cached for the life of the process.
  */
-#ifndef UNCORK_RING_CHECK_H
-#define UNCORK_RING_CHECK_H
+#pragma once
 
 #include "base/problem.h"
 #include "ring/ring.h"
@@ -24,5 +23,3 @@ enum ring_ability {
 /* Tests an ability: sends bytes from `from` to `to`, which are connected. False also without a
  * ring. */
 bool ring_has(enum ring_ability ability, int from, int to);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sends and receives that complete after the call that began them, and their completions. */
-#ifndef UNCORK_RING_COMPLETION_H
-#define UNCORK_RING_COMPLETION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ struct completion {
     bool copied;     /* if gives_back: it was copied (IORING_NOTIF_USAGE_ZC_COPIED) */
     uint16_t buffer; /* number of the first provided buffer that it used */
 };
-
-#endif

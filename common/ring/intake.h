@@ -5,8 +5,7 @@
  * The kernel takes them in the order in which they were added. A completion names the first buffer
  * that it filled. A bundle continues in the buffers that were added after it.
  */
-#ifndef UNCORK_RING_INTAKE_H
-#define UNCORK_RING_INTAKE_H
+#pragma once
 
 #include "base/pool.h"
 #include "ring/ring.h"
@@ -52,5 +51,3 @@ void intake_align(struct ring_intake *intake, struct completion *completion);
  * other in memory. Sets `data`, sets `number` to the next buffer, and returns the bytes in the
  * span. The kernel no longer owns these buffers. */
 size_t intake_take(struct ring_intake *intake, uint16_t *number, size_t size, const uint8_t **data);
-
-#endif

@@ -6,8 +6,7 @@
  * readings still compile. A request is only queued; the next ring_enter() submits it with all
  * others. Only the open functions allocate memory.
  */
-#ifndef UNCORK_RING_RING_H
-#define UNCORK_RING_RING_H
+#pragma once
 
 #include "base/calls.h"
 #include "ring/completion.h"
@@ -139,5 +138,3 @@ int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers);
 void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number,
                       uint32_t count);
 void ring_buffers_publish(struct ring_buffers *buffers);
-
-#endif

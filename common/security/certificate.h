@@ -3,8 +3,7 @@
  * The certificate of a server that knows no pre-shared key: for Ed25519 (RFC 8410), self-signed. Its
  * private key is the key of the run. So a client that has this key knows which certificate it must see.
  */
-#ifndef UNCORK_SECURITY_CERTIFICATE_H
-#define UNCORK_SECURITY_CERTIFICATE_H
+#pragma once
 
 #include "connection/security.h"
 
@@ -21,5 +20,3 @@ char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE]);
 /* Whether the certificate `der` has the public key that belongs to `key`. By GnuTLS, where the build
  * has it. */
 bool certificate_is_of(const void *der, size_t size, const uint8_t key[SECURITY_KEY_SIZE]);
-
-#endif

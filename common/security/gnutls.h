@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of security=gnutls that security=ktls uses: context, handshake and session. Functions
  * as in security.h. */
-#ifndef UNCORK_SECURITY_GNUTLS_H
-#define UNCORK_SECURITY_GNUTLS_H
+#pragma once
 
 #include "security/tls.h"
 
@@ -36,5 +35,3 @@ void gnutls_layer_close_context(void *context);
 int gnutls_layer_open(struct connection *connection);
 int gnutls_layer_handshake(struct connection *connection);
 void gnutls_layer_close(struct connection *connection);
-
-#endif

@@ -5,8 +5,7 @@
  * Records of any library are counted by their headers in the byte stream (RFC 8446, 5.1: type,
  * version, length).
  */
-#ifndef UNCORK_SECURITY_TLS_H
-#define UNCORK_SECURITY_TLS_H
+#pragma once
 
 #include "connection/security.h"
 
@@ -51,5 +50,3 @@ void tls_agreed(struct connection *connection, const char *cipher, int handshake
 /* The library failed while `doing` ("receive from"). Returns the errno of the call that failed, or
  * sets `why` as the problem of the workbench. Returns a negative errno value, never -EAGAIN. */
 int tls_broken(const struct tls_wire *wire, const char *doing, const char *why);
-
-#endif

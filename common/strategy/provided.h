@@ -5,8 +5,7 @@
  *
  * The next group is added when this one has been sent. So no request joins two groups.
  */
-#ifndef UNCORK_STRATEGY_PROVIDED_H
-#define UNCORK_STRATEGY_PROVIDED_H
+#pragma once
 
 #include "strategy/request.h"
 
@@ -26,5 +25,3 @@ int provided_submit(struct connection *connection);
 
 #define PROVIDED_PARAMETER                                                                                   \
     "gives the ring of a connection so many buffers in place of 256, rounded up to a power of two"
-
-#endif

@@ -3,8 +3,7 @@
  * The strategies of io_uring submit one request at a time: struct request. The queue accepts its
  * bytes when the request completes.
  */
-#ifndef UNCORK_STRATEGY_REQUEST_H
-#define UNCORK_STRATEGY_REQUEST_H
+#pragma once
 
 #include "connection/strategy.h"
 
@@ -36,5 +35,3 @@ size_t request_vectors_size(size_t longest_group);
 
 /* Makes its message: the rest of the group at the head, or as much of it as there are vectors. */
 struct queue_group request_gather(struct connection *connection);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of write strategies, and functions that several of them share. */
-#ifndef UNCORK_STRATEGY_STRATEGY_H
-#define UNCORK_STRATEGY_STRATEGY_H
+#pragma once
 
 #include "connection/strategy.h"
 
@@ -21,5 +20,3 @@ int strategy_send_vector(struct connection *connection);
  * finish_group(), switches it off. */
 int group_cork(struct connection *connection);
 int group_uncork(struct connection *connection);
-
-#endif

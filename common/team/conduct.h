@@ -3,8 +3,7 @@
  * channels. The channels are a star with the client as the hub. A driver waits until all its
  * receivers are ready. The client collects these messages from every other end and reports to the
  * server. */
-#ifndef UNCORK_TEAM_CONDUCT_H
-#define UNCORK_TEAM_CONDUCT_H
+#pragma once
 
 #include "control/channel.h"
 #include "team/team.h"
@@ -27,5 +26,3 @@ void conduct_passed(struct conduct *conduct, enum phase phase);
  * the phases. Returns -1 with a failure if it is not valid here. */
 int conduct_message(struct conduct *conduct, enum end from, enum control_type type, const json_t *body,
                     struct problem *problem);
-
-#endif

@@ -9,8 +9,7 @@
  * it will end after one more message. It sends that message only when the follower knows the byte.
  * The follower takes its start figures at exactly that byte, by itself, at a message boundary.
  */
-#ifndef UNCORK_TEAM_TEAM_H
-#define UNCORK_TEAM_TEAM_H
+#pragma once
 
 #include "connection/connection.h"
 #include "connection/security.h"
@@ -208,5 +207,3 @@ int team_meet(struct team *team, struct cpu_reading *machine, struct problem *pr
 
 /* Stores a new descriptor. If the team was cancelled: closes it and returns -ECANCELED. */
 int team_adopt(void *team, struct connection *connection, int fd);
-
-#endif

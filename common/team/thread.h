@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread of a team: its CPU, its scheduling, its cost. Only the thread itself can read these. */
-#ifndef UNCORK_TEAM_THREAD_H
-#define UNCORK_TEAM_THREAD_H
+#pragma once
 
 #include "engine/handover.h"
 #include "measure/cpu.h"
@@ -53,5 +52,3 @@ void sender_carry_out(struct sender *sender, enum handover_order order);
 
 /* Waits for the last request and ends the thread. Does nothing if it was never started. */
 void sender_end(struct sender *sender);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A transport carries the bytes: how its sockets are made, and which options are set when. */
-#ifndef UNCORK_TRANSPORT_TRANSPORT_H
-#define UNCORK_TRANSPORT_TRANSPORT_H
+#pragma once
 
 #include "base/axis.h"
 #include "base/calls.h"
@@ -104,5 +103,3 @@ void options_probe_mss(const int fds[2]);
  * "clamped": {"sndbuf": {"asked_bytes", "given_bytes", "sysctl"}} if a buffer has another size than
  * the word. "sysctl" names the limit; absent if the limit is no known sysctl. New reference. */
 json_t *options_report(const struct plan *plan, enum end end, int fd);
-
-#endif

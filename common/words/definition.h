@@ -23,8 +23,7 @@
  * "tls") and each {parameter} are replaced; of a relay, which has the protocol "raw" and inherits its socket,
  * {sink} too: HOST:PORT or unix:PATH. A load knows {uri}, and the parameters of its subject, too.
  */
-#ifndef UNCORK_WORDS_DEFINITION_H
-#define UNCORK_WORDS_DEFINITION_H
+#pragma once
 
 #include "net/address.h"
 #include "plan/plan.h"
@@ -61,5 +60,3 @@ json_t *definition_arguments(const json_t *definition, const json_t *values, con
  * errno. */
 int definition_write(const char *folder, const char *name, const void *data, size_t size, uid_t owner);
 int definition_write_files(const json_t *definition, const json_t *values, const char *folder, uid_t owner);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * A range never exceeds its end. The runner makes the cells of a matrix: the product of the values.
  */
-#ifndef UNCORK_WORDS_EXPAND_H
-#define UNCORK_WORDS_EXPAND_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -21,5 +20,3 @@
 /* [{"key": "message", "values": ["64", "128"]}, ...] in the order given, values in canonical
  * spelling. New reference, NULL with a usage problem. */
 json_t *expand_words(const char *const *words, size_t count, struct problem *problem);
-
-#endif

@@ -3,8 +3,7 @@
  * From words to a plan, and back. The client parses what users type. The server parses the same
  * words, which arrive over the control channel, with the same code.
  */
-#ifndef UNCORK_WORDS_PARSE_H
-#define UNCORK_WORDS_PARSE_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -26,5 +25,3 @@ json_t *plan_words(const struct plan *plan);
 /* The given words that this run uses, a new reference. The keys of the others are appended to
  * `unused`. */
 json_t *plan_words_given(const struct plan *plan, json_t *unused);
-
-#endif

@@ -3,8 +3,7 @@
  * The word `target`: where client, server and proxy run. The runner uses it; this file has its
  * spelling: one target for all ends, or one for each of client+server or client+server+proxy.
  */
-#ifndef UNCORK_WORDS_TARGET_H
-#define UNCORK_WORDS_TARGET_H
+#pragma once
 
 #include "base/axis.h"
 #include "plan/plan.h"
@@ -24,5 +23,3 @@ extern const struct axis target_axis;
 /* Checks the spelling of a target; does not check that the host or image exists. 0, or -1 with a
  * usage problem. */
 int target_check(const char *text, struct problem *problem);
-
-#endif

@@ -5,8 +5,7 @@
  * word_list is the single source of truth. The parser, --list=json, the control channel and the
  * Python suite read it. Each word is one entry there; its kind defines how values are spelled.
  */
-#ifndef UNCORK_WORDS_WORD_H
-#define UNCORK_WORDS_WORD_H
+#pragma once
 
 #include "base/axis.h"
 #include "plan/plan.h"
@@ -100,5 +99,3 @@ struct typed_word {
 
 /* Splits the text and looks up the key. 0, or -1 with a usage problem. */
 int word_split(struct typed_word *typed, const char *text, struct problem *problem);
-
-#endif

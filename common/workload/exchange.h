@@ -3,8 +3,7 @@
  * Requests and replies: two roles (workload.h) that several workloads share. One sends requests; the
  * other answers each whole request with a reply.
  */
-#ifndef UNCORK_WORKLOAD_EXCHANGE_H
-#define UNCORK_WORKLOAD_EXCHANGE_H
+#pragma once
 
 #include "base/clock.h"
 #include "connection/workload.h"
@@ -45,5 +44,3 @@ extern const struct role asking_role, answering_role;
 
 /* The client sends requests, the server answers. */
 enum role_index exchange_role(const struct plan *plan, enum end end);
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests and replies of a protocol: the roles of workload=request where `protocol` is not raw. */
-#ifndef UNCORK_WORKLOAD_FRAMED_H
-#define UNCORK_WORKLOAD_FRAMED_H
+#pragma once
 
 #include "connection/workload.h"
 
 extern const struct role *const framed_roles[ROLE_COUNT];
-
-#endif

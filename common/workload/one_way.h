@@ -3,8 +3,7 @@
  * Messages one way, or both ways at the same time: roles (workload.h) that several workloads share.
  * One sends as fast as it can, one receives, one does both.
  */
-#ifndef UNCORK_WORKLOAD_ONE_WAY_H
-#define UNCORK_WORKLOAD_ONE_WAY_H
+#pragma once
 
 #include "connection/workload.h"
 
@@ -16,5 +15,3 @@ int one_way_refuse(struct connection *connection, const uint8_t *data, size_t si
 
 /* `direction` decides which end sends; a proxy stands between the two. */
 enum role_index one_way_role(const struct plan *plan, enum end end);
-
-#endif

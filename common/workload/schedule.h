@@ -8,8 +8,7 @@
  * plan's arrival_seed and the connection's number. So cells with the same seed have the same
  * arrivals.
  */
-#ifndef UNCORK_WORKLOAD_SCHEDULE_H
-#define UNCORK_WORKLOAD_SCHEDULE_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -32,5 +31,3 @@ void schedule_advance(struct schedule *schedule);
 
 /* Returns the number of starts from due_ns on that come before `deadline_ns`. */
 uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns);
-
-#endif
