@@ -7,6 +7,7 @@ import argparse
 from suite.base.text import labelled_lines, terminal_width
 from suite.base.words import words_text
 from suite.scenario.subject import (
+    NO_PACKAGE,
     Load,
     Program,
     definitions_text,
@@ -24,8 +25,8 @@ def program_rows(subject: Program) -> list[tuple[str, str]]:
     moves = [("moves", subject.moves)] if isinstance(subject, Load) else []
     return [("is", subject.says), ("here", version_read(subject) or missing_text(subject)),
             ("speaks", f"{', '.join(subject.protocols)}; {', '.join(subject.transports)}{tls}"),
-            *moves, ("words", words_text(words)),
-            ("packages", f"apt {subject.apt}, dnf {subject.dnf}")]
+            *moves, ("words", words_text(words)), ("packages", "none" if subject.apt == NO_PACKAGE
+                                                   else f"apt {subject.apt}, dnf {subject.dnf}")]
 
 
 def main(options: argparse.Namespace) -> int:
