@@ -68,7 +68,6 @@ def quotient(numerator: float | None, denominator: float | None) -> float | None
 
 
 def seconds(value_ns: float | None) -> float | None:
-    """Nanoseconds of a record in seconds."""
     return None if value_ns is None else value_ns * NANOSECOND
 
 

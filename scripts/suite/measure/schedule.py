@@ -106,5 +106,4 @@ def runs_per_round(cells: Sequence[PlannedCell]) -> int:
 
 
 def seed_draw() -> int:
-    """A seed of 32 bits from the system."""
     return random.SystemRandom().randrange(2**32)

@@ -72,7 +72,6 @@ class Gvisor(Target):
 
     @classmethod
     def require(cls, value: str) -> None:
-        """Failure without runsc(1)."""
         if shutil.which(RUNSC) is None:
             raise Failure(f"target=gvisor: {RUNSC} is missing: {setup_hint('gvisor')}")
 

@@ -120,5 +120,4 @@ class Target:
 
 
 def word_list(words: Mapping[str, str]) -> list[str]:
-    """Words as arguments of a client: `key=value`."""
     return [f"{key}={value}" for key, value in words.items()]

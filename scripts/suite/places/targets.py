@@ -70,7 +70,6 @@ class Targets(contextlib.ExitStack):
         return kind_of(value)(value, self.local)
 
     def require(self, values: Iterable[str]) -> None:
-        """Failure, or UsageError, with all that this machine lacks for these values of `target`."""
         targets_require(value for value in values if not (self.group
                                                           and value in self.group.values))
 

@@ -249,7 +249,6 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: units.Scal
 
 
 def round_gain_text(gain: float | None) -> str:
-    """The gain of a single round; empty where no round is shared."""
     return "" if gain is None else units.change_texts(1 + gain)[0]
 
 

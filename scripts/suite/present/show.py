@@ -72,7 +72,6 @@ def cells_text(cells: Sequence[Cell]) -> str:
 
 
 def median_of(values: Iterable[float | None]) -> float | None:
-    """The median of those that are known; None if none is."""
     known = [value for value in values if value is not None]
     return stats.median(known) if known else None
 

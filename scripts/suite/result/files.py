@@ -156,7 +156,6 @@ def json_text(value: Any) -> str:
 
 
 def digest_new() -> hashlib.blake2b:
-    """The digest of no bytes, by the algorithm that identifies files."""
     return hashlib.blake2b(digest_size=32)
 
 

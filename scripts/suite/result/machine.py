@@ -47,7 +47,6 @@ class Machine:
         return self.hosts[0]
 
     def fact(self, name: str) -> str:
-        """A fact as text; empty where it is not known."""
         return str(self.facts.get(name, ""))
 
     @property

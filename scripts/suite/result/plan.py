@@ -273,7 +273,6 @@ class Plan:
 
 
 def revision_of(plan: Plan, words: Mapping[str, str]) -> str:
-    """The revision of the build that ran the cells of these words; empty where it is not known."""
     build = plan.programs.build(build_of(words))
     return build.revision if build else ""
 
@@ -332,7 +331,6 @@ def plan_document(plan: Plan) -> dict[str, Any]:
 
 
 def known_items(**items: Any) -> dict[str, Any]:
-    """These keys, without those that would be null."""
     return {key: value for key, value in items.items() if value is not None}
 
 

@@ -329,7 +329,6 @@ def kind_read(table: dict[str, Any], key: str, where: str) -> str:
 
 
 def histogram_name_read(table: dict[str, Any], key: str, where: str) -> str | None:
-    """The name of a histogram, or None."""
     name = string_or_none(table, key, where)
     return histogram_find(name, f"{where}{key}") if name else None
 
@@ -345,7 +344,6 @@ def look_check(key: str, value: str, where: str) -> str:
 
 
 def size_read(table: dict[str, Any], key: str, where: str) -> str | None:
-    """The size of a picture, or None."""
     value = string_or_none(table, key, where)
     return look_check(key, value, where) if value else None
 

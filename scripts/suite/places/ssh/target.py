@@ -62,7 +62,6 @@ class Ssh(RemoteTarget):
 
     @classmethod
     def require(cls, value: str) -> None:
-        """Failure without ssh(1)."""
         if shutil.which(program := ssh_choose()[0]) is None:
             raise Failure(f"{TARGET}=ssh: {program} is missing: {setup_hint('ssh')}")
 

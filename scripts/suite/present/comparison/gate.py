@@ -59,7 +59,6 @@ def rounds_item(row: GateRow) -> str:
 
 
 def confidence_text(gates: Gates) -> str:
-    """The confidence of each interval: 99.58%."""
     return f"{100 * (1 - gates.alpha):.4g}%"
 
 

@@ -18,7 +18,6 @@ PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_
 
 
 def change_ratio_parts(ratio: stats.Estimate | None) -> Parts:
-    """The change; empty where there is none."""
     return {} if ratio is None else {
         **estimate_parts("change", ratio, 1), "pairs": ratio.pairs, "p": ratio.p}
 

@@ -102,7 +102,6 @@ def table_lines(table: Table, width: int) -> list[str]:
 
 
 def pairs_lines(pairs: Sequence[Pair], width: int) -> list[str]:
-    """`label  text` lines."""
     return labelled_lines([(label or "", text) for label, text in pairs], width)
 
 
