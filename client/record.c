@@ -5,7 +5,6 @@
 #include "base/version.h"
 #include "words/parse.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

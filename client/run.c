@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hex.h"
-#include "base/version.h"
 #include "command.h"
 #include "legality/legality.h"
 #include "measure/facts.h"

@@ -3,7 +3,6 @@
  * blanks. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define UNITS_TEXT_MAX 32 /* bytes that hold any formatted figure with its NUL */

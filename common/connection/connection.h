@@ -13,7 +13,6 @@
 #pragma once
 
 #include "base/calls.h"
-#include "base/problem.h"
 #include "connection/lifecycle.h"
 #include "connection/send_queue.h"
 #include "connection/workbench.h"

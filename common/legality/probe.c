@@ -6,7 +6,6 @@
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"
 #include "ring/check.h"
-#include "transport/transport.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -4,7 +4,6 @@
 #include "net/sockets.h"
 
 #include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "net/address.h"
 
 #include <jansson.h>
-#include <stdbool.h>
 
 /* The id of this machine until its next boot: the boot id, else the host name and, if there is one,
  * the birth time of /proc. */

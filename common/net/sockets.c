@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -6,7 +6,6 @@
 #include "base/problem.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum place_kind { PLACE_TOGETHER, PLACE_APART, PLACE_FREE, PLACE_CPUS };

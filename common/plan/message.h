@@ -15,7 +15,6 @@
 
 #include "base/problem.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define SHAPE_FRAGMENTS_MAX 65536u

@@ -13,7 +13,6 @@
 #include "plan/operations.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* In workload=proxy the client is the source and the server the sink. */

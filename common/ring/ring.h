@@ -12,7 +12,6 @@
 #include "ring/completion.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 

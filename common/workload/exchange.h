@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "base/clock.h"
 #include "connection/workload.h"
 #include "workload/schedule.h"
 
