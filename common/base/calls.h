@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * All system calls of the data path are made here, and each is counted as strace(1) would count it.
+/* All system calls of the data path are made here, and each is counted as strace(1) would count it.
  *
  * The calls go through a table: `transport=null` returns at once, and unit tests put their own
- * functions there. Every function returns what the call moved, or a negative errno value.
- */
+ * functions there. Every function returns what the call moved, or a negative errno value. */
 #pragma once
 
 #include "base/zerocopy.h"

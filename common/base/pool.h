@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The receive buffers of one data thread.
+/* The receive buffers of one data thread.
  *
  * An end that does not keep received bytes has one buffer, which is always spare. A relay takes a
  * buffer out and gives it back when its bytes have been sent. A ring provides all buffers to the
- * kernel; on_release() notifies it of each buffer that comes back.
- */
+ * kernel; on_release() notifies it of each buffer that comes back. */
 #pragma once
 
 #include <stddef.h>

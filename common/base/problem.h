@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One line for the user: what is wrong, where, what would be right.
+/* One line for the user: what is wrong, where, what would be right.
  *
  * Functions return 0 or a negative errno value, as libuv does. Where the user reads the reason, a
  * function also takes a `struct problem`. The function that knows the most details describes the
- * problem, once.
- */
+ * problem, once. */
 #pragma once
 
 enum problem_kind {

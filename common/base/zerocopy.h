@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Bytes that the kernel does not copy: memory that a send lends to it (MSG_ZEROCOPY, Linux 4.14),
+/* Bytes that the kernel does not copy: memory that a send lends to it (MSG_ZEROCOPY, Linux 4.14),
  * and received pages of a TCP socket that are mapped (TCP_ZEROCOPY_RECEIVE, Linux 4.18).
  *
  * The kernel numbers the zero-copy sends of a socket, from 0 on. The error queue of the socket
  * reports which of these sends the kernel has completed: their memory may be reused.
  *
- * Other systems lend and map nothing. Their lending_take() and mapping_receive() do not exist.
- */
+ * Other systems lend and map nothing. Their lending_take() and mapping_receive() do not exist. */
 #pragma once
 
 #include <stdbool.h>

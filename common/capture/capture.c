@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * By libpcap. The kernel stores every packet in the ring at once; the thread empties the ring every
+/* By libpcap. The kernel stores every packet in the ring at once; the thread empties the ring every
  * few milliseconds. So a packet costs a copy and wakes no thread. When the last byte of a run was
- * received, all packets are in the ring: the end waits for none.
- */
+ * received, all packets are in the ring: the end waits for none. */
 #include "capture/capture.h"
 
 #ifdef UNCORK_HAS_PCAP

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Captures the packets of the connections to one endpoint, at the device by which they leave. A
- * thread of its own stores them in memory during a run. Only capture.c uses libpcap.
- */
+/* Captures the packets of the connections to one endpoint, at the device by which they leave. A
+ * thread of its own stores them in memory during a run. Only capture.c uses libpcap. */
 #pragma once
 
 #include "base/problem.h"

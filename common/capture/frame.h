@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reads the TCP segment in a captured frame. A pure function over untrusted bytes: every length in
- * them is compared with the captured size before use.
- */
+/* Reads the TCP segment in a captured frame. A pure function over untrusted bytes: every length in
+ * them is compared with the captured size before use. */
 #pragma once
 
 #include "net/address.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Summary of captured segments: of the client's connections in the measured interval of a run.
+/* Summary of captured segments: of the client's connections in the measured interval of a run.
  * Pure: segments go in, in the order of their capture, and a summary comes out.
  *
  * The interval begins at a byte of each stream, not at a time: the thread and the capture have
@@ -8,8 +7,7 @@
  * TCP_INFO of the first figures of its thread. A segment belongs to the interval if it begins at
  * that byte or later. No data is in flight at that moment, so no segment crosses the boundary.
  * Where connections reconnect, those of the warm-up are skipped by number. Only the end of the
- * stream follows the interval.
- */
+ * stream follows the interval. */
 #pragma once
 
 #include "capture/frame.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Memory that sends lend to the kernel. The kernel returns it in any order; the queue releases it
- * in the order of its spans.
- */
+/* Memory that sends lend to the kernel. The kernel returns it in any order; the queue releases it
+ * in the order of its spans. */
 #pragma once
 
 #include "connection/send_queue.h"

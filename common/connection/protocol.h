@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A protocol frames: it makes the heads of requests and replies, reads those of the other end, and
+/* A protocol frames: it makes the heads of requests and replies, reads those of the other end, and
  * finds the request to which a reply belongs. Both halves stand in one file.
  *
  * A request or a reply is a sequence of pieces: a head, and the payload that follows it. The roles
  * of workload/framed.c collect the bytes of a head, ask the protocol what it says, and move the
  * payload. So a protocol is a pure parser; only its dialogue makes system calls.
  *
- * `raw` has no heads: its requests and replies are the words `message` and `reply`.
- */
+ * `raw` has no heads: its requests and replies are the words `message` and `reply`. */
 #pragma once
 
 #include "base/axis.h"
@@ -96,12 +94,10 @@ struct protocol {
     bool has_keys;
     const char *missing; /* with keys: the reply to a get of a key that the server does not have */
 
-    /*
-     * The dialogue before the first request, in calls that wait (connection/dialogue.h). `secured`:
+    /* The dialogue before the first request, in calls that wait (connection/dialogue.h). `secured`:
      * what follows is plain by the plan, or encrypted already. With TLS both ends call it once before
      * and once after the handshake. Both call framing_set_size(). 0, or a negative errno value
-     * with the problem of the workbench. NULL: there is no dialogue.
-     */
+     * with the problem of the workbench. NULL: there is no dialogue. */
     int (*greet)(struct connection *connection, bool secured);
     int (*welcome)(struct connection *connection, bool secured);
 };

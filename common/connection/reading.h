@@ -17,8 +17,7 @@ struct reading {
     int (*open)(struct connection *connection);
     void (*close)(struct connection *connection);
 
-    /*
-     * Takes at most `limit` bytes. Returns
+    /* Takes at most `limit` bytes. Returns
      *
      * - their number; `data` points at them (NULL if it does not deliver), valid until the next
      *   call;
@@ -26,8 +25,7 @@ struct reading {
      * - -EAGAIN: there are none. On a blocking descriptor, only a reading whose call never blocks
      *   returns this;
      * - -EINPROGRESS: completed() will deliver them;
-     * - another negative errno value.
-     */
+     * - another negative errno value. */
     ssize_t (*read)(struct connection *connection, size_t limit, const uint8_t **data);
 
     /* For readings with completions (a ring). Delivers the bytes of one completion to

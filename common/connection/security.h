@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The filter between a strategy and the transport: none (plain), or TLS records.
+/* The filter between a strategy and the transport: none (plain), or TLS records.
  *
  * A filter declares what it gives: a raw descriptor, on which every socket flag works, or records
- * that it can hold back. When TLS itself fails, the filter sets the problem of the workbench.
- */
+ * that it can hold back. When TLS itself fails, the filter sets the problem of the workbench. */
 #pragma once
 
 #include "base/axis.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The bytes that a connection must send: fragments in order, with marks where groups and messages
+/* The bytes that a connection must send: fragments in order, with marks where groups and messages
  * end. The queue keeps them as spans.
  *
  * A workload (or a proxy) appends whole groups at the tail; a strategy takes from the head. A span
@@ -10,8 +9,7 @@
  *   flushed    no cork, record layer or ring holds it back: only now is a message sent
  *   released   its memory may be used again: after send(2), or when lent pages are back
  *
- * One thread owns a queue. Only queue_open() allocates.
- */
+ * One thread owns a queue. Only queue_open() allocates. */
 #pragma once
 
 #include "base/span.h"

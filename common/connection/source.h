@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The memory that is sent, and the content that a receiver expects.
+/* The memory that is sent, and the content that a receiver expects.
  *
  * A source is `period` bytes of memory. The sender walks through it cyclically, span by span. The
  * connections of a thread share it. It continues past the period by the longest span, so that no
@@ -8,8 +7,7 @@
  *
  * With verify=on the period is a multiple of PATTERN_PERIOD and the memory holds the pattern. Byte
  * n of the stream is pattern byte n mod PATTERN_PERIOD, which both ends know. That number is prime.
- * So lost, doubled or reordered bytes, of any size that programs use, shift the content.
- */
+ * So lost, doubled or reordered bytes, of any size that programs use, shift the content. */
 #pragma once
 
 #include "base/memory_file.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A write strategy is a way to send a group of fragments.
+/* A write strategy is a way to send a group of fragments.
  *
  * A strategy takes fragments from the head of the connection's send queue and never blocks. It
  * never joins fragments across the end of a group. strategy_push() calls it for each group, and
  * flushes. A strategy declares the size of the state that it keeps between two calls; the core owns
- * that memory, zeroed.
- */
+ * that memory, zeroed. */
 #pragma once
 
 #include "base/axis.h"
@@ -51,8 +49,7 @@ struct strategy {
 
 #define PARAMETER_NONE UINT64_MAX
 
-/*
- * Sends as much of the queue as the strategy can and flushes at each group end. The engine calls it
+/* Sends as much of the queue as the strategy can and flushes at each group end. The engine calls it
  * again until it returns 0, also when the queue is empty but bytes are held back.
  * Returns
  *
@@ -60,8 +57,7 @@ struct strategy {
  * - -EAGAIN: the socket buffer is full; call again when the descriptor is writable;
  * - -EINPROGRESS: a request is in flight, or memory must return first; call again after
  *   completed() or connection_returned();
- * - any other negative errno value: the connection is broken.
- */
+ * - any other negative errno value: the connection is broken. */
 int strategy_push(struct connection *connection);
 
 /* The other end has answered all messages: see request_describe(). So the request in flight,

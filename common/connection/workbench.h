@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The connections of one data thread share a workbench: memory, clock, measurements.
+/* The connections of one data thread share a workbench: memory, clock, measurements.
  *
  * A thread with ten thousand connections has one receive buffer and one source. A connection has
- * only its state.
- */
+ * only its state. */
 #pragma once
 
 #include "base/calls.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A workload is a small state machine with both roles in one file. It decides when a message is
+/* A workload is a small state machine with both roles in one file. It decides when a message is
  * due, when a reply is complete, and what is timed. The engine calls it; a role never blocks and
  * makes no system call.
  *
@@ -8,8 +7,7 @@
  * - The *follower* receives it, and sends the replies, if there are any. In `direction=both` each
  *   end does both.
  * - The *proxy* stands between the two and forwards what it receives. It follows the driver.
- * - The *taker* receives from a foreign peer that sends without end, and decides when to stop.
- */
+ * - The *taker* receives from a foreign peer that sends without end, and decides when to stop. */
 #pragma once
 
 #include "base/axis.h"

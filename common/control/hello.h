@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The hello: the first bytes on a data connection. Pure: no sockets.
+/* The hello: the first bytes on a data connection. Pure: no sockets.
  *
  * The connecting end sends the token of the run and the number of the connection. A proxy asks its
  * sink for more. The reason: a client, which may be a stranger, names the sink and its token.
@@ -9,8 +8,7 @@
  *   sink     the inverted mask, after it has found that the token is its own
  *
  * So a stranger chooses no byte that a proxy sends. An echo service, or one with a fixed greeting,
- * cannot give the answer by accident. Only an uncork server that waits for this run can.
- */
+ * cannot give the answer by accident. Only an uncork server that waits for this run can. */
 #pragma once
 
 #include <stdbool.h>

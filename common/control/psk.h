@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Pre-shared keys and their file, in the format of psktool(1) of GnuTLS: a line for each identity,
+/* Pre-shared keys and their file, in the format of psktool(1) of GnuTLS: a line for each identity,
  *
  *   IDENTITY:KEY
  *
  * The key is in hexadecimal digits. The identity is plain, or in hexadecimal digits behind a '#'.
- * No problem text repeats a byte of a file, because a wrong byte may be part of a key.
- */
+ * No problem text repeats a byte of a file, because a wrong byte may be part of a key. */
 #pragma once
 
 #include "base/problem.h"

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The acceptor of a follower that reconnects: the data thread accepts, and the hello names the
+/* The acceptor of a follower that reconnects: the data thread accepts, and the hello names the
  * connection.
  *
  * Usually the hello has arrived with the connection and is read at once. If not, the acceptor
  * watches the descriptor in a libuv loop of its own. So an engine watches two descriptors only: the
  * listener, and the backend of that loop. The acceptor closes and counts a descriptor with another
- * hello.
- */
+ * hello. */
 #pragma once
 
 #include "engine/turns.h"

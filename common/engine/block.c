@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A thread for each connection, in blocking calls: for half-duplex plans, in which an end never has
- * to send and receive at the same time.
- */
+/* A thread for each connection, in blocking calls: for half-duplex plans, in which an end never has
+ * to send and receive at the same time. */
 #include "engine/turns.h"
 
 #include "base/clock.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reconnects: a workload that reconnects has a new descriptor for every message.
+/* Reconnects: a workload that reconnects has a new descriptor for every message.
  *
  * The connection keeps its number, its counts and its place in the content over all its
  * descriptors. Before its first message the driver sends the hello: the token of the run and the
  * connection's number. The follower closes a descriptor without this hello. A foreign peer gets no
- * hello.
- */
+ * hello. */
 #pragma once
 
 #include "connection/connection.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * An engine runs the event loop of one thread. While it runs, it shares no connection with another
+/* An engine runs the event loop of one thread. While it runs, it shares no connection with another
  * thread.
  *
  * The engine calls the workload when it may send and when bytes arrive. It calls the strategy to
- * write and the reading to read. It works with every strategy whose descriptor it can watch.
- */
+ * write and the reading to read. It works with every strategy whose descriptor it can watch. */
 #pragma once
 
 #include "base/axis.h"

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A libuv loop for each thread, any number of connections.
+/* A libuv loop for each thread, any number of connections.
  *
  * It writes first and watches for UV_WRITABLE only after EAGAIN; the watch then stays until the
  * queue is empty. So a loop that answers what it reads makes no epoll_ctl(2). A stream that fills
  * its socket again and again makes none either.
  *
  * It watches the descriptor (uv_poll_t), or a libuv stream on it if the strategy writes through
- * one. watch_for() and the callbacks of libuv make the difference.
- */
+ * one. watch_for() and the callbacks of libuv make the difference. */
 #include "engine/turns.h"
 
 #include "engine/acceptor.h"

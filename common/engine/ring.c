@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * An io_uring for each thread, any number of connections.
+/* An io_uring for each thread, any number of connections.
  *
  * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
  * completion. A strategy or a reading of the ring makes its requests itself. For any other the ring
- * polls the descriptor, and the engine makes nonblocking calls.
- */
+ * polls the descriptor, and the engine makes nonblocking calls. */
 #include "engine/ringer.h"
 
 #include "base/cleanup.h"

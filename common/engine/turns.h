@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The scheduler of one thread's connections: which has more to send, is due, or has finished the
+/* The scheduler of one thread's connections: which has more to send, is due, or has finished the
  * phase.
  *
  * It does not depend on the call in which an engine waits. The engine reports the result of an
- * event; the scheduler decides what the connection does next.
- */
+ * event; the scheduler decides what the connection does next. */
 #pragma once
 
 #include "engine/agenda.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Capabilities of a transport, tested by effect: a system may accept an option and do nothing. For
- * the control thread only. Answers are kept while the process runs.
- */
+/* Capabilities of a transport, tested by effect: a system may accept an option and do nothing. For
+ * the control thread only. Answers are kept while the process runs. */
 #pragma once
 
 #include "transport/transport.h"

@@ -108,11 +108,9 @@ static void read_usage(struct cpu_reading *reading)
 
 /* ---- whether the counts are true ---- */
 
-/*
- * Some systems only sample their threads: a thread that runs at a tick gets the whole tick, or no
+/* Some systems only sample their threads: a thread that runs at a tick gets the whole tick, or no
  * thread gets it. Others return zeros. A true count grows with each portion of work, however small
- * and whatever other threads do, and counts each sleep.
- */
+ * and whatever other threads do, and counts each sleep. */
 #define PORTIONS 8
 #define PORTION_STEPS 20000 /* some tens of microseconds; times are in microseconds */
 #define SLEEPS 8

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A latency histogram: log-linear, 1 ns to 100 s.
+/* A latency histogram: log-linear, 1 ns to 100 s.
  *
  * Values below 128 have a bin each; above, every power of two is cut into 64 bins of the same
  * width. A bin is at most 1/64 of its lower bound wide, so its middle is within 0.8 % of every
- * value counted in it.
- */
+ * value counted in it. */
 #pragma once
 
 #include <jansson.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Progress of a thread over time: a point every 100 ms, at most 600. The thread takes each point
+/* Progress of a thread over time: a point every 100 ms, at most 600. The thread takes each point
  * itself, at a message boundary. When the array is full, every second point is dropped and the
- * interval doubles.
- */
+ * interval doubles. */
 #pragma once
 
 #include "base/clock.h"

@@ -235,12 +235,10 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
 
 /* ---- whether pinning works: two threads at the same time ---- */
 
-/*
- * Two threads pass a number to each other and spin while they wait. On one CPU each pass takes a
+/* Two threads pass a number to each other and spin while they wait. On one CPU each pass takes a
  * preemption, and a scheduler makes only a few of these in a millisecond. Between two CPUs a pass
  * takes 100 ns. HANDOVERS_IN_A_ROW passes within ROW_WITHIN_NS are impossible on one CPU, whatever
- * else runs.
- */
+ * else runs. */
 #define HANDOVERS_IN_A_ROW 64
 #define ROW_WITHIN_NS (100 * NS_PER_US)
 #define SPINS_BETWEEN_LOOKS 256

@@ -132,13 +132,11 @@ static int set_thread(const struct scheduling *wanted)
 
 /* ---- why Linux does not permit a real-time class ---- */
 
-/*
- * From files of /proc and the control group. Without these files the answer is short.
+/* From files of /proc and the control group. Without these files the answer is short.
  *
  * sched(7): a process needs CAP_SYS_NICE or a resource limit as high as the priority. A kernel that
  * was configured with RT_GROUP_SCHED also needs real-time time in the control group. A new group
- * has none: the kernel then rejects root too.
- */
+ * has none: the kernel then rejects root too. */
 
 #define CAP_SYS_NICE_BIT 23
 #define GROUP_MAX 256 /* longest path that fits into a problem */

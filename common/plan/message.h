@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The message grammar: what an application sends, in which fragments, and which of them form a
+/* The message grammar: what an application sends, in which fragments, and which of them form a
  * group.
  *
  *     message = group *("/" group)          "/" ends a group, which is pushed at once
@@ -9,8 +8,7 @@
  *     size    = digits ["K" / "M" / "G"]    powers of 1024
  *
  * 15x2 is fifteen fragments of two bytes in one group. 32/2x4K is a header that is pushed at once,
- * then two pages.
- */
+ * then two pages. */
 #pragma once
 
 #include "base/problem.h"

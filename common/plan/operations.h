@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The word `op`: what the requests of a protocol ask for.
+/* The word `op`: what the requests of a protocol ask for.
  *
  *     operations = operation *("+" operation)
  *     operation  = name [":" size] ["*" weight]    read:4K, read:4K*7+write:4K*3, ping
  *
  * A mix is spread evenly, and begins anew after as many requests as its weights add up to. So its
- * counts are exact, and the same in every run.
- */
+ * counts are exact, and the same in every run. */
 #pragma once
 
 #include "base/problem.h"

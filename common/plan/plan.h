@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The plan of one run: the value of every word, and what follows from it. plan_parse()
+/* The plan of one run: the value of every word, and what follows from it. plan_parse()
  * (words/parse.h) makes it. Everything below reads it here, without the grammar of words and the
- * structs of variants.
- */
+ * structs of variants. */
 #pragma once
 
 #include "base/problem.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The kernel maps pages that hold whole pages of the stream, instead of copying them. It copies
+/* The kernel maps pages that hold whole pages of the stream, instead of copying them. It copies
  * less than a page, and reports how many bytes recv(2) must take.
  *
  * The next call unmaps the pages. Bytes that one call copied after the pages that it mapped come
- * later in the stream; the next read() delivers them.
- */
+ * later in the stream; the next read() delivers them. */
 #include "base/zerocopy.h"
 #include "connection/capability.h"
 #include "connection/reading.h"

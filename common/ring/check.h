@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Checks that this system allows an io_uring, and tests its operations on sockets.
+/* Checks that this system allows an io_uring, and tests its operations on sockets.
  *
- * For the control thread only. The result of ring_check() is cached for the life of the process.
- */
+ * For the control thread only. The result of ring_check() is cached for the life of the process. */
 #pragma once
 
 #include "base/problem.h"

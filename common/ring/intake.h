@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The receive buffers of a thread, provided to the kernel.
+/* The receive buffers of a thread, provided to the kernel.
  *
  * The kernel takes them in the order in which they were added. A completion names the first buffer
- * that it filled. A bundle continues in the buffers that were added after it.
- */
+ * that it filled. A bundle continues in the buffers that were added after it. */
 #pragma once
 
 #include "base/pool.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * An io_uring of one data thread: requests, completions, rings of provided buffers.
+/* An io_uring of one data thread: requests, completions, rings of provided buffers.
  *
  * Only ring.c uses liburing. A build without io_uring has absent.c instead, and strategies and
  * readings still compile. A request is only queued; the next ring_enter() submits it with all
- * others. Only the open functions allocate memory.
- */
+ * others. Only the open functions allocate memory. */
 #pragma once
 
 #include "base/calls.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * TLS by the kernel: GnuTLS does the handshake, then the socket gets the keys. The kernel encrypts
+/* TLS by the kernel: GnuTLS does the handshake, then the socket gets the keys. The kernel encrypts
  * and decrypts the bytes of the descriptor.
  *
  * If the next record has no data, recv(2) fails with EIO. The record stays first until a recvmsg(2)
- * with a control buffer takes it and its type (Linux, Documentation/networking/tls.rst).
- */
+ * with a control buffer takes it and its type (Linux, Documentation/networking/tls.rst). */
 #include "base/secret.h"
 #include "connection/capability.h"
 #include "security/gnutls.h"

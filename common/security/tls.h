@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The TLS layers share the path from their libraries to the counted calls, and their errors.
+/* The TLS layers share the path from their libraries to the counted calls, and their errors.
  *
  * Records of any library are counted by their headers in the byte stream (RFC 8446, 5.1: type,
- * version, length).
- */
+ * version, length). */
 #pragma once
 
 #include "connection/security.h"

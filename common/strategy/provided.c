@@ -64,11 +64,9 @@ int provided_submit(struct connection *connection)
     return connection->bottom->submit(connection, &request);
 }
 
-/*
- * After a short send, the next request empties the ring and adds the rest again. Linux 6.18 stops
+/* After a short send, the next request empties the ring and adds the rest again. Linux 6.18 stops
  * a bundle that has waited for room 128 times (APOLL_MAX_RETRY). By then it has taken all buffers
- * of the bundle out of the ring, also those that it has not begun.
- */
+ * of the bundle out of the ring, also those that it has not begun. */
 int provided_completed(struct connection *connection, const struct completion *completion)
 {
     struct provided_request *providing = connection->strategy_state;

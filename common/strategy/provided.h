@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Sends from a ring of provided buffers. As many fragments of the group at the head as fit are
+/* Sends from a ring of provided buffers. As many fragments of the group at the head as fit are
  * added to the ring; requests take them from there.
  *
- * The next group is added when this one has been sent. So no request joins two groups.
- */
+ * The next group is added when this one has been sent. So no request joins two groups. */
 #pragma once
 
 #include "strategy/request.h"

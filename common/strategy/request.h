@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The strategies of io_uring submit one request at a time: struct request. The queue accepts its
- * bytes when the request completes.
- */
+/* The strategies of io_uring submit one request at a time: struct request. The queue accepts its
+ * bytes when the request completes. */
 #pragma once
 
 #include "connection/strategy.h"

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A header, then payload from a file. The first fragment of a group of several is the header;
+/* A header, then payload from a file. The first fragment of a group of several is the header;
  * MSG_MORE joins it to the payload. Each other fragment, or the only one, takes one sendfile(2).
  *
  * sendfile(2) has no MSG_MORE. So if a group has more than one fragment after the header, TCP's
  * cork holds them together. Without TCP nothing is joined.
  *
  * The kernel sends from the pages of the file and never reports when it is done with them. The
- * memory of a source never changes, so it counts as released once accepted.
- */
+ * memory of a source never changes, so it counts as released once accepted. */
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 

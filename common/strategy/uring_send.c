@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Linked requests run one after the other. A link holds only if its request is complete;
+/* Linked requests run one after the other. A link holds only if its request is complete;
  * MSG_WAITALL makes the kernel continue until it is. Without the flag, the next send would overtake
  * the rest of a short send. Only the last request of a chain, and a request that fails, post a
- * completion.
- */
+ * completion. */
 #include "strategy/request.h"
 
 struct chain_request {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The data threads of one end, and the phases through which control leads them: phases.def.
+/* The data threads of one end, and the phases through which control leads them: phases.def.
  *
  * Threads *report* the end of a phase. When all threads have reported it, control gets a callback
  * on its loop. Control *releases* the threads that wait before a phase.
  *
  * The warm-up ends without a look at the other end's state. The driver announces the byte at which
  * it will end after one more message. It sends that message only when the follower knows the byte.
- * The follower takes its start figures at exactly that byte, by itself, at a message boundary.
- */
+ * The follower takes its start figures at exactly that byte, by itself, at a message boundary. */
 #pragma once
 
 #include "connection/connection.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Multipath TCP (RFC 8684, Linux 5.6): sockets of another protocol with the same calls.
+/* Multipath TCP (RFC 8684, Linux 5.6): sockets of another protocol with the same calls.
  *
  * If the other end, or a middlebox, does not speak it, a connection silently falls back to TCP.
  * TCP_INFO counts the first subflow only. There are others only if the path manager of the system
- * has addresses for them: ip-mptcp(8).
- */
+ * has addresses for them: ip-mptcp(8). */
 #include "net/sockets.h"
 #include "transport/transport.h"
 

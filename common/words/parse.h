@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * From words to a plan, and back. The client parses what users type. The server parses the same
- * words, which arrive over the control channel, with the same code.
- */
+/* From words to a plan, and back. The client parses what users type. The server parses the same
+ * words, which arrive over the control channel, with the same code. */
 #pragma once
 
 #include "plan/plan.h"

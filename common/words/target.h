@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The word `target`: where client, server and proxy run. The runner uses it; this file has its
- * spelling: one target for all ends, or one for each of client+server or client+server+proxy.
- */
+/* The word `target`: where client, server and proxy run. The runner uses it; this file has its
+ * spelling: one target for all ends, or one for each of client+server or client+server+proxy. */
 #pragma once
 
 #include "base/axis.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The words: every setting that can differ between two runs, as key=value.
+/* The words: every setting that can differ between two runs, as key=value.
  *
  * word_list is the single source of truth. The parser, --list=json, the control channel and the
- * Python suite read it. Each word is one entry there; its kind defines how values are spelled.
- */
+ * Python suite read it. Each word is one entry there; its kind defines how values are spelled. */
 #pragma once
 
 #include "base/axis.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A connection for every request: the client connects, sends message, receives the reply and
+/* A connection for every request: the client connects, sends message, receives the reply and
  * closes.
  *
  * A connection of the plan is a slot: its descriptors follow one another. The end of a descriptor
  * is not the end of the work. So the server's role ends when it has received all bytes that the
- * client reports as sent.
- */
+ * client reports as sent. */
 #include "workload/exchange.h"
 
 const struct workload workload_connect = {

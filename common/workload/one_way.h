@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Messages one way, or both ways at the same time: roles (workload.h) that several workloads share.
- * One sends as fast as it can, one receives, one does both.
- */
+/* Messages one way, or both ways at the same time: roles (workload.h) that several workloads share.
+ * One sends as fast as it can, one receives, one does both. */
 #pragma once
 
 #include "connection/workload.h"

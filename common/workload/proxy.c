@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Three ends: the source sends, the proxy forwards, the sink receives. Source and sink are client
+/* Three ends: the source sends, the proxy forwards, the sink receives. Source and sink are client
  * and server of a stream; `direction` decides which is which, or that both are both.
  *
  * For each connection of the plan, a proxy has two twins: one to the client, one to the server.
  * Bytes that arrive on one stay in their receive buffers; its twin sends them from there. Each
- * chunk is a fragment. When the twin may send, all kept chunks, at most `window`, are one group.
- */
+ * chunk is a fragment. When the twin may send, all kept chunks, at most `window`, are one group. */
 #include "connection/reading.h"
 #include "workload/one_way.h"
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * When the requests of one connection are due in an open loop, independent of earlier requests.
+/* When the requests of one connection are due in an open loop, independent of earlier requests.
  *
  * The schedules of all connections together make `rate` requests a second. `even`: all starts of
  * the run are equally spaced; the connections take them in turn. `poisson`: each connection draws
  * exponential intervals; independent Poisson processes add up to one. The draws depend only on the
  * plan's arrival_seed and the connection's number. So cells with the same seed have the same
- * arrivals.
- */
+ * arrivals. */
 #pragma once
 
 #include "plan/plan.h"
