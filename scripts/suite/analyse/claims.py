@@ -1,29 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Claims held against a result; `expressions.py` has their grammar.
+"""Claims held against a result (docs/scenarios.md, "Claims"); `expressions.py` has their grammar.
 
 Both sides are evaluated in every round that all named cells share. The claim is decided on the
 log ratio of the two (on their difference, if one is not above 0 in some round) by the interval of
-its Hodges-Lehmann shift. Where only counts are named and each was the same in every run, the claim
-is decided exactly. A claim that holds cells against each other is undecided where the ratio is
-within their noise floor, as a row of a table is then no change. Where two cells would have to
-differ for the outcome, it is undecided unless the verdict of the two says that they do.
-
-The right side may be the best of several cells, which differ in a word of the value `best`. Two
-claims say at which size a strategy reaches 95 % of its best, one for that size and one for the next
-smaller:
-
-    bandwidth(write=cork message=4K) >= 0.95 * bandwidth(write=cork message=best)
-    bandwidth(write=cork message=1K) < 0.95 * bandwidth(write=cork message=best)
-
-Where cells ran on several targets or builds, a claim that names none is one about each of them.
-
-Cells of two kernels share no round. A claim about their quotient is decided on all boots of one and
-of the other; one that adds figures of both cannot be.
-
-The highest median may be luck, so the best cell is not known. A claim to reach the best (the first
-of these) is ok if it is ok against every one of the cells. It is not ok if it is not ok against the
-cell with the best median. With a claim to stay behind the best (the second) it is the other way
-round.
+its Hodges-Lehmann shift; exact counts decide exactly, and boots of two kernels by all of one and
+of the other. A claim to reach the best of several cells is ok if it is ok against every one of
+them, and not ok if it is not ok against that with the best median. With a claim to stay behind the
+best it is the other way round.
 """
 
 import math

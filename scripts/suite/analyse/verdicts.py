@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The verdicts of ratios: by the interval, the noise floor of the row, and all rows together.
-
-Of many rows some look changed by chance. So p is corrected for their number (Benjamini and
-Hochberg): of what is called changed at most 5 % is expected to be chance, and where nothing
-changed, anything is called changed in at most 5 % of results. What the correction takes back is
-bracketed, not hidden.
+"""The verdicts of ratios: by the interval, the noise floor of the row, and all rows together
+(docs/methodology.md, "Many rows").
 
 Each ratio has one family. That of a ratio to the baseline is every such ratio of that metric in the
-result. That of two other cells that differ in one word is all such pairs that differ in it alone,
-any of which might have been looked at. Neither depends on the command or on the rows that a command
-selects, so that all commands say the same of two cells.
+result. That of two other cells that differ in one word is all such pairs that differ in it alone.
+Neither depends on the command or on the rows that it selects, so that all commands say the same.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
