@@ -48,14 +48,16 @@ def server(job: Job, export: Export) -> list[str]:
 
 
 def client(job: Job, export: Export) -> list[str]:
-    """What the words of a load mean to its program."""
+    """What the words of a load mean to its program. A job of fio that is a process makes a session
+    of its own, which the scheduler of Linux weighs apart from that of its server: so a thread."""
     if job.words["load"] == "nbdcopy":
         return ["nbdcopy", export.uri, "null:"]
     keys = (word for word in job.words if word.startswith("fio."))
     return ["fio", "--name=bench", "--ioengine=nbd", f"--uri={export.uri}",
             *(f"--{key.removeprefix('fio.')}={job.words[key]}" for key in keys),
-            f"--size={SIZE_MIB}M", "--time_based", f"--runtime={1000 * job.seconds:.0f}ms",
-            f"--ramp_time={1000 * job.warmup:.0f}ms", "--output-format=json"]
+            f"--size={SIZE_MIB}M", "--thread", "--time_based",
+            f"--runtime={1000 * job.seconds:.0f}ms", f"--ramp_time={1000 * job.warmup:.0f}ms",
+            "--output-format=json"]
 
 
 def fio_rate(output: str, job: Job) -> float:
