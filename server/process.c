@@ -26,7 +26,9 @@ static void run_child(const struct launch *launch, pid_t parent)
     char *environment[6] = {path};
     size_t count = 1;
     int input = open("/dev/null", O_RDONLY), output;
+#ifdef __linux__
     int program = open(launch->arguments[0], O_RDONLY | O_CLOEXEC);
+#endif
     sigset_t none;
 
     if (launch->listener >= 0) {
@@ -62,10 +64,12 @@ static void run_child(const struct launch *launch, pid_t parent)
     else if (launch->listener >= 0)
         dup2(launch->listener, INHERITED_FD);
     execve(launch->arguments[0], launch->arguments, environment);
+#ifdef __linux__
     if (errno == EACCES) { /* the user may run it, but not enter its folder */
         fexecve(program, launch->arguments, environment);
         errno = EACCES; /* a script, which its interpreter cannot open either, fails by ENOENT */
     }
+#endif
     dprintf(STDERR_FILENO, "%s cannot execute %s: %s\n", launch->user ? launch->user->pw_name : "this user",
             launch->arguments[0], strerror(errno));
     _exit(127);
