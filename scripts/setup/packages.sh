@@ -9,7 +9,8 @@ PACKAGES_TABLE=$UNCORK_TOP/scripts/setup/packages
 subjects_read() {
     local file field
     for file in "$UNCORK_TOP"/scenarios/{subjects,loads}/*.toml; do
-        [ -f "$file" ] && ! grep -q '^apt = "-"$' "$file" || continue # in no package
+        [ -f "$file" ] || continue
+        grep -q '^apt = "-"$' "$file" && continue # in no package
         basename "$file" .toml
         for field in "$@"; do
             sed -n "s/^$field = \"\(.*\)\"\$/\1/p" "$file" | head -n 1

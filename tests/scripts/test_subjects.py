@@ -486,6 +486,22 @@ def test_of_a_foreign_peer_nothing_is_known_but_what_came_in() -> None:
     assert metrics_compute(Record(peer))["segments_per_reply"] is None
 
 
+def test_of_a_load_that_counts_rate_and_cpu_are_those_of_the_whole_programs() -> None:
+    words = {"workload": "command", "load": "wrk", "subject": "served"}
+    load = {"name": "wrk", "host": "h1", "program": "/usr/bin/wrk", "moves_bytes": 1,
+            "moved_bytes": 2, "requests": 200}
+    times = {"version": "1", "wall_ns": 2_000_000_000, "user_ns": 1_000_000, "system_ns": 3_000_000}
+    record = {key: RECORD[key] for key in ("status", "run", "subject")} | {
+        "words": words, "load": load, "hyperfine": times}
+    figures = metrics_compute(Record(record))
+    assert figures["messages_per_second"] == pytest.approx(100)
+    assert figures["client_cpu_per_message"] == pytest.approx(20e-6)
+    assert figures["server_cpu_per_message"] == pytest.approx(30e-6)
+    del load["requests"]
+    figures = metrics_compute(Record(record))
+    assert figures["messages_per_second"] is figures["server_cpu_per_message"] is None
+
+
 def test_the_softirq_of_a_machine_that_nobody_looked_at_is_not_known() -> None:
     elsewhere = copy.deepcopy(RECORD)
     elsewhere["subject"]["host"] = "h2"
