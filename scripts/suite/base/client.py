@@ -181,11 +181,10 @@ def client_ask(client: Client, arguments: Sequence[str], stdin: str = "",
     if client.place and client.boot_s:
         print(f"uncork: asking what can be done {client.place.name}; to start it may take "
               f"{client.boot_s:.0f} s", file=sys.stderr, flush=True)
-    again = client.retry()
     try:
         return client_answers(client, arguments, stdin, server_options)
     except Failure:
-        if again is None:
+        if (again := client.retry()) is None:
             raise
     try:
         return client_answers(again, arguments, stdin, server_options)

@@ -14,8 +14,7 @@ from suite.analyse.comparison.build import (
 from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.comparison.sides import (
-    axes_declared,
-    geomean_every,
+    declared_read,
     metrics_choose,
     sides_between,
     sides_left_out,
@@ -59,8 +58,7 @@ def main(options: argparse.Namespace) -> int:
             options.format].metrics:
         raise UsageError(f"--{options.format} is always of the same metrics: "
                          f"leave out columns={asked.own['columns']}")
-    every = geomean_every(asked.own.get("geomean"))
-    axis = axes_declared(asked.own.get("axis"), len(asked.folders))
+    axis, every = declared_read(asked.own, len(asked.folders))
     gates = gates_parse(options.fail_if)
     if gates and (options.format in FORMATS or "columns" in asked.own or every):
         raise UsageError("--fail-if prints its gates: leave out columns=, geomean= and the formats "

@@ -4,7 +4,7 @@ message."""
 
 import argparse
 
-from suite.analyse.comparison.sides import axes_declared, geomean_every, sides_left_out
+from suite.analyse.comparison.sides import declared_read, sides_left_out
 from suite.analyse.frame import matrix_load
 from suite.base.text import say
 from suite.base.words import arguments_sort
@@ -16,8 +16,7 @@ from suite.present.tables.mail import block_lines
 def main(options: argparse.Namespace) -> int:
     """Prints the blocks, an empty line between them; nothing where one would break a rule."""
     asked = arguments_sort([options.results, *options.words], tuple(COMPARE_WORDS))
-    every = geomean_every(asked.own.get("geomean"))
-    axis = axes_declared(asked.own.get("axis"), len(asked.folders))
+    axis, every = declared_read(asked.own, len(asked.folders))
     matrices = [matrix_load(folder) for folder in asked.folders]
     blocks = [block_lines(block, options.style, options.utf8)
               for block in blocks_build(matrices, asked.selectors, asked.own.get("columns"),

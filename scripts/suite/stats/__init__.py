@@ -9,8 +9,6 @@ ties make them wider, never narrower. Where an interval inverts a test, p is tha
 at most 5 % exactly where the interval excludes no change.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING
 

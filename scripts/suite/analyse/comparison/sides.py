@@ -11,7 +11,7 @@ both sides. Without any, the baseline is compared with each other value of its w
 several systems the first of these is compared with each other.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
@@ -200,20 +200,17 @@ def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> st
                          {key: ",".join(dict.fromkeys(values)) for key, values in wanted.items()})
 
 
-def axes_declared(asked: str | None, results: int) -> tuple[str, ...]:
-    """The names of axis=NAME,...; UsageError unless there are two results."""
-    if asked and results == 1:
+def declared_read(own: Mapping[str, str], results: int) -> tuple[tuple[str, ...], bool]:
+    """The names of axis=NAME,..., and whether geomean=all is given. own: the words of a command.
+    UsageError for axis= within one result, and for another value of geomean=."""
+    axis, geomean = own.get("axis"), own.get("geomean")
+    if axis and results == 1:
         raise UsageError(
-            f"axis={asked} is for two results: within one the words of the sides differ")
-    return names_split("axis", asked) if asked else ()
-
-
-def geomean_every(asked: str | None) -> bool:
-    """Whether geomean=all is given; UsageError for another value."""
-    if asked not in (None, "all"):
-        raise UsageError(f'"geomean={asked}": geomean=all is the only value: the geometric mean of '
-                         "all rows, exact counts and rows that wait for a timer too")
-    return asked is not None
+            f"axis={axis} is for two results: within one the words of the sides differ")
+    if geomean not in (None, "all"):
+        raise UsageError(f'"geomean={geomean}": geomean=all is the only value: the geometric mean '
+                         "of all rows, exact counts and rows that wait for a timer too")
+    return names_split("axis", axis) if axis else (), geomean is not None
 
 
 def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
