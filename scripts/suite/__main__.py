@@ -25,12 +25,6 @@ def help_text() -> str:
     return "\n".join(lines)
 
 
-def version_text() -> str:
-    from suite.base.client import client_list, client_open
-    vocabulary = client_list(client_open())
-    return f"uncork {vocabulary.version} ({vocabulary.revision})"
-
-
 def command_run(arguments: list[str]) -> int:
     if not arguments:
         print(help_text(), file=sys.stderr)
@@ -38,8 +32,13 @@ def command_run(arguments: list[str]) -> int:
     name, *rest = arguments
     if name == "help" and rest:
         name, rest = rest[0], ["--help"]
-    if name in ("-h", "--help", "help", "--version"):
-        print(version_text() if name == "--version" else help_text())
+    if name == "--version":
+        from suite.base.client import client_list, client_open
+        vocabulary = client_list(client_open())
+        print(f"uncork {vocabulary.version} ({vocabulary.revision})")
+        return 0
+    if name in ("-h", "--help", "help"):
+        print(help_text())
         return 0
     if name not in COMMANDS:
         raise UsageError(f'unknown command "{name}"{nearest_hint(name, [*COMMANDS, *NO_COMMANDS])}')

@@ -21,7 +21,7 @@ from suite.base.client import BINARIES, Client
 from suite.base.errors import Failure, UsageError
 from suite.measure.plan import plan_make
 from suite.measure.runner import Artifacts, batch_run
-from suite.places import images, vng
+from suite.places import vng
 from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
@@ -348,11 +348,11 @@ def test_a_kernel_is_found_in_a_folder_of_sources_by_path_and_by_version(
 ):
     tree = tmp_path / "linux"
     (tree / "arch/x86/boot").mkdir(parents=True)
-    image_make(tree / images.IN_TREE)
+    image_make(tree / vng.IN_TREE)
     (tree / ".config").write_text("CONFIG_9P_FS=m\n# CONFIG_VIRTIO_FS is not set\n")
-    found = images.image_find(str(tree), "here")
+    found = vng.image_find(str(tree), "here")
     assert (found.release, found.root, found.shares) == ("6.99.1-test", tree, {"9p"})
-    assert images.image_find(str(tree / images.IN_TREE), "here") == found
+    assert vng.image_find(str(tree / vng.IN_TREE), "here") == found
     version = tmp_path / "cache/kernels/6.1.0-9-amd64/lib/modules/6.1.0-9-amd64"
     version.mkdir(parents=True)
     image_make(version / "vmlinuz", "6.1.0-9-amd64")
@@ -360,7 +360,7 @@ def test_a_kernel_is_found_in_a_folder_of_sources_by_path_and_by_version(
      "modules.dep").write_text(
          "kernel/fs/9p/9p.ko: kernel/net/9p/9pnet.ko\nkernel/fs/fuse/virtiofs.ko:\n")
     monkeypatch.setenv("UNCORK_CACHE", str(tmp_path / "cache"))
-    found = images.image_find("6.1", "here")
+    found = vng.image_find("6.1", "here")
     assert (found.path, found.root) == (version / "vmlinuz",
                                         version.parents[2]) and found.shares == {"9p", "virtiofs"}
 
@@ -379,13 +379,13 @@ def test_what_is_no_kernel_is_said_in_a_line(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "text").write_text("x" * 4096)
     image_make(tmp_path / "a b")
     with pytest.raises((Failure, UsageError), match=says):
-        images.image_find(value.format(tmp=tmp_path), "here")
+        vng.image_find(value.format(tmp=tmp_path), "here")
 
 
 def test_a_kernel_without_a_file_system_for_guests_is_refused(kernel: Path,
                                                               monkeypatch: pytest.MonkeyPatch):
-    image = images.image_find(str(kernel), "here")
+    image = vng.image_find(str(kernel), "here")
     assert image.shares == {"9p"} and vng.share_options(image, "here") == ("--force-9p",)
-    bare = images.Image(image.path, image.release, image.digest, image.root, frozenset())
+    bare = vng.Image(image.path, image.release, image.digest, image.root, frozenset())
     with pytest.raises(Failure, match="Linux 6.99.1-test has no 9p, and this machine no virtiofsd"):
         vng.share_options(bare, "here")

@@ -73,8 +73,7 @@ def values_list(values: Sequence[str]) -> str:
 
 
 def against_text(best: str, against: Against, metric: Metric) -> str:
-    """How the best compares with the baseline or the next best, without the end of the
-    sentence."""
+    """How the best compares with the baseline or the next best, without the sentence's end."""
     ratio, base, verdict = against.better, against.value, against.verdict
     first = f"{best} seems best, but"
     if ratio is None:
@@ -191,8 +190,7 @@ def deciding_text(optimum: Optimum, metric: Metric) -> str:
 
 
 def question_answer(matrix: Matrix, question: Question) -> Answer:
-    """The answer to one question, of the groups that have its words and of which every cell is
-    shown."""
+    """The answer to a question, of the groups that have its words and show every cell."""
     wanted = words_split(question.where.split(), f"[answer] where {question.where}: ")
     if question.word not in matrix.axes:
         return Answer(question, (), f"{question.word} does not vary here")
@@ -231,8 +229,7 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
 
 
 def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
-    """Every value whose rows changed to opposite sides of the baseline, and what that depends
-    on."""
+    """Every value whose rows changed to opposite sides of the baseline, and what decides it."""
     base, rows = baseline_words(matrix), dict[tuple[Metric, str], list[RatioRow]]()
     for metric, cell in product(metrics, matrix.cells.values()):
         value = words_text({key: cell.axes[key] for key in base})

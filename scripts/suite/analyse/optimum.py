@@ -80,8 +80,7 @@ class Optimum:
 
     @property
     def alike(self) -> tuple[str, ...]:
-        """The values of the best and of what cannot be told apart from it; empty where that cannot
-        be said."""
+        """The best value and all that cannot be told from it; empty where that cannot be said."""
         if self.circular or UNKNOWN in self.marks.values():
             return ()
         return tuple(value for value, mark in self.marks.items() if mark in (BEST, ALIKE))

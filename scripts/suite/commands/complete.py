@@ -83,8 +83,7 @@ class Line:
 
     @cached_property
     def parameters(self) -> dict[str, str]:
-        """The words of parameters of subjects and loads that stand in the line, with their
-        defaults."""
+        """The parameters of subjects and loads that stand in the line, with their defaults."""
         names = ",".join(text.partition("=")[2] for text in self.before
                          if text.startswith((f"{SUBJECT}=", f"{LOAD}=")))
         return {f"{name}.{key}": value for name in names.split(",") if name in self.subjects

@@ -37,8 +37,7 @@ PLANNED_PORT, BY_HAND_PORT = 1, 7411
 
 @dataclass(frozen=True)
 class Part:
-    """Where an end is. host: for ssh(1), empty: this machine; address: where it listens, if given.
-    """
+    """Where an end is. host: for ssh(1), empty: this machine; address: where it listens."""
 
     host: str
     address: str = ""

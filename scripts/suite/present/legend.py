@@ -82,8 +82,7 @@ def bracket_legend(summary: Summary, figures: Mapping[str, Sequence[Figure]]) ->
 
 def ratios_text(summary: Summary, words: Container[str],
                 estimate: str = " (Hodges-Lehmann)") -> str:
-    """How ratios between cells that differ in these words are taken. estimate: by which
-    estimator."""
+    """How ratios between cells that differ in these words are taken. estimate: how."""
     blocks = summary.matrix.blocks
     if TARGET not in words or len(blocks) < 2:
         return f"round by round{estimate}"

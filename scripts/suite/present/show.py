@@ -139,8 +139,7 @@ def counts_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
 
 
 def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """CPU time per message by end, in one unit, with its parts where there is enough to be split.
-    """
+    """CPU time per message by end, in one unit, with its parts where it can be split."""
     values = {"all": ends_medians(runs, lambda run, end, _: quotient(run.cpu(end), run.messages))}
     for part in ("user", "system"):
         known = ends_medians(runs, lambda run, end, key: quotient(

@@ -106,10 +106,6 @@ def plan_read(folder: Path) -> Plan | None:
         raise Failure(f"{path}: damaged: {damage}") from None
 
 
-def plan_write(folder: Path, plan: Plan) -> None:
-    file_write(folder / PLAN, json_text(plan_document(plan)))
-
-
 def machines_read(folder: Path) -> dict[str, Facts]:
     """hosts.json; Damaged, or OSError as open(2)."""
     return object_parse((folder / HOSTS).read_bytes(), MACHINES_SHAPE)
@@ -240,14 +236,14 @@ class Journal:
     def extend(self, rounds: int) -> None:
         """Adds so many rounds to the session; plan.json says so before the first of them runs."""
         self.plan = self.plan.extended(rounds)
-        plan_write(self.folder, self.plan)
+        file_write(self.folder / PLAN, json_text(plan_document(self.plan)))
 
     def begin(self, scenario: Scenario, machines: Mapping[str, Facts]) -> None:
         """Writes the files beside the records, plan.json last: it makes the folder a result. Each
         cell that cannot run gets one record, of round 0, with the reason."""
         file_write(self.folder / SCENARIO, scenario_text(scenario))
         machines_merge(self.folder, machines)
-        plan_write(self.folder, self.plan)
+        file_write(self.folder / PLAN, json_text(plan_document(self.plan)))
         session = self.plan.session.name
         for cell in self.plan.cells:
             if cell.unsupported is not None and (
@@ -311,7 +307,6 @@ def journal_create(folder: Path, plan: Plan) -> Journal:
 # read. Nothing is ever written into it. ----
 
 def reference_names() -> list[str]:
-    """The names of all, as a user gives them."""
     return [f"{FOLDER}/{path.name.removesuffix(ENDING)}"
             for path in sorted(ARCHIVES.glob(f"*{ENDING}"))]
 

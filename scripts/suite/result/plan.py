@@ -112,8 +112,7 @@ class Programs:
 
     @property
     def digests(self) -> tuple[str, dict[str, str]]:
-        """The digests of all builds and subjects: figures of other binaries must not be mixed with
-        these."""
+        """The digests of all builds and subjects: figures of other binaries are not mixed in."""
         return self.digest, {value: build.digest for value, build
                              in self.builds.items()} | dict(self.subjects)
 

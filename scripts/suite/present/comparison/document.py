@@ -169,7 +169,6 @@ def measured_pairs(comparison: Comparison) -> list[Pair]:
 
 
 def title_of(comparison: Comparison) -> str:
-    """The first line: the runs, and their question where it is one."""
     base, new = (side.matrix.result for side in comparison.sides)
     if comparison.within:
         return title_text(comparison.base.matrix)
@@ -212,7 +211,6 @@ def tables_build(comparison: Comparison, notes: Footnotes) -> list[Table]:
 
 
 def comparison_document(comparisons: Sequence[Comparison]) -> Document:
-    """All comparisons; what they share stands once above and once below."""
     notes = Footnotes()
     heads = [sides_pairs(one) for one in comparisons]
     heads[0] += measured_pairs(comparisons[0])

@@ -32,7 +32,6 @@ OUTCOMES = {0: "every row is within its limit", 3: "undecided",
 
 
 def figure_texts(row: GateRow) -> tuple[str, str]:
-    """A change or a value, and its interval."""
     figure = row.figure
     if figure is None:
         return wording.NOTHING, wording.NOTHING

@@ -33,7 +33,6 @@ def change_parts(change: Change | None) -> Parts:
 
 
 def comparison_heads(comparisons: Sequence[Comparison]) -> list[str]:
-    """The columns of records: metric, sides, row, the axes of all, PARTS."""
     return ["metric", "unit", "base_name", "new_name", "row",
             *dict.fromkeys(axis for one in comparisons for axis in one.axes), *PARTS]
 

@@ -85,7 +85,6 @@ class BlockReader:
         self.block.texts[name] = text if known is None else f"{known} and {text}"
 
     def line_take(self, line: str) -> None:
-        """Takes a line that may belong to the block."""
         labelled, title = LABELLED.fullmatch(line), TITLE.fullmatch(line)
         if not line:
             self.below = None

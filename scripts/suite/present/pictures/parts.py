@@ -155,8 +155,7 @@ def pictures_divide(matrix: Matrix, inner: Container[str | None]
 
 def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], most: int
                 ) -> list[list[GroupType]]:
-    """The groups of each picture: as many as have a size of at most `most` together, at least one.
-    """
+    """The groups of each picture: as many as have a size of at most `most`, at least one."""
     pictures: list[list[GroupType]] = []
     room = 0
     for group in groups:
@@ -282,8 +281,7 @@ def strategy_place(axes: Mapping[str, str]) -> int | None:
 
 
 def looks_of(series: Sequence[Mapping[str, str]]) -> list[int]:
-    """The place in COLOURS of each series: that of the strategy among its words, else a free one.
-    """
+    """The place of each series in COLOURS: that of its strategy, else a free one."""
     known = [strategy_place(axes) for axes in series]
     places = range(len(COLOURS))
     free = itertools.cycle([place for place in places if place not in known] or places)

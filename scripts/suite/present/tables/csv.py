@@ -16,7 +16,6 @@ def csv_text(value: str | float | None) -> str:
 
 
 def render(document: Document, width: int = 0) -> str:
-    """One line for each record, of what stands under the heads."""
     out = io.StringIO()
     writer = csv.DictWriter(out, document.heads, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

@@ -100,13 +100,11 @@ def section_elements(section: Section) -> list[ET.Element]:
 
 
 def document_elements(document: Document) -> list[ET.Element]:
-    """All sections, and what their marks mean."""
     sections = [made for section in document.sections for made in section_elements(section)]
     return [*sections, *list_elements(document.foot)]
 
 
 def render(document: Document, width: int = 0) -> str:
-    """A page that needs nothing else."""
     head = element("head", element("meta", charset="utf-8"), element("title", document.title),
                    element("style", STYLE.read_text(encoding="utf-8")))
     return page_text(head, element("body", element("h1", document.title),

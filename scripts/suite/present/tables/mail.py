@@ -154,7 +154,6 @@ def line_clean(line: str, utf8: bool) -> str:
 
 
 def metric_lines(table: Table, style: Style) -> list[str]:
-    """The tables of one metric and the line below."""
     lines = []
     for part in tables_fit(table, style.table):
         place = " ".join(f"{key}={value}" for key, value in part.place.items())

@@ -41,7 +41,6 @@ def titled_lines(table: Table) -> list[str]:
 
 
 def render(document: Document, width: int = 0) -> str:
-    """The document as Markdown, of any width."""
     answer = list_lines(document.answer)
     lines = [f"**{document.title}**", *([""] if answer else []), *answer]
     for section in document.sections:
