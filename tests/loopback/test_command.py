@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from overridden import EXEC
 from programs import WITHIN_S, client_json, client_run, client_start
 
 SENT = 1 << 20
@@ -58,7 +59,9 @@ while got < wanted and (data := peer.recv(min(65536, wanted - got))):
 """
 WORDS = ("workload=command", "subject=served", "load=asks")
 
-pytestmark = pytest.mark.skipif(shutil.which("hyperfine") is None, reason="hyperfine is missing")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("hyperfine") is None, reason="hyperfine is missing"),
+    pytest.mark.skipif(not EXEC.exists(), reason=f"no {EXEC.name} in this build, nor its library")]
 
 
 @pytest.fixture
