@@ -134,15 +134,11 @@ def against_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: 
                    rounds_common((best, base)))
 
 
-def is_better(matrix: Matrix, cell: Cell, other: Cell, metric: Metric) -> bool:
-    ratio = ratio_between(matrix, cell, other, metric.name)
-    return (ratio is not None and better_ratio(ratio, metric).value > 1 and pair_verdict(
-        matrix, cell, other, metric.name) in (Verdict.CHANGED, Verdict.EXACT))
-
-
 def cells_better(matrix: Matrix, cell: Cell, group: Iterable[Cell], metric: Metric) -> list[Cell]:
-    return [other for other in group
-            if other is not cell and is_better(matrix, other, cell, metric)]
+    return [other for other in group if other is not cell
+            and (ratio := ratio_between(matrix, other, cell, metric.name))
+            and better_ratio(ratio, metric).value > 1
+            and pair_verdict(matrix, other, cell, metric.name) in (Verdict.CHANGED, Verdict.EXACT)]
 
 
 def left_out_why(matrix: Matrix, cell: Cell, metric: Metric) -> str:

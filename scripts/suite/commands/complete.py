@@ -64,10 +64,6 @@ class Line:
         except (OSError, UncorkError):
             return Vocabulary({}, {})
 
-    @property
-    def words(self) -> Mapping[str, Mapping[str, Any]]:
-        return self.vocabulary.words
-
     @cached_property
     def scenario(self) -> Mapping[str, Any]:
         """The file of the scenario that stands in the line, as it is written."""
@@ -119,10 +115,11 @@ class Line:
                        for key, value in self.parameters.items() if key not in given]
         if dot:
             return of_subjects + [(f"{end}.{key}=", word["help"]) for key, word
-                                  in self.words.items() if word["ends"] and end in ENDS]
+                                  in self.vocabulary.words.items() if word["ends"] and end in ENDS]
         arms = [(f"{ARM}=", "words of the scenario, by name")] if self.scenario.get(ARM) else []
         return [(key, means) for key, means in [
-            *arms, *of_subjects, *((f"{key}=", word["help"]) for key, word in self.words.items())]
+            *arms, *of_subjects,
+            *((f"{key}=", word["help"]) for key, word in self.vocabulary.words.items())]
             if key[:-1] not in given or key == "not="]
 
     def values(self, key: str) -> Candidates:
@@ -134,7 +131,7 @@ class Line:
                     *((name, one.says) for name, one in self.subjects.items() if one.kind == key)]
         if key in self.parameters:
             return [(self.parameters[key], "")]
-        word = self.words.get(key.rpartition(".")[2])
+        word = self.vocabulary.words.get(key.rpartition(".")[2])
         if word is None:
             return ()
         variants = {one["name"]: one for axis in self.vocabulary.document["variants"].values()
@@ -159,7 +156,7 @@ class Line:
     def value_candidates(self, own: Mapping[str, str], of_result: bool) -> Candidates:
         """The last word is `key=value`, where value may be a list: with each value that fits."""
         key, _, value = self.last.partition("=")
-        if not of_result and self.words.get(key, {}).get("kind") == "words":
+        if not of_result and self.vocabulary.words.get(key, {}).get("kind") == "words":
             inner = Line(self.command, self.before, value)
             return [(f"{key}={name}", means) for name, means in (
                 inner.value_candidates({}, False) if "=" in value else inner.words_offered())]
@@ -236,13 +233,13 @@ class Line:
         if self.before[0] != "up":
             return ()
         return self.value_candidates({}, False) if "=" in self.last else [
-            (f"{key}=", self.words[key]["help"]) for key in (*LINK_WORDS, SETTING_WORD)
-            if key in self.words]
+            (f"{key}=", self.vocabulary.words[key]["help"]) for key in (*LINK_WORDS, SETTING_WORD)
+            if key in self.vocabulary.words]
 
     def name_candidates(self) -> Candidates:
         """Every name that `uncork list NAME` explains."""
         from suite.analyse.metrics import METRICS
-        words = [(key, word["help"]) for key, word in self.words.items()]
+        words = [(key, word["help"]) for key, word in self.vocabulary.words.items()]
         values = [(one["name"], one["help"]) for variants in
                   self.vocabulary.document.get("variants", {}).values() for one in variants]
         metrics = [(name, metric.means) for name, metric in METRICS.items()]
@@ -262,7 +259,7 @@ def program_candidates(program: str, before: Sequence[str], last: str) -> Candid
         return line.value_candidates({}, False)
     return [(key, means) for key, means in line.words_offered()
             if key[:-1] in line.parameters
-            or line.words[key[:-1].rpartition(".")[2]]["scope"] == "cell"]
+            or line.vocabulary.words[key[:-1].rpartition(".")[2]]["scope"] == "cell"]
 
 
 def candidates_of(line: str) -> list[tuple[str, str]]:
