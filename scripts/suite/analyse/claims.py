@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Claims held against a result (docs/scenarios.md, "Claims"); `expressions.py` has their grammar.
+"""Claims held against a result (docs/scenarios.md, "Claims: [[claim]]"); `expressions.py` has the
+grammar.
 
 Both sides are evaluated in every round that all named cells share. The claim is decided on the
 log ratio of the two (on their difference, if one is not above 0 in some round) by the interval of
