@@ -254,11 +254,6 @@ def softirq(run: MeasuredRun) -> float | None:
     return seconds(total(*machines.values())) if machines else None
 
 
-def wall_time(run: MeasuredRun) -> float | None:
-    """Seconds of whole processes where hyperfine timed them, else from start to finished record."""
-    return seconds((run.record.document if run.timed is None else run.timed).get("wall_ns"))
-
-
 def load_cpu(run: MeasuredRun) -> float | None:
     """CPU seconds of the load, user and system, which are samples apart and exact together."""
     if run.record.load is None or run.timed is None:
@@ -376,7 +371,8 @@ METRICS = {metric.name: metric for metric in (
            "resident memory of the client per connection; coarse below some hundred connections"),
     Metric("server_memory_per_connection", "B", "lower", memory_per_connection("server"),
            "resident memory of the server per connection"),
-    Metric("time", "s", "lower", wall_time,
+    Metric("time", "s", "lower",
+           lambda run: seconds((run.timed or run.record.document).get("wall_ns")),
            "time of the whole client process, or of a load, by hyperfine"),
     Metric("user", "s", "lower", cpu_part("user_ns"),
            "CPU of all ends in user mode; by hyperfine of whole processes or a load, else of data "

@@ -114,7 +114,8 @@ def size_of_change(ratio: float) -> str:
 def change_texts(ratio: float, *ends: float) -> list[str]:
     """A change and the ends of its interval, all in percent, +2.4%, or all as factors, 0.242x."""
     if is_factor(ratio, *ends):
-        return ratio_texts(ratio, *ends, text=factor_text)
+        return ratio_texts(
+            ratio, *ends, text=lambda factor, more: f"{number_text(factor, 3 + more)}x")
     return list(map(percent_signed, (ratio, *ends)))
 
 
@@ -125,11 +126,6 @@ def ratio_text(ratio: float, more: int = 0) -> str:
     if 0.095 <= ratio < 9.995:
         return f"{ratio:.{2 + more}f}x"
     return f"{number_text(ratio, 3 if ratio > 1 else 2)}x"
-
-
-def factor_text(ratio: float, more: int = 0) -> str:
-    """A ratio with three significant digits, or more: 0.242x, 5770x."""
-    return f"{number_text(ratio, 3 + more)}x"
 
 
 def ratio_texts(ratio: float, *ends: float,
