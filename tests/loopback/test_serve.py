@@ -52,7 +52,9 @@ def run(*arguments: str | Path, **options) -> str:
 def uri(server: Server, keys: Path | None = None) -> str:
     if server.address.startswith("unix:"):
         return f"nbd+unix:///?socket={server.address.removeprefix('unix:')}"
-    return f"nbds://alice@{server.address}/?tls-psk-file={keys}" if keys else f"nbd://{server.address}"
+    if not keys:
+        return f"nbd://{server.address}"
+    return f"nbds://alice@{server.address}/?tls-psk-file={keys}"
 
 
 def legal(listen: str, path: Path, *words: str) -> bool:
