@@ -326,12 +326,13 @@ static void fill_replies(struct connection *connection)
 }
 
 /* A foreign client may have any number of requests under way: so many bytes that their heads fit into
- * the ring. */
+ * the ring. A byte may end a head that is held. */
 static size_t server_wants(const struct connection *connection)
 {
     const struct owing *owing = connection->role_state;
     size_t wanted = connection->framing->quits ? 0 : role_wants_all(connection);
-    uint64_t heads = HEAD_LEAST * (connection->plan->depth - (owing->received - owing->answered));
+    uint64_t room = connection->plan->depth - (owing->received - owing->answered);
+    uint64_t heads = room ? HEAD_LEAST * room - (connection->framing->held > 0) : 0;
 
     if (connection->bench->content && wanted > heads && wanted - heads > connection->framing->left)
         wanted = connection->framing->left + heads;
