@@ -38,7 +38,7 @@ foreach(file debian.sh lib.sh packages packages.sh pypi.sh targets)
 endforeach()
 install(DIRECTORY scripts/suite scripts/ansible DESTINATION ${share}/scripts
         PATTERN __pycache__ EXCLUDE PATTERN *.pyc EXCLUDE)
-install(DIRECTORY scenarios plots DESTINATION ${share})
+install(DIRECTORY claims scenarios plots DESTINATION ${share})
 install(FILES docs/reading.md DESTINATION ${share}/docs)
 install(DIRECTORY results/reference DESTINATION ${share}/results FILES_MATCHING PATTERN *.tar.xz)
 foreach(list base/synonyms.def reading/list.def strategy/list.def)

@@ -19,11 +19,19 @@ sys.path.insert(0, str(HERE.parents[1] / "scripts"))
 
 from suite.analyse.expressions import BEST_OF, COMPARISONS, OPERATORS  # noqa: E402
 from suite.analyse.metrics import METRICS  # noqa: E402
-from suite.commands import COMMANDS, ENVIRONMENT, EXIT, LAB_PARTS, parser_make  # noqa: E402
+from suite.commands import (  # noqa: E402
+    CLAIMS_PARTS,
+    COMMANDS,
+    ENVIRONMENT,
+    EXIT,
+    LAB_PARTS,
+    parser_make,
+)
 from suite.commands.list import SCENARIO_PARTS, bounds_text  # noqa: E402
 from suite.scenario.keys import TOP, part_keys  # noqa: E402
 from suite.stats.histogram import HISTOGRAMS  # noqa: E402
 
+PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}
 TITLES = {"strategy": "Write strategies", "reading": "Values of read"}
 Rows = Iterable[tuple[str, str]]
 
@@ -130,9 +138,9 @@ def command_text(name: str) -> str:
     parts = [f".Ss uncork {name}", *synopsis(name, actions), ".Pp",
              sentence(command.help[:1].upper() + command.help[1:])]
     parts += [listed(items)] if items else []
-    if name == "lab":
+    if name in PARTS:
         parts += [named((f"{part} {takes}".strip(), text)
-                        for part, (takes, text) in LAB_PARTS.items())]
+                        for part, (takes, text) in PARTS[name].items())]
     example = command.text.strip().split("\n\n")[-1].splitlines()
     for literal, grouped in groupby(example, lambda line: line.startswith("  ")):
         lines = list(grouped)

@@ -16,7 +16,7 @@ from conftest import ROOT, Uncork
 from suite.analyse.expressions import COMPARISONS, claim_parse
 from suite.analyse.metrics import METRICS
 from suite.base.client import Client, client_list
-from suite.commands import COMMANDS, ENVIRONMENT, LAB_PARTS
+from suite.commands import CLAIMS_PARTS, COMMANDS, ENVIRONMENT, LAB_PARTS
 from suite.scenario.keys import MEANS, TOP, part_keys
 from suite.scenario.scenario import PART_KEYS, SCENARIO_KEYS, scenario_load
 from within import uncork_call
@@ -65,8 +65,9 @@ def test_every_command_has_a_section_with_the_options_of_its_help(
                 if len(option) > 2}
         short = {"--help", "--output", "--dry-run"}  # the usage has their short forms
         assert helped - short == said - short, name
-    assert [tag.split()[0] for tag in tags(section(commands, "uncork lab", "Ss"), "Cm")] == list(
-        LAB_PARTS)
+    for name, parts in (("lab", LAB_PARTS), ("claims", CLAIMS_PARTS)):
+        told = tags(section(commands, f"uncork {name}", "Ss"), "Cm")
+        assert [tag.split()[0] for tag in told] == list(parts)
 
 
 def test_the_page_has_every_metric_every_word_of_a_run_and_every_variable(
@@ -119,7 +120,7 @@ def test_the_example_of_the_page_is_a_scenario_and_its_expressions_are_claims(
     scenario = scenario_load(tmp_path / "example.toml")
     assert scenario.claims and scenario.answers and scenario.table and scenario.pictures
     claims = re.findall(r"^\.Dl (.*)$", section(page, "EXPRESSIONS"), re.MULTILINE)
-    assert [claim_parse(claim).sign for claim in claims] == [">=", ">="]
+    assert [claim_parse(claim).sign for claim in claims] == ["~", ">=", ">="]
     assert " ".join(COMPARISONS) in section(page, "EXPRESSIONS")
 
 

@@ -8,20 +8,28 @@ its Hodges-Lehmann shift; exact counts decide exactly, and boots of two kernels 
 of the other. A claim to reach the best of several cells is ok if it is ok against every one of
 them, and not ok if it is not ok against that with the best median. With a claim to stay behind the
 best it is the other way round.
+
+`X / Y ~ 1.87 within 1.5` claims that the ratio is from 1.87 / 1.5 to 1.87 * 1.5, and on that side
+of 1. A number within 1.1 of 1 claims that nothing changes, which only a factor that was chosen can
+mean: such a claim without `within` is undecided.
 """
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from suite import stats
 from suite.analyse.expressions import (
+    ABOUT,
     COMPARISONS,
     OPERATORS,
+    WITHIN,
     Expression,
     Operation,
     Reference,
@@ -40,16 +48,36 @@ from suite.base.units import count_text, counted_text, noise_text, number_text, 
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
 
+NEAR = 1.1  # a ratio that is claimed to be within this factor of 1 is one of no change
+Span = tuple[float, ...]
+
+
+class Decision(NamedTuple):
+    """outcome: as of a verdict. span: what was measured, in terms of the left side, or the ratio of
+    both: a centre with the ends of its interval where there is one. side: of ABOUT, 1 or -1 where
+    the left side is surely above or below 1."""
+
+    outcome: str
+    remark: str
+    span: Span = ()
+    side: int = 0
+
 
 @dataclass(frozen=True)
 class ClaimVerdict:
     """outcome: ok, not ok or undecided; remarks: what was measured, or why nothing can be said.
-    absent: whether it is about cells that the result does not have."""
+    absent: whether it is about cells that the result does not have. unable: whether one of them
+    cannot run, or says nothing, there. where: the words of the target, build and place that it is
+    about one by one. span, side: as of a decision."""
 
     claim: Claim
     outcome: str
     remarks: tuple[str, ...]
     absent: bool = False
+    unable: bool = False
+    where: str = ""
+    span: Span = ()
+    side: int = 0
 
 
 class Undecidable(Exception):
@@ -58,6 +86,10 @@ class Undecidable(Exception):
 
 class Absent(Undecidable):
     """The same: it does not have the cells."""
+
+
+class Unable(Undecidable):
+    """The same: a cell cannot run there."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +118,14 @@ def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
     """The values of a metric of a cell; Undecidable where it has none."""
     if cell.status != "ok":
         status = "failed in every round" if cell.status == "failed" else cell.status
-        raise Undecidable(f"{words_text(cell.axes) or cell.name}: {status}: "
-                          f"{'; '.join(cell.reasons)}")
+        raise (Unable if cell.status == "unsupported" else Undecidable)(
+            f"{words_text(cell.axes) or cell.name}: {status}: {'; '.join(cell.reasons)}")
     series = matrix.series(cell.name, metric)
     if not len(series):
         why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
         if cell.emulated and METRICS[metric].timed:
-            why = f"{TIMES_INVALID}: {cell.emulated}: {metric} says nothing there"
+            raise Unable(f"{words_text(cell.axes) or cell.name}: {TIMES_INVALID}: "
+                         f"{cell.emulated}: {metric} says nothing there")
         raise Undecidable(f"{words_text(cell.axes) or cell.name}: {why}")
     return Evidence(cell, series, matrix.is_exact(cell.name, metric))
 
@@ -147,27 +180,57 @@ def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str
     return "ok" if holds(least, middle) else "undecided" if holds(most, middle) else "not ok"
 
 
+def band_of(claim: Operation) -> tuple[float, float] | None:
+    """What the left side may be where it is about a number; None for a number near 1 alone."""
+    value = float(evaluate(claim.right, {}))
+    within = claim.within or WITHIN
+    low, high = value / within, value * within
+    if 1 / NEAR < value < NEAR:
+        return (low, high) if claim.within else None
+    return (max(low, 1.0), high) if value > 1 else (low, min(high, 1.0))
+
+
+def band_decide(claim: Operation, ratio: stats.Estimate, floor: float | None) -> tuple[str, int]:
+    """Outcome and side of a claim about a number. ratio: of both sides."""
+    band, within = band_of(claim), ratio.interval
+    if band is None or within is None:
+        return "undecided", 0
+    value = float(evaluate(claim.right, {}))
+    low, high = within.low * value, within.high * value
+    side = 0 if stats.is_within_floor(ratio.value * value, floor) else (low > 1) - (high < 1)
+    change, noise = band[0] >= 1 or band[1] <= 1, floor or 1.0
+    if band[0] <= low and high <= band[1] and (side or not change):
+        return "ok", side
+    return "not ok" if high * noise < band[0] or low / noise > band[1] else "undecided", side
+
+
+def span_of(claim: Operation, estimate: stats.Estimate, by_ratio: bool) -> Span:
+    """The left side, or where the right one is measured too the ratio or difference of both."""
+    if any(references_of(claim.right)):
+        return estimate.span
+    right = float(evaluate(claim.right, {}))
+    return tuple((operator.mul if by_ratio else operator.add)(value, right)
+                 for value in estimate.span)
+
+
 def measured_text(claim: Operation, estimate: stats.Estimate, by_ratio: bool, shared: bool) -> str:
     """`measured 4.12, 95 % interval 3.90 to 4.31, 10 rounds`, in terms of the left side. Where the
     right side is measured too, the ratio or difference itself is shown. shared: whether the
     estimate is of rounds that all cells share, and not of boots."""
-    fixed = not any(references_of(claim.right))
-    right = float(evaluate(claim.right, {})) if fixed else 0.0
+    fixed, (centre, *ends) = not any(references_of(claim.right)), span_of(claim, estimate, by_ratio)
     unit = METRICS[claim.left.metric].unit if isinstance(claim.left, Reference) and fixed else None
 
     def text(value: float) -> str:
-        if fixed:
-            value = value * right if by_ratio else value + right
         return value_text(value, unit) if unit else number_text(value)
 
     what = "measured" if fixed else "left / right" if by_ratio else "left - right"
     rounds = (counted_text(estimate.pairs, "round") if shared
               else f"{counted_text(estimate.pairs, 'boot')} a side")
-    if estimate.interval is None:
+    if not ends:
         needed = stats.ROUNDS_NEEDED if shared else stats.SIDES_NEEDED
-        return f"{what} {text(estimate.value)}, {rounds}: an interval needs {needed}"
-    low, high = text(estimate.interval.low), text(estimate.interval.high)
-    return f"{what} {text(estimate.value)}, 95 % interval {low} to {high}, {rounds}"
+        return f"{what} {text(centre)}, {rounds}: an interval needs {needed}"
+    low, high = map(text, ends)
+    return f"{what} {text(centre)}, 95 % interval {low} to {high}, {rounds}"
 
 
 def counts_compare(sign: str, left: float, right: float) -> bool:
@@ -177,10 +240,21 @@ def counts_compare(sign: str, left: float, right: float) -> bool:
     return COMPARISONS[sign](left, right)
 
 
-def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> tuple[str, str]:
+def figures_compare(claim: Operation, left: float, right: float) -> bool:
+    """Whether a claim holds of two figures that are known exactly."""
+    if claim.sign != ABOUT:
+        return counts_compare(claim.sign, left, right)
+    band = band_of(claim)
+    return band is not None and band[0] < left < band[1]
+
+
+def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> Decision:
     """Outcome and remark where some values are censored: by the side that is surely the larger,
     round by round. Each value stands once in a claim. So a side is surely larger if it is at both
     ends of what each censored value may be."""
+    if claim.sign == ABOUT:
+        raise Undecidable("values that lie among requests which were due and never sent are about "
+                          "no number")
     corners = []
     for ends in product(*((one.bounds, one.values) for one in shared.values())):
         left, right = map(np.array, sides_evaluate(claim, dict(zip(shared, ends, strict=True))))
@@ -189,7 +263,8 @@ def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> t
     rounds = len(signs)
     estimate = stats.direction_estimate(signs, stats.sign_null(rounds), rounds)
     larger, smaller = (int((signs == sign).sum()) for sign in (1, -1))
-    return outcome_of(claim.sign, estimate.interval, 1.0), (
+    return Decision(
+        outcome_of(claim.sign, estimate.interval, 1.0),
         f"left is surely larger in {larger} and surely smaller in {smaller} of "
         f"{counted_text(rounds, 'round')}; of values that lie among requests which were due and "
         "never sent only that is known")
@@ -204,19 +279,28 @@ def cells_opposed(found: Found) -> tuple[str, list[Cell]]:
 
 def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
                  right: Sequence[float] | np.ndarray, floor: float | None, shared: bool
-                 ) -> tuple[str, str]:
+                 ) -> Decision:
     """Outcome and remark from the values of both sides, above 0. It is undecided where their ratio
     is within the noise floor, and says how many rounds would decide it."""
-    ratio = stats.ratio_estimate(left, right, shared)
-    outcome = outcome_of(claim.sign, ratio.interval, 1.0)
+    ratio, side, edges = stats.ratio_estimate(left, right, shared), 0, [1.0]
     told = [measured_text(claim, ratio, True, shared)]
-    if outcome != "undecided" and stats.is_within_floor(ratio.value, floor):
+    if claim.sign == ABOUT:
+        outcome, side = band_decide(claim, ratio, floor)
+        value, band = float(evaluate(claim.right, {})), band_of(claim)
+        edges = [edge / value for edge in band or ()
+                 if ratio.interval and ratio.interval.contains(edge / value)]
+        if band is None:
+            told.append(f"{number_text(value)} is near 1: the claim must say within which factor")
+    else:
+        outcome = outcome_of(claim.sign, ratio.interval, 1.0)
+    if claim.sign != ABOUT and outcome != "undecided" and stats.is_within_floor(ratio.value, floor):
         outcome = "undecided"
         told.append(f"left / right is within the noise floor of {noise_text(floor or 1.0)}")
-    needed = max(ratio.pairs + 1, stats.rounds_to_find(left, right, shared, 1, floor or 1.0))
-    if outcome == "undecided" and claim.sign != "==" and math.isfinite(needed):
+    needed = max([ratio.pairs + 1, *(stats.rounds_to_find(
+        left, np.asarray(right) * edge, shared, 1, floor or 1.0) for edge in edges)])
+    if outcome == "undecided" and claim.sign != "==" and edges and math.isfinite(needed):
         told.append(f"rounds={needed} would decide it")
-    return outcome, "; ".join(told)
+    return Decision(outcome, "; ".join(told), span_of(claim, ratio, True), side)
 
 
 def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
@@ -239,7 +323,7 @@ def products_of(factors: Sequence[Factor], found: Found) -> np.ndarray:
                      for figure, (_, power) in zip(figures, factors, strict=True))
 
 
-def boots_decide(claim: Operation, found: Found, floor: float | None) -> tuple[str, str]:
+def boots_decide(claim: Operation, found: Found, floor: float | None) -> Decision:
     """Outcome and remark of cells of two kernels: all boots of one against all of the other."""
     blocks: dict[str | None, list[Factor]] = {}  # by what is booted; None: numbers
     for factor, power in [*factors_of(claim.left), *factors_of(claim.right, -1)]:
@@ -256,7 +340,7 @@ def boots_decide(claim: Operation, found: Found, floor: float | None) -> tuple[s
                         1 / products_of(second, found), floor, False)
 
 
-def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str, str]:
+def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> Decision:
     """Outcome and remark from the values of every metric that a claim names."""
     metric, cells = cells_opposed(found)
     floor = noise_floor_widest(((matrix, cell) for cell in cells), metric)
@@ -272,37 +356,43 @@ def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str
         return directions_decide(claim, shared)
     left, right = sides_evaluate(claim, {name: one.values for name, one in shared.items()})
     if exact:
-        return "ok" if counts_compare(claim.sign, left[0], right[0]) else "not ok", (
+        return Decision(
+            "ok" if figures_compare(claim, left[0], right[0]) else "not ok",
             f"exactly {count_text(left[0])} against {count_text(right[0])} "
-            f"in all of {len(left)} rounds")
+            f"in all of {len(left)} rounds", (left[0],), (left[0] > 1) - (left[0] < 1))
     if min(*left, *right) > 0:
         return ratio_decide(claim, left, right, floor, True)
+    if claim.sign == ABOUT:
+        raise Undecidable("a figure is not above 0 in some round: it has no ratio")
     shift = stats.shift_estimate(left, right, True)
-    return outcome_of(claim.sign, shift.interval, 0.0), measured_text(claim, shift, False, True)
+    return Decision(outcome_of(claim.sign, shift.interval, 0.0),
+                    measured_text(claim, shift, False, True), span_of(claim, shift, False))
 
 
 def needs_difference(claim: Operation, found: Found, outcome: str) -> bool:
     """Whether an outcome would be another one if all cells had the same value."""
     value = stats.median(next(iter(found.values())).series.bounds)
     left, right = sides_evaluate(claim, {name: np.array([value]) for name in found})
-    return counts_compare(claim.sign, left[0], right[0]) is not (outcome == "ok")
+    return figures_compare(claim, left[0], right[0]) is not (outcome == "ok")
 
 
-def pair_decide(matrix: Matrix, claim: Operation, found: Found) -> tuple[str, str]:
+def pair_decide(matrix: Matrix, claim: Operation, found: Found) -> Decision:
     """Outcome and remark as of evidence_decide(), undecided where two cells would have to differ by
     a metric and their verdict does not say so."""
-    outcome, remark = evidence_decide(matrix, claim, found)
+    decision = evidence_decide(matrix, claim, found)
     metric, cells = cells_opposed(found)
-    if (outcome == "undecided" or len(cells) != 2
-            or not needs_difference(claim, found, outcome)):
-        return outcome, remark
+    if len(cells) != 2 or not (decision.side or (
+            decision.outcome != "undecided" and needs_difference(claim, found, decision.outcome))):
+        return decision
     verdict = pair_verdict(matrix, cells[0], cells[1], metric)
     if not verdict.doubtful:
-        return outcome, remark
+        return decision
     family, _ = pair_family(matrix, cells[0], cells[1], metric)
     why = ("is within the noise floor" if verdict is Verdict.WITHIN_NOISE else
            f"may be chance among {counted_text(family.tested, 'row')}")
-    return "undecided", f"{remark}; the difference of the two cells {why}"
+    outside = claim.sign == ABOUT and decision.outcome == "not ok"
+    return decision._replace(outcome=decision.outcome if outside else "undecided", side=0, remark=(
+        f"{decision.remark}; the difference of the two cells {why}"))
 
 
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
@@ -318,15 +408,18 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
         found = {name: evidence[0] for name, evidence in candidates.items()}
         best = best_of(parsed)
         if best is None:
-            outcome, remark = pair_decide(matrix, parsed, found)
-            return ClaimVerdict(claim, outcome, (remark,))
+            told = pair_decide(matrix, parsed, found)
+            return ClaimVerdict(claim, told.outcome, (told.remark,), where=where, span=told.span,
+                                side=told.side)
         against = [pair_decide(matrix, parsed, found | {best: evidence})
                    for evidence in candidates[best]]
     except Undecidable as error:
-        return ClaimVerdict(claim, "undecided", (str(error),), isinstance(error, Absent))
-    outcome, at = best_decide(parsed, best, [outcome for outcome, _ in against])
+        return ClaimVerdict(claim, "undecided", (str(error),), isinstance(error, Absent),
+                            isinstance(error, Unable), where)
+    outcome, at = best_decide(parsed, best, [one.outcome for one in against])
     return ClaimVerdict(claim, outcome,
-                        (against[at][1], f"against {candidates[best][at].cell.name}"))
+                        (against[at].remark, f"against {candidates[best][at].cell.name}"),
+                        where=where, span=against[at].span)
 
 
 def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple[str, int]:

@@ -3,9 +3,11 @@
 never eval'd. And which cells they name, of a plan before it runs and of a result.
 
     claim   = sum ( ">=" | "<=" | ">" | "<" | "==" ) sum
+            | sum "~" number [ "within" number ]
     sum     = product { ( "+" | "-" ) product }
     product = factor { ( "*" | "/" ) factor }
-    factor  = "-" factor | number | "(" sum ")" | metric [ "(" words ")" ]
+    factor  = "-" factor | number [ "s" | "ms" | "us" | "ns" ] | "(" sum ")"
+            | metric [ "(" words ")" ]
 """
 
 from __future__ import annotations
@@ -26,18 +28,22 @@ from suite.base.words import words_split, words_text
 from suite.result.plan import Plan
 from suite.scenario.scenario import Claim, Scenario, TableLayout
 
+PLACE = "place"
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
 }
+ABOUT, WITHIN = "~", 1.5  # a ratio is about as large as a number: within a factor of it
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 OPERATORS: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }
 WordsByCell = Mapping[str, Mapping[str, str]]  # all words of each cell, by its name
 BEST_OF = "best"
 TOKEN = re.compile(r"""\s*(?:
-    (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
+    (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)(?P<unit>[mun]?s\b)?
+  | (?P<within>within\b)
   | (?P<metric>[a-z][a-z0-9_]*)(?:\((?P<words>[^()]*)\))?
-  | (?P<sign>>=|<=|==|[-+*/()<>])
+  | (?P<sign>>=|<=|==|[-+*/()<>~])
   )""", re.VERBOSE)
 
 
@@ -61,11 +67,13 @@ class Reference:
 
 @dataclass(frozen=True)
 class Operation:
-    """Two expressions and the sign between them, of a whole claim one of COMPARISONS."""
+    """Two expressions and the sign between them, of a whole claim one of COMPARISONS or ABOUT.
+    within: of ABOUT, the factor that was written; 0 where none was."""
 
     sign: str
     left: Expression
     right: Expression
+    within: float = 0
 
 
 Expression = float | Reference | Operation
@@ -107,15 +115,25 @@ class ClaimParser:
 
     def parse(self) -> Operation:
         left = self.sum()
-        if not self.sign_is(*COMPARISONS):
-            raise self.wrong("one comparison (>= <= > < ==) is needed")
+        if not self.sign_is(*COMPARISONS, ABOUT):
+            raise self.wrong("one comparison (>= <= > < == ~) is needed")
         sign = self.advance()["sign"]
-        right = self.sum()
-        if self.sign_is(*COMPARISONS):
+        right = self.number(0) if sign == ABOUT else self.sum()
+        within = 0.0
+        if sign == ABOUT and self.token is not None and self.token["within"]:
+            self.advance()
+            within = self.number(1)
+        if self.sign_is(*COMPARISONS, ABOUT):
             raise self.wrong("a second comparison")
         if self.token is not None:
             raise self.wrong(f'"{self.token[0].strip()}" is not expected')
-        return Operation(sign, left, right)
+        return Operation(sign, left, right, within)
+
+    def number(self, least: float) -> float:
+        """A number above least."""
+        if self.token is None or not self.token["number"] or float(self.token["number"]) <= least:
+            raise self.wrong(f"a number above {least} is needed")
+        return float(self.advance()["number"])
 
     def sum(self, signs: Sequence[str] = ("+-", "*/")) -> Expression:
         """Products joined by + and -; a product is the same of factors joined by * and /."""
@@ -140,7 +158,7 @@ class ClaimParser:
             return value
         start, token = self.at, self.advance()
         if token["number"]:
-            return float(token["number"])
+            return float(token["number"]) * SECONDS[token["unit"] or "s"]
         if token["metric"]:
             metric_find(token["metric"], f'claim "{self.text}"')
             if self.sign_is("("):
@@ -148,7 +166,7 @@ class ClaimParser:
             words = [*(token["words"] or "").split(), *self.where.split()]
             return Reference(token["metric"], " ".join(words))
         self.at = start
-        raise self.wrong(f'"{token["sign"]}" is not expected')
+        raise self.wrong(f'"{token[0].strip()}" is not expected')
 
 
 def claim_parse(text: str, where: str = "") -> Operation:
@@ -247,11 +265,12 @@ def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str],
 
 
 def claim_places(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:
-    """The words of the targets and builds that a claim is about one by one; one empty text where it
-    names its own, or there is only one."""
+    """The words of the targets and builds, and of the places if it was published, that a claim is
+    about one by one; one empty text where it names its own, or there is only one."""
     named = {key for name in references_of(claim_parse(claim.that))
              for key in words_split(name.words.split(), f"{name.text}: ")}
-    keys = [key for key in (TARGET, BUILD) if key in axes and key not in named]
+    keys = [key for key in (TARGET, BUILD, *((PLACE,) if claim.kind else ()))
+            if key in axes and key not in named]
     return tuple(dict.fromkeys(words_text({key: words[key] for key in keys if key in words})
                                for words in cells.values()))
 

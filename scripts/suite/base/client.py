@@ -315,6 +315,20 @@ def scenario_names() -> list[str]:
     return sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
 
 
+def claim_path(name: str) -> Path:
+    """The file of a published claim: a path if it looks like one, else claims/NAME.toml."""
+    if "/" in name or name.endswith(".toml"):
+        return Path(name)
+    if name not in claim_names():
+        raise UsageError(f'no claim "{name}" in {ROOT / "claims"}'
+                         f"{nearest_hint(name, claim_names())}")
+    return ROOT / "claims" / f"{name}.toml"
+
+
+def claim_names() -> list[str]:
+    return sorted(path.stem for path in (ROOT / "claims").glob("*.toml"))
+
+
 # ---- options for servers that run already, with a key or in the clear. These are options and no
 # words, so that neither records nor names of cells have them. ----
 

@@ -11,6 +11,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Any, Protocol
 
 GRACE_S = 6.0  # the client tells its server within 5 s; after that both are killed
 PIECE_BYTES = 1 << 16
+SUITE = (sys.executable, "-P", "-m", "suite")  # uncork, as it runs itself
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

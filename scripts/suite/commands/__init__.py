@@ -55,6 +55,13 @@ what does this server send, and would it be faster if it joined that:
 the report goes to standard error at the end, and when uncork exec gets SIGUSR1
 
 """
+CLAIMS_PARTS = {
+    "list": ("[--json] [ID ...]", "what this machine can replay, and how long that takes"),
+    "run": ("[--quick] [-o DIR] ID ...|all [WORD=VALUE ...]",
+            "replays claims, one result each in DIR; ID is a claim that ships, or a file"),
+    "report": ("[--md|--csv|--json|--html] RESULTS ...",
+               "published, measured, verdict; several results, or files of --json, side by side"),
+}
 BISECT = """
 an uncork of its own by counts, which two rounds decide; a kernel, booted in each round:
   uncork bisect v0.1.0 HEAD --fail-if 'segments_per_message > 1' \\
@@ -246,6 +253,22 @@ def lab_arguments(parser: ArgumentParser) -> None:
     run.add_argument("command", nargs="...", metavar="CMD")  # all that follows
 
 
+def claims_arguments(parser: ArgumentParser) -> None:
+    from suite.present.tables import RENDERERS
+    parts = parser.add_subparsers(dest="part", metavar="|".join(CLAIMS_PARTS), required=True)
+    exits = (parser.epilog or "").rpartition("\n\n")[2]
+    listed, run, report = [parts.add_parser(part, help=text, epilog=exits)
+                           for part, (_, text) in CLAIMS_PARTS.items()]
+    listed.add_argument("names", nargs="*", metavar="ID")
+    listed.add_argument("--json", action="store_true", help="as one JSON object, for programs")
+    run.add_argument("names", nargs="+", metavar="ID | all | WORD=VALUE")
+    run.add_argument("--quick", action="store_true", help="a first look, as of uncork run")
+    output_add(run, "DIR", "folder of the results (default: claims-YYYYmmdd-HHMMSS)")
+    report.add_argument("results", nargs="+", metavar="RESULTS",
+                        help="folder of claims run, of one result, or a file of report --json")
+    formats_add(report, RENDERERS)
+
+
 def exec_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--json", nargs="?", const="", metavar="FILE",
                         help="the report as JSON, to FILE or to standard error")
@@ -314,6 +337,10 @@ COMMANDS = {
                      paste_arguments, own=COMPARE_WORDS),
     "verify": Command("a block that was posted, computed again: is every figure the same?",
                       verify_arguments, f"{EXIT}; 1 where anything is not the same"),
+    "claims": Command("figures that others published, replayed here, with a verdict on each",
+                      claims_arguments,
+                      f"{EXIT}; of claims run and report 0 all decided, 1 one is contradicted, 3 "
+                      "one is undecided, 4 nothing could run", in_order=True),
     "export": Command("the latencies of cells as HdrHistogram text (.hgrm), for other plotters",
                       export_arguments),
     "lab": Command("three network namespaces A - B - C with links of a given rate, MTU, delay and "

@@ -25,7 +25,7 @@ from suite.analyse.gate import Gate, gates_decide, gates_parse
 from suite.base import ROOT
 from suite.base.client import client_open, complaint_text
 from suite.base.errors import Failure, UncorkError, UsageError
-from suite.base.process import process_run
+from suite.base.process import SUITE, process_run
 from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split
@@ -43,7 +43,6 @@ GOOD, BAD, SKIP = 0, 1, 125  # exit statuses that `git bisect run` knows
 OUTCOMES = {GOOD: "good", BAD: "bad", SKIP: "skipped"}
 STATUS = {0: GOOD, 5: BAD}  # of gates; others say nothing of a revision
 FOREVER_S = 1e6
-SUITE = (sys.executable, "-P", "-m", "suite")
 Judged = tuple[int, str]  # GOOD, BAD or SKIP; what was seen
 
 

@@ -16,12 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from suite.base import ROOT
-from suite.base.client import BINARIES, Vocabulary, client_list, client_place, scenario_names
+from suite.base.client import (
+    BINARIES,
+    Vocabulary,
+    claim_names,
+    client_list,
+    client_place,
+    scenario_names,
+)
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
 from suite.base.process import process_run
 from suite.base.runner_words import ARM, LOAD, SUBJECT
-from suite.commands import COMMANDS, LAB_PARTS, parser_make
+from suite.commands import CLAIMS_PARTS, COMMANDS, LAB_PARTS, parser_make
 from suite.result.record import ENDS
 
 HELP_SECONDS = 5
@@ -186,6 +193,8 @@ class Line:
             return [(name, str(action.help)) for name, action in options.items()]
         if self.command == "lab":
             return self.lab_candidates()
+        if self.command == "claims":
+            return self.claims_candidates()
         if self.command == "exec":
             return self.exec_candidates()
         if self.command == "setup":
@@ -235,6 +244,12 @@ class Line:
         return self.value_candidates({}, False) if "=" in self.last else [
             (f"{key}=", self.vocabulary.words[key]["help"]) for key in (*LINK_WORDS, SETTING_WORD)
             if key in self.vocabulary.words]
+
+    def claims_candidates(self) -> Candidates:
+        if not self.before:
+            return [(part, text) for part, (_, text) in CLAIMS_PARTS.items()]
+        return self.results() if self.before[0] == "report" else [
+            *named(claim_names()), *([("all", "every claim")] if self.before[0] == "run" else [])]
 
     def name_candidates(self) -> Candidates:
         """Every name that `uncork list NAME` explains."""

@@ -44,12 +44,15 @@ SCENARIO_PARTS = {
     "sweep": '[sweep]: words that vary, write = ["nodelay", "cork"]; a cell is one combination',
     "run": "[run]: words of the whole matrix: rounds, duration, baseline",
     "exclude": 'exclude = ["lab=on write=uv"]: cells that are left out',
+    "disputes": 'disputes = ["ID"]: of a published claim, those that say the contrary',
+    "origin": "[origin]: who published the claims, where, and what was measured there; "
+              "uncork claims",
     "arm": '[[arm]]: a name and words that belong together: name = "small", sndbuf = "64K", '
            'message = "15x2"; arm = ["small", "large"] under [sweep] and arm=small,large in the '
            "shell choose them; where [fixed] or [sweep] has the same word, the arm wins",
     "published": "[[published]]: a figure that others measured: words, metric, value, from",
     "claim": "[[claim]]: a sentence (says) and the comparison of metrics that decides it (that); "
-             "uncork check",
+             "uncork check; kind where it was published",
     "answer": "[[answer]]: a question (asks), and what answers it: which value of word is best by "
               "metric, where the cells have these words; uncork table prints the answer first",
     "table": "[table]: rows, columns, and gain or best",

@@ -7,7 +7,16 @@ The type of a key follows from its reader in scenario.py.
 from typing import NamedTuple
 
 from suite.scenario import scenario
-from suite.scenario.scenario import LABEL, LABEL_REPEAT, PART_KEYS, PICTURES, SCENARIO_KEYS
+from suite.scenario.scenario import (
+    CLAIM_KINDS,
+    IN_KIND,
+    LABEL,
+    LABEL_REPEAT,
+    PART_KEYS,
+    PICTURES,
+    READ,
+    SCENARIO_KEYS,
+)
 from suite.stats.histogram import HISTOGRAMS
 
 TOP = ""  # the keys in front of the first table
@@ -17,6 +26,9 @@ TYPES = {  # by reader: the type, and what holds where the key is absent; None: 
     scenario.string_or_none: ("text", "none"),
     scenario.strings_read: ("list of texts", "empty"),
     scenario.numbers_read: ("number above 0, or a list of them", None),
+    scenario.claim_kind_read: (f"one of {', '.join(CLAIM_KINDS)}", "empty"),
+    scenario.fidelity_read: (IN_KIND, "empty"),
+    scenario.hand_read: (" or ".join(READ), None),
     scenario.label_read: (f"{LABEL} or {LABEL_REPEAT}", LABEL),
     scenario.kind_read: (f"one of {', '.join(PICTURES)}", None),
     scenario.histogram_name_read: (f"one of {', '.join(HISTOGRAMS)}", "none"),
@@ -30,6 +42,20 @@ MEANS = {
         "question": "the question that the scenario answers, one sentence",
         "source": "where the question, or the published figures, come from",
         "exclude": "each text is some words: cells that have all of them are left out",
+        "disputes": "claims, by the names of their files, that say the contrary",
+    },
+    "origin": {
+        "title": "title under which it was published",
+        "who": "who published it",
+        "reference": "where it can be read: a project with a commit, an issue, a page",
+        "read": "whether that text was read, or another one that cites it",
+        "date": "when it was published",
+        "machine": "machine that was measured there",
+        "kernel": "its kernel",
+        "conditions": "what was measured there, and how",
+        "fidelity": f"{IN_KIND} where a whole program was measured there and does not run here",
+        "differs": "what the replay does otherwise",
+        "needs": "what an idle machine lacks for it, as other load on the CPU",
     },
     "arm": {
         "name": "value of the word arm that stands for the words of this table",
@@ -41,10 +67,13 @@ MEANS = {
         "from": "where the figure stands, as FILE:PLACE; of a list of figures PLACE ends with one",
         "set": "name of a series, where several series are of the same cells",
         "label": f"{LABEL_REPEAT} for the repeated run of the baseline",
+        "unit": "unit in which it was printed",
+        "about": "why it is only about right: rounded, or told in words",
     },
     "claim": {
         "says": "the claim as a sentence",
         "that": "the comparison that decides it, see EXPRESSIONS",
+        "kind": "what was published: a count, the direction of a change, a ratio, or a stall",
     },
     "answer": {
         "asks": "the question as a sentence",

@@ -35,6 +35,9 @@ SIZES = ("column", "page")
 SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(in|mm|px)?")
 LOOKS = ("size", "title", "note", "points")
 WORD_TABLES = ("fixed", "sweep", "run")
+CLAIM_KINDS = ("count", "direction", "ratio", "stall")
+READ = ("first hand", "second hand")
+IN_KIND = "in kind"
 LABEL = "A"
 LABEL_REPEAT = "A'"  # the second run of a baseline cell in a round: the A/A pair
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_.-]*")
@@ -47,7 +50,8 @@ LISTS = {"words": re.compile(r"[^\s=]+,[^\s=]+"), "source": re.compile(r"[^:/]+,
 class Published:
     """A figure that others measured: `value` of `metric`, base unit, for the cell `words`. set:
     which of several series of the same cells it belongs to; empty where there is one only. label:
-    A' where it was to differ from the baseline's figure, and nothing was different."""
+    A' where it was to differ from the baseline's figure, and nothing was different. unit: as it was
+    printed. about: that it was rounded, or only told."""
 
     words: str
     metric: str
@@ -55,14 +59,37 @@ class Published:
     source: str
     set: str = ""
     label: str = LABEL
+    unit: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence and the comparison that decides it."""
+    """A sentence and the comparison that decides it. kind: of CLAIM_KINDS where it was published,
+    else empty."""
 
     says: str
     that: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where claims were published, and what was measured there. read: of READ. fidelity: IN_KIND
+    where that was a whole program, and only its socket work runs here; else empty. differs: what
+    the replay does otherwise. needs: what an idle machine lacks, as other load; or empty."""
+
+    title: str
+    who: str
+    reference: str
+    read: str
+    date: str = ""
+    machine: str = ""
+    kernel: str = ""
+    conditions: str = ""
+    fidelity: str = ""
+    differs: str = ""
+    needs: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,6 +158,8 @@ class Scenario:
     answers: tuple[Question, ...] = ()
     table: TableLayout | None = None
     pictures: tuple[Picture, ...] = ()
+    origin: Origin | None = None
+    disputes: tuple[str, ...] = ()
 
 
 # Reads the value of a key of a table. `where` begins messages: "FILE: " or "FILE: [table] ".
@@ -303,6 +332,28 @@ def label_read(table: dict[str, Any], key: str, where: str) -> str:
     return label
 
 
+def choice_reader(choices: tuple[str, ...], required: bool = False) -> KeyReader:
+    """Reads one of a few texts; absent is empty unless required."""
+
+    def choice_read(table: dict[str, Any], key: str, where: str) -> str:
+        value = string_read(table, key, where, required)
+        if value not in ("", *choices):
+            raise UsageError(f'{where}{key} must be {" or ".join(choices)}, not "{value}"')
+        return value
+
+    return choice_read
+
+
+claim_kind_read, fidelity_read = choice_reader(CLAIM_KINDS), choice_reader((IN_KIND,))
+hand_read = choice_reader(READ, True)
+
+
+def origin_read(table: dict[str, Any], key: str, where: str) -> Origin | None:
+    """`[origin]`, or None."""
+    return Origin(**entry_read(table_read(table, key, where), PART_KEYS[key],
+                               f"{where}[{key}] ")) if key in table else None
+
+
 def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | None:
     """`[table]`, or None."""
     if key not in table:
@@ -363,8 +414,15 @@ PART_KEYS: dict[str, dict[str, KeyReader]] = {  # of the parts whose keys are no
     "published": {
         "label": label_read, "words": string_require, "metric": string_require,
         "value": numbers_read, "from": string_require, "set": string_read,
+        "unit": string_read, "about": string_read,
     },
-    "claim": {"says": string_require, "that": string_require},
+    "claim": {"says": string_require, "that": string_require, "kind": claim_kind_read},
+    "origin": {
+        "title": string_require, "who": string_require, "reference": string_require,
+        "read": hand_read, "date": string_read, "machine": string_read, "kernel": string_read,
+        "conditions": string_read, "fidelity": fidelity_read, "differs": string_read,
+        "needs": string_read,
+    },
     "answer": {
         "asks": string_require, "word": string_require, "metric": string_require,
         "where": string_read,
@@ -381,8 +439,8 @@ PART_KEYS: dict[str, dict[str, KeyReader]] = {  # of the parts whose keys are no
 }
 SCENARIO_KEYS: dict[str, KeyReader] = {
     "question": string_read, "source": string_read, "fixed": table_words_read, "sweep": sweep_read,
-    "run": table_words_read, "exclude": strings_read,
-    "arm": arms_read,
+    "run": table_words_read, "exclude": strings_read, "disputes": strings_read,
+    "origin": origin_read, "arm": arms_read,
     "published": published_read,
     "claim": entries_reader(Claim, PART_KEYS["claim"]),
     "answer": entries_reader(Question, PART_KEYS["answer"]),
@@ -459,15 +517,17 @@ def scenario_text(scenario: Scenario) -> str:
     """The scenario as TOML: scenario_load gives the same scenario again."""
     lines = toml_table("", {
         "name": scenario.name, "question": scenario.question, "source": scenario.source,
-        "exclude": scenario.exclude or None,
+        "exclude": scenario.exclude or None, "disputes": scenario.disputes or None,
     })
     tables: list[tuple[str, dict[str, Any]]] = [
+        ("[origin]", vars(scenario.origin) if scenario.origin else {}),
         *((f"[{table}]", getattr(scenario, table)) for table in WORD_TABLES),
         *(("[[arm]]", {"name": arm.name, **arm.words}) for arm in scenario.arms),
         *(("[[published]]", {
             "words": figure.words, "metric": figure.metric,
             "value": figure.value, "from": figure.source, "set": figure.set,
             "label": figure.label if figure.label != LABEL else None,
+            "unit": figure.unit, "about": figure.about,
         }) for figure in scenario.published),
         *(("[[claim]]", vars(claim)) for claim in scenario.claims),
         *(("[[answer]]", vars(question)) for question in scenario.answers),

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""Claims that were published, as scenarios with an origin, and the verdict of a result on each.
+
+The outcome of claims.py becomes a verdict: that of a ratio also by the side of 1 on which it is.
+A figure of a whole program, which does not run here, is at best reproduced in its direction; a
+count travels. Where `place` is swept and not named, each place is decided by itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.analyse.claims import NEAR, ClaimVerdict, claims_decide, evaluate
+from suite.analyse.expressions import ABOUT, PLACE, Operation, Reference, claim_parse, references_of
+from suite.analyse.frame import Matrix
+from suite.analyse.machines import machines_of
+from suite.analyse.metrics import METRICS
+from suite.base.errors import UsageError
+from suite.base.units import number_text, value_text
+from suite.base.words import words_split, words_text
+from suite.scenario.scenario import CLAIM_KINDS, Claim, Scenario, scenario_load
+
+REPRODUCED, DIRECTION, CONTRADICTED = "reproduced", "direction only", "contradicted"
+UNDECIDED, PLACES = "undecided", "depends on place"
+UNABLE, UNLOADED = "cannot run here", "cannot decide here"
+VERDICTS = (REPRODUCED, DIRECTION, CONTRADICTED, PLACES, UNDECIDED, UNLOADED, UNABLE)
+COUNT, DIRECTED, RATIO, STALL = CLAIM_KINDS
+SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STALL: (">=",)}
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a result says of one claim of a file. measured: with its interval, or empty. remarks:
+    how it was decided, or why not, by place where there are several. system: what it ran on."""
+
+    claim: Claim
+    verdict: str
+    published: str
+    measured: str
+    span: tuple[float, ...]
+    remarks: tuple[str, ...]
+    system: Mapping[str, Any]
+
+
+def replay_load(path: Path) -> Scenario:
+    """A scenario whose claims were published; UsageError where it has no origin, or a claim whose
+    comparison is not of its kind."""
+    scenario = scenario_load(path)
+    if scenario.origin is None or not scenario.claims:
+        raise UsageError(f"{path}: a claim has an [origin] and a [[claim]]")
+    for claim in scenario.claims:
+        parsed = claim_parse(claim.that)
+        right = SIGNS.get(claim.kind, ())
+        if parsed.sign not in right or (claim.kind == STALL and any(references_of(parsed.right))):
+            raise UsageError(f'{path}: [claim] that "{claim.that}": ' + (
+                f'a claim of kind = "{claim.kind}" compares by {" or ".join(right)}'
+                f'{" with a number" * (claim.kind == STALL)}' if claim.kind else
+                f"it has no kind: {', '.join(CLAIM_KINDS)}"))
+    return scenario
+
+
+def figure_text(claim: Operation, value: float) -> str:
+    """A figure of the left side, or the ratio or difference of both."""
+    if isinstance(claim.left, Reference) and not any(references_of(claim.right)):
+        unit = METRICS[claim.left.metric].unit
+        if unit != "1":
+            return value_text(value, unit)
+    return f"{value:g}" if value == round(value) else number_text(value)
+
+
+def published_text(claim: Operation) -> str:
+    """What the right side says: `2`, `1.87x`, `>= 35.0 ms`, `> 1`."""
+    if any(references_of(claim.right)):
+        return f"{claim.sign.replace('==', '=')} the other"
+    value = float(evaluate(claim.right, {}))
+    if claim.sign == ABOUT:
+        return f"{value:g}x"
+    return f"{claim.sign.replace('==', '')} {figure_text(claim, value)}".strip()
+
+
+def measured_text(claim: Operation, span: Sequence[float]) -> str:
+    if not span:
+        return ""
+    centre, *ends = (figure_text(claim, value) for value in span)
+    return f"{centre} [{', '.join(ends)}]" if ends else centre
+
+
+def side_claimed(claim: Operation) -> int:
+    """1 or -1 where a ratio above or below 1 is claimed, 0 where none or no change is."""
+    value = float(evaluate(claim.right, {})) if claim.sign == ABOUT else 1.0
+    return (value >= NEAR) - (value <= 1 / NEAR)
+
+
+def is_nearly(claim: Operation, span: Sequence[float]) -> bool:
+    """Whether a count was not the same in all runs, and still nearest to the one that is claimed:
+    TCP sends some segment again."""
+    return len(span) > 1 and not any(references_of(claim.right)) and (
+        round(span[0]) == float(evaluate(claim.right, {})))
+
+
+def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
+    """The verdict on a claim at one place."""
+    origin, kind = scenario.origin, decided.claim.kind
+    parsed = claim_parse(decided.claim.that)
+    verdict = UNDECIDED
+    if decided.unable:
+        return UNABLE
+    if decided.outcome == "ok":
+        verdict = DIRECTION if origin and origin.fidelity and kind != COUNT else REPRODUCED
+    elif kind == RATIO and decided.side and decided.side == side_claimed(parsed):
+        verdict = DIRECTION
+    elif decided.outcome == "not ok" and not (kind == COUNT and is_nearly(parsed, decided.span)):
+        verdict = CONTRADICTED
+    # an idle machine lacks something; or the program's own work, of which a change would be less
+    lacking = bool(origin and (origin.needs or (
+        origin.fidelity and kind == RATIO and not side_claimed(parsed))))
+    return UNLOADED if lacking and verdict in (UNDECIDED, CONTRADICTED) else verdict
+
+
+def verdicts_join(verdicts: Sequence[str]) -> str:
+    """One verdict of those at several places, which are never pooled."""
+    found = set(verdicts) - {UNABLE, UNLOADED} or set(verdicts)
+    if CONTRADICTED in found and found & {REPRODUCED, DIRECTION}:
+        return PLACES
+    return next(one for one in (UNDECIDED, UNLOADED, UNABLE, CONTRADICTED, DIRECTION, REPRODUCED)
+                if one in found)
+
+
+def system_of(matrix: Matrix, where: Mapping[str, str]) -> dict[str, Any]:
+    """The kernel and the machine of the cells that have these words, and the words themselves."""
+    cells = {name: cell.target for name, cell in matrix.cells.items()
+             if where.items() <= cell.words.items()}
+    facts = next((machine.facts for machine in machines_of(matrix.result, cells)), {})
+    return {key: facts[key] for key in ("system", "kernel", "cpu", "cpus_online", "virtualisation")
+            if key in facts} | dict(where)
+
+
+def replays_decide(matrix: Matrix) -> list[Replay]:
+    """Every claim of a result, in order, on each system that ran it."""
+    scenario = matrix.result.scenario
+    parts: dict[tuple[str, Claim], list[ClaimVerdict]] = {}
+    for decided in claims_decide(matrix):
+        words = words_split(decided.where.split(), "claim: ")
+        place = {key: value for key, value in words.items() if key != PLACE}
+        claim = next(one for one in scenario.claims if one.that == decided.claim.that)
+        parts.setdefault((words_text(place), claim), []).append(decided)
+    return [replay_join(scenario, claim, found, system_of(matrix, words_split(where.split(), "")))
+            for (where, claim), found in parts.items()]
+
+
+def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
+                system: Mapping[str, Any]) -> Replay:
+    """The verdict on a claim of those at each place."""
+    parsed, verdicts = claim_parse(claim.that), [verdict_of(scenario, one) for one in found]
+    texts = [measured_text(parsed, one.span) for one in found]
+    joined = verdicts_join(verdicts)
+    remarks = tuple("; ".join([*one.remarks]) for one in found)
+    if len(found) == 1:
+        return Replay(claim, joined, published_text(parsed), texts[0], found[0].span, remarks,
+                      system)
+    places = [words_split(one.where.split(), "claim: ")[PLACE] for one in found]
+    return Replay(claim, joined, published_text(parsed), "; ".join(
+        f"{place} {text}" for place, text in zip(places, texts, strict=True) if text), (), tuple(
+        f"{place}: {verdict}: {remark}"
+        for place, verdict, remark in zip(places, verdicts, remarks, strict=True)), system)
+
+
+def replays_status(verdicts: Sequence[str]) -> int:
+    """Exit status: 0 all decided, 1 one is contradicted, 3 one is undecided, 4 nothing ran."""
+    if set(verdicts) <= {UNABLE}:
+        return 4
+    return 1 if CONTRADICTED in verdicts else 3 if UNDECIDED in verdicts else 0

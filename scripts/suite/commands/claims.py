@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""`uncork claims list|run|report`: what others published, replayed here, and the verdicts.
+
+A run writes one result for each claim into a folder, and `claims.json`: which claims were asked
+for, and why one could not run. Each is measured by `uncork run`, which goes on where it was ended.
+"""
+
+import argparse
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.analyse.expressions import claim_parse, claims_check
+from suite.analyse.frame import matrix_load
+from suite.analyse.replays import (
+    UNABLE,
+    Replay,
+    published_text,
+    replay_load,
+    replays_decide,
+    replays_status,
+)
+from suite.base.client import claim_names, claim_path, client_open
+from suite.base.errors import Failure, UsageError
+from suite.base.process import SUITE
+from suite.base.text import labelled_lines, say, terminal_width
+from suite.base.units import counted_text
+from suite.measure.dry_run import estimate_text
+from suite.measure.plan import plan_make
+from suite.measure.resume import folder_name
+from suite.measure.runner import runs_seconds
+from suite.measure.schedule import round_order
+from suite.places.targets import Targets
+from suite.present.claims import claim_head, claims_document, row_of, verdicts_of
+from suite.present.tables import RENDERERS, TERMINAL
+from suite.result.files import PLAN, file_write, json_text, result_find, results_place
+from suite.scenario.scenario import Scenario
+
+INDEX, ALL = "claims.json", "all"
+WIDTH_MAX = 100
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A claim as this machine would replay it. takes, seconds: how long. unable: why it cannot, or
+    empty; lacking: why some of its cells cannot, or empty."""
+
+    name: str
+    path: Path
+    scenario: Scenario
+    takes: str = ""
+    seconds: float = 0
+    unable: str = ""
+    lacking: str = ""
+
+
+def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:
+    """UsageError for a file that is no claim, or words that it does not take."""
+    path = claim_path(name)
+    scenario = replay_load(path)
+    try:
+        plan = plan_make(targets, scenario, path, words, quick).plan
+    except Failure as error:  # no such target
+        return Planned(scenario.name, path, scenario, unable=str(error))
+    claims_check(scenario, path, plan, bool(words))
+    reasons = dict.fromkeys(cell.unsupported for cell in plan.cells if cell.unsupported)
+    why = next(iter(reasons), "") or ""
+    if not plan.runnable:
+        return Planned(scenario.name, path, scenario, unable=why)
+    runs, times = round_order(plan.runnable, 0, 1), plan.rounds + 1
+    return Planned(scenario.name, path, scenario, estimate_text(plan, runs, times),
+                   runs_seconds(runs)[0] * times, lacking=why)
+
+
+def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = False
+                ) -> list[Planned]:
+    with Targets(client_open()) as targets:
+        return [claim_plan(targets, name, words, quick) for name in names]
+
+
+def list_main(options: argparse.Namespace) -> int:
+    planned = claims_plan(options.names or claim_names())
+    if options.json:
+        print(json_text([{"name": one.name, "seconds": round(one.seconds), "unable": one.unable,
+                          "lacking": one.lacking} | claim_head(one.scenario) | {"claims": [
+                              vars(claim) for claim in one.scenario.claims]}
+                         for one in planned]), end="")
+        return 0
+    for one in planned:
+        origin = one.scenario.origin
+        rows = [("asks", one.scenario.question),
+                ("from", f"{origin.who}: {origin.reference}" if origin else ""),
+                ("claims", "; ".join(f"{claim.says}: {published_text(claim_parse(claim.that))}"
+                                     for claim in one.scenario.claims)),
+                ("here", one.unable and f"{UNABLE}: {one.unable}" or one.takes),
+                *([("lacks", one.lacking)] if one.lacking else [])]
+        print("\n".join([one.name, *labelled_lines(rows, terminal_width(WIDTH_MAX), "  "), ""]))
+    able = [one for one in planned if not one.unable]
+    print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in about "
+          f"{round(sum(one.seconds for one in able) / 60)} minutes")
+    return 0
+
+
+def index_read(folder: Path) -> dict[str, Any]:
+    """By claim its file, and why it could not run; Failure where the index is damaged."""
+    try:
+        return dict(json.loads((folder / INDEX).read_text()))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise Failure(f"{folder / INDEX}: damaged: {error}") from None
+
+
+def run_main(options: argparse.Namespace) -> int:
+    """Replays every claim; then the report and its status."""
+    words = [text for text in options.names if "=" in text]
+    names = [text for text in options.names if "=" not in text]
+    if not names:
+        raise UsageError(f"claims run: which claims? ID, or {ALL}")
+    planned = claims_plan(claim_names() if names == [ALL] else names, words, options.quick)
+    folder = (Path(options.output) if options.output
+              else folder_name(results_place(), "claims"))
+    folder.mkdir(parents=True, exist_ok=True)
+    index = index_read(folder)
+    for number, one in enumerate(planned, 1):
+        index[one.name] = {"file": str(one.path.resolve()), "unable": one.unable}
+        file_write(folder / INDEX, json_text(index))
+        say(f"claim {number} of {len(planned)}: {one.name}: {one.unable or one.takes}")
+        if one.unable:
+            continue
+        done = subprocess.run([*SUITE, "run", str(one.path), *words,
+                               *(["--quick"] if options.quick else []), "-o",
+                               str(folder / one.name)], stdout=subprocess.DEVNULL, check=False)
+        if done.returncode >= 128:
+            raise Failure(f"{folder} has what was measured so far; the same command goes on")
+        if not (folder / one.name / PLAN).exists():
+            index[one.name]["unable"] = f"uncork run ended with status {done.returncode}"
+            file_write(folder / INDEX, json_text(index))
+    print(folder)
+    return report_print([folder], None)
+
+
+def system_add(systems: dict[str, dict[str, Any]], name: str, machine: Mapping[str, Any],
+               claim: str, scenario: Scenario, row: dict[str, Any]) -> None:
+    key = json.dumps(machine, sort_keys=True)
+    system = systems.setdefault(key, {"name": name, "machine": dict(machine), "claims": {}})
+    system["claims"].setdefault(claim, claim_head(scenario) | {"rows": []})["rows"].append(row)
+
+
+def systems_read(source: Path) -> list[dict[str, Any]]:
+    """The systems of a folder of results, of one result, or of a file of `report --json`."""
+    if source.is_file():
+        try:
+            return list(json.loads(source.read_text())["systems"])
+        except (ValueError, KeyError, TypeError):
+            raise UsageError(f"{source}: no file of uncork claims report --json") from None
+    folder = result_find(source)
+    systems: dict[str, dict[str, Any]] = {}
+    index = index_read(folder)
+    places = {name: folder / name for name in index}
+    if (folder / PLAN).exists():
+        places = {"": folder}
+    elif not index:
+        raise UsageError(f"{folder}: no result of a claim, nor a folder of uncork claims run")
+    idle: list[tuple[str, Scenario, str]] = []
+    for name, place in places.items():
+        if not (place / PLAN).exists():
+            idle.append((name, replay_load(Path(index[name]["file"])), index[name]["unable"]))
+            continue
+        matrix = matrix_load(place)
+        scenario = matrix.result.scenario
+        if scenario.origin is None:
+            raise UsageError(f"{place}: its scenario has no [origin]: it is no claim")
+        for replay in replays_decide(matrix):
+            system_add(systems, folder.name, replay.system, scenario.name, scenario,
+                       row_of(replay))
+    machines = [dict(system["machine"]) for system in systems.values()] or [{}]
+    for name, scenario, why in idle:
+        for machine in machines:
+            for claim in scenario.claims:
+                system_add(systems, folder.name, machine, name, scenario, row_of(
+                    Replay(claim, UNABLE, published_text(claim_parse(claim.that)), "", (), (why,),
+                           machine)))
+    return list(systems.values())
+
+
+def report_print(sources: Sequence[Path], style: str | None) -> int:
+    systems = [system for source in sources for system in systems_read(source)]
+    written = RENDERERS[style] if style else TERMINAL
+    print(written.render(claims_document(systems), terminal_width()), end="")
+    return replays_status(verdicts_of(systems))
+
+
+def main(options: argparse.Namespace) -> int:
+    if options.part == "list":
+        return list_main(options)
+    if options.part == "run":
+        return run_main(options)
+    return report_print([Path(text) for text in options.results], options.format)

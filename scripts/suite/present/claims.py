@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The verdicts on published claims as a document: a table for each claim, or for each of those that
+dispute each other, with a column for each system.
+
+A system is plain data, which JSON keeps: its machine and, by name, its claims with their rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suite.analyse.replays import COUNT, REPRODUCED, VERDICTS, Replay
+from suite.base.units import counted_text
+from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
+from suite.scenario.scenario import CLAIM_KINDS, Scenario
+
+System = Mapping[str, Any]
+HEADS = ("claim", "says", "kind", "published", "system", "measured", "low", "high", "verdict",
+         "differs")
+NOTHING = {"measured": "", "verdict": ""}
+
+
+def claim_head(scenario: Scenario) -> dict[str, Any]:
+    """Where a claim is from, as data."""
+    told = {key: text for key, text in vars(scenario.origin).items() if text}
+    return {"question": scenario.question, "origin": told, "disputes": list(scenario.disputes)}
+
+
+def row_of(replay: Replay) -> dict[str, Any]:
+    return {"says": replay.claim.says, "that": replay.claim.that, "kind": replay.claim.kind,
+            "published": replay.published, "measured": replay.measured, "span": list(replay.span),
+            "verdict": replay.verdict, "remarks": list(replay.remarks)}
+
+
+def system_text(system: System) -> str:
+    """The kernel, the processor and the words of a target, as a column is headed."""
+    machine = system["machine"]
+    known = [f"{machine.get('system', '')} {machine.get('kernel', '')}".strip(),
+             machine.get("cpu", ""), *(f"{key}={machine[key]}" for key in ("target", "build")
+                                       if key in machine)]
+    return ", ".join(filter(None, known)) or system["name"]
+
+
+def differs_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
+    """What is not as it was where a claim was published."""
+    origin = claim["origin"]
+    here = dict.fromkeys(system["machine"].get("kernel", "") for system in systems)
+    kernels = ", ".join(filter(None, here))
+    told = [f"kernel {origin['kernel']} there, {kernels} here" if "kernel" in origin and kernels
+            else "", "a whole program there, its socket work here" * ("fidelity" in origin),
+            origin.get("differs", "")]
+    return "; ".join(filter(None, told))
+
+
+def names_order(claims: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Claims with counts first, and those that dispute each other together."""
+    found: list[str] = []
+    for name in sorted(claims, key=lambda one: (
+            all(row["kind"] != COUNT for row in claims[one]["rows"]), one)):
+        against = [other for other in claims if other in claims[name]["disputes"]
+                   or name in claims[other]["disputes"]]
+        found += [one for one in (name, *against) if one not in found]
+    return found
+
+
+def claim_table(name: str, systems: Sequence[System]) -> Table:
+    """One claim: a row for each of its comparisons, counts first, and columns for each system."""
+    having = [system for system in systems if name in system["claims"]]
+    claim = having[0]["claims"][name]
+    origin, rows = claim["origin"], sorted(
+        claim["rows"], key=lambda row: CLAIM_KINDS.index(row["kind"]))
+    groups = []
+    for system in systems:
+        mine = {row["that"]: row for row in system["claims"].get(name, {"rows": []})["rows"]}
+        cells = [mine.get(row["that"], NOTHING) for row in rows]
+        groups.append(Group(system_text(system) if len(systems) > 1 else "", tuple(
+            Column(head, tuple(Item(cell[head]) for cell in cells), True)
+            for head in ("measured", "verdict"))))
+    date = f", {origin['date']}" if "date" in origin else ""
+    disputes = f"disputed by {', '.join(claim['disputes'])}" if claim["disputes"] else ""
+    differs = differs_text(claim, having)
+    return Table(
+        (Column("claim", tuple(Item(row["says"]) for row in rows), True),
+         Column("published", tuple(Item(row["published"]) for row in rows), True)),
+        tuple(groups), f"{name}: {origin['title']} ({origin['who']}{date})",
+        below=f"differs: {differs}" if differs else "", remark=disputes)
+
+
+def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
+    """How the rows of a claim were decided that are not reproduced."""
+    told = [f"{row['verdict']}: {row['says']}: {'; '.join(row['remarks'])}" for system in systems
+            for row in system["claims"].get(name, {"rows": []})["rows"]
+            if row["verdict"] != REPRODUCED]
+    return [(None if number else name, text) for number, text in enumerate(told)]
+
+
+def verdicts_of(systems: Sequence[System]) -> list[str]:
+    return [row["verdict"] for system in systems for claim in system["claims"].values()
+            for row in claim["rows"]]
+
+
+def counts_text(verdicts: Sequence[str]) -> str:
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS
+                     if verdict in verdicts)
+
+
+def claims_document(systems: Sequence[System]) -> Document:
+    claims: dict[str, Mapping[str, Any]] = {}
+    for system in systems:
+        claims = {**system["claims"], **claims}
+    names = names_order(claims)
+    rows = [{"claim": name, "system": system_text(system), "differs": differs_text(claim, [system]),
+             "low": row["span"][1] if len(row["span"]) > 1 else None,
+             "high": row["span"][2] if len(row["span"]) > 1 else None}
+            | {key: row[key] for key in ("says", "kind", "published", "verdict")}
+            | {"measured": row["span"][0] if row["span"] else None}
+            for system in systems for name, claim in system["claims"].items()
+            for row in claim["rows"]]
+    return Document(
+        f"{counted_text(len(claims), 'claim')} that others published, replayed",
+        [Section((), [claim_table(name, systems)]) for name in names],
+        foot=[note for name in names for note in notes_of(name, systems)],
+        end=[(system_text(system), counts_text(verdicts_of([system]))) for system in systems],
+        heads=HEADS, records=lambda: rows,
+        data=lambda: {"schema": 1, "systems": list(systems)})
