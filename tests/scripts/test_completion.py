@@ -52,6 +52,8 @@ def offered(uncork: Uncork, line: str) -> list[str]:
     ("uncork run quick qui", ["quickack="]), ("uncork run --ps", ["--psk"]),
     ("uncork bisect v1 v2 uring_b", ["uring_bundles"]), ("uncork bisect v1 v", []),
     ("uncork bisect v1 v2 unix_sndbuf arm=r", ["arm=read"]),
+    ("uncork claims re", ["report"]), ("uncork claims run syq", ["syq-header-body"]),
+    ("uncork claims run al", ["all"]), ("uncork claims list al", []),
     ("uncork run --psk ", []), ("uncork tab", ["table"]), ("uncork help tab", ["table"]),
     ("scripts/uncork tab", ["table"]), ("uncork nothing ", []), ("uncork verify ", []),
     (f"uncork table {NODELAY} wri", ["write="]),

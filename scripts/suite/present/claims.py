@@ -87,7 +87,8 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
 
 def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
     """How the rows of a claim were decided that are not reproduced."""
-    told = [f"{row['verdict']}: {row['says']}: {'; '.join(row['remarks'])}" for system in systems
+    told = [f"{row['verdict']}: {row['says']}: {'; '.join(row['remarks'])}"
+            + (f" ({system_text(system)})" if len(systems) > 1 else "") for system in systems
             for row in system["claims"].get(name, {"rows": []})["rows"]
             if row["verdict"] != REPRODUCED]
     return [(None if number else name, text) for number, text in enumerate(told)]

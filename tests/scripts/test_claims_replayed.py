@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: MIT
+"""Claims that others published: their files, the comparison by `~`, every verdict, the commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from answers import NODELAY, ROOT, golden_check, matrix_of, refused
+from answers import uncork as uncork_in
+from conftest import Uncork
+from simulated import lognormal, matrix_simulated, normal
+from suite.analyse.claims import band_of, claim_decide
+from suite.analyse.expressions import claim_parse, references_of
+from suite.analyse.frame import Matrix, matrix_build
+from suite.analyse.replays import (
+    VERDICTS,
+    replay_load,
+    replays_decide,
+    replays_status,
+    verdicts_join,
+)
+from suite.base.client import claim_names
+from suite.base.errors import UsageError
+from suite.scenario.scenario import Claim, Origin, Scenario, scenario_load, scenario_text
+
+CLAIMS = ROOT / "claims"
+FILES = sorted(CLAIMS.glob("*.toml"))
+ORIGIN = Origin("a title", "somebody", "a commit", "first hand", date="2020", kernel="5.0")
+RATIO = "time_per_message(write=w1) / time_per_message(write=w0)"
+BASE_UNITS = {  # how many of the base unit a unit that was printed is
+    "ns": 1e-9, "us": 1e-6, "us (about)": 1e-6, "ms": 1e-3, "ms (about)": 1e-3, "s": 1,
+    "s (nearly 4 minutes)": 1, "GiB/s": 8 * 2**30, "MB/s": 8e6, "Mbit/s": 1e6, "Gbit/s": 1e9,
+    "IOPS": 1, "req/s": 1, "per s": 1, "msg/s": 1, "count": 1, "ratio (about)": 1,
+    "ratio (at most)": 1,
+}
+HEAD = """
+[origin]
+title = "Fifteen writes"
+who = "somebody"
+date = "2020-01-01"
+reference = "a page"
+read = "second hand"
+kernel = "5.0"
+"""
+
+
+def result_of(factor: float, *claims: Claim, noise=normal, rounds: int = 12,
+              **origin: str) -> Matrix:
+    """A result of two cells, of which w1 takes so many times as long, with these claims."""
+    chance = np.random.default_rng(7)
+    first = 1e-5 * noise(chance, (1, 2, rounds))
+    first[:, 1] *= factor
+    matrix = matrix_simulated(first, 1e-5 * noise(chance, (1, rounds)))
+    return claimed(matrix, *claims, **origin)
+
+
+def claimed(matrix: Matrix, *claims: Claim, **origin: str) -> Matrix:
+    """The same result with claims that were published."""
+    scenario = replace(matrix.result.scenario, claims=claims, origin=replace(ORIGIN, **origin))
+    return matrix_build(replace(matrix.result, scenario=scenario))
+
+
+def verdict(matrix: Matrix) -> str:
+    [replay] = replays_decide(matrix)
+    assert replay.verdict in VERDICTS
+    return replay.verdict
+
+
+@pytest.mark.parametrize(("text", "band"), [
+    ("time ~ 1.87", (1.87 / 1.5, 1.87 * 1.5)), ("time ~ 1.87 within 2", (1, 1.87 * 2)),
+    ("time ~ 0.5 within 4", (0.125, 1)), ("time ~ 1.3", (1, 1.3 * 1.5)),
+    ("time ~ 1.03 within 1.1", (1.03 / 1.1, 1.03 * 1.1)), ("time ~ 1.03", None),
+    ("time ~ 0.95", None),
+])
+def test_a_number_has_a_band_that_ends_at_no_change_unless_it_claims_none(text, band):
+    assert band_of(claim_parse(text)) == (band and pytest.approx(band))
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("time ~ time", "a number above 0 is needed"), ("time ~ 0", "a number above 0"),
+    ("time ~ 2 within 1", "a number above 1"), ("time ~ 2 within", "a number above 1"),
+    ("time ~ 2 < 3", "a second comparison"), ("time > 2 within 3", '"within" is not expected'),
+    ("time ~ 2 2", "is not expected"), ("within < time", '"within" is not expected'),
+])
+def test_what_cannot_be_about_a_number_is_refused_with_its_place(text, said):
+    with pytest.raises(UsageError, match=said):
+        claim_parse(text)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("35ms", 0.035), ("2us", 2e-6), ("1s", 1),
+                                               ("7ns", 7e-9), ("3", 3)])
+def test_a_number_of_seconds_may_have_a_unit(text, seconds):
+    assert claim_parse(f"time >= {text}").right == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("factor", "that", "expected"), [
+    (1.87, "~ 1.87", "reproduced"), (2.4, "~ 1.87", "reproduced"),
+    (4, "~ 1.87", "direction only"), (1.12, "~ 1.87", "direction only"),
+    (0.5, "~ 1.87", "contradicted"), (1, "~ 1.87", "contradicted"),
+    (0.5, "~ 0.6", "reproduced"), (0.2, "~ 0.6", "direction only"), (1.5, "~ 0.6", "contradicted"),
+    (1, "~ 1.03 within 1.1", "reproduced"), (1.5, "~ 1.03 within 1.1", "contradicted"),
+    (1, "~ 1.03", "undecided"), (1, "~ 1.2", "undecided"),
+])
+def test_a_ratio_is_judged_by_its_band_and_by_its_side_of_1(factor, that, expected):
+    assert verdict(result_of(factor, Claim("it is so", f"{RATIO} {that}", "ratio"))) == expected
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(2, "reproduced"), (0.5, "contradicted"),
+                                                  (1, "undecided")])
+def test_a_direction_needs_the_whole_interval_on_its_side(factor, expected):
+    matrix = result_of(factor, Claim("slower", f"{RATIO} > 1", "direction"))
+    assert verdict(matrix) == expected
+
+
+@pytest.mark.parametrize(("that", "rounds", "expected"), [
+    (">= 35ms", 12, "contradicted"), (">= 5us", 12, "reproduced"), (">= 5us", 4, "undecided")])
+def test_a_stall_is_a_floor(that, rounds, expected):
+    claim = Claim("it waits", f"time_per_message(write=w1) {that}", "stall")
+    assert verdict(result_of(2, claim, rounds=rounds)) == expected
+
+
+def test_few_or_noisy_rounds_are_undecided_and_say_how_many_would_decide():
+    claim = Claim("it is so", f"{RATIO} ~ 1.87", "ratio")
+    assert verdict(result_of(1.87, claim, rounds=3)) == "undecided"
+    [replay] = replays_decide(result_of(1.3, claim, noise=lognormal))
+    assert replay.verdict == "undecided" and re.search(r"rounds=\d+ would decide",
+                                                       replay.remarks[0])
+
+
+@pytest.mark.parametrize(("factor", "that", "origin", "expected"), [
+    (1.87, "~ 1.87", {"fidelity": "in kind"}, "direction only"),
+    (0.5, "~ 1.87", {"fidelity": "in kind"}, "contradicted"),
+    (1.5, "~ 1.01 within 1.1", {"fidelity": "in kind"}, "cannot decide here"),
+    (1, "~ 1.87", {"needs": "a real-time thread beside it"}, "cannot decide here"),
+    (1.87, "~ 1.87", {"needs": "a real-time thread beside it"}, "reproduced"),
+])
+def test_a_whole_program_that_did_not_run_and_load_that_is_not_there_limit_the_verdict(
+        factor, that, origin, expected):
+    claim = Claim("it is so", f"{RATIO} {that}", "ratio")
+    assert verdict(result_of(factor, claim, **origin)) == expected
+
+
+@pytest.mark.parametrize(("that", "expected"), [
+    ("segments_per_message(write=nodelay place=apart) == 15", "reproduced"),
+    ("segments_per_message(write=nodelay place=apart) == 14", "contradicted"),
+    ("segments_per_message(write=nodelay) == 15", "reproduced"),
+    ("segments_per_message(write=zerocopy) == 15", "undecided"),
+    # 2.05 segments, of which a loss probe may be some
+    ("segments_per_message(write=nagle place=apart) == 2", "undecided"),
+    ("segments_per_message(write=nagle place=apart) == 15", "contradicted"),
+])
+def test_a_count_travels_and_is_exact(that, expected):
+    matrix = claimed(matrix_of(NODELAY), Claim("so many", that, "count"), fidelity="in kind")
+    assert verdict(matrix) == expected
+
+
+@pytest.mark.parametrize(("verdicts", "joined"), [
+    (["reproduced", "reproduced"], "reproduced"), (["reproduced", "direction only"],
+                                                   "direction only"),
+    (["reproduced", "contradicted"], "depends on place"),
+    (["direction only", "contradicted", "undecided"], "depends on place"),
+    (["contradicted", "undecided"], "undecided"), (["contradicted", "contradicted"],
+                                                   "contradicted"),
+    (["reproduced", "cannot run here"], "reproduced"),
+    (["cannot run here", "cannot run here"], "cannot run here"),
+])
+def test_places_are_decided_one_by_one(verdicts, joined):
+    assert verdicts_join(verdicts) == joined
+
+
+def test_a_claim_that_differs_by_place_says_what_each_place_showed():
+    # in the stored result only the writes of one place are that slow
+    matrix = matrix_of(NODELAY)
+    medians = [float(np.median(matrix.series(cell.name, "time_per_message").values))
+               for place in ("together", "apart") for cell in matrix.cells.values()
+               if cell.axes == {"place": place, "write": "nodelay"}]
+    between = sum(medians) / 2
+    [replay] = replays_decide(claimed(matrix, Claim(
+        "slow", f"time_per_message(write=nodelay) > {between:.9f}", "direction")))
+    assert replay.verdict == "depends on place"
+    assert [remark.partition(":")[0] for remark in replay.remarks] == ["together", "apart"]
+    assert replay.measured.startswith("together ") and "; apart " in replay.measured
+
+
+@pytest.mark.parametrize(("verdicts", "status"), [
+    (["reproduced", "direction only", "depends on place", "cannot run here"], 0),
+    (["reproduced", "contradicted", "undecided"], 1), (["reproduced", "undecided"], 3),
+    (["cannot run here"], 4), ([], 4),
+])
+def test_the_exit_status(verdicts, status):
+    assert replays_status(verdicts) == status
+
+
+def test_a_ratio_also_decides_in_check():
+    matrix = result_of(1.87)
+    decided = [claim_decide(matrix, Claim("", f"{RATIO} ~ {value}")).outcome
+               for value in ("1.87", "9", "1.03")]
+    assert decided == ["ok", "not ok", "undecided"]
+
+
+# ---- the files ----
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_has_an_origin_and_kinds_and_is_the_same_when_it_is_written_again(path, tmp_path):
+    scenario = replay_load(path)
+    again = tmp_path / path.name
+    again.write_text(scenario_text(scenario))
+    assert scenario_load(again) == scenario
+    assert set(scenario.disputes) <= {other.stem for other in FILES} - {path.stem}
+
+
+def test_there_are_at_least_thirty_and_eight_run_a_real_program():
+    assert len(FILES) >= 30
+    assert sum("subject" in scenario_load(path).fixed for path in FILES) >= 8
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_published_figures_are_those_of_their_file_and_claimed_ratios_those_of_the_figures(path):
+    scenario, figures = scenario_load(path), {}
+    for figure in scenario.published:
+        name, _, row = figure.source.partition(":")
+        with (CLAIMS / "published" / name).open(newline="") as file:
+            rows = {f"{line['case']}: {line['metric']}": line for line in csv.DictReader(file)}
+        line = rows[row]
+        number = float(line["value"])
+        value = 1 + number / 100 if line["unit"].startswith("percent") else (
+            number * BASE_UNITS[line["unit"]])
+        assert figure.unit == line["unit"] and figure.value == pytest.approx(value), figure
+        figures[figure.metric, frozenset(figure.words.split())] = value
+    for claim in scenario.claims:
+        parsed = claim_parse(claim.that)
+        sides = [figures.get((one.metric, frozenset(one.words.split())))
+                 for one in references_of(parsed.left)]
+        if claim.kind == "ratio" and len(sides) == 2 and all(sides):
+            assert parsed.right == pytest.approx(sides[0] / sides[1], rel=0.03), claim
+
+
+def test_every_file_of_figures_is_quoted():
+    quoted = {figure.source.partition(":")[0] for path in FILES
+              for figure in scenario_load(path).published}
+    assert quoted == {path.name for path in (CLAIMS / "published").glob("*.csv")}
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("[[claim]]\nsays = 'x'\nthat = 'time > 1'\nkind = 'direction'", "has an .origin. and"),
+    (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'time > 1'", "it has no kind: count"),
+    (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'time > 1'\nkind = 'ratio'", "compares by ~"),
+    (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'time >= user'\nkind = 'stall'", "with a number"),
+    (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'time > 1'\nkind = 'often'", "must be count or"),
+    (f"{HEAD}fidelity = 'whole'", "must be in kind"),
+    (HEAD.replace("second hand", "somewhere"), "must be first hand or second hand"),
+])
+def test_a_file_that_is_no_claim_says_what_is_missing(tmp_path, text, said):
+    path = tmp_path / "claim.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=said):
+        replay_load(path)
+
+
+# ---- the commands ----
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A folder as `claims run` leaves it: one claim that ran, one that could not."""
+    folder = tmp_path / "replayed"
+    result = Path(shutil.copytree(NODELAY, folder / "nodelay"))
+    scenario = scenario_load(result / "scenario.toml")
+    claims = (Claim("every write is a segment", "segments_per_message(write=nodelay) == 15",
+                    "count"),
+              Claim("Nagle waits", "time_per_message(write=nagle place=apart) >= 35ms", "stall"),
+              Claim("a cork takes half of the time",
+                    "time_per_message(write=cork) / time_per_message(write=nodelay) ~ 0.52",
+                    "ratio"))
+    (result / "scenario.toml").write_text(scenario_text(replace(
+        scenario, origin=ORIGIN, claims=claims, disputes=("qemu-nbd-tls-nodelay",))))
+    (folder / "claims.json").write_text(json.dumps({
+        "nodelay": {"file": "", "unable": ""},
+        "nginx-tcp-nopush": {"file": str(CLAIMS / "nginx-tcp-nopush.toml"),
+                             "unable": "nginx is missing"}}))
+    return folder
+
+
+def test_the_report_has_published_measured_verdict_and_what_differs(results):
+    done = uncork_in("claims", "report", results)
+    golden_check("claims/report.txt", done.stdout)
+    assert done.returncode == 0
+
+
+def test_the_report_in_json_is_read_again_and_two_systems_stand_side_by_side(results, tmp_path):
+    told = uncork_in("claims", "report", results, "--json").stdout
+    kept = tmp_path / "other.json"
+    kept.write_text(told.replace("6.18.0-test", "6.12.1"))
+    assert [row["verdict"] for row in json.loads(told)["systems"][0]["claims"]["nodelay"]["rows"]
+            ] == ["reproduced", "reproduced", "depends on place"]
+    golden_check("claims/systems.md", uncork_in("claims", "report", results, kept, "--md").stdout)
+    lines = uncork_in("claims", "report", kept, "--csv").stdout.splitlines()
+    assert len(lines) == 1 + 3 + 2 and "6.12.1" in lines[1]
+
+
+def test_the_status_of_a_report_is_that_of_its_verdicts(results):
+    index = json.loads((results / "claims.json").read_text())
+    del index["nodelay"]
+    (results / "claims.json").write_text(json.dumps(index))
+    assert uncork_in("claims", "report", results).returncode == 4
+    result = results / "nodelay" / "scenario.toml"
+    result.write_text(result.read_text().replace("== 15", "== 14"))
+    assert uncork_in("claims", "report", results / "nodelay").returncode == 1
+
+
+def test_what_is_no_result_of_a_claim_is_one_line(results, tmp_path):
+    assert "its scenario has no [origin]" in refused("claims", "report", NODELAY)
+    (tmp_path / "none").mkdir()
+    assert "nor a folder of uncork claims run" in refused("claims", "report", tmp_path / "none")
+    (tmp_path / "x.json").write_text("{}")
+    assert "no file of uncork claims report" in refused("claims", "report", tmp_path / "x.json")
+    (results / "claims.json").write_text("{")
+    assert "damaged" in refused("claims", "report", results, status=1)
+
+
+def test_every_claim_can_be_planned_and_the_list_says_how_long_it_takes(uncork: Uncork):
+    done = uncork.run("claims", "list", "--json")
+    listed = json.loads(done.stdout)
+    assert [one["name"] for one in listed] == claim_names()
+    assert all(one["seconds"] > 1 or one["unable"] for one in listed)
+    text = uncork.run("claims", "list", "syq-header-body").stdout
+    assert text.startswith("syq-header-body\n  asks    ") and "1 of 1 claim can run" in text
+
+
+def test_a_claim_that_is_not_there_names_the_nearest(uncork: Uncork):
+    assert "did you mean syq-header-body?" in uncork.refused("claims", "run", "syq-header-bodi")
+    assert "which claims?" in uncork.refused("claims", "run", "rounds=2")
+
+
+def test_a_file_of_ones_own_runs_and_is_judged_and_what_cannot_run_says_why(
+        uncork: Uncork, tmp_path: Path):
+    words = ('[fixed]\nworkload = "request"\nmessage = "15x2"\nreply = "2"\n[sweep]\n'
+             'write = ["nodelay", "coalesce"]\n[run]\nrounds = 2\nduration = "10ms"\n'
+             'warmup = "2ms"\n[[claim]]\nsays = "a call each"\nkind = "count"\n'
+             'that = "sends_per_message(write=nodelay) == 15"\n')
+    mine, never = tmp_path / "mine.toml", tmp_path / "never.toml"
+    mine.write_text(HEAD + words)
+    never.write_text(HEAD + words.replace('"coalesce"', '"more"').replace(
+        'reply = "2"', 'reply = "2"\nsecurity = "openssl"').replace(
+        '["nodelay", "more"]', '["more", "writev"]').replace(
+        "write=nodelay)", "write=more)"))
+    done = uncork.run("claims", "run", str(mine), "-o", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "a call each" in done.stdout and "reproduced" in done.stdout
+    again = uncork.run("claims", "run", str(mine), "-o", str(tmp_path / "out"))
+    assert again.returncode == 0
+    lacking = uncork.run("claims", "run", str(never), "-o", str(tmp_path / "lacking"))
+    assert lacking.returncode == 4 and "cannot run here: a call each:" in lacking.stdout
