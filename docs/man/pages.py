@@ -17,21 +17,15 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "scripts"))
 
+from suite import commands  # noqa: E402
 from suite.analyse.expressions import BEST_OF, COMPARISONS, OPERATORS  # noqa: E402
 from suite.analyse.metrics import METRICS  # noqa: E402
-from suite.commands import (  # noqa: E402
-    CLAIMS_PARTS,
-    COMMANDS,
-    ENVIRONMENT,
-    EXIT,
-    LAB_PARTS,
-    parser_make,
-)
+from suite.commands import COMMANDS, ENVIRONMENT, EXIT, parser_make  # noqa: E402
 from suite.commands.list import SCENARIO_PARTS, bounds_text  # noqa: E402
 from suite.scenario.keys import TOP, part_keys  # noqa: E402
 from suite.stats.histogram import HISTOGRAMS  # noqa: E402
 
-PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}
+PARTS = {"lab": commands.LAB_PARTS, "claims": commands.CLAIMS_PARTS}
 TITLES = {"strategy": "Write strategies", "reading": "Values of read"}
 Rows = Iterable[tuple[str, str]]
 

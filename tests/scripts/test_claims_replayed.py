@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +31,7 @@ from suite.analyse.replays import (
 )
 from suite.base.client import claim_names
 from suite.base.errors import UsageError
-from suite.scenario.scenario import Claim, Origin, Scenario, scenario_load, scenario_text
+from suite.scenario.scenario import Claim, Origin, scenario_load, scenario_text
 
 CLAIMS = ROOT / "claims"
 FILES = sorted(CLAIMS.glob("*.toml"))
@@ -339,6 +341,23 @@ def test_every_claim_can_be_planned_and_the_list_says_how_long_it_takes(uncork: 
 def test_a_claim_that_is_not_there_names_the_nearest(uncork: Uncork):
     assert "did you mean syq-header-body?" in uncork.refused("claims", "run", "syq-header-bodi")
     assert "which claims?" in uncork.refused("claims", "run", "rounds=2")
+
+
+def test_the_page_can_be_followed_word_by_word(uncork: Uncork, tmp_path: Path):
+    page = (ROOT / "docs/claims.md").read_text()
+    [mine] = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "mine.toml").write_text(mine)
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert sum(block.count("uncork claims") for block in blocks) == 7
+    environment = uncork.environment | {"PATH": f"{ROOT / 'scripts'}:{os.environ['PATH']}"}
+    said = []
+    for block in blocks:
+        done = subprocess.run(["bash", "-euc", block], cwd=tmp_path, env=environment, text=True,
+                              capture_output=True)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert "31 claims" in said[0] and "three writes are three segments  3" in said[1]
+    assert said[2].count("2 reproduced") == 2
 
 
 def test_a_file_of_ones_own_runs_and_is_judged_and_what_cannot_run_says_why(

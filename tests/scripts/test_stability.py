@@ -19,7 +19,15 @@ import pytest
 from conftest import ROOT
 from suite.analyse.metrics import METRICS
 from suite.base.client import Client, client_list
-from suite.commands import COMMANDS, ENVIRONMENT, EXIT, LAB_PARTS, formats_known, parser_make
+from suite.commands import (
+    CLAIMS_PARTS,
+    COMMANDS,
+    ENVIRONMENT,
+    EXIT,
+    LAB_PARTS,
+    formats_known,
+    parser_make,
+)
 from suite.present.tables.mail import STYLES
 from suite.result.checks import SCHEMA
 from suite.scenario.keys import MEANS, TOP
@@ -27,6 +35,7 @@ from suite.scenario.scenario import PICTURES, SCENARIO_KEYS
 from suite.stats.histogram import HISTOGRAMS
 
 PAGE = ROOT / "docs/stability.md"
+PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}
 
 
 def code(names: Iterable[str]) -> str:
@@ -53,7 +62,7 @@ def commands_list() -> str:
     """Every command with its options and words."""
     return table(["command", "options", "its own words"], [
         [f"`uncork {name}`",
-         arguments_text(parser_make(name)._actions) or (code(LAB_PARTS) if name == "lab" else ""),
+         arguments_text(parser_make(name)._actions) or code(PARTS.get(name, ())),
          code(f"{key}=" for key in command.own)] for name, command in COMMANDS.items()])
 
 
