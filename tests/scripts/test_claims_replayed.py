@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from suite.analyse.expressions import claim_parse, references_of
 from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.replays import (
     VERDICTS,
+    count_distance,
     replay_load,
     replays_decide,
     replays_status,
@@ -162,6 +164,15 @@ def test_a_whole_program_that_did_not_run_and_load_that_is_not_there_limit_the_v
 def test_a_count_travels_and_is_exact(that, expected):
     matrix = claimed(matrix_of(NODELAY), Claim("so many", that, "count"), fidelity="in kind")
     assert verdict(matrix) == expected
+
+
+@pytest.mark.parametrize(("span", "share"), [
+    ((2.001, 2.0, 2.004), 0.002), ((2.05, 2.01, 2.09), 0.045), ((2.6, 2.5, 2.7), math.inf),
+    ((2.0,), math.inf),
+])
+def test_a_count_of_which_some_segment_was_sent_again_is_not_another_count(span, share):
+    parsed = claim_parse("segments_per_message == 2")
+    assert count_distance(parsed, span) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(("verdicts", "joined"), [
@@ -336,6 +347,13 @@ def test_every_claim_can_be_planned_and_the_list_says_how_long_it_takes(uncork: 
     assert all(one["seconds"] > 1 or one["unable"] for one in listed)
     text = uncork.run("claims", "list", "syq-header-body").stdout
     assert text.startswith("syq-header-body\n  asks    ") and "1 of 1 claim can run" in text
+
+
+def test_a_claim_about_a_cell_that_does_not_run_is_refused(uncork: Uncork, tmp_path: Path):
+    path = tmp_path / "claim.toml"
+    text = (CLAIMS / "bitcoin-rs-writev.toml").read_text()
+    path.write_text(text.replace("4+12+2x4+8 arm=nagle", "4+12+4+4+8 arm=nagle"))
+    assert "was not run, only message=4+12+2x4+8" in uncork.refused("claims", "list", str(path))
 
 
 def test_a_claim_that_is_not_there_names_the_nearest(uncork: Uncork):

@@ -13,7 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.expressions import claim_parse, claims_check
+from suite.analyse.expressions import (
+    cells_named,
+    claim_parse,
+    claims_check,
+    claims_references,
+)
 from suite.analyse.frame import matrix_load
 from suite.analyse.replays import (
     UNABLE,
@@ -66,6 +71,11 @@ def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -
     except Failure as error:  # no such target
         return Planned(scenario.name, path, scenario, unable=str(error))
     claims_check(scenario, path, plan, bool(words))
+    cells = {cell.name: cell.all_words for cell in plan.cells}
+    for reference in () if words else claims_references(scenario):
+        named = cells_named(reference, cells, (), scenario.exclude)
+        if not named.cells:
+            raise UsageError(f"{path}: [claim] that: {reference.text}: {named.why}")
     reasons = dict.fromkeys(cell.unsupported for cell in plan.cells if cell.unsupported)
     why = next(iter(reasons), "") or ""
     if not plan.runnable:
