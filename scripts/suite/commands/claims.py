@@ -13,12 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.expressions import (
-    cells_named,
-    claim_parse,
-    claims_check,
-    claims_references,
-)
+from suite.analyse.expressions import cells_named, claim_parse, claims_check, claims_references
 from suite.analyse.frame import matrix_load
 from suite.analyse.replays import (
     UNABLE,
