@@ -381,8 +381,8 @@ def pair_decide(matrix: Matrix, claim: Operation, found: Found) -> Decision:
     a metric and their verdict does not say so."""
     decision = evidence_decide(matrix, claim, found)
     metric, cells = cells_opposed(found)
-    if len(cells) != 2 or not (decision.side or (
-            decision.outcome != "undecided" and needs_difference(claim, found, decision.outcome))):
+    needs = decision.outcome != "undecided" and needs_difference(claim, found, decision.outcome)
+    if len(cells) != 2 or not (needs or decision.side):
         return decision
     verdict = pair_verdict(matrix, cells[0], cells[1], metric)
     if not verdict.doubtful:
@@ -390,9 +390,10 @@ def pair_decide(matrix: Matrix, claim: Operation, found: Found) -> Decision:
     family, _ = pair_family(matrix, cells[0], cells[1], metric)
     why = ("is within the noise floor" if verdict is Verdict.WITHIN_NOISE else
            f"may be chance among {counted_text(family.tested, 'row')}")
-    outside = claim.sign == ABOUT and decision.outcome == "not ok"
-    return decision._replace(outcome=decision.outcome if outside else "undecided", side=0, remark=(
-        f"{decision.remark}; the difference of the two cells {why}"))
+    if needs and (claim.sign, decision.outcome) != (ABOUT, "not ok"):
+        decision = decision._replace(outcome="undecided")
+    return decision._replace(
+        side=0, remark=f"{decision.remark}; the difference of the two cells {why}")
 
 
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:

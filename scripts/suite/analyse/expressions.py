@@ -284,7 +284,8 @@ def claims_check(scenario: Scenario, path: Path, plan: Plan, overridden: bool) -
         for where in claim_places(claim, cells, plan.axes):
             for reference in references_of(claim_parse(claim.that, where)):
                 named = cells_named(reference, cells, plan.axes)
-                if named.axis in scenario.sweep or (named.unknown and not overridden):
+                wrong = named.unknown or (claim.kind and not named.cells)
+                if named.axis in scenario.sweep or (wrong and not overridden):
                     raise UsageError(f'{path}: [claim] that "{claim.that}": {named.why}')
                 if named.axis:
                     unnamed.setdefault(named.axis, set()).add(claim)

@@ -95,13 +95,11 @@ def side_claimed(claim: Operation) -> int:
 
 
 def count_distance(claim: Operation, span: Sequence[float]) -> float:
-    """How far, of 1, the interval of a count reaches from the number that is claimed, which may
-    differ by run: on a busy machine TCP sends some segment again. Infinite where it excludes that
-    number by more than a half, or none is claimed."""
-    if len(span) < 3 or any(references_of(claim.right)):
-        return math.inf
-    value = float(evaluate(claim.right, {}))
-    return max(abs(end / value - 1) for end in span) if round(span[0]) == value else math.inf
+    """How far, as a share, a count that was not the same in every run is from the claimed number,
+    as TCP sends some segment again on a busy machine. Infinite where another one is nearer."""
+    value = 0.0 if any(references_of(claim.right)) else float(evaluate(claim.right, {}))
+    near = value > 0 and len(span) == 3 and round(span[0]) == value
+    return max(abs(end / value - 1) for end in span) if near else math.inf
 
 
 def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
@@ -145,13 +143,12 @@ def system_of(matrix: Matrix, where: Mapping[str, str]) -> dict[str, Any]:
 
 def replays_decide(matrix: Matrix) -> list[Replay]:
     """Every claim of a result, in order, on each system that ran it."""
-    scenario = matrix.result.scenario
-    parts: dict[tuple[str, Claim], list[ClaimVerdict]] = {}
+    scenario, parts = matrix.result.scenario, dict[tuple[str, Claim], list[ClaimVerdict]]()
     for decided in claims_decide(matrix):
-        words = words_split(decided.where.split(), "claim: ")
-        place = {key: value for key, value in words.items() if key != PLACE}
+        where = {key: value for key, value in words_split(decided.where.split(), "").items()
+                 if key != PLACE}
         claim = next(one for one in scenario.claims if one.that == decided.claim.that)
-        parts.setdefault((words_text(place), claim), []).append(decided)
+        parts.setdefault((words_text(where), claim), []).append(decided)
     return [replay_join(scenario, claim, found, system_of(matrix, words_split(where.split(), "")))
             for (where, claim), found in parts.items()]
 
@@ -160,17 +157,15 @@ def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
                 system: Mapping[str, Any]) -> Replay:
     """The verdict on a claim of those at each place."""
     parsed, verdicts = claim_parse(claim.that), [verdict_of(scenario, one) for one in found]
-    texts = [measured_text(parsed, one.span) for one in found]
-    joined = verdicts_join(verdicts)
-    remarks = tuple("; ".join([*one.remarks]) for one in found)
-    if len(found) == 1:
-        return Replay(claim, joined, published_text(parsed), texts[0], found[0].span, remarks,
-                      system)
-    places = [words_split(one.where.split(), "claim: ")[PLACE] for one in found]
-    return Replay(claim, joined, published_text(parsed), "; ".join(
-        f"{place} {text}" for place, text in zip(places, texts, strict=True) if text), (), tuple(
-        f"{place}: {verdict}: {remark}"
-        for place, verdict, remark in zip(places, verdicts, remarks, strict=True)), system)
+    places = [words_split(one.where.split(), "").get(PLACE, "") for one in found]
+    several = len(found) > 1
+    return Replay(
+        claim, verdicts_join(verdicts), published_text(parsed),
+        "; ".join(f"{place} {measured_text(parsed, one.span)}".strip()
+                  for place, one in zip(places, found, strict=True) if one.span),
+        () if several else found[0].span,
+        tuple((f"{place}: {verdict}: " if several else "") + "; ".join(one.remarks)
+              for place, verdict, one in zip(places, verdicts, found, strict=True)), system)
 
 
 def replays_status(verdicts: Sequence[str]) -> int:

@@ -8,12 +8,12 @@ for, and why one could not run. Each is measured by `uncork run`, which goes on 
 import argparse
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from suite.analyse.expressions import cells_named, claim_parse, claims_check, claims_references
+from suite.analyse.expressions import claim_parse, claims_check
 from suite.analyse.frame import matrix_load
 from suite.analyse.replays import (
     UNABLE,
@@ -28,8 +28,8 @@ from suite.base.errors import Failure, UsageError
 from suite.base.process import SUITE
 from suite.base.text import labelled_lines, say, terminal_width
 from suite.base.units import counted_text
-from suite.measure.dry_run import estimate_text
 from suite.measure.plan import plan_make
+from suite.measure.progress import clock_text
 from suite.measure.resume import folder_name
 from suite.measure.runner import runs_seconds
 from suite.measure.schedule import round_order
@@ -43,18 +43,21 @@ INDEX, ALL = "claims.json", "all"
 WIDTH_MAX = 100
 
 
-@dataclass(frozen=True)
-class Planned:
-    """A claim as this machine would replay it. takes, seconds: how long. unable: why it cannot, or
-    empty; lacking: why some of its cells cannot, or empty."""
+class Planned(NamedTuple):
+    """A claim as this machine would replay it. seconds: how long that takes. lacking: why some of
+    its cells cannot run, or empty. able: whether any can."""
 
     name: str
     path: Path
     scenario: Scenario
-    takes: str = ""
-    seconds: float = 0
-    unable: str = ""
-    lacking: str = ""
+    seconds: float
+    lacking: str
+    able: bool
+
+    @property
+    def text(self) -> str:
+        """How long it takes here, or why it cannot run."""
+        return f"about {clock_text(self.seconds)}" if self.able else f"{UNABLE}: {self.lacking}"
 
 
 def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:
@@ -64,20 +67,11 @@ def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -
     try:
         plan = plan_make(targets, scenario, path, words, quick).plan
     except Failure as error:  # no such target
-        return Planned(scenario.name, path, scenario, unable=str(error))
+        return Planned(scenario.name, path, scenario, 0, str(error), False)
     claims_check(scenario, path, plan, bool(words))
-    cells = {cell.name: cell.all_words for cell in plan.cells}
-    for reference in () if words else claims_references(scenario):
-        named = cells_named(reference, cells, (), scenario.exclude)
-        if not named.cells:
-            raise UsageError(f"{path}: [claim] that: {reference.text}: {named.why}")
-    reasons = dict.fromkeys(cell.unsupported for cell in plan.cells if cell.unsupported)
-    why = next(iter(reasons), "") or ""
-    if not plan.runnable:
-        return Planned(scenario.name, path, scenario, unable=why)
-    runs, times = round_order(plan.runnable, 0, 1), plan.rounds + 1
-    return Planned(scenario.name, path, scenario, estimate_text(plan, runs, times),
-                   runs_seconds(runs)[0] * times, lacking=why)
+    lacking = next((cell.unsupported for cell in plan.cells if cell.unsupported), "")
+    seconds = runs_seconds(round_order(plan.runnable, 0, 1))[0] * (plan.rounds + 1)
+    return Planned(scenario.name, path, scenario, seconds, lacking, bool(plan.runnable))
 
 
 def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = False
@@ -89,10 +83,10 @@ def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = F
 def list_main(options: argparse.Namespace) -> int:
     planned = claims_plan(options.names or claim_names())
     if options.json:
-        print(json_text([{"name": one.name, "seconds": round(one.seconds), "unable": one.unable,
-                          "lacking": one.lacking} | claim_head(one.scenario) | {"claims": [
-                              vars(claim) for claim in one.scenario.claims]}
-                         for one in planned]), end="")
+        print(json_text([claim_head(one.scenario) | {
+            "name": one.name, "seconds": round(one.seconds), "able": one.able,
+            "lacking": one.lacking, "claims": [vars(claim) for claim in one.scenario.claims],
+        } for one in planned]), end="")
         return 0
     for one in planned:
         origin = one.scenario.origin
@@ -100,12 +94,12 @@ def list_main(options: argparse.Namespace) -> int:
                 ("from", f"{origin.who}: {origin.reference}" if origin else ""),
                 ("claims", "; ".join(f"{claim.says}: {published_text(claim_parse(claim.that))}"
                                      for claim in one.scenario.claims)),
-                ("here", one.unable and f"{UNABLE}: {one.unable}" or one.takes),
-                *([("lacks", one.lacking)] if one.lacking else [])]
+                ("here", one.text),
+                *([("lacks", one.lacking)] if one.able and one.lacking else [])]
         print("\n".join([one.name, *labelled_lines(rows, terminal_width(WIDTH_MAX), "  "), ""]))
-    able = [one for one in planned if not one.unable]
+    able = [one for one in planned if one.able]
     print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in about "
-          f"{round(sum(one.seconds for one in able) / 60)} minutes")
+          f"{clock_text(sum(one.seconds for one in able))}")
     return 0
 
 
@@ -131,10 +125,11 @@ def run_main(options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     index = index_read(folder)
     for number, one in enumerate(planned, 1):
-        index[one.name] = {"file": str(one.path.resolve()), "unable": one.unable}
+        why = "" if one.able else one.lacking
+        index[one.name] = {"file": str(one.path.resolve()), "unable": why}
         file_write(folder / INDEX, json_text(index))
-        say(f"claim {number} of {len(planned)}: {one.name}: {one.unable or one.takes}")
-        if one.unable:
+        say(f"claim {number} of {len(planned)}: {one.name}: {one.text}")
+        if why:
             continue
         done = subprocess.run([*SUITE, "run", str(one.path), *words,
                                *(["--quick"] if options.quick else []), "-o",
@@ -148,11 +143,13 @@ def run_main(options: argparse.Namespace) -> int:
     return report_print([folder], None)
 
 
-def system_add(systems: dict[str, dict[str, Any]], name: str, machine: Mapping[str, Any],
-               claim: str, scenario: Scenario, row: dict[str, Any]) -> None:
-    key = json.dumps(machine, sort_keys=True)
-    system = systems.setdefault(key, {"name": name, "machine": dict(machine), "claims": {}})
-    system["claims"].setdefault(claim, claim_head(scenario) | {"rows": []})["rows"].append(row)
+def system_add(systems: dict[str, dict[str, Any]], name: str, scenario: Scenario,
+               replay: Replay) -> None:
+    """Adds a row to the system that it is of. name: of a system of which nothing is known."""
+    system = systems.setdefault(json.dumps(replay.system, sort_keys=True), {
+        "name": name, "machine": dict(replay.system), "claims": {}})
+    system["claims"].setdefault(scenario.name, claim_head(scenario) | {"rows": []})[
+        "rows"].append(row_of(replay))
 
 
 def systems_read(source: Path) -> list[dict[str, Any]]:
@@ -165,30 +162,24 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
     folder = result_find(source)
     systems: dict[str, dict[str, Any]] = {}
     index = index_read(folder)
-    places = {name: folder / name for name in index}
-    if (folder / PLAN).exists():
-        places = {"": folder}
-    elif not index:
+    single = (folder / PLAN).exists()
+    if not index and not single:
         raise UsageError(f"{folder}: no result of a claim, nor a folder of uncork claims run")
-    idle: list[tuple[str, Scenario, str]] = []
-    for name, place in places.items():
-        if not (place / PLAN).exists():
-            idle.append((name, replay_load(Path(index[name]["file"])), index[name]["unable"]))
-            continue
+    places = [folder] if single else [folder / name for name in index]
+    ran = [place for place in places if (place / PLAN).exists()]
+    for place in ran:
         matrix = matrix_load(place)
-        scenario = matrix.result.scenario
-        if scenario.origin is None:
+        if matrix.result.scenario.origin is None:
             raise UsageError(f"{place}: its scenario has no [origin]: it is no claim")
         for replay in replays_decide(matrix):
-            system_add(systems, folder.name, replay.system, scenario.name, scenario,
-                       row_of(replay))
-    machines = [dict(system["machine"]) for system in systems.values()] or [{}]
-    for name, scenario, why in idle:
-        for machine in machines:
-            for claim in scenario.claims:
-                system_add(systems, folder.name, machine, name, scenario, row_of(
-                    Replay(claim, UNABLE, published_text(claim_parse(claim.that)), "", (), (why,),
-                           machine)))
+            system_add(systems, folder.name, matrix.result.scenario, replay)
+    machines = [system["machine"] for system in systems.values()] or [{}]
+    for name in () if single else index.keys() - {place.name for place in ran}:
+        scenario = replay_load(Path(index[name]["file"]))
+        for claim, machine in product(scenario.claims, machines):
+            system_add(systems, folder.name, scenario, Replay(
+                claim, UNABLE, published_text(claim_parse(claim.that)), "", (),
+                (index[name]["unable"],), machine))
     return list(systems.values())
 
 

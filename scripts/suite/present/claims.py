@@ -26,9 +26,8 @@ def claim_head(scenario: Scenario) -> dict[str, Any]:
 
 
 def row_of(replay: Replay) -> dict[str, Any]:
-    return {"says": replay.claim.says, "that": replay.claim.that, "kind": replay.claim.kind,
-            "published": replay.published, "measured": replay.measured, "span": list(replay.span),
-            "verdict": replay.verdict, "remarks": list(replay.remarks)}
+    told = {key: value for key, value in vars(replay).items() if key not in ("claim", "system")}
+    return vars(replay.claim) | told
 
 
 def system_text(system: System) -> str:
@@ -109,11 +108,10 @@ def claims_document(systems: Sequence[System]) -> Document:
     for system in systems:
         claims = {**system["claims"], **claims}
     names = names_order(claims)
-    rows = [{"claim": name, "system": system_text(system), "differs": differs_text(claim, [system]),
-             "low": row["span"][1] if len(row["span"]) > 1 else None,
-             "high": row["span"][2] if len(row["span"]) > 1 else None}
-            | {key: row[key] for key in ("says", "kind", "published", "verdict")}
-            | {"measured": row["span"][0] if row["span"] else None}
+    rows = [{key: row.get(key) for key in HEADS}
+            | {"claim": name, "system": system_text(system),
+               "differs": differs_text(claim, [system])}
+            | dict(zip(("measured", "low", "high"), [*row["span"], None, None, None], strict=False))
             for system in systems for name, claim in system["claims"].items()
             for row in claim["rows"]]
     return Document(
