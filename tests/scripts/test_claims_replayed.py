@@ -33,6 +33,8 @@ from suite.analyse.replays import (
 )
 from suite.base.client import claim_names
 from suite.base.errors import UsageError
+from suite.commands.claims import systems_read
+from suite.present.claims import counts_text, names_order, system_text, verdicts_of
 from suite.scenario.scenario import Claim, Origin, scenario_load, scenario_text
 
 CLAIMS = ROOT / "claims"
@@ -277,6 +279,46 @@ def test_a_file_that_is_no_claim_says_what_is_missing(tmp_path, text, said):
     path.write_text(text)
     with pytest.raises(UsageError, match=said):
         replay_load(path)
+
+
+# ---- results of record ----
+
+RECORDS = sorted((CLAIMS / "results").glob("*/*.json"))
+PAGE = ROOT / "docs/claims.md"
+MARKS = "<!-- verdicts -->\n", "<!-- end of verdicts -->\n"
+
+
+def verdicts_table(path: Path) -> str:
+    """The verdicts of a file of `claims report --json` as a table of Markdown."""
+    [system] = systems_read(path)
+    lines = [f"{system_text(system)}, {system['machine']['cpus_online']} CPUs:",
+             f"{counts_text(verdicts_of([system]))}.", "",
+             "| claim | says | published | measured | verdict |", "| --- | --- | --- | --- | --- |"]
+    for name in names_order(system["claims"]):
+        lines += [f"| `{name}` | {row['says']} | {row['published']} | {row['measured']} "
+                  f"| {row['verdict']} |" for row in system["claims"][name]["rows"]]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_page_shows_the_verdicts_of_record():
+    text = PAGE.read_text()
+    before, shown = text.split(MARKS[0])
+    shown, after = shown.split(MARKS[1])
+    tables = "\n".join(map(verdicts_table, RECORDS))
+    if os.environ.get("UNCORK_GOLDEN") == "write":
+        PAGE.write_text(before + MARKS[0] + "\n" + tables + "\n" + MARKS[1] + after)
+        shown = f"\n{tables}\n"
+    assert RECORDS and shown == f"\n{tables}\n", "UNCORK_GOLDEN=write writes them"
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_a_result_of_record_is_of_the_claims_as_they_stand(path):
+    for system in systems_read(path):
+        assert path.parent.name == system["machine"]["kernel"]
+        found = {name: {row["that"] for row in claim["rows"]}
+                 for name, claim in system["claims"].items()}
+        assert found == {file.stem: {claim.that for claim in scenario_load(file).claims}
+                         for file in FILES}
 
 
 # ---- the commands ----
