@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -292,7 +293,7 @@ def verdicts_table(path: Path) -> str:
     """The verdicts of a file of `claims report --json` as a table of Markdown."""
     [system] = systems_read(path)
     lines = [f"{system_text(system)}, {system['machine']['cpus_online']} CPUs:",
-             f"{counts_text(verdicts_of([system]))}.", "",
+             textwrap.fill(f"{counts_text(verdicts_of([system]))}.", 100), "",
              "| claim | says | published | measured | verdict |", "| --- | --- | --- | --- | --- |"]
     for name in names_order(system["claims"]):
         lines += [f"| `{name}` | {row['says']} | {row['published']} | {row['measured']} "
