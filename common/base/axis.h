@@ -2,8 +2,7 @@
 /* An axis is one thing that can differ between two runs; a variant is one value of it.
  *
  * Each axis has a folder with one file per variant and a `list.def` that names them. This list is
- * the only one. The build reads it (which files to compile), C reads it (base/axis.def), and
- * other programs read it by `--list=json`. */
+ * the only one. C reads it (base/axis.def), and other programs read it by `--list=json`. */
 #pragma once
 
 #include "base/problem.h"
