@@ -102,6 +102,15 @@ def test_what_does_not_compile_is_said_again_once_and_the_log_is_named(ready: Sa
     ]
 
 
+def test_to_compile_only_no_library_is_built_and_nothing_is_linked(ready: Sandbox) -> None:
+    shutil.rmtree(ready.tree / "build/portability/sources")
+    done = run(ready, "--compile", "x86_64-freebsd")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "1 passed, 0 failed, 0 skipped"
+    built = [call for call in ready.calls_read() if call.startswith("ninja")]
+    assert [call.split()[-1] for call in built] == ["all", "common/a.c.o"]
+
+
 def test_a_library_that_cannot_be_built_is_a_failure(ready: Sandbox) -> None:
     ready.command_add("ninja", *[line for line in NINJA if "uv_a" not in line])
     done = run(ready, "x86_64-netbsd")
@@ -136,7 +145,7 @@ def test_where_there_is_no_mirror_of_debian_the_reason_is_the_sources(ready: San
     ]
 
 
-SOURCES = ('. "$UNCORK_TOP/scripts/setup/sources.sh"; sources_ensure jansson || echo "why: '
+SOURCES = (f'. "{TOP}/tests/portability/sources.sh"; sources_ensure jansson || echo "why: '
            '$SOURCES_WHY"\n')
 # apt-get indextargets --format FORMAT
 INDEX = (

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,7 @@ def test_another_line_is_not_taken_for_one(line: str) -> None:
 def test_without_its_compiler_the_step_is_skipped_with_the_reason(
     sandbox: Sandbox, tmp_path: Path, index: dict[str, str], why: str
 ) -> None:
+    shutil.copytree(TOP / "tests/portability", sandbox.tree / "tests/portability")
     done = sandbox.run("scripts/test", "systems", PIP_CONFIG_FILE="/dev/null",
                        PIP_FIND_LINKS=str(tmp_path), **index)
     assert done.returncode == 0, done.stderr

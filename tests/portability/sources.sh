@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # The sources of libraries, to build them for other systems: those of Debian's packages without its patches, in
-# build/portability/sources. Sourced after scripts/setup/python.
+# build/portability/sources. Sourced by tests/portability/run.
 
 # shellcheck source=scripts/setup/debian.sh
 . "$UNCORK_TOP/scripts/setup/debian.sh"
