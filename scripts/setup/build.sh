@@ -47,6 +47,6 @@ tree_build() {
     mkdir -p "$UNCORK_TOP/build" || return
     (
         ! have flock || flock 9
-        tree_configure "$@" && cmake --build "$UNCORK_TOP/build/$1" -j "$(processors)"
+        tree_configure "$@" && cmake --build "$UNCORK_TOP/build/$1" -j "$(nproc)"
     ) 9>"$UNCORK_TOP/build/$1.lock"
 }

@@ -59,22 +59,17 @@ limited() {
     fi
 }
 
-# How many processors this process may use.
-processors() {
-    nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1
-}
-
 # log_tail FILE [LINES]: the end of a log, indented, on standard error.
 log_tail() {
     printf '  --- the last lines of %s\n' "$(short "$1")" >&2
     tail -n "${2:-25}" "$1" 2>/dev/null | sed 's/^/  | /' >&2
 }
 
-# log_failures FILE [LINES]: the first lines of a log that name what failed, by a compiler, pytest, cmocka, ctest or a
+# log_failures FILE: the first lines of a log that name what failed, by a compiler, pytest, cmocka, ctest or a
 # sanitizer, indented, on standard error: in a long log they are far from its end.
 log_failures() {
     grep -E '(^|[ :])error:|^E  |^(FAILED|ERROR) |\[  (ERROR|FAILED) |runtime error:|==ERROR|SUMMARY: |^WARNING: ThreadSan' \
-        "$1" 2>/dev/null | head -n "${2:-30}" | cut -c 1-400 | sed 's/^/  ! /' >&2
+        "$1" 2>/dev/null | head -n 30 | cut -c 1-400 | sed 's/^/  ! /' >&2
 }
 
 # logged NAME COMMAND...: output goes to build/logs/NAME.log only; its status is the command's.
@@ -88,6 +83,16 @@ logged() {
         printf '\n'
     } >"$log"
     ("$@") >>"$log" 2>&1 </dev/null
+}
+
+# logged_must NAME WHAT COMMAND...: logged. Where the command fails, shows the end of the log and ends the program,
+# saying WHAT.
+logged_must() {
+    local name=$1 what=$2
+    shift 2
+    logged "$name" "$@" && return
+    log_tail "$LOGS/$name.log"
+    fail "$what; whole log: $(short "$LOGS/$name.log")"
 }
 
 # count passed|failed|skipped N [REASON]: says it of tests, in the file $UNCORK_COUNTS.

@@ -143,9 +143,7 @@ packages_ask() {
 # Installs MISSING_NAMES as root.
 packages_install() {
     printf 'packages    installing %s (log: %s)\n' "$MISSING_NAMES" "$(short "$LOGS/packages.log")"
-    logged packages sh -c "$(packages_command)" && return
-    log_tail "$LOGS/packages.log"
-    fail "the packages could not be installed; is the network there? Log: $(short "$LOGS/packages.log")"
+    logged_must packages "the packages could not be installed (is the network there?)" sh -c "$(packages_command)"
 }
 
 # venv_make MODULE...: where packages cannot give what Python needs, build/venv takes the system's modules and

@@ -10,17 +10,12 @@
 
 SSHD_FOLDER=$UNCORK_TOP/build/sshd
 
-# sshd_there: is there one, the system's or ours?
-sshd_there() {
-    PATH=$PATH:/usr/sbin:/sbin have sshd || [ -x "$SSHD_FOLDER/usr/sbin/sshd" ]
-}
-
 # sshd_ensure: afterwards tests have ssh and an sshd (tests/scripts/hosts.py), or sets SSHD_WHY (one line) and fails.
 sshd_ensure() {
     SSHD_WHY=''
     if ! packages_try ssh; then
         SSHD_WHY=$PACKAGES_WHY
-    elif sshd_there; then
+    elif PATH=$PATH:/usr/sbin:/sbin have sshd || [ -x "$SSHD_FOLDER/usr/sbin/sshd" ]; then
         return
     elif [ "$(id -u)" != 0 ] || ! have apt-get || ! have dpkg-deb; then
         SSHD_WHY="this machine has no sshd (package openssh-server)"

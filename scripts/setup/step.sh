@@ -23,7 +23,7 @@ tree_test() {
     local junit=$LOGS/ctest-$1.xml tree=$1 status=0
     shift
     rm -f "$junit"
-    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 900 -j "$(($(processors) + 1))" \
+    $NO_ASLR ctest --test-dir "$UNCORK_TOP/build/$tree" --output-on-failure --no-tests=error --timeout 900 -j "$(($(nproc) + 1))" \
         --output-junit "$junit" "$@" || status=$?
     count_junit "$junit" || status=1
     return $status
@@ -41,7 +41,7 @@ suite_test() {
 
 # Options of suite_test for some files at once: one more than processors, for many wait.
 # shellcheck disable=SC2034  # used by steps
-FILES_AT_ONCE=(--numprocesses $(($(processors) + 1)) --dist loadfile)
+FILES_AT_ONCE=(--numprocesses $(($(nproc) + 1)) --dist loadfile)
 
 # sources GLOB...: the files of the tree that match, tracked or new but not ignored.
 sources() {

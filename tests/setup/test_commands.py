@@ -204,5 +204,5 @@ def test_an_installation_writes_into_the_cache_and_names_the_commands_of_its_use
     assert f": run {sandbox.tree}/scripts/setup/target run, which installs it\n" in done.stderr
     sandbox.command_add("id", "echo 0")
     done = sandbox.run("scripts/setup/target", "vng")
-    assert done.returncode == 1 and f"Log: {sandbox.cache}/logs/packages.log\n" in done.stderr
+    assert done.returncode == 1 and f"log: {sandbox.cache}/logs/packages.log\n" in done.stderr
     assert not (sandbox.tree / "build").exists()

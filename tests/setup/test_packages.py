@@ -160,7 +160,7 @@ def test_a_failed_installation_shows_its_log(sandbox: Sandbox) -> None:
     done = sandbox.run("scripts/demo")
     assert done.returncode == 1
     assert "  | E: the mirror is asleep\n" in done.stderr
-    assert done.stderr.endswith("is the network there? Log: build/logs/packages.log\n")
+    assert done.stderr.endswith("(is the network there?); whole log: build/logs/packages.log\n")
 
 
 def test_an_installation_that_gives_too_little_is_told(sandbox: Sandbox) -> None:

@@ -5,4 +5,4 @@
 
 tree_build asan -DUNCORK_WERROR=ON || return
 export UNCORK_BIN=$UNCORK_TOP/build/asan/bin
-suite_test asan tests/scripts -m "not long" --numprocesses $(($(processors) + 1)) --dist loadfile
+suite_test asan tests/scripts -m "not long" "${FILES_AT_ONCE[@]}"

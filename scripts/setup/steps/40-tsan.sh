@@ -3,5 +3,5 @@
 # does: loopback tests under ThreadSanitizer, but for those whose runs are like others to threads
 
 tree_configure tsan -DUNCORK_WERROR=ON &&
-    cmake --build build/tsan -j "$(processors)" --target uncork-client uncork-server &&
+    cmake --build build/tsan -j "$(nproc)" --target uncork-client uncork-server &&
     tree_test tsan -L loopback -E "loopback-(client|gvisor|man|options|plain|psk|strace)$"

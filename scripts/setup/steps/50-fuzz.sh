@@ -28,7 +28,7 @@ fuzz_one() {
 jobs=0
 for program in build/asan/bin/fuzz_*; do
     [ -x "$program" ] || continue
-    [ "$jobs" -lt "$(processors)" ] || { wait -n && jobs=$((jobs - 1)); }
+    [ "$jobs" -lt "$(nproc)" ] || { wait -n && jobs=$((jobs - 1)); }
     fuzz_one "$program" &
     jobs=$((jobs + 1))
 done
