@@ -25,7 +25,7 @@ def command_run(module, capsys, *arguments):
 
 def pasted(matrix, *words, style="plain", utf8=False):
     """The blocks of a result, as lines."""
-    asked = arguments_sort([str(matrix.result.folder), *words], ("columns",))
+    asked = arguments_sort(matrix.result.folder, words, ("columns",))
     blocks = blocks_build([matrix], asked.selectors, asked.own.get("columns"))
     return [block_lines(block, style, utf8) for block in blocks]
 

@@ -392,7 +392,7 @@ def test_without_the_right_to_make_namespaces_it_says_so(uncork: Uncork) -> None
 
 
 @pytest.mark.parametrize(("words", "status", "says"), [
-    (["lab"], 2, "up|down|status|run"), (["lab", "frob"], 2, "frob"),
+    (["lab"], 2, "up|status|run|down"), (["lab", "frob"], 2, "frob"),
     (["lab", "up", "link_rtae=1gbit"], 2, "did you mean link_rate?"),
     (["lab", "up", "write=cork"], 2, "no word of a lab"),
     (["lab", "up", "link_rate=7"], 2, "link_rate=7 is no rate"),

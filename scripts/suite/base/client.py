@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,12 +117,15 @@ def client_place(environ: Mapping[str, str] = os.environ) -> Client:
 
 def client_require(client: Client) -> Client:
     """The same client if both binaries are there; else Failure names what builds them."""
-    for name in BINARIES:
-        path = client.folder / name
-        if not os.access(path, os.X_OK) or path.is_dir():
-            chosen = "" if client.built or client.folder == PROGRAMS else " (UNCORK_BIN)"
-            raise Failure(f"no {name} in {client.folder}{chosen}: {BUILD_HINT}")
+    if name := binary_missing(client.folder):
+        chosen = "" if client.built or client.folder == PROGRAMS else " (UNCORK_BIN)"
+        raise Failure(f"no {name} in {client.folder}{chosen}: {BUILD_HINT}")
     return client
+
+
+def binary_missing(folder: Path) -> str | None:
+    """The first binary that is not in a folder."""
+    return next((name for name in BINARIES if shutil.which(folder / name) is None), None)
 
 
 def client_open(environ: Mapping[str, str] = os.environ) -> Client:
@@ -154,7 +158,7 @@ def build_client(client: Client, value: str) -> Client:
         return client
     folder = Path(value).expanduser().absolute()
     for place in (folder, *(folder / inner for inner in BUILD_FOLDERS)):
-        if all(os.access(place / name, os.X_OK) and (place / name).is_file() for name in BINARIES):
+        if not binary_missing(place):
             return replace(client, folder=place, built=None)
     raise UsageError(
         f"{BUILD}={value}: {' and '.join(BINARIES)} are not in {folder}, nor in its "
@@ -179,8 +183,8 @@ def client_ask(client: Client, arguments: Sequence[str], stdin: str = "",
                server_options: Sequence[str] = ()) -> list[Any]:
     """Asks uncork-client a question and gives its lines of JSON; once more where that may help."""
     if client.place and client.boot_s:
-        print(f"uncork: asking what can be done {client.place.name}; to start it may take "
-              f"{client.boot_s:.0f} s", file=sys.stderr, flush=True)
+        say(f"asking what can be done {client.place.name}; to start it may take "
+            f"{client.boot_s:.0f} s")
     try:
         return client_answers(client, arguments, stdin, server_options)
     except Failure:
@@ -198,7 +202,7 @@ def client_answers(client: Client, arguments: Sequence[str], stdin: str,
     command = client.command([*server_options, *arguments], stdin)
     limit_s = ASK_SECONDS + client.boot_s
     try:
-        done = process_run(command.argv, command.given or "", limit_s)
+        done = process_run(command.argv, command.given, limit_s)
     except subprocess.TimeoutExpired:
         raise Failure(f"{client.name} {arguments[0]} did not answer in {limit_s:.0f} s") from None
     except OSError as error:
@@ -227,7 +231,7 @@ def client_answer(client: Client, arguments: Sequence[str], key: str,
                   server_options: Sequence[str] = ()) -> dict[str, Any]:
     """The one object that a question is answered with; key must be in it."""
     answers = client_ask(client, arguments, server_options=server_options)
-    if len(answers) != 1 or not isinstance(answers[0], dict) or key not in answers[0]:
+    if len(answers) != 1 or key not in answers[0]:
         raise Failure(f'{client.name} {arguments[0]} answered without "{key}": '
                       "is it of another version?")
     return answers[0]
@@ -274,12 +278,11 @@ def client_batch(client: Client, lines: Sequence[str], limit_s: float,
     command = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
                              "".join(f"{line}\n" for line in [*lines, BATCH_END]))
     try:
-        child = subprocess.Popen(
-            command.argv, stdin=subprocess.DEVNULL if command.given is None else subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
+        child = subprocess.Popen(command.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, process_group=0)
     except OSError as error:
         raise Failure(f"{client.name} does not start: {error.strerror}") from None
-    return ProcessOutput(child, limit_s, client.boot_s, (command.given or "").encode())
+    return ProcessOutput(child, limit_s, client.boot_s, command.given.encode())
 
 
 def build_try(client: Client, value: str) -> None:
@@ -300,33 +303,25 @@ def build_try(client: Client, value: str) -> None:
         raise Failure(f"{BUILD}={value}: {error}") from None
 
 
-def scenario_path(name: str) -> Path:
-    """The file of a scenario: a path if it looks like one, else scenarios/NAME.toml."""
+# ---- the files that ship in scenarios/ and claims/ ----
+
+def toml_names(folder: str) -> list[str]:
+    return sorted(path.stem for path in (ROOT / folder).glob("*.toml"))
+
+
+def toml_path(kind: str, folder: str, name: str) -> Path:
+    """The file of a scenario or a claim: a path if it looks like one, else FOLDER/NAME.toml."""
     if "/" in name or name.endswith(".toml"):
         return Path(name)
-    path = ROOT / "scenarios" / f"{name}.toml"
-    if not path.exists():
-        hint = nearest_hint(name, scenario_names())
-        raise UsageError(f'no scenario "{name}" in {path.parent}{hint}')
-    return path
+    names = toml_names(folder)
+    if name not in names:
+        raise UsageError(f'no {kind} "{name}" in {ROOT / folder}{nearest_hint(name, names)}')
+    return ROOT / folder / f"{name}.toml"
 
 
-def scenario_names() -> list[str]:
-    return sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
-
-
-def claim_path(name: str) -> Path:
-    """The file of a published claim: a path if it looks like one, else claims/NAME.toml."""
-    if "/" in name or name.endswith(".toml"):
-        return Path(name)
-    if name not in claim_names():
-        raise UsageError(f'no claim "{name}" in {ROOT / "claims"}'
-                         f"{nearest_hint(name, claim_names())}")
-    return ROOT / "claims" / f"{name}.toml"
-
-
-def claim_names() -> list[str]:
-    return sorted(path.stem for path in (ROOT / "claims").glob("*.toml"))
+scenario_names, scenario_path = (partial(toml_names, "scenarios"),
+                                 partial(toml_path, "scenario", "scenarios"))
+claim_names, claim_path = partial(toml_names, "claims"), partial(toml_path, "claim", "claims")
 
 
 # ---- options for servers that run already, with a key or in the clear. These are options and no

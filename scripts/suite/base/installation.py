@@ -10,17 +10,8 @@ from pathlib import Path
 from suite.base import ROOT, cache_place
 
 MARK = ROOT / "installed"  # its line: the folder of the programs, from ROOT
-
-
-def programs_installed() -> Path | None:
-    """The folder of the programs of an installation; None in a checkout."""
-    try:
-        return (ROOT / MARK.read_text(encoding="utf-8").strip()).resolve()
-    except FileNotFoundError:
-        return None
-
-
-PROGRAMS = programs_installed()
+# the folder of the programs of an installation
+PROGRAMS = (ROOT / MARK.read_text("utf-8").strip()).resolve() if MARK.exists() else None
 # where results are that have only a name
 RESULTS = ROOT / "results" if PROGRAMS is None else Path("results")
 SETUP = "scripts/setup/target" if PROGRAMS is None else "uncork setup"

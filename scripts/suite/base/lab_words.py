@@ -17,9 +17,6 @@ from typing import Any, NamedTuple
 from suite.base.units import value_text
 
 RATE_UNITS = {"gbit": 10**9, "mbit": 10**6, "kbit": 10**3, "bit": 1}
-UNSHAPED = "none"
-UNDELAYED = "0s"
-LOSSLESS = "0%"
 UNSET = "none"  # of the word sysctl
 PREFIX_BITS = 24
 LATENCY = "10ms"  # a packet that waits longer for a shaped link is dropped
@@ -53,16 +50,13 @@ PROXY_ADDRESS = GATEWAYS[CLIENT_HOST]
 class Link:
     """How every link of a lab is, each way: the values of the words link_rate, link_mtu, ..."""
 
-    rate: str
-    mtu: str
-    delay: str
-    loss: str
-
-    @property
-    def emulated(self) -> bool:
-        return self.delay != UNDELAYED or self.loss != LOSSLESS
+    rate: str = "none"
+    mtu: str = "1500"
+    delay: str = "0s"
+    loss: str = "0%"
 
 
+PLAIN = Link()
 LINK_WORDS = tuple(f"link_{field.name}" for field in dataclasses.fields(Link))
 SETTING_WORD = "sysctl"
 LAB_WORDS = ("lab", *LINK_WORDS, SETTING_WORD)
@@ -164,13 +158,13 @@ def host_lines(host: str, link: Link) -> list[str]:
 def queue_lines(device: str, link: Link) -> list[str]:
     """For tc(8): netem for delay and loss, tbf for the rate; none where the link has neither."""
     lines, parent = [], "root"
-    if link.emulated:
-        delay = f" delay {link.delay}" if link.delay != UNDELAYED else ""
-        loss = f" loss {link.loss}" if link.loss != LOSSLESS else ""
+    delay = f" delay {link.delay}" if link.delay != PLAIN.delay else ""
+    loss = f" loss {link.loss}" if link.loss != PLAIN.loss else ""
+    if delay or loss:
         lines.append(f"qdisc add dev {device} root handle 1: netem limit {NETEM_PACKETS}"
                      f"{delay}{loss}")
         parent = "parent 1:1 handle 10:"
-    if link.rate != UNSHAPED:
+    if link.rate != PLAIN.rate:
         lines.append(f"qdisc add dev {device} {parent} tbf rate {link.rate} "
                      f"burst {burst_bytes(link)} latency {LATENCY}")
     return lines

@@ -3,29 +3,21 @@
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+import sys
+from collections.abc import Callable, Iterable
+from typing import NoReturn
 
 from suite.base.errors import UsageError, nearest_hint
 
 
 class Parser(argparse.ArgumentParser):
     """argparse without abbreviations, whose errors are UsageError and name the nearest option.
-    formats: the names of formats that some command has, as options. typed: what stood in the
-    shell."""
+    formats: the names of formats that some command has, as options."""
 
     formats: Callable[[], Iterable[str]] = tuple
-    typed: Sequence[str] = ()
 
     def __init__(self, **options: object) -> None:
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
-
-    def parse_known_intermixed_args(  # type: ignore[override]
-            self, args: Sequence[str] | None = None, namespace: Any = None,
-    ) -> tuple[Any, list[str]]:
-        """As argparse has it; errors can then tell what was typed."""
-        self.typed = args or ()
-        return super().parse_known_intermixed_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raises UsageError instead of printing the usage and leaving."""
@@ -40,8 +32,7 @@ class Parser(argparse.ArgumentParser):
                 hint = near.replace("mean ", "mean --")
             elif any(action.dest == "words" for action in self._actions):
                 # Python 3.13 takes what stands behind an unknown option for a word
-                behind = dict(zip(self.typed, self.typed[1:], strict=False)).get(
-                    f"--{unknown[1]}", "-")
+                behind = dict(zip(sys.argv, sys.argv[1:], strict=False)).get(f"--{unknown[1]}", "-")
                 value = unknown[2] or ("..." if behind.startswith("-") else behind)
                 hint = f": a word has no dashes, {unknown[1]}={value}"
         raise UsageError(f"{message}{hint} (see {self.prog} --help)")

@@ -26,10 +26,10 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class PlacedCommand:
-    """What to start here. given: for its standard input, None where it is to have none."""
+    """What to start here. given: for its standard input."""
 
     argv: tuple[str, ...]
-    given: str | None = ""
+    given: str = ""
 
 
 class Place(Protocol):

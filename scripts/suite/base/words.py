@@ -56,17 +56,14 @@ class Arguments(NamedTuple):
         return words_split(" ".join(self.selectors).split())
 
 
-def arguments_sort(given: Sequence[object], own: Sequence[str] = (), most: int = 2) -> Arguments:
-    """Arguments by what they are; own: words that select no cells. What has no `=`, or is there, is
-    a folder: one, or as many as most, else UsageError."""
-    texts = [str(one) for one in given]
-    folders = [text for text in texts if "=" not in text or Path(text).is_dir()]
-    if not folders:
-        raise UsageError(f'"{texts[0]}": the folder of a result comes first')
-    if len(folders) > most > 1:
-        raise UsageError(f'"{folders[most]}": there are two results, not more')
-    folders = folders[:most]
-    words = [text for text in texts if text not in folders]
+def arguments_sort(result: Path, given: Sequence[str], own: Iterable[str] = (),
+                   pair: bool = False) -> Arguments:
+    """What stands behind the folder of a result, by what it is; own: words that select no cells.
+    pair: what has no `=`, or is there, is the folder of another result; UsageError for a third."""
+    others = [text for text in given if pair and ("=" not in text or Path(text).is_dir())]
+    if others[1:]:
+        raise UsageError(f'"{others[1]}": there are two results, not more')
+    words = [text for text in given if text not in others]
     found = words_split(word for word in words if word.partition("=")[0] in own)
     selectors = tuple(word for word in words if word.partition("=")[0] not in own)
-    return Arguments(tuple(map(Path, folders)), selectors, found)
+    return Arguments((result, *map(Path, others)), selectors, found)

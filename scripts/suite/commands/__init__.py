@@ -226,8 +226,8 @@ def verify_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("block", metavar="BLOCK",
                         help="the posted block, or the whole mail; - is standard input")
     parser.add_argument("results", nargs="+", metavar="RESULTS",
-                        help="the result that "
-                        "it is of; of a block on two results both, the base first")
+                        help="the result that it is of; of a block on two results both, the base "
+                             "first")
 
 
 def export_arguments(parser: ArgumentParser) -> None:
@@ -242,12 +242,16 @@ def export_arguments(parser: ArgumentParser) -> None:
                               "- writes one cell to standard output")
 
 
+def parts_add(parser: ArgumentParser, texts: Mapping[str, tuple[str, str]]) -> list[ArgumentParser]:
+    """A parser for each part of a command; all of them tell its exit status."""
+    parts = parser.add_subparsers(dest="part", metavar="|".join(texts), required=True)
+    exits = (parser.epilog or "").rpartition("\n\n")[2]
+    return [parts.add_parser(part, help=text, epilog=exits) for part, (_, text) in texts.items()]
+
+
 def lab_arguments(parser: ArgumentParser) -> None:
     from suite.base.lab_words import CLIENT_HOST, LAB_HOSTS
-    parts = parser.add_subparsers(dest="part", metavar="up|down|status|run", required=True)
-    exits = (parser.epilog or "").rpartition("\n\n")[2]
-    up, _, run, _ = [parts.add_parser(part, help=text, epilog=exits)
-                     for part, (_, text) in LAB_PARTS.items()]
+    up, _, run, _ = parts_add(parser, LAB_PARTS)
     up.add_argument("words", nargs="*", metavar="WORD=VALUE")
     run.add_argument("--on", choices=LAB_HOSTS, default=CLIENT_HOST)
     run.add_argument("command", nargs="...", metavar="CMD")  # all that follows
@@ -255,10 +259,7 @@ def lab_arguments(parser: ArgumentParser) -> None:
 
 def claims_arguments(parser: ArgumentParser) -> None:
     from suite.present.tables import RENDERERS
-    parts = parser.add_subparsers(dest="part", metavar="|".join(CLAIMS_PARTS), required=True)
-    exits = (parser.epilog or "").rpartition("\n\n")[2]
-    listed, run, report = [parts.add_parser(part, help=text, epilog=exits)
-                           for part, (_, text) in CLAIMS_PARTS.items()]
+    listed, run, report = parts_add(parser, CLAIMS_PARTS)
     listed.add_argument("names", nargs="*", metavar="ID")
     listed.add_argument("--json", action="store_true", help="as one JSON object, for programs")
     run.add_argument("names", nargs="+", metavar="ID | all | WORD=VALUE")

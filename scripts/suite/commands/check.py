@@ -12,8 +12,8 @@ from suite.base.words import arguments_sort, words_text
 
 
 def main(options: argparse.Namespace) -> int:
-    asked = arguments_sort([options.results, *options.words], most=1)
-    matrix = matrix_narrow(matrix_load(asked.folders[0]), asked.words)
+    asked = arguments_sort(options.results, options.words)
+    matrix = matrix_narrow(matrix_load(options.results), asked.words)
     verdicts = claims_decide(matrix)
     if matrix.result.scenario.claims and not verdicts:
         raise UsageError(

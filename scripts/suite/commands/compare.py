@@ -53,7 +53,7 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
 
 
 def main(options: argparse.Namespace) -> int:
-    asked = arguments_sort([options.results, *options.words], tuple(COMPARE_WORDS))
+    asked = arguments_sort(options.results, options.words, COMPARE_WORDS, pair=True)
     if options.format in FORMATS and "columns" in asked.own and not FORMATS[
             options.format].metrics:
         raise UsageError(f"--{options.format} is always of the same metrics: "

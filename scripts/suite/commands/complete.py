@@ -23,6 +23,7 @@ from suite.base.client import (
     client_list,
     client_place,
     scenario_names,
+    scenario_path,
 )
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SETTING_WORD
@@ -75,8 +76,8 @@ class Line:
     def scenario(self) -> Mapping[str, Any]:
         """The file of the scenario that stands in the line, as it is written."""
         import tomllib
-        files = [ROOT / "scenarios" / f"{text}.toml" if text in scenario_names() else Path(text)
-                 for text in self.before if text in scenario_names() or text.endswith(".toml")]
+        files = [scenario_path(text) for text in self.before
+                 if text in scenario_names() or text.endswith(".toml")]
         return tomllib.loads(files[0].read_text()) if files else {}
 
     @cached_property

@@ -19,7 +19,7 @@ def subject_name(command: Sequence[str]) -> str | None:
     """The subject of `uncork run` that a command starts; None where it is no subject."""
     name = Path(command[0]).name
     return next((known for known in (name, name.removesuffix("-server"))
-                 if (ROOT / "scenarios/subjects" / f"{known}.toml").is_file()), None)
+                 if known in subjects_read()), None)
 
 
 def subject_words(name: str, command: Sequence[str]) -> str:

@@ -57,8 +57,8 @@ def main(options: argparse.Namespace) -> int:
     if options.unit not in HGRM_UNITS:
         raise UsageError(f'--unit: unknown unit "{options.unit}"'
                          f"{nearest_hint(options.unit, HGRM_UNITS)}")
-    asked = arguments_sort([options.results, *options.words], most=1)
-    matrix = matrix_load(asked.folders[0])
+    asked = arguments_sort(options.results, options.words)
+    matrix = matrix_load(options.results)
     if options.output == "-":
         cell = cell_choose(matrix, options.words, "export -o -")
         found = histograms_find(matrix, [cell], histogram)

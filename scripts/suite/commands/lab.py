@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork lab up|down|status|run`: a lab that stands until it is taken down."""
+"""`uncork lab up|status|run|down`: a lab that stands until it is taken down."""
 
 import argparse
 import os

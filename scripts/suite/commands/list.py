@@ -4,7 +4,6 @@
 import argparse
 import json
 import re
-import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,11 +18,12 @@ from suite.base.client import (
     client_list,
     client_open,
     scenario_names,
+    scenario_path,
 )
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import RATE_UNITS
 from suite.base.runner_words import TARGET
-from suite.base.text import labelled_lines
+from suite.base.text import labelled_lines, terminal_width
 from suite.base.units import size_text
 from suite.base.words import words_text
 from suite.places.lab.lab import lab_refusal
@@ -67,7 +67,7 @@ SPELLED = {  # units whose numbers carry a unit of their own when they are typed
 
 
 def scenarios_read() -> list[Scenario]:
-    return [scenario_load(ROOT / "scenarios" / f"{name}.toml") for name in scenario_names()]
+    return [scenario_load(scenario_path(name)) for name in scenario_names()]
 
 
 def rows_lines(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
@@ -297,7 +297,7 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
 def main(options: argparse.Namespace) -> int:
     client = client_open()
     vocabulary = client_list(client)
-    width = min(shutil.get_terminal_size((WIDTH_MAX, 24)).columns, WIDTH_MAX)
+    width = terminal_width(WIDTH_MAX)
     if options.name and options.json:
         raise UsageError("--json is of the whole list: leave out the word")
     if options.name:

@@ -15,7 +15,7 @@ from suite.present.tables.mail import block_lines
 
 def main(options: argparse.Namespace) -> int:
     """Prints the blocks, an empty line between them; nothing where one would break a rule."""
-    asked = arguments_sort([options.results, *options.words], tuple(COMPARE_WORDS))
+    asked = arguments_sort(options.results, options.words, COMPARE_WORDS, pair=True)
     axis, every = declared_read(asked.own, len(asked.folders))
     matrices = [matrix_load(folder) for folder in asked.folders]
     blocks = [block_lines(block, options.style, options.utf8)

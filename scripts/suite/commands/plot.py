@@ -18,7 +18,7 @@ from suite.result.files import output_place
 from suite.scenario.scenario import LOOKS, PICTURES, Picture, look_check
 from suite.stats.histogram import histogram_find
 
-PLOT_WORDS = tuple(COMMANDS["plot"].own)
+PLOT_WORDS = COMMANDS["plot"].own
 
 
 def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
@@ -49,11 +49,11 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
 def main(options: argparse.Namespace) -> int:
     if options.output == "-":
         raise UsageError("-o -: a picture is several files: give a folder")
-    asked = arguments_sort([options.results, *options.words], PLOT_WORDS, most=1)
+    asked = arguments_sort(options.results, options.words, PLOT_WORDS)
     looks = {key: look_check(key, value, f'"{key}={value}": ')
              for key, value in asked.own.items() if key in LOOKS}
     pictures = pictures_asked({key: value for key, value in asked.own.items() if key not in LOOKS})
-    matrix = matrix_narrow(matrix_load(asked.folders[0]), asked.words, PLOT_WORDS)
+    matrix = matrix_narrow(matrix_load(options.results), asked.words, PLOT_WORDS)
     drawings = drawings_make(matrix, pictures, say, looks)
     if not drawings:
         raise Failure("no picture of the scenario can be drawn from this result: "

@@ -93,7 +93,7 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
 
 def main(options: argparse.Namespace) -> int:
     """Writes the page and prints its name, or the page where it goes to standard output."""
-    asked = arguments_sort([options.results, *options.words])
+    asked = arguments_sort(options.results, options.words, pair=True)
     path = Path(options.output) if options.output else (
         output_place(result_find(asked.folders[-1])) / NAME)
     if path.is_dir():

@@ -15,7 +15,7 @@ from suite.present.table import result_document
 from suite.present.tables import RENDERERS, TERMINAL
 from suite.scenario.scenario import TableLayout
 
-TABLE_WORDS = tuple(COMMANDS["table"].own)
+TABLE_WORDS = COMMANDS["table"].own
 
 
 def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLayout:
@@ -34,8 +34,8 @@ def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLay
 
 
 def main(options: argparse.Namespace) -> int:
-    asked = arguments_sort([options.results, *options.words], TABLE_WORDS, most=1)
-    matrix = matrix_narrow(matrix_load(asked.folders[0]), asked.words, TABLE_WORDS)
+    asked = arguments_sort(options.results, options.words, TABLE_WORDS)
+    matrix = matrix_narrow(matrix_load(options.results), asked.words, TABLE_WORDS)
     table = table_asked(asked.own, matrix.result.scenario.table)
     layout = layout_choose(matrix, table)
     summary = summary_build(matrix, layout.metrics, table.gain, layout.best)

@@ -82,7 +82,7 @@ class FleetPair(RemoteTarget):
         if outcome.how != "ok":
             raise Failure(f"{self.host(CLIENT)}: {outcome.why}")
         return PlacedCommand(("sh", "-c", 'cat "$1"; printf %s "$2" >&2; exit "$3"', "answer",
-                              str(outcome.output), outcome.stderr, str(outcome.status)), None)
+                              str(outcome.output), outcome.stderr, str(outcome.status)))
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words that tell the client which ends are elsewhere; the same for all pairs."""

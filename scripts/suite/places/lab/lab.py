@@ -22,13 +22,11 @@ from suite.base.errors import Failure, Unreachable
 from suite.base.lab_words import (
     CLIENT_HOST,
     LAB_HOSTS,
-    LOSSLESS,
+    PLAIN,
     ROUTER_HOST,
     SERVER_ADDRESS,
     SERVER_HOST,
     SETTING_WORD,
-    UNDELAYED,
-    UNSHAPED,
     Link,
     cable_lines,
     device_facts,
@@ -150,7 +148,6 @@ class Labs(contextlib.ExitStack):
 # in one line where something does not work, None where it does ----
 
 PACKET = bytes(8000)
-PLAIN = Link(rate=UNSHAPED, mtu="1500", delay=UNDELAYED, loss=LOSSLESS)
 # By the field of Link: the queue that it needs, the effect where that does not work, the link to
 # try, how many packets, seconds to wait for one, and seconds that all must take (inf: one is lost).
 PROBES = {
