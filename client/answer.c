@@ -121,8 +121,7 @@ static double elapsed_seconds(const json_t *end)
     uint64_t begun = UINT64_MAX, ended = 0;
     size_t i;
 
-    json_array_foreach(json_object_get(end, "threads"), i, thread)
-    {
+    json_array_foreach(json_object_get(end, "threads"), i, thread) {
         uint64_t from = record_number(thread, "begun_ns"), to = record_number(thread, "ended_ns");
 
         if (!to && (record_number(thread, "messages_sent") || record_number(thread, "messages_received")))
@@ -141,8 +140,7 @@ static void merge_histograms(struct histogram *all, const json_t *end, const cha
     size_t i, j;
 
     histogram_reset(all);
-    json_array_foreach(json_object_get(end, "threads"), i, thread)
-    {
+    json_array_foreach(json_object_get(end, "threads"), i, thread) {
         const json_t *recorded = json_object_get(thread, key);
         uint64_t minimum = record_number(recorded, "minimum"), maximum = record_number(recorded, "maximum");
 
@@ -151,8 +149,7 @@ static void merge_histograms(struct histogram *all, const json_t *end, const cha
             all->minimum = minimum;
         if (maximum > all->maximum)
             all->maximum = maximum;
-        json_array_foreach(json_object_get(recorded, "bins"), j, bin)
-        {
+        json_array_foreach(json_object_get(recorded, "bins"), j, bin) {
             uint64_t low = (uint64_t)json_integer_value(json_array_get(bin, 0));
 
             all->bins[histogram_bin(low)] += (uint64_t)json_integer_value(json_array_get(bin, 2));
@@ -217,10 +214,8 @@ static void print_closed_loop(const struct answer *answer)
     size_t i;
 
     json_array_foreach(json_object_get(driver, "threads"), i, thread)
-    {
         spent_ns +=
             (double)record_number(thread, "elapsed_ns") * (double)record_number(thread, "connections");
-    }
     fputs("  ", stdout);
     if (answer->messages >= record_sum(driver, "connections")) {
         print_scaled(spent_ns / 1e9 / (double)answer->messages, time_scales);

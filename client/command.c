@@ -120,8 +120,7 @@ static json_t *define(const struct plan *plan, json_t *values)
         at += is_code ? 3 : 1;
     }
     *end = '\0';
-    json_object_foreach(values, key, value)
-    {
+    json_object_foreach(values, key, value) {
         CLEANUP_FREE char *safe = quote(json_string_value(value));
 
         json_string_set(value, safe);
@@ -250,8 +249,7 @@ static void make_jobs(struct command *command, const json_t *definition)
     size_t i, size;
     FILE *line = open_memstream(&command->timed_line, &size);
 
-    json_array_foreach(command->arguments, i, text)
-    {
+    json_array_foreach(command->arguments, i, text) {
         CLEANUP_FREE char *word = quote(json_string_value(text));
 
         jobs[STEP_REHEARSE].arguments[i] = json_string_value(text);

@@ -137,13 +137,11 @@ static void print_words(const json_t *words, const char *scope)
     const json_t *word, *choice;
     size_t i, j;
 
-    json_array_foreach(words, i, word)
-    {
+    json_array_foreach(words, i, word) {
         if (strcmp(text(word, "scope"), scope) != 0)
             continue;
         printf("  %-15s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
-        json_array_foreach(json_object_get(word, "choices"), j, choice)
-        {
+        json_array_foreach(json_object_get(word, "choices"), j, choice) {
             if (!j)
                 printf("  %-15s %-9s  ", "", "");
             printf("%s%s", j ? ", " : "", json_string_value(choice));
@@ -165,8 +163,7 @@ static void print_variant(const json_t *variant)
         printf("  %-15s %s\n", text(variant, "name"), text(variant, "help"));
     if (json_is_string(json_object_get(variant, "parameter")))
         printf("  %-15s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
-    json_object_foreach(json_object_get(variant, "unsupported"), transport, why)
-    {
+    json_object_foreach(json_object_get(variant, "unsupported"), transport, why) {
         const char *reason = strstr(json_string_value(why), "here: ");
 
         printf("  %-15s not on %s: %s\n", "", transport,
@@ -186,12 +183,9 @@ void list_print(const json_t *list)
     print_words(json_object_get(list, "words"), "cell");
     printf("\nWords of a whole matrix, which only uncork run takes:\n");
     print_words(json_object_get(list, "words"), "run");
-    json_object_foreach(json_object_get(list, "variants"), axis, entries)
-    {
+    json_object_foreach(json_object_get(list, "variants"), axis, entries) {
         printf("\n%s:\n", axis);
         json_array_foreach(entries, i, entry)
-        {
             print_variant(entry);
-        }
     }
 }

@@ -41,9 +41,7 @@ uint64_t record_sum(const json_t *end, const char *path)
     size_t i;
 
     json_array_foreach(json_object_get(end, "threads"), i, thread)
-    {
         sum += record_number(thread, path);
-    }
     return sum;
 }
 

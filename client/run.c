@@ -354,10 +354,8 @@ static int ask(struct run *run, enum end end, struct problem *problem)
         return -1;
     }
     json_object_foreach(words, key, value)
-    {
         if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
             json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
-    }
     run->links[end].is_asked = true;
     channel_send(&run->links[end].channel, CONTROL_PLAN,
                  json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[end], "host",

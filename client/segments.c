@@ -139,8 +139,7 @@ static void print_way(const char *name, const json_t *way)
     size_t i;
 
     printf("; %s %" PRIu64, name, record_number(way, "data_segments"));
-    json_array_foreach(json_object_get(way, "sizes"), i, pair)
-    {
+    json_array_foreach(json_object_get(way, "sizes"), i, pair) {
         if (i == SIZES_SHOWN) {
             printf(", ...");
             break;

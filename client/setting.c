@@ -22,8 +22,7 @@ static void print_cpus(const char *name, const json_t *end)
     size_t i, j, count = 0;
 
     printf("%s on CPU ", name);
-    json_array_foreach(threads, i, thread)
-    {
+    json_array_foreach(threads, i, thread) {
         int cpu = (int)record_number(thread, "cpus.end");
 
         for (j = 0; j < count && seen[j] != cpu; j++)
@@ -99,8 +98,7 @@ static void print_clamps(const char *end, const json_t *report)
     json_t *clamped = json_object_get(record_first(report, "options"), "clamped"), *clamp;
     const char *word;
 
-    json_object_foreach(clamped, word, clamp)
-    {
+    json_object_foreach(clamped, word, clamp) {
         uint64_t asked_bytes = record_number(clamp, "asked_bytes");
         uint64_t given_bytes = record_number(clamp, "given_bytes");
         char asked[UNITS_TEXT_MAX], given[UNITS_TEXT_MAX];

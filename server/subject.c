@@ -287,9 +287,7 @@ static int launch_on(struct subject *subject, struct launch *launch, struct prob
     size_t i;
 
     json_array_foreach(subject->arguments, i, text)
-    {
         launch->arguments[i] = (char *)(uintptr_t)json_string_value(text);
-    }
     launch->listener = inherits ? lobby->fd : -1;
     if (inherits)
         sockets_set_blocking(lobby->fd, true);

@@ -62,12 +62,10 @@ static int check_fields(enum control_type type, const json_t *body, struct probl
             return problem_failure(problem, "sent a control message '%s' that lacks a proper '%s'",
                                    schemas[type].name, field->key);
         json_array_foreach(value, i, item)
-        {
             if (json_typeof(item) != field->items)
                 return problem_failure(problem,
                                        "sent a control message in which item %zu of '%s' has the wrong type",
                                        i, field->key);
-        }
     }
     if (json_object_size(body) != count + 1)
         return problem_failure(problem, "sent a control message '%s' with fields that do not belong to it",
@@ -123,12 +121,9 @@ int control_clean(json_t *value, struct problem *problem)
     if (json_is_string(value))
         clean_string(value);
     json_array_foreach(value, i, item)
-    {
         if (control_clean(item, problem) < 0)
             return -1;
-    }
-    json_object_foreach(value, key, item)
-    {
+    json_object_foreach(value, key, item) {
         if (!all_printable(key))
             return problem_failure(problem, "sent the name '%.40s', which is not printable", key);
         if (control_clean(item, problem) < 0)

@@ -352,9 +352,10 @@ static void print_kind(FILE *file, const json_t *kind)
 
     print_heading(file, kind);
     fprintf(file, "  groups of sends between two waits: %" PRId64 "\n", count_of(kind, "groups"));
-    json_array_foreach(json_object_get(kind, "shapes"), i, shape) if (i < SHAPES_SHOWN)
-        fprintf(file, "  %8" PRId64 "  %s%s\n", count_of(shape, "groups"), text_of(shape, "text"),
-                json_is_true(json_object_get(shape, "rounded")) ? " (sizes rounded up)" : "");
+    json_array_foreach(json_object_get(kind, "shapes"), i, shape)
+        if (i < SHAPES_SHOWN)
+            fprintf(file, "  %8" PRId64 "  %s%s\n", count_of(shape, "groups"), text_of(shape, "text"),
+                    json_is_true(json_object_get(shape, "rounded")) ? " (sizes rounded up)" : "");
     fprintf(file,
             "  waits after a send: %" PRId64 "; of about 40 ms: %" PRId64 ", of about 200 ms: %" PRId64 "\n",
             count_of(kind, "turns"), count_of(kind, "waits_40ms"), count_of(kind, "waits_200ms"));
@@ -374,7 +375,8 @@ void report_print(FILE *file, const json_t *report)
             " process%s, each about %.0f ns longer\n",
             text_of(report, "override"), count_of(report, "calls_seen"), processes,
             processes == 1 ? "" : "es", json_real_value(json_object_get(report, "call_ns")));
-    json_array_foreach(kinds, i, kind) print_kind(file, kind);
+    json_array_foreach(kinds, i, kind)
+        print_kind(file, kind);
     if (!processes)
         fprintf(file, "the library did not reach the program: no process loaded it\n");
     else if (!json_array_size(kinds))

@@ -143,9 +143,7 @@ static int set_stops(struct conduct *conduct, enum end driver, const json_t *bod
     if (json_array_size(bytes) != conduct->team->plan->connections)
         return -1;
     json_array_foreach(bytes, i, value)
-    {
         team_set_stop(conduct->team, driver, i, (uint64_t)json_integer_value(value));
-    }
     team_stops_set(conduct->team);
     if (is_hub(conduct))
         note_ready(conduct, RELEASE_LAST, driver, END_CLIENT);

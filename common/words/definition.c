@@ -38,10 +38,8 @@ static bool lists(const json_t *definition, const char *key, const char *wanted)
     size_t i;
 
     json_array_foreach(json_object_get(definition, key), i, name)
-    {
         if (!strcmp(json_string_value(name), wanted))
             return true;
-    }
     return false;
 }
 
@@ -121,10 +119,8 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
 
     json_array_foreach(plan->commands && !plan->protocol->kinds ? json_object_get(asks, "protocols") : NULL,
                        i, name)
-    {
         if (lists(subject, "protocols", json_string_value(name)))
             return json_string_value(name);
-    }
     return plan->protocol->variant.name;
 }
 
@@ -149,8 +145,7 @@ json_t *definition_arguments(const json_t *definition, const json_t *values, con
     size_t i;
 
     for (size_t key = 0; key < sizeof keys / sizeof *keys; key++) {
-        json_array_foreach(json_object_get(definition, keys[key]), i, text)
-        {
+        json_array_foreach(json_object_get(definition, keys[key]), i, text) {
             CLEANUP_FREE char *argument = definition_expand(json_string_value(text), values);
 
             if (!argument || json_array_append_new(arguments, json_string(argument)) < 0) {
@@ -182,8 +177,7 @@ int definition_write_files(const json_t *definition, const json_t *values, const
     const json_t *text;
     const char *name;
 
-    json_object_foreach((json_t *)(uintptr_t)json_object_get(definition, "files"), name, text)
-    {
+    json_object_foreach((json_t *)(uintptr_t)json_object_get(definition, "files"), name, text) {
         CLEANUP_FREE char *content = definition_expand(json_string_value(text), values);
 
         if (!content || definition_write(folder, name, content, strlen(content), owner) < 0)

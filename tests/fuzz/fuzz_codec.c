@@ -49,9 +49,9 @@ static void check_clean(const json_t *value)
 
     if (json_is_string(value))
         check_text(json_string_value(value));
-    json_array_foreach(value, i, item) check_clean(item);
-    json_object_foreach((json_t *)(uintptr_t)value, key, item)
-    {
+    json_array_foreach(value, i, item)
+        check_clean(item);
+    json_object_foreach((json_t *)(uintptr_t)value, key, item) {
         check_text(key);
         check_clean(item);
     }

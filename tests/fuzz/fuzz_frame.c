@@ -28,9 +28,7 @@ static void check_summary(struct tally *tally, enum way way)
     size_t i;
 
     json_array_foreach(json_object_get(summary, "sizes"), i, pair)
-    {
         segments += json_integer_value(json_array_get(pair, 1));
-    }
     if (segments != figure(summary, "data_segments") ||
         figure(summary, "packets") > figure(summary, "data_segments") ||
         figure(summary, "super_packets") > figure(summary, "packets"))

@@ -25,8 +25,7 @@ static void check_again(const struct plan *plan)
     const char *key;
     json_t *value;
 
-    json_object_foreach(words, key, value)
-    {
+    json_object_foreach(words, key, value) {
         texts[count] = malloc(strlen(key) + json_string_length(value) + 2);
         strcat(strcat(strcpy(texts[count++], key), "="), json_string_value(value));
     }
@@ -51,10 +50,8 @@ static void check_expansion(const char *const *words, size_t count)
 
     if (!expanded && (problem.kind == PROBLEM_NONE || !*problem.text))
         abort();
-    json_array_foreach(expanded, i, word)
-    {
-        json_array_foreach(json_object_get(word, "values"), j, value)
-        {
+    json_array_foreach(expanded, i, word) {
+        json_array_foreach(json_object_get(word, "values"), j, value) {
             char text[4096];
             const char *again = text;
             CLEANUP_JSON json_t *single = NULL;

@@ -12,7 +12,8 @@ static char *values_of(const json_t *expanded)
     json_t *value;
     size_t i;
 
-    json_array_foreach(values, i, value) at += sprintf(at, "%s%s", i ? " " : "", json_string_value(value));
+    json_array_foreach(values, i, value)
+        at += sprintf(at, "%s%s", i ? " " : "", json_string_value(value));
     return text;
 }
 

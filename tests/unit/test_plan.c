@@ -50,10 +50,11 @@ static char *flatten(json_t *json)
     size_t i;
 
     if (json_is_object(owned))
-        json_object_foreach(owned, key, value) at +=
-            sprintf(at, "%s%s=%s", at == text ? "" : " ", key, json_string_value(value));
+        json_object_foreach(owned, key, value)
+            at += sprintf(at, "%s%s=%s", at == text ? "" : " ", key, json_string_value(value));
     else
-        json_array_foreach(owned, i, value) at += sprintf(at, "%s%s", i ? " " : "", json_string_value(value));
+        json_array_foreach(owned, i, value)
+            at += sprintf(at, "%s%s", i ? " " : "", json_string_value(value));
     return text;
 }
 
@@ -511,8 +512,7 @@ static void assert_words_read_back(const char *const *typed)
 
     parse(&plan, typed);
     first = plan_words(&plan);
-    json_object_foreach(first, key, value)
-    {
+    json_object_foreach(first, key, value) {
         snprintf(texts[count], sizeof texts[count], "%s=%s", key, json_string_value(value));
         words[count] = texts[count];
         count++;
