@@ -4,8 +4,7 @@
  * start. When a program ends, or this process does, however that happens, it ends the rest; at its own
  * end it removes their folder.
  */
-#ifndef UNCORK_CLIENT_KEEPER_H
-#define UNCORK_CLIENT_KEEPER_H
+#pragma once
 
 #include "base/child.h"
 #include "base/problem.h"
@@ -44,5 +43,3 @@ bool keeper_ended(const struct keeper *keeper, int *status);
 
 /* Ends all, and removes the folder. May be called twice. */
 void keeper_stop(struct keeper *keeper);
-
-#endif

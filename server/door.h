@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Accepts clients until SIGTERM, SIGINT, the end of standard input or the idle timeout. */
-#ifndef UNCORK_SERVER_DOOR_H
-#define UNCORK_SERVER_DOOR_H
+#pragma once
 
 #include "base/lifeline.h"
 #include "options.h"
@@ -36,5 +35,3 @@ int door_serve(struct door *door, int fd, struct problem *problem);
 
 /* Whether the owner has a client. The idle timer runs only without clients. */
 void door_set_occupied(struct door *door, bool is_occupied);
-
-#endif

@@ -2,8 +2,7 @@
 /* The data connections of a session: their listening socket, token and key. Where no data thread
  * accepts them, the lobby does and checks their token. It closes and counts those with a wrong
  * token. */
-#ifndef UNCORK_SERVER_LOBBY_H
-#define UNCORK_SERVER_LOBBY_H
+#pragma once
 
 #include "connection/security.h"
 #include "control/channel.h"
@@ -50,5 +49,3 @@ int lobby_accept(struct lobby *lobby, uv_loop_t *loop, const struct lobby_events
 /* Closes the socket and removes its file. After lobby_accept() also closes the connections without
  * a complete hello, and then calls `closed`. May be called twice. */
 void lobby_close(struct lobby *lobby);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of uncork-server. */
-#ifndef UNCORK_SERVER_OPTIONS_H
-#define UNCORK_SERVER_OPTIONS_H
+#pragma once
 
 #include "base/axis.h"
 #include "control/psk.h"
@@ -31,5 +30,3 @@ struct options {
     int insecure, proxy;   /* bool, set by getopt_long(3) */
     int with_parent;       /* bool: the end of standard input ends it too */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that this server starts: it ends with this server, its output goes to a file. */
-#ifndef UNCORK_SERVER_PROCESS_H
-#define UNCORK_SERVER_PROCESS_H
+#pragma once
 
 #include "base/child.h"
 #include "placement/place.h"
@@ -30,5 +29,3 @@ void process_end(struct child *child);
 
 /* The CPU time of all its threads, ended ones too. 0 where it cannot be read. */
 uint64_t process_cpu_ns(const struct child *child);
-
-#endif

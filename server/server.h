@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What uncork-server does until SIGTERM, SIGINT, or an end that its options name. Each function
  * listens and prints the ready line first. It returns 0, or -1 with a failure. */
-#ifndef UNCORK_SERVER_SERVER_H
-#define UNCORK_SERVER_SERVER_H
+#pragma once
 
 #include "options.h"
 
@@ -18,5 +17,3 @@ int plain_run(const struct options *options, struct problem *problem);
 
 /* Answers real clients of the protocol of the options, by their words. */
 int serve_run(const struct options *options, struct problem *problem);
-
-#endif

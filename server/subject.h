@@ -3,8 +3,7 @@
  * A subject: a server that knows nothing of uncork. This server starts it for one session, in a
  * temporary folder, and ends it with the session. In the phases of the run this server answers for it.
  */
-#ifndef UNCORK_SERVER_SUBJECT_H
-#define UNCORK_SERVER_SUBJECT_H
+#pragma once
 
 #include "base/folder.h"
 #include "lobby.h"
@@ -46,5 +45,3 @@ int subject_fate(struct subject *subject, struct problem *problem);
 
 /* Ends the process and removes the folder. May be called twice. */
 void subject_stop(struct subject *subject);
-
-#endif

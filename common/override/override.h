@@ -11,8 +11,7 @@
  *
  * Only Linux has it.
  */
-#ifndef UNCORK_OVERRIDE_OVERRIDE_H
-#define UNCORK_OVERRIDE_OVERRIDE_H
+#pragma once
 
 #include "base/problem.h"
 #include "override/shared.h"
@@ -52,5 +51,3 @@ int override_proof(const struct shared *shared, struct problem *problem);
 /* A call of this library in ns more than without it, measured here on a pair of sockets; 0 where it
  * cannot be measured. */
 double override_call_ns(void);
-
-#endif

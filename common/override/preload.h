@@ -5,8 +5,7 @@
  * Every function here keeps errno, allocates nothing and takes no lock. Fields of a slot and of the
  * shared memory are atomic, each alone: any thread may use a descriptor.
  */
-#ifndef UNCORK_OVERRIDE_PRELOAD_H
-#define UNCORK_OVERRIDE_PRELOAD_H
+#pragma once
 
 #include "override/shared.h"
 
@@ -157,5 +156,3 @@ void groups_start(void);
 
 /* The child of fork(2) has no groups. */
 void groups_forget(void);
-
-#endif

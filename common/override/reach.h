@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which programs a preloaded library reaches. */
-#ifndef UNCORK_OVERRIDE_REACH_H
-#define UNCORK_OVERRIDE_REACH_H
+#pragma once
 
 #include "base/problem.h"
 
@@ -15,5 +14,3 @@ int reach_check(const char *path, struct problem *problem);
 /* Refuses a running process whose sends the library may not see: it has an io_uring, or a seccomp
  * filter of its own. 0, also where the process has ended; or -1 with a problem. */
 int reach_check_process(pid_t pid, struct problem *problem);
-
-#endif

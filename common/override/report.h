@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the counts of a program say: how its messages leave, and which override would change that. */
-#ifndef UNCORK_OVERRIDE_REPORT_H
-#define UNCORK_OVERRIDE_REPORT_H
+#pragma once
 
 #include "override/shared.h"
 
@@ -26,5 +25,3 @@ json_t *report_make(const struct shared *shared, const char *subject, double cal
 
 /* Prints the report for people, in lines of at most 100 columns where paths are short. */
 void report_print(FILE *file, const json_t *report);
-
-#endif

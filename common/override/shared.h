@@ -6,8 +6,7 @@
  * from many threads and processes at once, and takes no lock: a signal handler may send, too. An
  * entry of a table is claimed by its key, which is a hash and never 0. `described` follows the key.
  */
-#ifndef UNCORK_OVERRIDE_SHARED_H
-#define UNCORK_OVERRIDE_SHARED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ struct shared {
     _Atomic uint64_t calls[COUNTED_COUNT];       /* on no stream connection: waits above all */
     struct shared_kind kinds[SHARED_KINDS];      /* the last takes what finds no room */
 };
-
-#endif

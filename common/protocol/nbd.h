@@ -3,8 +3,7 @@
  * The Network Block Device protocol, fixed newstyle: https://github.com/NetworkBlockDevice/nbd,
  * doc/proto.md. The variants differ in how a read is answered.
  */
-#ifndef UNCORK_PROTOCOL_NBD_H
-#define UNCORK_PROTOCOL_NBD_H
+#pragma once
 
 #include "connection/protocol.h"
 
@@ -21,5 +20,3 @@ int nbd_welcome(struct connection *connection, bool secured);
 #define NBD                                                                                                  \
     .kinds = nbd_kinds, .reply = nbd_reply, .request = nbd_request, .ask = nbd_ask, .greet = nbd_greet,      \
     .welcome = nbd_welcome
-
-#endif

@@ -6,8 +6,7 @@
  * The key of value 3 of 100 bytes is "uncork-00000100-03". It holds the pattern from byte 300 on. To
  * foreign clients the server has every key: another one holds as many bytes as the first get of op=.
  */
-#ifndef UNCORK_PROTOCOL_TEXT_H
-#define UNCORK_PROTOCOL_TEXT_H
+#pragma once
 
 #include "connection/protocol.h"
 
@@ -47,5 +46,3 @@ int text_refuse(struct connection *connection, const uint8_t *data, size_t size)
 int text_greet(struct connection *connection, bool secured);
 
 #define TEXT .reply = text_reply, .greet = text_greet, .has_keys = true
-
-#endif

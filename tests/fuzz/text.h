@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCORK_TESTS_FUZZ_TEXT_H
-#define UNCORK_TESTS_FUZZ_TEXT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,5 +17,3 @@ static inline char *text_of(const uint8_t *data, size_t size)
     text[size] = '\0';
     return text;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A connection over a non-blocking socket pair with the smallest buffers, and its other end. */
-#ifndef UNCORK_TESTS_PAIR_H
-#define UNCORK_TESTS_PAIR_H
+#pragma once
 
 #include "connection/connection.h"
 #include "transport/transport.h"
@@ -20,5 +19,3 @@ void pair_close(struct pair *pair);
 
 /* Reads at most `limit` bytes at the other end and checks them. Returns how many there were. */
 size_t pair_read(struct pair *pair, size_t limit);
-
-#endif

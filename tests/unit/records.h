@@ -3,8 +3,7 @@
  * Two security layers that encrypt nothing worth the name, but behave like those that do: bytes travel in
  * records of a header and a disguised payload, which are sent whole or not at all.
  */
-#ifndef UNCORK_TESTS_RECORDS_H
-#define UNCORK_TESTS_RECORDS_H
+#pragma once
 
 #include "connection/security.h"
 
@@ -19,5 +18,3 @@ void records_reset(void);
 
 /* How often a flush came back with -EAGAIN. */
 extern unsigned records_blocked;
-
-#endif

@@ -3,8 +3,7 @@
  * A ring that is none: requests are carried out later, in part, and their memory is given back later still.
  * And a strategy that uses it, as one with a real ring would: one request at a time for each connection.
  */
-#ifndef UNCORK_TESTS_RING_H
-#define UNCORK_TESTS_RING_H
+#pragma once
 
 #include "connection/strategy.h"
 
@@ -20,5 +19,3 @@ int ring_turn(void);
 
 /* Nothing is under way: no request, no memory lent. */
 bool ring_is_empty(void);
-
-#endif

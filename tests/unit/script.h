@@ -5,8 +5,7 @@
  * The script also plays the part of the kernel that strategies are about: what is sent under a cork or with
  * MSG_MORE is held back, and goes with the uncork or with the next send without MSG_MORE.
  */
-#ifndef UNCORK_TESTS_SCRIPT_H
-#define UNCORK_TESTS_SCRIPT_H
+#pragma once
 
 #include "connection/connection.h"
 
@@ -46,5 +45,3 @@ void script_reclaim(struct script *script);
 
 /* Pushes once and checks all that must hold after any push. */
 int script_push(struct script *script);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What every unit test includes first. */
-#ifndef UNCORK_TESTS_UNIT_H
-#define UNCORK_TESTS_UNIT_H
+#pragma once
 
 /* cmocka.h wants these before it. */
 #include <setjmp.h>
@@ -57,5 +56,3 @@ static inline double dice_share(struct dice *dice)
         if (!strstr((problem)->text, part))                                                                  \
             fail_msg("'%s' does not say '%s'", (problem)->text, part);                                       \
     } while (0)
-
-#endif
