@@ -40,18 +40,14 @@ static double mean_pause_ns(const struct schedule *schedule)
     return (double)NS_PER_S / (double)schedule->rate * (double)schedule->connections;
 }
 
-static void move_by_pauses(struct schedule *schedule, double pauses)
-{
-    schedule->at_ns += pauses * mean_pause_ns(schedule);
-    schedule->due_ns = (uint64_t)schedule->at_ns;
-}
-
 static void set_due(struct schedule *schedule)
 {
-    if (schedule->arrival == ARRIVAL_POISSON)
-        move_by_pauses(schedule, draw_pause(&schedule->random));
-    else
+    if (schedule->arrival == ARRIVAL_POISSON) {
+        schedule->at_ns += draw_pause(&schedule->random) * mean_pause_ns(schedule);
+        schedule->due_ns = (uint64_t)schedule->at_ns;
+    } else {
         schedule->due_ns = due_of_number(schedule, schedule->number);
+    }
 }
 
 void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number)
@@ -74,56 +70,33 @@ void schedule_advance(struct schedule *schedule)
 
 /* ---- number of starts ---- */
 
-/* Binary search for the number of the first start at or after the deadline. */
 static uint64_t count_even(const struct schedule *schedule, uint64_t deadline_ns)
 {
-    uint64_t low = 0, high = 1;
+    uint64_t rate = schedule->rate, rest_ns = deadline_ns % NS_PER_S;
+    /* the first number, among those of all connections, that is not before the deadline */
+    uint64_t first = deadline_ns / NS_PER_S * rate + (rest_ns * rate + NS_PER_S - 1) / NS_PER_S;
 
-    while (due_of_number(schedule, schedule->number + high * schedule->connections) < deadline_ns)
-        high *= 2;
-    while (low < high) {
-        uint64_t middle = (low + high) / 2;
-
-        if (due_of_number(schedule, schedule->number + middle * schedule->connections) < deadline_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return first > schedule->number ? (first - schedule->number - 1) / schedule->connections + 1 : 0;
 }
 
-/* The sum of `count` intervals of mean 1. `count` is large, so the sum is normal (Box, Muller
- * 1958). */
-static double draw_pauses(struct schedule *schedule, double count)
+/* Of mean 0 and variance 1 (Box, Muller 1958). */
+static double draw_normal(uint64_t *state)
 {
-    double radius = sqrt(2 * draw_pause(&schedule->random));
+    double radius = sqrt(2 * draw_pause(state));
 
-    return count + sqrt(count) * radius * cos(6.283185307179586 * draw_part(&schedule->random));
+    return radius * cos(6.283185307179586 * draw_part(state));
 }
 
 #define COUNTED_ONE_BY_ONE 10000
 
-/* Skips most of the expected starts, and returns how many. 0: they are few enough to count. */
-static uint64_t skip_most(struct schedule *schedule, uint64_t deadline_ns)
-{
-    double expected, skipped;
-
-    if (schedule->due_ns >= deadline_ns)
-        return 0;
-    expected = (double)(deadline_ns - schedule->due_ns) / mean_pause_ns(schedule);
-    if (expected < COUNTED_ONE_BY_ONE)
-        return 0;
-    skipped = floor(expected - 6 * sqrt(expected));
-    move_by_pauses(schedule, draw_pauses(schedule, skipped));
-    return (uint64_t)skipped;
-}
-
+/* The number of starts in a time is Poisson distributed, and where it is large normal. */
 static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
 {
-    uint64_t count = 0, skipped;
+    double expected = ((double)deadline_ns - (double)rest.due_ns) / mean_pause_ns(&rest);
+    uint64_t count = 0;
 
-    while ((skipped = skip_most(&rest, deadline_ns)))
-        count += skipped;
+    if (expected > COUNTED_ONE_BY_ONE)
+        return 1 + (uint64_t)llround(expected + sqrt(expected) * draw_normal(&rest.random));
     for (; rest.due_ns < deadline_ns; count++)
         schedule_advance(&rest);
     return count;
