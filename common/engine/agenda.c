@@ -46,7 +46,7 @@ void *agenda_take(struct agenda *agenda, uint64_t now_ns)
 {
     void *item;
 
-    if (agenda_is_empty(agenda) || agenda_next(agenda) > now_ns)
+    if (!agenda->count || agenda_next(agenda) > now_ns)
         return NULL;
     item = agenda->entries[0].item;
     refill(agenda);

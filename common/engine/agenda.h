@@ -2,7 +2,6 @@
 /* Timers: a binary heap, the earliest first. Only agenda_open() allocates. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,18 +22,8 @@ void agenda_put(struct agenda *agenda, uint64_t due_ns, void *item);
 /* Takes the earliest entry if it is due at `now_ns`, NULL if none is. */
 void *agenda_take(struct agenda *agenda, uint64_t now_ns);
 
-static inline void agenda_clear(struct agenda *agenda)
-{
-    agenda->count = 0;
-}
-
-static inline bool agenda_is_empty(const struct agenda *agenda)
-{
-    return !agenda->count;
-}
-
-/* When the earliest entry is due. The agenda must not be empty. */
+/* When the earliest entry is due; UINT64_MAX where there is none. */
 static inline uint64_t agenda_next(const struct agenda *agenda)
 {
-    return agenda->entries[0].due_ns;
+    return agenda->count ? agenda->entries[0].due_ns : UINT64_MAX;
 }

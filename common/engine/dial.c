@@ -44,13 +44,12 @@ int dial_open(struct dial *dial, struct connection *connection, bool nonblocking
 
 int dial_connect(struct dial *dial, struct connection *connection, bool nonblocking)
 {
-    const struct sockaddr *address = (const struct sockaddr *)&dial->target->storage;
     int result = dial_open(dial, connection, nonblocking);
 
     if (result < 0)
         return result;
     connection->calls.counts.made[CALL_CONNECT]++;
-    if (connect(connection->calls.fd, address, dial->target->size) < 0 && errno != EINPROGRESS)
+    if (connect(connection->calls.fd, &dial->target->any, dial->target->size) < 0 && errno != EINPROGRESS)
         result = -errno;
     if (result == -EAGAIN) {
         dial_close(dial, connection);

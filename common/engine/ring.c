@@ -130,7 +130,7 @@ static int begin_connect(struct turn *turn)
     if (result < 0)
         return result;
     use_descriptor(watch);
-    result = ring_connect(&watch->slot, (const struct sockaddr *)&target->storage, target->size);
+    result = ring_connect(&watch->slot, &target->any, target->size);
     watch->outstanding |= 1u << RING_CONNECT;
     return result < 0 ? result : -EINPROGRESS;
 }

@@ -345,7 +345,7 @@ static void run_due(struct turns *turns)
     struct workbench *bench = turns->duty->bench;
     struct turn *turn;
 
-    if (agenda_is_empty(&turns->agenda))
+    if (turns_next(turns) == NEVER)
         return;
     bench->now_ns = clock_now_ns();
     while (turns->result == 0 && (turn = agenda_take(&turns->agenda, bench->now_ns))) {
@@ -355,18 +355,13 @@ static void run_due(struct turns *turns)
     }
 }
 
-uint64_t turns_next(const struct turns *turns)
-{
-    return agenda_is_empty(&turns->agenda) ? NEVER : agenda_next(&turns->agenda);
-}
-
 static void begin(struct turns *turns)
 {
     turns->result = 0;
     turns->open = turns->duty->count;
     turns->busy = NULL;
     turns->last_busy = &turns->busy;
-    agenda_clear(&turns->agenda);
+    turns->agenda.count = 0;
     for (size_t i = 0; i < turns->duty->count; i++) {
         struct turn *turn = turns->list[i];
 

@@ -76,7 +76,10 @@ int turns_finish(struct duty *duty);
 void turns_wake(struct turns *turns);
 
 /* When the next start is due, CLOCK_MONOTONIC; NEVER if none is. */
-uint64_t turns_next(const struct turns *turns);
+static inline uint64_t turns_next(const struct turns *turns)
+{
+    return agenda_next(&turns->agenda);
+}
 
 /* Sends the messages that are due, without waiting. */
 void turn_step(struct turn *turn);
