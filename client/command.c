@@ -234,21 +234,16 @@ static int open_library(struct command *command, const char *text, struct proble
     return -1;
 }
 
-static void put_arguments(struct job *job, const char *const *arguments)
-{
-    for (size_t i = 0; arguments[i]; i++)
-        job->arguments[i] = arguments[i];
-}
-
 static void make_jobs(struct command *command, const json_t *definition)
 {
-    static const char *const outputs[STEP_COUNT] = {"version", "timer", "log", "timed"};
+    char *const *environment = command->override.environment;
     const char *version = record_text(definition, "version");
     struct job *jobs = command->jobs;
     const json_t *text;
     size_t i, size;
     FILE *line = open_memstream(&command->timed_line, &size);
 
+    jobs[STEP_REHEARSE] = (struct job){.output = "log", .environment = environment};
     json_array_foreach(command->arguments, i, text) {
         CLEANUP_FREE char *word = quote(json_string_value(text));
 
@@ -258,16 +253,12 @@ static void make_jobs(struct command *command, const json_t *definition)
     fclose(line);
     snprintf(command->version_argument, sizeof command->version_argument, "%s", version);
     if (*version)
-        put_arguments(&jobs[STEP_VERSION],
-                      (const char *[]){command->program, command->version_argument, NULL});
-    put_arguments(&jobs[STEP_TIMER], (const char *[]){command->timer_path, "--version", NULL});
-    put_arguments(&jobs[STEP_TIME], (const char *[]){command->timer_path, "-N", "-r", "1", "-w", "0",
-                                                     "--style", "none", "--output", "inherit",
-                                                     "--export-json", "./" TIMES, command->timed_line, NULL});
-    for (i = 0; i < STEP_COUNT; i++)
-        jobs[i].output = outputs[i];
-    jobs[STEP_REHEARSE].environment = command->override.environment;
-    jobs[STEP_TIME].environment = command->overridden ? command->override.environment : NULL;
+        jobs[STEP_VERSION] = (struct job){{command->program, command->version_argument}, "version", NULL};
+    jobs[STEP_TIMER] = (struct job){{command->timer_path, "--version"}, "timer", NULL};
+    jobs[STEP_TIME] = (struct job){{command->timer_path, "-N", "-r", "1", "-w", "0", "--style", "none",
+                                    "--output", "inherit", "--export-json", "./" TIMES, command->timed_line},
+                                   "timed",
+                                   command->overridden ? environment : NULL};
 }
 
 static int prepare(struct command *command, struct problem *problem)
@@ -300,7 +291,8 @@ static int prepare(struct command *command, struct problem *problem)
     if (!command->arguments || !moves || json_array_size(command->arguments) > JOB_ARGUMENTS_MAX - 2)
         return problem_failure(problem, "cannot prepare the load %s", command->name);
     json_array_insert_new(command->arguments, 0, json_string(command->program));
-    command->limit_s = (uint64_t)json_integer_value(json_object_get(definition, "limit_s"));
+    if (!(command->limit_s = record_number(definition, "limit_s")))
+        command->limit_s = LIMIT_S;
     if (!(command->moves = parse_product(moves)))
         return problem_failure(problem, "the load %s moves '%s', which is no size", command->name,
                                record_text(definition, "moves"));
@@ -318,23 +310,13 @@ static void tell(struct command *command, const struct problem *problem)
     command->task.done(command->task.owner, problem);
 }
 
-/* The processes of the load: what the library cannot see of them, if anything. */
-static void look(struct command *command)
-{
-    const struct shared *shared = command->override.shared;
-
-    for (uint32_t i = 0; i < shared->process_count && i < SHARED_PROCESSES; i++)
-        if (command->limit.kind == PROBLEM_NONE)
-            reach_check_process(shared->processes[i], &command->limit);
-}
-
 static void on_timer(uv_timer_t *timer)
 {
     struct command *command = timer->data;
     struct problem problem = {0};
 
     if (clock_now_ns() < command->until_ns) {
-        look(command);
+        reach_check_all(command->override.shared, &command->limit);
         return;
     }
     problem_failure(&problem, "%s did not end within %" PRIu64 " s, so it was ended",
@@ -505,7 +487,6 @@ struct command *command_open(const struct command_task *task, uv_loop_t *loop, s
         free(command);
         return NULL;
     }
-    command->limit_s = command->limit_s ? command->limit_s : LIMIT_S;
     uv_poll_init(loop, &command->answers, command->keeper.tie);
     uv_timer_init(loop, &command->timer);
     command->open_handles = 2;

@@ -99,15 +99,13 @@ json_t *record_make(const struct plan *plan, const struct run_result *result)
         "words", plan_words(plan), "started_unix_ns", (json_int_t)result->started_unix_ns, "wall_ns",
         (json_int_t)result->wall_ns, "peer", *server ? server : NULL, "via", *proxy ? proxy : NULL);
 
+    if (problem->kind != PROBLEM_NONE)
+        return record;
     for (int end = 0; end < END_COUNT; end++)
-        if (problem->kind == PROBLEM_NONE && result->reports[end])
-            json_object_set(record, end_names[end], result->reports[end]);
-    if (problem->kind == PROBLEM_NONE && result->subject)
-        json_object_set(record, "subject", result->subject);
-    if (problem->kind == PROBLEM_NONE && result->load) {
-        json_object_set(record, "load", result->load);
-        json_object_set(record, "hyperfine", result->times);
-    }
+        json_object_set(record, end_names[end], result->reports[end]); /* NULL: absent, as below */
+    json_object_set(record, "subject", result->subject);
+    json_object_set(record, "load", result->load);
+    json_object_set(record, "hyperfine", result->times);
     return record;
 }
 

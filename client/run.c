@@ -130,8 +130,8 @@ static int make_reports(struct run *run, struct problem *problem)
     for (int end = END_CLIENT + 1; end < END_COUNT; end++)
         reports[end] = json_incref(run->links[end].answer);
     if (plan_has_subject(run->plan)) {
-        run->result.subject = reports[plan_subject_end(run->plan)];
-        reports[plan_subject_end(run->plan)] = NULL;
+        run->result.subject = reports[plan_second_end(run->plan)];
+        reports[plan_second_end(run->plan)] = NULL;
     }
     if (reports[END_SERVER] && record_check(&run->result, problem) < 0)
         return -1;
@@ -333,12 +333,6 @@ static int open_link(struct run *run, enum end end, struct problem *problem)
     return channel_open(&link->channel, &run->client->loop, fd, keys, &channel_events, link, problem);
 }
 
-/* The end that gets its plan first, and where the data connections go. */
-static enum end first_end(const struct plan *plan)
-{
-    return plan_has_proxy(plan) ? END_PROXY : END_SERVER;
-}
-
 /* Opens a link and sends the plan. The host id that the server gets is that of its neighbour: the
  * proxy, or this client. */
 static int ask(struct run *run, enum end end, struct problem *problem)
@@ -412,7 +406,7 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
     link->is_asked = false;
     if (find_data(link, &data, body, problem) < 0)
         return -1;
-    if (link->end == first_end(run->plan)) {
+    if (link->end == plan_second_end(run->plan)) {
         run->target = data;
         run->remote = strcmp(control_text(body, "host"), facts_host_id()) != 0;
     }
@@ -577,7 +571,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     open_timer(&run);
     strcpy(run.result.phase, "start");
     if (legality_check(plan, END_CLIENT, false, reason) == 0) {
-        result = plan->has_server ? ask(&run, first_end(plan), reason) : begin_alone(&run, reason);
+        result = plan->has_server ? ask(&run, plan_second_end(plan), reason) : begin_alone(&run, reason);
         if (result == 0)
             complete(&run);
     }
@@ -616,9 +610,9 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
     if (reason->kind == PROBLEM_NONE)
         complete(&run);
     if (reason->kind == PROBLEM_NONE)
-        facts = json_pack("{s:o, s:O*, s:O*}", "client", facts_collect(&run.links[first_end(plan)].address),
-                          end_names[END_SERVER], run.links[END_SERVER].answer, end_names[END_PROXY],
-                          run.links[END_PROXY].answer);
+        facts = json_pack("{s:o, s:O*, s:O*}", "client",
+                          facts_collect(&run.links[plan_second_end(plan)].address), end_names[END_SERVER],
+                          run.links[END_SERVER].answer, end_names[END_PROXY], run.links[END_PROXY].answer);
     else
         *problem = *reason;
     clear(&run);

@@ -9,11 +9,6 @@
 
 #define CPUS_SHOWN 4
 
-struct setting {
-    const json_t *record;
-    const json_t *const *ends;
-};
-
 /* The first few CPUs on which the threads of an end were at their end, each once. */
 static void print_cpus(const char *name, const json_t *end)
 {
@@ -40,44 +35,44 @@ static void print_cpus(const char *name, const json_t *end)
         printf(" (%zu threads)", json_array_size(threads));
 }
 
-static void print_lab(const struct setting *setting)
+static void print_lab(const json_t *record)
 {
     static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
 
-    if (!record_says(setting->record, "lab", "on"))
+    if (!record_says(record, "lab", "on"))
         return;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        printf("%s%s=%s", i ? " " : "  ", keys[i], record_word(setting->record, keys[i]));
+        printf("%s%s=%s", i ? " " : "  ", keys[i], record_word(record, keys[i]));
     putchar('\n');
 }
 
-static void print_place(const struct setting *setting)
+static void print_place(const json_t *record, const json_t *const ends[END_COUNT])
 {
-    const char *engine = record_text(setting->ends[END_CLIENT], "engine");
-    const json_t *congestion = record_first(setting->ends[END_CLIENT], "options.congestion");
+    const char *engine = record_text(ends[END_CLIENT], "engine");
+    const json_t *congestion = record_first(ends[END_CLIENT], "options.congestion");
     const char *between = ": ";
 
-    printf("  place=%s", record_word(setting->record, "place"));
+    printf("  place=%s", record_word(record, "place"));
     for (int end = 0; end < END_COUNT; end++) {
-        if (!record_first(setting->ends[end], "cpus")) /* the system does not report it */
+        if (!record_first(ends[end], "cpus")) /* the system does not report it */
             continue;
         fputs(between, stdout);
         between = ", ";
-        print_cpus(end_names[end], setting->ends[end]);
+        print_cpus(end_names[end], ends[end]);
     }
     printf("; engine %s", engine);
     for (int end = 0; end < END_COUNT; end++)
-        if (setting->ends[end] && strcmp(engine, record_text(setting->ends[end], "engine")) != 0)
-            printf(", %s's %s", end_names[end], record_text(setting->ends[end], "engine"));
+        if (ends[end] && strcmp(engine, record_text(ends[end], "engine")) != 0)
+            printf(", %s's %s", end_names[end], record_text(ends[end], "engine"));
     if (congestion)
         printf("; congestion %s", json_string_value(congestion));
     putchar('\n');
 }
 
 /* The result of the handshake, and the library of each end. */
-static void print_tls(const struct setting *setting)
+static void print_tls(const json_t *const ends[END_COUNT])
 {
-    const json_t *options = record_first(setting->ends[END_CLIENT], "options");
+    const json_t *options = record_first(ends[END_CLIENT], "options");
     const char *between = ": ";
 
     if (!json_object_get(options, "tls_version"))
@@ -85,9 +80,9 @@ static void print_tls(const struct setting *setting)
     printf("  TLS %s, %s, %s", record_text(options, "tls_version"), record_text(options, "cipher"),
            record_text(options, "key_exchange"));
     for (int end = 0; end < END_COUNT; end++) {
-        if (!setting->ends[end])
+        if (!ends[end])
             continue;
-        printf("%s%s %s", between, end_names[end], record_text(setting->ends[end], "library"));
+        printf("%s%s %s", between, end_names[end], record_text(ends[end], "library"));
         between = ", ";
     }
     putchar('\n');
@@ -115,11 +110,9 @@ static void print_clamps(const char *end, const json_t *report)
 
 void setting_print(const json_t *record, const json_t *const ends[END_COUNT])
 {
-    const struct setting setting = {record, ends};
-
-    print_lab(&setting);
-    print_tls(&setting);
+    print_lab(record);
+    print_tls(ends);
     for (int end = 0; end < END_COUNT; end++)
         print_clamps(end_names[end], ends[end]);
-    print_place(&setting);
+    print_place(record, ends);
 }

@@ -121,17 +121,6 @@ static void report(const struct watch *watch)
         fprintf(stderr, "uncork: %s\n", problem.text);
 }
 
-/* Looks whether the library sees all that the processes send. A ring that is closed again hides
- * nothing: qemu-nbd 7.2 has one while it starts. */
-static void look(struct watch *watch)
-{
-    const struct shared *shared = watch->override.shared;
-
-    watch->limit = (struct problem){0};
-    for (uint32_t i = 0; i < shared->process_count && i < SHARED_PROCESSES; i++)
-        reach_check_process(shared->processes[i], &watch->limit);
-}
-
 /* ---- the program ---- */
 
 /* Replaces the child by the program. */
@@ -160,8 +149,10 @@ static int follow(struct watch *watch, const sigset_t *signals)
 
         if (number < 0 && errno == EAGAIN && look_ms < LOOK_LAST_MS)
             look_ms *= 2;
-        if (number != SIGCHLD)
-            look(watch);
+        if (number != SIGCHLD) { /* a ring that is closed again hides nothing: qemu-nbd 7.2 starts with one */
+            watch->limit = (struct problem){0};
+            reach_check_all(watch->override.shared, &watch->limit);
+        }
         if (number == SIGUSR1)
             report(watch);
         else if (number > 0 && number != SIGCHLD && signal.si_code <= 0) /* a terminal tells all by itself */

@@ -238,7 +238,6 @@ static void on_passed(void *owner, enum phase passed)
     json_object_set_new(report, "turned_away", json_integer((json_int_t)session->server->rejected.count));
     session->server->rejected.count = 0;
     channel_send_long(&session->channel, CONTROL_REPORT, report);
-    json_decref(report);
     set_timeout(session, LIMIT_LEAVE_MS, "the report was not taken");
 }
 
@@ -303,7 +302,7 @@ static void await_connections(struct session *session)
 
 static bool has_subject(const struct session *session)
 {
-    return plan_has_subject(&session->plan) && plan_subject_end(&session->plan) == session->end;
+    return plan_has_subject(&session->plan) && plan_second_end(&session->plan) == session->end;
 }
 
 static int start_subject(struct session *session, const struct address *sink, struct problem *problem)
@@ -338,24 +337,19 @@ static void explain_failure(struct session *session)
         close_parts(session);
 }
 
-/* legality_check() probes sockets, rings, TLS layers and placement. This takes the loop and two CPUs
- * for up to 3 s: no other client may be measured in that time. */
-static int check_team(const struct session *session, struct problem *problem)
-{
-    return check_limits(&session->plan, session->end, problem) < 0
-               ? -1
-               : legality_check(&session->plan, session->end, session->remote, problem);
-}
-
-/* A proxy starts its team or subject when it knows the sink. */
+/* A proxy starts its team or subject when it knows the sink. legality_check() probes sockets, rings,
+ * TLS layers and placement. This takes the loop and two CPUs for up to 3 s: no other client may be
+ * measured in that time. */
 static void begin(struct session *session)
 {
     bool hosts = has_subject(session), waits = session->end == END_PROXY;
+    const struct plan *plan = &session->plan;
     struct problem problem = {0};
 
     session->waits = false;
-    if ((!hosts && check_team(session, &problem) < 0) ||
-        lobby_listen(&session->lobby, &session->plan, session->end, &session->channel, &problem) < 0 ||
+    if ((!hosts && (check_limits(plan, session->end, &problem) < 0 ||
+                    legality_check(plan, session->end, session->remote, &problem) < 0)) ||
+        lobby_listen(&session->lobby, plan, session->end, &session->channel, &problem) < 0 ||
         (!waits && (hosts ? start_subject(session, NULL, &problem) : open_team(session, &problem)) < 0)) {
         fail(session, NULL, &problem);
         return;
@@ -511,7 +505,6 @@ static void take_plan(struct session *session, const json_t *body)
 static void take_ask(struct session *session, const json_t *body)
 {
     struct problem problem = {0};
-    json_t *facts;
 
     if (session->has_plan || session->asked)
         problem_failure(&problem, "the client asked for facts twice, or after its plan");
@@ -521,9 +514,7 @@ static void take_ask(struct session *session, const json_t *body)
     }
     session->asked = true;
     set_timeout(session, LIMIT_LEAVE_MS, session->late);
-    facts = facts_collect(&session->peer);
-    channel_send_long(&session->channel, CONTROL_FACTS, facts);
-    json_decref(facts);
+    channel_send_long(&session->channel, CONTROL_FACTS, facts_collect(&session->peer));
 }
 
 static void take_phase(struct session *session, enum control_type type, const json_t *body)

@@ -265,7 +265,7 @@ static int await_ready(struct subject *subject, const struct address *address, s
     while (clock_now_ns() < until) {
         CLEANUP_CLOSE int fd = sockets_make(address->storage.ss_family, SOCK_STREAM, 0, true);
 
-        if (fd >= 0 && connect(fd, (const struct sockaddr *)&address->storage, address->size) == 0)
+        if (fd >= 0 && connect(fd, &address->any, address->size) == 0)
             return 0;
         if (child_ends_within(&subject->process, 1)) {
             subject_fate(subject, problem);
@@ -318,7 +318,7 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
     if (geteuid() == 0 && !launch.user)
         return problem_failure(problem, "this machine has no user nobody, as whom root starts a subject");
     if (!values || find_program(subject, values, problem) < 0 || open_override(subject, problem) < 0 ||
-        plan_cpus(plan, plan_subject_end(plan), remote, &cpus, problem) < 0 ||
+        plan_cpus(plan, plan_second_end(plan), remote, &cpus, problem) < 0 ||
         folder_make(subject->folder, "subject", owner, problem) < 0)
         return -1;
     json_object_set_new(values, "protocol", json_string(definition_protocol(definitions, plan)));
@@ -363,7 +363,7 @@ int subject_mark(struct subject *subject, struct problem *problem)
     report = make_report(subject);
     if (prove_override(subject, problem) < 0)
         return -1;
-    channel_send_long(subject->channel, CONTROL_REPORT, report);
+    channel_send_long(subject->channel, CONTROL_REPORT, json_incref(report));
     return 1;
 }
 

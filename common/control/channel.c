@@ -65,9 +65,9 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
         end(channel, problem.text);
 }
 
-void channel_send_long(struct channel *channel, enum control_type type, const json_t *value)
+void channel_send_long(struct channel *channel, enum control_type type, json_t *value)
 {
-    channel_send(channel, type, json_pack("{s:O}", "value", value));
+    channel_send(channel, type, json_pack("{s:o}", "value", value));
 }
 
 /* ---- the end ---- */

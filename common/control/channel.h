@@ -61,8 +61,8 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
 /* Sends why the sender gives up. `phase` NULL: before the run (CONTROL_REFUSED). */
 void channel_send_problem(struct channel *channel, const char *phase, const struct problem *problem);
 
-/* Sends a JSON object as the value of a report or of facts. */
-void channel_send_long(struct channel *channel, enum control_type type, const json_t *value);
+/* Sends a JSON object, which it steals, as the value of a report or of facts. */
+void channel_send_long(struct channel *channel, enum control_type type, json_t *value);
 
 /* Flushes for at most 1 s (not after `ended`) and closes; then calls `closed`. May be called
  * twice. */

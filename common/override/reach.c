@@ -171,3 +171,9 @@ int reach_check_process(pid_t pid, struct problem *problem)
             (long)pid);
     return 0;
 }
+
+void reach_check_all(const struct shared *shared, struct problem *problem)
+{
+    for (uint32_t i = 0; i < shared->process_count && i < SHARED_PROCESSES; i++)
+        reach_check_process(shared->processes[i], problem);
+}

@@ -85,9 +85,7 @@ uint64_t plan_slots(const struct plan *plan)
 int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
               struct problem *problem)
 {
-    enum end second = plan_has_proxy(plan) ? END_PROXY : END_SERVER;
-
-    return place_cpus(&plan->place, (int)end, end == second, remote, cpus, problem);
+    return place_cpus(&plan->place, (int)end, end == plan_second_end(plan), remote, cpus, problem);
 }
 
 bool plan_has_end(const struct plan *plan, enum end end)
@@ -97,7 +95,7 @@ bool plan_has_end(const struct plan *plan, enum end end)
 
 const char *plan_name_of(const struct plan *plan, enum end end)
 {
-    if (plan_has_subject(plan) && end == plan_subject_end(plan))
+    if (plan_has_subject(plan) && end == plan_second_end(plan))
         return plan->subject.name;
     return plan_has_peer(plan) && end == END_SERVER ? "peer" : end_names[end];
 }

@@ -93,7 +93,7 @@ static int check_end(const struct plan *plan, enum end end, struct problem *prob
                              "client.security=%s and %s.security=%s contradict each other: all ends are "
                              "plain, or none is",
                              client->variant.name, end_names[end], own->variant.name);
-    if (plan_has_subject(plan) && end == plan_subject_end(plan))
+    if (plan_has_subject(plan) && end == plan_second_end(plan))
         return 0;
     return check_reading(plan, end, problem);
 }

@@ -295,7 +295,7 @@ static void put_word(json_t *words, const struct plan *plan, const struct word *
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
-    if (plan_has_subject(plan) && end == plan_subject_end(plan) && !word->of_listener)
+    if (plan_has_subject(plan) && end == plan_second_end(plan) && !word->of_listener)
         return false;
     if (plan->commands && end == END_CLIENT && !word->of_command)
         return false;

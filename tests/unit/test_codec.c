@@ -493,7 +493,7 @@ TEST(a_long_value_comes_through_a_channel_whole)
     for (int i = 0; i < 2; i++)
         assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i], &problem),
                          0);
-    channel_send_long(&sides[0].channel, CONTROL_REPORT, value);
+    channel_send_long(&sides[0].channel, CONTROL_REPORT, json_incref(value));
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(sides[1].messages, 1);
     assert_true(json_equal(sides[1].whole, value));
