@@ -5,31 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suite.result.checks import (
-    INDEX,
-    TEXT,
-    WHOLE,
-    all_of,
-    keys,
-    list_of,
-    map_of,
-    object_of,
-    scalar_check,
-)
+from suite.result.checks import INDEX, TEXT, WHOLE, keys, list_of, map_of, object_of, scalar_check
 
 DISTURBS = "disturbs"  # the status of a finding (docs/record.md, "What the doctor finds")
 FINDING_SHAPE = object_of(keys(TEXT, "name", "status", "seen"),
                           keys(TEXT, "effect", "fix", "undo", "remark"))
 LOOK_SHAPE = object_of({"findings": list_of(FINDING_SHAPE)}, {"unix_ns": WHOLE})
-# a fact is one value, or a group of them
-MACHINE_SHAPE = all_of(
-    map_of(lambda item: None if type(item) in (dict, list) else scalar_check(item)),
-    object_of({}, {**keys(map_of(scalar_check), "mitigations", "sysctl", "versions"),
-                   "device": object_of({}, {"offloads": map_of(scalar_check)}),
-                   "doctor": list_of(LOOK_SHAPE),
-                   **keys(TEXT, "system", "kernel", "cpu", "cmdline", "virtualisation"),
-                   "cpus_online": INDEX}))
-MACHINES_SHAPE = map_of(MACHINE_SHAPE)
+MACHINES_SHAPE = map_of(object_of(
+    {}, {**keys(map_of(scalar_check), "mitigations", "sysctl", "versions"),
+         "device": object_of({}, {"offloads": map_of(scalar_check)}), "doctor": list_of(LOOK_SHAPE),
+         "cpus_online": INDEX, **keys(TEXT, "system", "kernel", "cpu", "cmdline",
+                                      "virtualisation")},
+    # another fact is one value, or a group of them
+    others=lambda item: None if type(item) in (dict, list) else scalar_check(item)))
 Look = Mapping[str, Any]  # one entry of `doctor`
 Facts = Mapping[str, Any]  # all that hosts.json has of a machine, by name; unknown facts are absent
 

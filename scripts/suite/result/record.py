@@ -7,7 +7,6 @@ the record a wrong value stands.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from suite.result.checks import (
@@ -40,14 +39,6 @@ def bins_check(value: Any) -> None:
             raise Misshapen("is not [low, width, count]", f"[{place}]")
 
 
-def options_check(value: Any) -> None:
-    """The options of a thread: scalars, but for one object, the buffers that were clamped."""
-    map_of(lambda item: None if type(item) is dict else scalar_check(item))(value)
-    CLAMPED_SHAPE(value)
-    if any(type(item) is dict for key, item in value.items() if key != "clamped"):
-        raise Misshapen("has an object that is not clamped")
-
-
 def segments_check(value: Any) -> None:
     """One way of a capture has the sizes of its segments, if it had any."""
     if value["data_segments"]:
@@ -60,10 +51,10 @@ def resident_check(value: Any) -> None:
         raise Misshapen("has only one of resident_before_bytes and resident_bytes")
 
 
-def is_rate(value: str) -> bool:
+def is_rate(value: Any) -> bool:
     """Whether a word is a rate: a number above 0, or `closed`."""
     try:
-        return value == "closed" or 0 < float(value) < LIMIT
+        return type(value) is str and (value == "closed" or 0 < float(value) < LIMIT)
     except ValueError:
         return False
 
@@ -72,8 +63,8 @@ HISTOGRAM_SHAPE = object_of({**keys(NUMBER, "count", "minimum", "maximum", "sum"
                              "unit": one_of("ns"), "bins": bins_check})
 CPU_SHAPE = map_of(NUMBER)
 CPUS_SHAPE = object_of({}, {"asked": list_of(WHOLE), "start": NUMBER, "end": NUMBER})
-CLAMPED_SHAPE = object_of({}, {"clamped": map_of(object_of(
-    keys(NUMBER, "asked_bytes", "given_bytes"), {"sysctl": TEXT}))})
+OPTIONS_SHAPE = object_of({}, {"clamped": map_of(object_of(
+    keys(NUMBER, "asked_bytes", "given_bytes"), {"sysctl": TEXT}))}, others=scalar_check)
 TCP_FIGURE_SHAPE = object_of({}, keys(NUMBER, "sum", "min", "median", "max"))
 THREAD_SHAPE = object_of({}, {
     **keys(NUMBER, "connections", "messages_sent", "bytes_sent", "messages_received",
@@ -84,7 +75,7 @@ THREAD_SHAPE = object_of({}, {
            "tls_bytes_received", "handshakes", "resumed", "due", "late"),
     **keys(HISTOGRAM_SHAPE, "latency", "service", "late_start", "handshake", "handover"),
     "calls": map_of(NUMBER), "cpu": CPU_SHAPE, "tcp_info": map_of(TCP_FIGURE_SHAPE),
-    "cpus": CPUS_SHAPE, "options": options_check,
+    "cpus": CPUS_SHAPE, "options": OPTIONS_SHAPE,
 })
 SIZES = {"sizes": list_of(list_of(NUMBER, 2)), "first": list_of(NUMBER)}
 SIZES_SHAPE = object_of(SIZES)
@@ -120,8 +111,7 @@ RUN_SHAPE = object_of({"cell": TEXT, "label": one_of("A", "A'"), "round": INDEX}
 STORED_SHAPE = object_of({"run": RUN_SHAPE})  # what a record needs for its run to be done
 RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
     "reason": TEXT, "phase": TEXT,
-    "words": all_of(map_of(TEXT), object_of(
-        {}, {"rate": value_check(is_rate, "a number above 0 or closed")})),
+    "words": object_of({}, {"rate": value_check(is_rate, "a number above 0 or closed")}, TEXT),
     **keys(NUMBER, "started_unix_ns", "wall_ns"),
     **keys(END_SHAPE, *ENDS), "subject": SUBJECT_SHAPE, "load": LOAD_SHAPE,
     "lab": object_of({}, {**keys(list_of(DEVICE_SHAPE), "a", "b", "c"),
@@ -138,60 +128,25 @@ def key_of(record: Mapping[str, Any]) -> RunKey:
     return run.get("session", ""), run["round"], run["cell"], run["label"]
 
 
-@dataclass(frozen=True)
 class Record:
-    """What one run left. document has RECORD_SHAPE; what it does not say is None or empty here."""
+    """What one run left. document has RECORD_SHAPE; what it does not say is None or empty here.
+    label: A, or A' for the second run of a baseline. round: 0 warms up. hyperfine: its times of
+    whole processes. subject: the server that was measured in place of uncork's. load: the client
+    that was timed in place of uncork's."""
 
-    document: Mapping[str, Any]
-
-    @property
-    def status(self) -> str:
-        return self.document["status"]
-
-    @property
-    def reason(self) -> str:
-        return self.document.get("reason", "")
-
-    @property
-    def words(self) -> Mapping[str, str]:
-        return self.document.get("words", {})
-
-    @property
-    def cell(self) -> str:
-        return self.document["run"]["cell"]
-
-    @property
-    def label(self) -> str:
-        """A, or A' for the second run of a baseline."""
-        return self.document["run"]["label"]
-
-    @property
-    def round(self) -> int:
-        """The round; 0 warms up."""
-        return self.document["run"]["round"]
-
-    @property
-    def position(self) -> int | None:
-        return self.document["run"].get("position")
-
-    @property
-    def session(self) -> str:
-        return self.document["run"].get("session", "")
-
-    @property
-    def hyperfine(self) -> Mapping[str, Any] | None:
-        """hyperfine's times of the whole processes; None where it did not time the run."""
-        return self.document.get("hyperfine")
-
-    @property
-    def subject(self) -> Mapping[str, Any] | None:
-        """The server that was measured in place of uncork's; None where there was none."""
-        return self.document.get("subject")
-
-    @property
-    def load(self) -> Mapping[str, Any] | None:
-        """The client that was timed in place of uncork's; None where there was none."""
-        return self.document.get("load")
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document, run = document, document.get("run", {})
+        self.status: str = document.get("status", "")
+        self.reason: str = document.get("reason", "")
+        self.words: Mapping[str, str] = document.get("words", {})
+        self.cell: str = run.get("cell", "")
+        self.label: str = run.get("label", "")
+        self.round: int = run.get("round", WARMUP_ROUND)
+        self.position: int | None = run.get("position")
+        self.session: str = run.get("session", "")
+        self.hyperfine: Mapping[str, Any] | None = document.get("hyperfine")
+        self.subject: Mapping[str, Any] | None = document.get("subject")
+        self.load: Mapping[str, Any] | None = document.get("load")
 
     def end(self, name: str) -> Mapping[str, Any] | None:
         """The figures of one of ENDS; None where it took no part."""
