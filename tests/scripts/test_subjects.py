@@ -43,10 +43,10 @@ from suite.scenario import subject as subjects
 from suite.scenario.scenario import Scenario
 from suite.scenario.subject import (
     Load,
+    Subject,
     definitions_file,
     program_load,
     programs_read,
-    subject_load,
     subjects_read,
 )
 from test_ssh import client, hosts, records_in
@@ -115,7 +115,7 @@ def test_a_subject_that_ships_is_whole_and_no_name_stands_elsewhere(name: str) -
 def test_the_name_of_a_subject_is_that_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "served.toml"
     path.write_text(WHOLE)
-    found = subject_load(path)
+    found = program_load(path, Subject)
     assert (found.name, found.arguments_tls) == ("served", None)
     assert found.defaults == {"program": "served", "size": "1M"}
     assert found.definition["arguments"] == ("-s", "{size}", "-s", '{"a": {size}}')
@@ -124,7 +124,7 @@ def test_the_name_of_a_subject_is_that_of_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("was", "wrong", "told"), [
     ("listens =", "listend =", "listend: unknown key: did you mean listens?"),
-    ('"inherited"', '"port"', "listens must be inherited or address, not port"),
+    ('"inherited"', '"port"', "listens must be inherited or address, not \"port\""),
     ('program = "served"\n', "", "program is missing"),
     ('["nbd"]', '"nbd"', 'protocols must be a list of text, as in protocols = ["..."'),
     ('["nbd"]', "[]", "protocols is missing: name at least one"),
@@ -146,7 +146,7 @@ def test_a_mistake_in_a_file_is_one_line_that_names_the_key(tmp_path: Path, was:
     assert was in WHOLE
     path.write_text(WHOLE.replace(was, wrong, 1))
     with pytest.raises(UsageError) as raised:
-        subject_load(path)
+        program_load(path, Subject)
     assert str(raised.value).startswith(f"{path}: {told}") and "\n" not in str(raised.value)
 
 
@@ -268,7 +268,7 @@ def test_a_file_whose_name_no_word_can_have_is_refused(tmp_path: Path, name: str
     path = tmp_path / f"{name}.toml"
     path.write_text(WHOLE)
     with pytest.raises(UsageError, match="the name of a subject is small letters, digits and -"):
-        subject_load(path)
+        program_load(path, Subject)
 
 
 def test_the_definitions_stand_in_no_folder(binaries: Client) -> None:
@@ -377,7 +377,7 @@ def test_what_a_subject_cannot_do_is_unsupported_with_the_reason(
 ) -> None:
     path = tmp_path / "served.toml"
     path.write_text(WHOLE)
-    known = {**subjects_read(), "served": subject_load(path)}
+    known = {**subjects_read(), "served": program_load(path, Subject)}
     monkeypatch.setattr(subjects, "subjects_read", lambda: known)
     given = {word.partition("=")[0]: word for word in (*READS, *words)}
     with Targets(binaries) as targets:

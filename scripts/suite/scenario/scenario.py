@@ -324,19 +324,11 @@ def arms_read(table: dict[str, Any], key: str, where: str) -> tuple[Arm, ...]:
     return tuple(arms.values())
 
 
-def label_read(table: dict[str, Any], key: str, where: str) -> str:
-    """A or A'; absent is A."""
-    label = string_read(table, key, where) or LABEL
-    if label not in (LABEL, LABEL_REPEAT):
-        raise UsageError(f"{where}{key} must be {LABEL} or {LABEL_REPEAT}")
-    return label
-
-
-def choice_reader(choices: tuple[str, ...], required: bool = False) -> KeyReader:
-    """Reads one of a few texts; absent is empty unless required."""
+def choice_reader(choices: tuple[str, ...], required: bool = False, absent: str = "") -> KeyReader:
+    """Reads one of a few texts, which is the text absent where there is none, unless required."""
 
     def choice_read(table: dict[str, Any], key: str, where: str) -> str:
-        value = string_read(table, key, where, required)
+        value = string_read(table, key, where, required) or absent
         if value not in ("", *choices):
             raise UsageError(f'{where}{key} must be {" or ".join(choices)}, not "{value}"')
         return value
@@ -346,6 +338,7 @@ def choice_reader(choices: tuple[str, ...], required: bool = False) -> KeyReader
 
 claim_kind_read, fidelity_read = choice_reader(CLAIM_KINDS), choice_reader((IN_KIND,))
 hand_read = choice_reader(READ, True)
+label_read = choice_reader((LABEL, LABEL_REPEAT), absent=LABEL)
 
 
 def origin_read(table: dict[str, Any], key: str, where: str) -> Origin | None:

@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -36,6 +36,7 @@ from suite.base.runner_words import (
 )
 from suite.scenario.scenario import (
     KeyReader,
+    choice_reader,
     document_read,
     entry_read,
     string_or_none,
@@ -80,13 +81,6 @@ def texts_require(table: dict[str, Any], key: str, where: str) -> tuple[str, ...
     if not (found := strings_read(table, key, where)):
         raise UsageError(f"{where}{key} is missing: name at least one")
     return found
-
-
-def listens_read(table: dict[str, Any], key: str, where: str) -> str:
-    """One of LISTENS."""
-    if (value := string_require(table, key, where)) not in LISTENS:
-        raise UsageError(f"{where}{key} must be {' or '.join(LISTENS)}, not {value}")
-    return value
 
 
 def needs_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
@@ -138,21 +132,12 @@ def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | N
     return shutil.which(program, path=folders)
 
 
-PROGRAM_KEYS: dict[str, KeyReader] = {
-    "says": string_require, "program": string_require, "apt": string_require,
-    "dnf": string_require, "protocols": texts_require, "transports": texts_require,
-    "version": string_require, "arguments": texts_read, "arguments_tls": texts_read,
-    "arguments_tcp": texts_read, "arguments_unix": texts_read, "needs": needs_read,
-    "parameters": named_texts_read,
-}
-SUBJECT_KEYS: dict[str, KeyReader] = PROGRAM_KEYS | {
-    "listens": listens_read, "arguments_command": texts_read, "files": named_texts_read,
-}
-LOAD_KEYS: dict[str, KeyReader] = PROGRAM_KEYS | {
-    "version": string_read,
-    "moves": string_require, "limit_s": limit_read, "counts": counts_read,
-}
 NOT_DEFINED = ("says", "apt", "dnf")  # keys that neither client nor server needs
+
+
+def read_by(reader: KeyReader) -> Any:
+    """The field of a key of the file, which this reads."""
+    return field(metadata={"reader": reader})
 
 
 @dataclass(frozen=True)
@@ -162,23 +147,26 @@ class Program:
     of a run."""
 
     kind: ClassVar[str]  # the word that has its name
-    keys: ClassVar[dict[str, KeyReader]]
     placed: ClassVar[tuple[str, ...]]  # what is put in place of {folder}, {host}
     folders: ClassVar[str | None]  # where its program is; None: where the user's programs are
     name: str
-    says: str
-    program: str
-    apt: str
-    dnf: str
-    protocols: tuple[str, ...]
-    transports: tuple[str, ...]
-    version: str
-    arguments: tuple[str, ...] | None
-    arguments_tls: tuple[str, ...] | None
-    arguments_tcp: tuple[str, ...] | None
-    arguments_unix: tuple[str, ...] | None
-    needs: tuple[str, ...]
-    parameters: Mapping[str, str]
+    says: str = read_by(string_require)
+    program: str = read_by(string_require)
+    apt: str = read_by(string_require)
+    dnf: str = read_by(string_require)
+    protocols: tuple[str, ...] = read_by(texts_require)
+    transports: tuple[str, ...] = read_by(texts_require)
+    version: str = read_by(string_require)
+    arguments: tuple[str, ...] | None = read_by(texts_read)
+    arguments_tls: tuple[str, ...] | None = read_by(texts_read)
+    arguments_tcp: tuple[str, ...] | None = read_by(texts_read)
+    arguments_unix: tuple[str, ...] | None = read_by(texts_read)
+    needs: tuple[str, ...] = read_by(needs_read)
+    parameters: Mapping[str, str] = read_by(named_texts_read)
+
+    @classmethod
+    def readers(cls) -> dict[str, KeyReader]:
+        return {one.name: one.metadata["reader"] for one in fields(cls) if one.metadata}
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -188,7 +176,7 @@ class Program:
     @property
     def definition(self) -> dict[str, Any]:
         """What uncork-client and uncork-server take: common/words/definition.h."""
-        return {key: value for key in self.keys
+        return {key: value for key in self.readers()
                 if key not in NOT_DEFINED and (value := getattr(self, key)) is not None}
 
     def find(self, program: str = "") -> str | None:
@@ -200,11 +188,11 @@ class Program:
 class Subject(Program):
     """A server. uncork-server looks for its program where servers are."""
 
-    kind, keys, folders = SUBJECT, SUBJECT_KEYS, PROGRAM_FOLDERS
+    kind, folders = SUBJECT, PROGRAM_FOLDERS
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
-    listens: str
-    arguments_command: tuple[str, ...] | None
-    files: Mapping[str, str]
+    listens: str = read_by(choice_reader(LISTENS, required=True))
+    arguments_command: tuple[str, ...] | None = read_by(texts_read)
+    files: Mapping[str, str] = read_by(named_texts_read)
 
 
 @dataclass(frozen=True)
@@ -213,11 +201,12 @@ class Load(Program):
     take. counts: finds the number of requests in its output. size is a parameter of its
     subject. version: empty where it cannot say."""
 
-    kind, keys, folders = LOAD, LOAD_KEYS, None
+    kind, folders = LOAD, None
     placed = ("folder", "host", "port", "path", "uri", "size")
-    moves: str
-    limit_s: int
-    counts: str | None
+    version: str = read_by(string_read)
+    moves: str = read_by(string_require)
+    limit_s: int = read_by(limit_read)
+    counts: str | None = read_by(counts_read)
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -234,8 +223,8 @@ Kind = TypeVar("Kind", Subject, Load)
 def placeholders_check(program: Program, where: str) -> None:
     """UsageError for a {name} that nothing replaces."""
     known = (*program.placed, *program.parameters)
-    texts: dict[str, Iterable[str]] = {
-        key: getattr(program, key) or () for key in program.keys if key.startswith("arguments")}
+    texts: dict[str, Iterable[str]] = {key: getattr(program, key) or ()
+                                       for key in program.readers() if key.startswith("arguments")}
     if isinstance(program, Subject):
         texts |= {f"[files] {name}": (text,) for name, text in program.files.items()}
     if isinstance(program, Load):
@@ -254,20 +243,15 @@ def program_load(path: Path, kind: type[Kind]) -> Kind:
         raise UsageError(f"{where}the name of a {kind.kind} is small letters, digits and -, and "
                          f"none of own, {', '.join(ENDS)}")
     document = document_read(path, kind.kind, "uncork subjects")
-    program = kind(name=name, **entry_read(document, kind.keys, where))
+    program = kind(name=name, **entry_read(document, kind.readers(), where))
     placeholders_check(program, where)
     return program
-
-
-def subject_load(path: Path) -> Subject:
-    """Reads the file of one subject."""
-    return program_load(path, Subject)
 
 
 @functools.cache
 def subjects_read(folder: Path = FOLDER) -> dict[str, Subject]:
     """All subjects by name, in alphabetical order."""
-    return {path.stem: subject_load(path) for path in sorted(folder.glob("*.toml"))}
+    return {path.stem: program_load(path, Subject) for path in sorted(folder.glob("*.toml"))}
 
 
 @functools.cache
