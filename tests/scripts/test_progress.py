@@ -67,7 +67,7 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
     terminal: Terminal,
 ) -> None:
     before = threading.active_count()
-    with Bar(Pace(3, 1.0), ("write",), 1, status_of, terminal.inside) as watch:
+    with Bar(Pace(3, 1.0), 1, terminal.inside, ("write",), status_of) as watch:
         for number in range(3):
             terminal.read()
             watch.begin(run_of(number))
@@ -101,8 +101,8 @@ def test_the_time_of_fixed_work_is_not_estimated_before_it_runs() -> None:
 
 def watches(terminal: Terminal) -> list[Watch]:
     """A bar and a log on the same terminal."""
-    return [Bar(Pace(2, 1.0), ("write",), 1, status_of, terminal.inside),
-            Log(Pace(2, 1.0), ("write",), 1, terminal.inside)]
+    return [Bar(Pace(2, 1.0), 1, terminal.inside, ("write",), status_of),
+            Log(Pace(2, 1.0), 1, terminal.inside)]
 
 
 def test_a_failure_within_a_batch_is_written_when_the_batch_is_over(terminal: Terminal) -> None:

@@ -138,8 +138,8 @@ def journal_run(targets: Targets, journal: Journal) -> None:
     seconds, unknown = runs_seconds(planned, plan.hosts is not None)
     pace = Pace(len(runs), None if unknown else seconds / max(len(planned), 1), plan.until)
     try:
-        how, stream = (pace, plan.axes, plan.session.last), sys.stderr
-        with Bar(*how, record_figure, stream) if stream.isatty() else Log(*how, stream) as watch:
+        how = pace, plan.session.last, sys.stderr
+        with (Bar(*how, plan.axes, record_figure) if sys.stderr.isatty() else Log(*how)) as watch:
             matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))

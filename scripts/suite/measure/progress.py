@@ -10,14 +10,12 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from suite.base.words import words_text
 from suite.measure.schedule import Run
 from suite.result.record import WARMUP_ROUND
-
-FigureText = Callable[[dict[str, Any]], str]
 
 
 def clock_text(seconds: float) -> str:
@@ -54,24 +52,27 @@ class Pace:
         return f"{clock_text(mean * (self.total - self.done))} left"
 
 
+@dataclass
 class Watch(AbstractContextManager["Watch"]):
-    """What both kinds of progress share; `begin` before every batch, `end` after every run. axes:
-    whose words name a cell. last_round: the number of the session's last round."""
+    """What both kinds of progress share; `begin` before every batch, `end` after every run.
+    last_round: the number of the session's last round."""
 
-    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int) -> None:
-        self.pace = pace
-        self.axes = axes
-        self.last_round = last_round
-        self.started = time.monotonic()
-        self.failures: list[str] = []  # that are not written yet
+    pace: Pace
+    last_round: int
+    stream: TextIO
+    started: float = field(default=0.0, init=False)
+    failures: list[str] = field(default_factory=list, init=False)  # that are not written yet
 
     def __exit__(self, *error: object) -> None:
-        """Writes the failures that are not written yet."""
         self.failures_say()
 
     @abstractmethod
     def say(self, text: str) -> None:
         """Writes one line at once, not when a buffer is full."""
+
+    @abstractmethod
+    def show(self, run: Run) -> None:
+        """Writes how far the matrix is when this run begins."""
 
     def failures_say(self) -> None:
         for text in self.failures:
@@ -81,6 +82,7 @@ class Watch(AbstractContextManager["Watch"]):
     def begin(self, run: Run) -> None:
         """A batch starts with this run: what there is to see is written now."""
         self.failures_say()
+        self.show(run)
         self.started = time.monotonic()
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
@@ -104,19 +106,16 @@ class Watch(AbstractContextManager["Watch"]):
         return text if self.pace.until is None else f"{text}, until={self.pace.until}"
 
 
+@dataclass
 class Log(Watch):
     """A line at the end of every round, and one for every run that failed."""
 
-    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, stream: TextIO) -> None:
-        super().__init__(pace, axes, last_round)
-        self.stream = stream
-        self.round: int | None = None
+    round: int | None = field(default=None, init=False)
 
     def say(self, text: str) -> None:
         print(text, file=self.stream, flush=True)
 
-    def begin(self, run: Run) -> None:
-        super().begin(run)
+    def show(self, run: Run) -> None:
         if run.round != self.round:
             self.round = run.round
             least, about = ("", "about ") if self.pace.until is None else ("at least ",) * 2
@@ -125,17 +124,18 @@ class Log(Watch):
                      f"{self.pace.total} runs done, {about if left[0].isdigit() else ''}{left}")
 
 
+@dataclass
 class Bar(Watch):
-    """A bar with the cell that runs, and the last figure of that cell. figure: gives the text of a
-    record. stream: the terminal."""
+    """A bar on the terminal stream, with the cell that runs and the last figure of that cell. axes:
+    whose words name a cell. figure: gives the text of a record."""
 
-    def __init__(self, pace: Pace, axes: tuple[str, ...], last_round: int, figure: FigureText,
-                 stream: TextIO) -> None:
+    axes: tuple[str, ...]
+    figure: Callable[[dict[str, Any]], str]
+
+    def __post_init__(self) -> None:
         from rich.console import Console  # only where there is a terminal
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
         from rich.table import Column
-        super().__init__(pace, axes, last_round)
-        self.figure = figure
         self.figures: dict[str, str] = {}
         self.bar = Progress(
             BarColumn(bar_width=10),
@@ -143,8 +143,8 @@ class Bar(Watch):
             TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True, min_width=10)),
             TextColumn("{task.description}", markup=False,
                        table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
-            console=Console(file=stream), transient=True, expand=True, auto_refresh=False)
-        self.task = self.bar.add_task("", total=pace.total, left="")
+            console=Console(file=self.stream), transient=True, expand=True, auto_refresh=False)
+        self.task = self.bar.add_task("", total=self.pace.total, left="")
 
     def __enter__(self) -> Bar:
         self.bar.start()
@@ -157,15 +157,12 @@ class Bar(Watch):
     def say(self, text: str) -> None:
         self.bar.console.print(text, markup=False, highlight=False)
 
-    def begin(self, run: Run) -> None:
-        """Draws how far it is, and names the cell with the figure that it had last time."""
+    def show(self, run: Run) -> None:
         words = {axis: run.cell.given[axis] for axis in self.axes if axis in run.cell.given}
         text = (f"{self.round_text(run)}: {words_text(words) or run.cell.name} "
                 f"{self.figures.get(run.cell.name, '')}")
         self.bar.update(self.task, description=text.strip(), total=self.pace.total,
-                        completed=self.pace.done, left=self.pace.left_text,
-                        refresh=True)
-        super().begin(run)
+                        completed=self.pace.done, left=self.pace.left_text, refresh=True)
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
         super().end(run, record)
