@@ -20,15 +20,15 @@ from suite import stats
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
 from suite.analyse.precision import precision_measure, precision_text, width_of
-from suite.base.client import Client
+from suite.base.client import Client, Vocabulary
 from suite.base.errors import UsageError
 from suite.measure.plan import plan_make
 from suite.measure.resume import Start, rounds_added, session_choose
-from suite.measure.words import QUICK, changes_find
+from suite.measure.words import QUICK, Word, words_quicken
 from suite.places.targets import Targets
 from suite.present.heading import machine_pairs
 from suite.result import files
-from suite.result.plan import Plan, quick_text
+from suite.result.plan import Plan, WordChange, quick_text
 from suite.scenario.scenario import Scenario, TableLayout, scenario_load
 from test_resume import assert_complete, plan_change, plan_read
 from test_run import SHORT, only_folder, wait_for_records
@@ -173,13 +173,22 @@ def test_n_says_how_many_rounds_there_are_at_least_and_at_most(uncork: Uncork) -
 GIVEN = {"rounds": "10", "duration": "2s", "warmup": "200ms"}
 
 
+def quick_changes(given: dict[str, str], typed: dict[str, str]) -> dict[str, WordChange]:
+    """What a quick look changes of these words of a scenario and of the shell."""
+    vocabulary = Vocabulary({}, {key: {"default": value} for key, value in GIVEN.items()})
+    words = {key: Word(key, value, typed=key in typed, values=(value,))
+             for key, value in (given | typed).items()}
+    return words_quicken(words, vocabulary)[1]
+
+
 def test_a_quick_look_shortens_and_never_lengthens() -> None:
-    changes = changes_find(GIVEN, {}, {})
-    assert {key: change["is"] for key, change in changes.items()} == QUICK
-    assert changes_find({"rounds": "3", "duration": "150ms", "warmup": "0s"}, {}, {}) == {}
-    assert changes_find({"rounds": "6", "duration": "200000us", "warmup": "50ms"}, {}, {}) == {}
-    assert list(changes_find(GIVEN | {"bytes": "1G"}, {}, {})) == ["rounds", "warmup"]
-    assert quick_text(changes_find(GIVEN | {"until": "1%", "warmup": "0s"}, {}, {})) \
+    for given in ({}, GIVEN):
+        changes = quick_changes(given, {})
+        assert {key: change["is"] for key, change in changes.items()} == QUICK
+    assert quick_changes({"rounds": "3", "duration": "150ms", "warmup": "0s"}, {}) == {}
+    assert quick_changes({"rounds": "6", "duration": "200000us", "warmup": "50ms"}, {}) == {}
+    assert list(quick_changes(GIVEN | {"bytes": "1G"}, {})) == ["rounds", "warmup"]
+    assert quick_text(quick_changes(GIVEN | {"until": "1%", "warmup": "0s"}, {})) \
         == "a first look: rounds=6 in place of 10, duration=200ms in place of 2s, without until=1%"
 
 
@@ -188,10 +197,9 @@ def test_a_quick_look_shortens_and_never_lengthens() -> None:
                           ("until", "50%")])
 def test_a_quick_look_is_refused_together_with_words_that_ask_for_more(
         typed: tuple[str, str]) -> None:
-    words = dict([typed])
     with pytest.raises(UsageError,
                        match=f"--quick and {typed[0]}={typed[1]} contradict each other"):
-        changes_find(GIVEN | words, words, {})
+        quick_changes(GIVEN, dict([typed]))
 
 
 def quick_of(binaries: Client, scenario: Scenario, *words: str) -> Any:

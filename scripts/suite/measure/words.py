@@ -169,17 +169,6 @@ def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     return override_complete({word.key: word for word in words})
 
 
-def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
-    """The words of a quick look, and what it changed; UsageError where the shell asks for more."""
-    single = {key: word.values[0] for key, word in words.items() if len(word.values) == 1}
-    defaults = {key: str(vocabulary.words[key]["default"]) for key in QUICK}
-    typed = {key: value for key, value in single.items() if words[key].typed}
-    changes = changes_find(defaults | single, typed, values_of(words, "sweep"))
-    shorter = {key: replace(words.get(key, Word(key, most, "run")), values=(most,))
-               for key, most in QUICK.items() if key in changes}
-    return {key: word for key, word in ({**words} | shorter).items() if key != "until"}, changes
-
-
 def name_odd_text(names: Sequence[str]) -> str:
     """What is wrong with several names of scenarios: one may be a word without its value."""
     odd = next((name for name in names[1:] if name not in scenario_names()), None)
@@ -222,24 +211,26 @@ def amount(text: str) -> float:
     return float(number) * SECONDS[text[len(number):]]
 
 
-def changes_find(given: Mapping[str, str], typed: Mapping[str, str],
-                 several: Mapping[str, tuple[str, ...]]) -> dict[str, WordChange]:
-    """What a quick look changes, by word. given: the words of the plan, with defaults, as the
-    client spells them. typed: those of the shell, never changed. several: the axes with their
-    values. UsageError where a typed word asks for more, or where an axis would be shortened."""
+def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
+    """The words of a quick look, and what it changed, by word. UsageError where a word of the shell
+    asks for more, or where an axis would be shortened."""
     changes: dict[str, WordChange] = {}
+    quick = {key: word for key, word in words.items() if key != "until"}
     for key, most in QUICK.items():
-        if key in several:
+        default = str(vocabulary.words[key]["default"])
+        word = words.get(key, Word(key, most, "run", values=(default,)))
+        if len(word.values) > 1:
             raise UsageError(
-                f"--quick cannot shorten {key}={','.join(several[key])}: it has several values")
-        is_fixed = key == "duration" and any(word in given or word in several
-                                             for word in FIXED_WORK)
-        if not is_fixed and amount(given[key]) > amount(most):
-            changes[key] = {"was": given[key], "is": most}
-    if "until" in given:
-        changes["until"] = {"was": given["until"], "is": None}
+                f"--quick cannot shorten {key}={','.join(word.values)}: it has several values")
+        is_fixed = key == "duration" and any(work in words for work in FIXED_WORK)
+        if not is_fixed and amount(word.values[0]) > amount(most):
+            changes[key] = {"was": word.values[0], "is": most}
+            quick[key] = replace(word, values=(most,))
+    if "until" in words:
+        changes["until"] = {"was": words["until"].values[0], "is": None}
     for key in changes:
-        if key in typed:
+        if key in words and words[key].typed:
             why = f"with it {key} is at most {QUICK[key]}" if key in QUICK else "it adds no rounds"
-            raise UsageError(f"--quick and {key}={typed[key]} contradict each other: {why}")
-    return changes
+            raise UsageError(f"--quick and {key}={words[key].values[0]} contradict each other: "
+                             f"{why}")
+    return quick, changes
