@@ -15,7 +15,7 @@ from simulated import BASE, METRIC, NOISES, Draw, drifting, matrix_identical, no
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.comparison.model import Unit
-from suite.analyse.comparison.samples import sample_take, samples_geomean
+from suite.analyse.comparison.samples import change_make, changes_geomean
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import optima_build
@@ -96,10 +96,10 @@ def test_a_geometric_mean_of_identical_rows_excludes_1_as_often_as_its_level_say
 ) -> None:
     matrix = matrix_identical(noise, MEANS * ROWS, 2, rounds, seed=23)
     pairs = zip(*[iter(matrix.cells.values())] * 2, strict=True)
-    samples = [sample_take((matrix, matrix), pair, TIME, Unit.ROUND) for pair in pairs]
+    changes = [change_make((matrix, matrix), pair, TIME, Unit.ROUND) for pair in pairs]
     outcomes = []
-    for first in range(0, len(samples), ROWS):
-        mean = samples_geomean(dict(enumerate(samples[first:first + ROWS])), ROWS)
+    for first in range(0, len(changes), ROWS):
+        mean = changes_geomean(dict(enumerate(changes[first:first + ROWS])), ROWS)
         assert mean.rows == ROWS and mean.ratio.pairs == rounds
         outcomes.append(not mean.ratio.interval.contains(1))
     share_check(outcomes, level_of(rounds),

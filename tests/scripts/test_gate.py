@@ -20,6 +20,7 @@ from simulated import METRIC, NOISES, matrix_identical
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.comparison.model import Comparison, Row, Side, Unit
+from suite.analyse.comparison.samples import change_make
 from suite.analyse.gate import gate_parse, gates_decide
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import GateVerdict, Verdict, limit_verdict
@@ -235,9 +236,11 @@ def identical_fail(noise, gates, rounds, seed):
     pairs = list(zip(*[iter(matrix.cells.values())] * 2, strict=True))
     side, gate = Side("", matrix, {}, ()), gate_parse(f"{METRIC} > 0%")
     return sum(gates_decide([Comparison(
-        side, side, matrix.axes, (TIME,), tuple(Row(new.axes, base, new) for base, new in
-                                                pairs[first:first + ROWS]),
-        Unit.ROUND, {}, {}, (), (), ())], [gate]).status == 5
+        side, side, matrix.axes, (TIME,),
+        tuple(Row(pair[1].axes, *pair, {
+            METRIC: change_make((matrix, matrix), pair, TIME, Unit.ROUND)})
+            for pair in pairs[first:first + ROWS]), Unit.ROUND, {}, {}, (), (), ())],
+        [gate]).status == 5
         for first in range(0, len(pairs), ROWS))
 
 

@@ -110,6 +110,9 @@ class Series:
         return Series(self.rounds[places], self.values[places], self.bounds[places])
 
 
+NO_SERIES = Series(np.array([]), np.array([]), np.array([]))
+
+
 @dataclass(frozen=True)
 class Matrix:
     """A result as a frame. frame: as frame_build(), without figures that mean nothing. cells: those
@@ -309,18 +312,16 @@ def baseline_words(matrix: Matrix) -> dict[str, str]:
     return matrix.result.plan.baseline_axes
 
 
-def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str]) -> Cell | None:
-    """The cell that differs from this one in the baseline's words only; None if there is none."""
-    if not base:
-        return None
-    return matrix.whole.cells_at.get(tuple({**cell.axes, **base}.values()))
+def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str] | None = None) -> Cell | None:
+    """The cell that differs from this one in the words of base only; None if there is none. base:
+    without it the words of the baseline."""
+    base = baseline_words(matrix) if base is None else base
+    return matrix.whole.cells_at.get(tuple({**cell.axes, **base}.values())) if base else None
 
 
 def cells_compared(matrix: Matrix) -> list[Cell]:
     """The cells that are shown and their baselines, in the plan's order."""
-    base = baseline_words(matrix)
-    found = {other.name for cell in matrix.cells.values()
-             if (other := baseline_find(matrix, cell, base))}
+    found = {other.name for cell in matrix.cells.values() if (other := baseline_find(matrix, cell))}
     return [cell for name, cell in matrix.whole.cells.items()
             if name in matrix.cells or name in found]
 
@@ -379,7 +380,7 @@ def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series]
 def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
     """The noise floor of a cell's row (stats.estimate_floor): that of its baseline in its place and
     group, or of the cell itself without one. None below 6 complete pairs."""
-    base = baseline_find(matrix, cell, baseline_words(matrix)) or cell
+    base = baseline_find(matrix, cell) or cell
     key = ("floor", base.name, metric)
     if key not in matrix.memo:
         pair = runs_paired(matrix, base.name, metric)

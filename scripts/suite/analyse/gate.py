@@ -18,8 +18,8 @@ import numpy as np
 
 from suite import stats
 from suite.analyse.comparison.model import Comparison, Row, Unit
-from suite.analyse.comparison.samples import sample_take, session_medians
-from suite.analyse.frame import Series, noise_floor_widest, ratio_of
+from suite.analyse.comparison.samples import session_medians
+from suite.analyse.frame import NO_SERIES, Series, noise_floor_widest, ratio_of
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.verdicts import GateVerdict, Verdict, limit_verdict
 from suite.base.errors import UsageError
@@ -33,7 +33,6 @@ NOTHING_COMPARED = 4  # exit status
 # Exit statuses, the one that counts most first; None: a gate has no row.
 STATUS = {GateVerdict.REGRESSION: 5, None: NOTHING_COMPARED, GateVerdict.UNDECIDED: 3,
           GateVerdict.WITHIN: 0}
-NO_SERIES = Series(np.array([]), np.array([]), np.array([]))
 NOISES = (0.03, 0.1, 0.3)  # of the ratio of a round, for which a plan tells the rounds
 
 
@@ -160,11 +159,11 @@ def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow | None:
             any(map(len, series)) or any(cell.status in ("failed", "missing") for cell in cells))
         return GateRow(gate, comparison, row, why="; ".join(silent)) if counts else None
     if gate.relative:
-        sample = sample_take((sides[0], sides[1]), (cells[0], cells[1]), metric, comparison.unit)
-        if sample is None:
+        change = row.changes.get(metric.name)
+        if change is None:
             return GateRow(gate, comparison, row, why="the two sides share no round")
-        known = sample.exact or sample.positive
-        return GateRow(gate, comparison, row, sample.new_values, sample.base_values, sample.exact,
+        known = change.exact or change.positive
+        return GateRow(gate, comparison, row, change.new_values, change.base_values, change.exact,
                        "" if known else "0 in some round: give the figure itself a limit")
     exact = sides[1].is_exact(cells[0].name, metric.name)
     values = series[0] if comparison.unit is not Unit.SESSION or exact else session_medians(

@@ -162,7 +162,7 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
     best = next((cell for cell in ordered if not cells_better(matrix, cell, ordered, metric)),
                 ordered[0])
     better = cells_better(matrix, best, ordered, metric)
-    found = baseline_find(matrix, best, baseline_words(matrix))
+    found = baseline_find(matrix, best)
     others = [cell for cell in better or ordered if cell is not best]
     against = next((cell for cell in others if cell is found), others[0] if others else None)
     place = {key: value for key, value in best.axes.items() if key != axis}

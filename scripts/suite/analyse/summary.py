@@ -216,18 +216,18 @@ def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = Non
     for published in matrix.result.scenario.published:
         metric_find(published.metric, "scenario.toml: [published] metric")
     metrics = tuple(METRICS[name] for name in names)
-    base = baseline_words(matrix)
     figures: dict[str, dict[str, Figure]] = {}
+    gains: dict[str, Gain] = {}
     for cell in matrix.cells.values():
-        other = baseline_find(matrix, cell, base)
+        base = baseline_find(matrix, cell)
         figures[cell.name] = {metric.name: figure for metric in metrics
-                              if (figure := figure_build(matrix, cell, metric, other))}
+                              if (figure := figure_build(matrix, cell, metric, base))}
+        if gain and (found := gain_build(matrix, cell, base, METRICS[gain])):
+            gains[cell.name] = found
     floors = {metric.name: noise_floors(matrix, metric.name) for metric in metrics}
-    gains = {cell.name: found for cell in matrix.cells.values() if gain and (
-        found := gain_build(matrix, cell, baseline_find(matrix, cell, base), METRICS[gain]))}
     optima = optima_build(matrix, best, metrics[0]) if best else ()
-    return Summary(matrix, metrics, base, figures, floors, published_unused(matrix), gain, gains,
-                   best, optima)
+    return Summary(matrix, metrics, baseline_words(matrix), figures, floors,
+                   published_unused(matrix), gain, gains, best, optima)
 
 
 def figure_words(figure: Published) -> Mapping[str, str]:

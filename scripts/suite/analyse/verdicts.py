@@ -13,14 +13,7 @@ from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 from suite import stats
-from suite.analyse.frame import (
-    Cell,
-    Matrix,
-    baseline_find,
-    baseline_words,
-    noise_floor_widest,
-    ratio_between,
-)
+from suite.analyse.frame import Cell, Matrix, baseline_find, noise_floor_widest, ratio_between
 from suite.analyse.metrics import Metric, is_speed
 
 VALUES_TOLD = 4  # of a word, on each side of a baseline
@@ -155,7 +148,7 @@ def both_exact(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> bool:
 
 def baseline_ratio(matrix: Matrix, cell: Cell, metric: str) -> stats.Estimate | None:
     """The ratio of a cell to its baseline; None for a baseline, without one, or a shared value."""
-    base = baseline_find(matrix, cell, baseline_words(matrix))
+    base = baseline_find(matrix, cell)
     return ratio_between(matrix, cell, base, metric) if base and base.name != cell.name else None
 
 
@@ -163,12 +156,10 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
     """The family of all ratios to the baseline, by cell. Exact counts are no matter of chance."""
     key = ("family", metric)
     if key not in matrix.memo:
-        words, ratios = baseline_words(matrix), {}
-        for cell in matrix.whole.cells.values():
-            base = baseline_find(matrix, cell, words)
-            if base is not None and not both_exact(matrix, cell, base, metric):
-                ratios[cell.name] = baseline_ratio(matrix, cell, metric)
-        matrix.memo[key] = family_make(ratios)
+        matrix.memo[key] = family_make({
+            cell.name: baseline_ratio(matrix, cell, metric) for cell in matrix.whole.cells.values()
+            if (base := baseline_find(matrix, cell)) and not both_exact(matrix, cell, base, metric)
+        })
     return matrix.memo[key]
 
 
@@ -186,7 +177,7 @@ def groups_find(matrix: Matrix, axis: str, metric: str) -> list[list[Cell]]:
 def compared_in_tables(matrix: Matrix, one: Cell, other: Cell) -> Cell | None:
     """That of two cells whose baseline is the other one; None where neither's is."""
     for cell, base in ((one, other), (other, one)):
-        found = baseline_find(matrix, cell, baseline_words(matrix))
+        found = baseline_find(matrix, cell)
         if found is not None and found.name == base.name != cell.name:
             return cell
     return None
@@ -225,9 +216,8 @@ def pair_verdict(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Verdict
     verdict = verdict_of(ratio_between(matrix, one, other, metric),
                          noise_floor_widest([(matrix, one), (matrix, other)], metric),
                          family.adjusted_of(key), both_exact(matrix, one, other, metric))
-    words = baseline_words(matrix)
     if (verdict is not Verdict.BRACKETED or compared_in_tables(matrix, one, other)
-            or baseline_find(matrix, one, words) is not baseline_find(matrix, other, words)):
+            or baseline_find(matrix, one) is not baseline_find(matrix, other)):
         return verdict
     sides = {baseline_side(matrix, cell, metric) for cell in (one, other)}
     return Verdict.CHANGED if sides == {1, -1} else verdict
@@ -243,6 +233,6 @@ def baseline_side(matrix: Matrix, cell: Cell, metric: str) -> int:
 
 def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
     """The verdict of a cell's ratio to its baseline; None where there is no ratio."""
-    base = baseline_find(matrix, cell, baseline_words(matrix))
-    known = base is not None and baseline_ratio(matrix, cell, metric) is not None
-    return pair_verdict(matrix, cell, base, metric) if base and known else None
+    known = baseline_ratio(matrix, cell, metric) is not None
+    base = baseline_find(matrix, cell) if known else None
+    return pair_verdict(matrix, cell, base, metric) if base else None

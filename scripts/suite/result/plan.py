@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from suite.base.runner_words import RUNNER_WORDS, THIS, build_of
@@ -181,14 +182,13 @@ class Plan:
     quick: Mapping[str, WordChange] | None = None
     hosts: str | None = None
     programs: Programs = Programs("", "", "")
-    boot: str = ""
     sessions: tuple[Session, ...] = ()
 
     @property
     def runnable(self) -> tuple[PlannedCell, ...]:
         return tuple(cell for cell in self.cells if cell.unsupported is None)
 
-    @property
+    @cached_property
     def baseline_axes(self) -> dict[str, str]:
         """The axes that make a cell a baseline: of the word, else what all baseline cells share. Of
         a list (`write=nodelay,cork`) the first is what others are compared with."""
@@ -228,7 +228,7 @@ class Plan:
         """The plan as it was asked for: without machine, programs and sessions."""
         return replace(self, cells=tuple(replace(cell, unsupported=None) for cell in self.cells),
                        seed=None if seed is None else self.seed,
-                       programs=Programs("", "", ""), boot="", sessions=())
+                       programs=Programs("", "", ""), sessions=())
 
     def words_asked(self) -> dict[str, str]:
         """What was asked for as typed, by word: all values of cells, then the words of the run."""
@@ -236,14 +236,13 @@ class Plan:
         for cell in self.cells:
             for key, value in cell.given.items():
                 values.setdefault(key, {})[value] = None
-        quick = None if self.quick is None else "--quick"
-        run = {"rounds": str(self.rounds), "until": self.until, "timer": self.timer,
-               "hosts": self.hosts, "seed": None if self.seed is None else str(self.seed),
+        run = {"rounds": self.rounds, "until": self.until, "timer": self.timer,
+               "hosts": self.hosts, "seed": self.seed,
                "baseline": self.baseline and f'"{self.baseline}"'}
-        return {"scenario": f"scenario {self.name}"} | {
-            key: f"{key}={value}" for key, value in (
-                *((key, ",".join(each)) for key, each in values.items()), *run.items()) if value
-        } | known_items(quick=quick)
+        return {"scenario": f"scenario {self.name}",
+                **{key: f"{key}={','.join(each)}" for key, each in values.items()},
+                **{key: f"{key}={value}" for key, value in run.items() if value not in (None, "")},
+                **({} if self.quick is None else {"quick": "--quick"})}
 
     def difference(self, other: Plan) -> str:
         """What the two ask for that is not the same: `there write=cork, here write=cork,more`."""
@@ -263,7 +262,7 @@ class Plan:
         last = max((session.last for session in self.sessions), default=0)
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
         session = Session(name, boots, time.time_ns(), last + 1, last + self.rounds)
-        return replace(self, boot=self.boot or boots.here, sessions=(*self.sessions, session))
+        return replace(self, sessions=(*self.sessions, session))
 
     def extended(self, rounds: int) -> Plan:
         """With so many more rounds in the last session."""
@@ -289,31 +288,30 @@ def plan_from(document: Mapping[str, Any]) -> Plan:
     twice = [name for name, count in Counter(cell.name for cell in cells).items() if count > 1]
     if twice:
         raise Damaged(f"the cell {twice[0]} is there twice")
-    builds = {value: Build(**{key: entry[key] for key in ("folder", "revision", "digest", "uncork")
-                              if key in entry})
+    builds = {value: Build(entry["folder"], entry["revision"], entry["digest"],
+                           entry.get("uncork", ""))
               for value, entry in document.get("builds", {}).items()}
+    programs = Programs(document["uncork"], document["revision"], document["build"], builds,
+                        document.get("targets", {}), document.get("homepage"),
+                        document.get("subjects", {}))
     sessions = tuple(Session(entry["session"], Boots(entry["boot"], entry.get("boots", {})),
-                             entry["started_unix_ns"],
-                             *entry["rounds"]) for entry in document["sessions"])
+                             entry["started_unix_ns"], *entry["rounds"])
+                     for entry in document["sessions"])
     return Plan(
         document["name"], tuple(document["axes"]), cells, document["rounds"], document["seed"],
         document.get("baseline") or "", document.get("timer") or "", document.get("until"),
-        document.get("quick"),
-        document.get("hosts"),
-        Programs(document["uncork"], document["revision"], document["build"], builds,
-                 document.get("targets", {}), document.get("homepage"),
-                 document.get("subjects", {})),
-        document["boot"], sessions)
+        document.get("quick"), document.get("hosts"), programs, sessions)
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
-    """plan.json: docs/record.md, "Files of a result"."""
+    """plan.json: docs/record.md, "Files of a result". The plan has a session."""
     programs = plan.programs
     return {
         "schema": SCHEMA, "name": plan.name, "uncork": programs.uncork,
-        "revision": programs.revision,
-        "build": programs.digest, "boot": plan.boot, "seed": plan.seed, "rounds": plan.rounds,
-        "baseline": plan.baseline, "timer": plan.timer, "axes": list(plan.axes),
+        "revision": programs.revision, "build": programs.digest,
+        "boot": plan.sessions[0].boots.here,
+        "seed": plan.seed, "rounds": plan.rounds, "baseline": plan.baseline, "timer": plan.timer,
+        "axes": list(plan.axes),
         "cells": [{"cell": cell.name, "words": cell.words, "given": cell.given,
                    "baseline": cell.baseline, "planned_s": cell.planned_s,
                    **known_items(unsupported=cell.unsupported)} for cell in plan.cells],

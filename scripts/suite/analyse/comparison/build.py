@@ -14,7 +14,7 @@ from suite.analyse.comparison.differences import (
     plan_facts,
 )
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
-from suite.analyse.comparison.samples import change_make, samples_geomean, samples_take, sessions_of
+from suite.analyse.comparison.samples import change_make, changes_geomean, sessions_of
 from suite.analyse.comparison.sides import Pairing, baseline_others, pairing_make, words_compared
 from suite.analyse.frame import Cell, Matrix, baseline_words, ratio_between, rounds_common
 from suite.analyse.machines import TIMES_INVALID, machines_of
@@ -34,22 +34,22 @@ def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Me
                    unit: Unit) -> tuple[dict[int, Change], Mean | None, verdicts.Family]:
     """The changes of one metric with their verdicts, by the place of their row; their geometric
     mean; the family that they were tested in."""
-    samples = samples_take(sides, rows, metric, unit)
-    changes = {place: change_make(sample) for place, sample in samples.items()}
+    changes = {place: change for place, row in enumerate(rows)
+               if row.pair and (change := change_make(sides, row.pair, metric, unit))}
     settled, family = changes_settle(sides, rows, changes, metric)
     changed = any(change.verdict is verdicts.Verdict.CHANGED for change in settled.values())
     pooled = changed and not verdicts.opposed_text(
         ((rows[place].axes, change.ratio, change.verdict) for place, change in settled.items()),
         metric)
-    return settled, samples_geomean(samples, len(rows)) if pooled else None, family
+    return settled, changes_geomean(settled, len(rows)) if pooled else None, family
 
 
 def geomeans_every(comparison: Comparison) -> Comparison:
     """The comparison with geometric means of all rows that have a ratio, as geomean=all asks."""
-    sides = comparison.base.matrix, comparison.new.matrix
-    return replace(comparison, geomeans={metric.name: samples_geomean(
-        samples_take(sides, comparison.rows, metric, comparison.unit), len(comparison.rows),
-        every=True) for metric in comparison.metrics})
+    return replace(comparison, geomeans={metric.name: changes_geomean(
+        {place: row.changes[metric.name] for place, row in enumerate(comparison.rows)
+         if metric.name in row.changes}, len(comparison.rows), every=True)
+        for metric in comparison.metrics})
 
 
 def changes_settle(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
@@ -80,7 +80,7 @@ def change_settle(change: Change, family: verdicts.Family, key: Hashable,
                   known: verdicts.Verdict | None = None) -> Change:
     """The change with its verdict, as one of its family; known: that of its pair of cells."""
     verdict = known or verdicts.verdict_of(change.ratio, change.floor, family.adjusted_of(key),
-                                           change.base.exact and change.new.exact)
+                                           change.exact)
     return replace(change, adjusted=family.adjusted.get(key), verdict=verdict,
                    detectable=change.detectable if verdict is verdicts.Verdict.SAME else None)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix
+from suite.analyse.frame import NO_SERIES, Cell, Matrix, Series
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict, verdict_of
@@ -46,6 +46,9 @@ class Change:
     with SAME.
     outliers: rounds of the two sides that are marked as outliers (they are counted all the same).
     floor: the noise floor of the row as a ratio (stats.estimate_floor), None where it is not known.
+    base_values, new_values: by round, those that both sides have where they share them, or by
+    session. paired: whether they share them. timer: whether a side waits for a timer of TCP with
+    every message.
     """
 
     base: Figure
@@ -56,6 +59,29 @@ class Change:
     detectable: float | None = None
     outliers: tuple[int, int] = (0, 0)
     floor: float | None = None
+    base_values: Series = field(default=NO_SERIES, compare=False)
+    new_values: Series = field(default=NO_SERIES, compare=False)
+    paired: bool = True
+    timer: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether both sides counted the same in every run."""
+        return self.base.exact and self.new.exact
+
+    @property
+    def size(self) -> int:
+        return min(len(self.base_values), len(self.new_values))
+
+    @property
+    def positive(self) -> bool:
+        """Whether there are values on both sides, and all of them above 0."""
+        return self.base_values.positive and self.new_values.positive
+
+    @property
+    def censored(self) -> bool:
+        """Whether of some value only a bound is known, so that of the ratio only a direction is."""
+        return bool(self.base_values.censored or self.new_values.censored)
 
 
 @dataclass(frozen=True)

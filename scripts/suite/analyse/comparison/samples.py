@@ -9,7 +9,7 @@ with it is the same in all of these.
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,46 +22,6 @@ from suite.analyse.summary import Figure, figure_build, figure_make
 from suite.analyse.verdicts import Verdict
 
 TIMER_S = (0.035, 0.050)  # messages that wait for a delayed acknowledgement of 40 ms
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One metric of one pair; values are by round, those that both sides have where they share
-    them, or by session. floor: the noise floor of the row, a ratio; None where it is not known.
-    timer: whether a side waits for a timer of TCP with every message."""
-
-    base: Figure
-    new: Figure
-    base_values: Series
-    new_values: Series
-    unit: Unit
-    outliers: tuple[int, int]
-    floor: float | None = None
-    timer: bool = False
-
-    @property
-    def paired(self) -> bool:
-        """Whether the values of a round are a pair."""
-        return self.unit is Unit.ROUND
-
-    @property
-    def exact(self) -> bool:
-        """Whether both sides counted the same in every run."""
-        return self.base.exact and self.new.exact
-
-    @property
-    def size(self) -> int:
-        return min(len(self.base_values), len(self.new_values))
-
-    @property
-    def positive(self) -> bool:
-        """Whether there are values on both sides, and all of them above 0."""
-        return self.base_values.positive and self.new_values.positive
-
-    @property
-    def censored(self) -> bool:
-        """Whether of some value only a bound is known, so that of the ratio only a direction is."""
-        return bool(self.base_values.censored or self.new_values.censored)
 
 
 def sessions_of(matrix: Matrix) -> dict[str, range]:
@@ -78,10 +38,11 @@ def session_medians(matrix: Matrix, series: Series) -> Series:
                   np.array([np.median(one.bounds) for _, one in known]))
 
 
-def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric,
-                unit: Unit) -> Sample | None:
-    """The values of a pair, base first; None where a side has none. Sides that share rounds have
-    values, medians and outliers of these rounds only."""
+def change_make(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric,
+                unit: Unit) -> Change | None:
+    """The change of a pair, base first, without a verdict, which needs all cells of the metric;
+    None where a side has no value. Sides that share rounds have values, medians and outliers of
+    these rounds only. Exact counts have no interval, and are the same where both are 0."""
     taken = list(zip(sides, cells, strict=True))
     rounds = [matrix.series(cell.name, metric.name) for matrix, cell in taken]
     if unit is Unit.ROUND:
@@ -94,34 +55,20 @@ def sample_take(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
     base, new = (figure_make(side.values, side.bounds, matrix.is_exact(cell.name, metric.name))
                  for (matrix, cell), side in zip(taken, shown, strict=True))
     outliers = [sum(stats.outliers_mark(side.bounds.tolist())) for side in rounds]
-    return Sample(base, new, values[0], values[1], unit, (outliers[0], outliers[1]),
-                  noise_floor_widest(taken, metric.name),
-                  any(itertools.starmap(waits_for_timer, taken)))
-
-
-def samples_take(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metric,
-                 unit: Unit) -> dict[int, Sample]:
-    """The values of every row that has them on both sides, by its place."""
-    return {place: sample for place, row in enumerate(rows)
-            if row.pair and (sample := sample_take(sides, row.pair, metric, unit))}
-
-
-def change_make(sample: Sample) -> Change:
-    """A change without a verdict, which needs all cells of the metric; exact counts have no
-    interval, and are the same where both are 0."""
-    new, base = sample.new_values, sample.base_values
-    ratio: stats.Estimate | None = None
-    detectable = None
-    if sample.exact and sample.new.median == sample.base.median:
-        ratio = stats.Estimate(1.0, None, len(base))
-    elif sample.exact and sample.positive:
-        ratio = stats.Estimate(sample.new.median / sample.base.median, None, len(base))
-    elif sample.positive:
-        ratio = ratio_of(new, base, sample.paired)
-        if not sample.censored:
-            detectable = stats.smallest_detectable(new.values, base.values, sample.paired)
-    return Change(sample.base, sample.new, ratio, None, Verdict.UNKNOWN, detectable,
-                  sample.outliers, sample.floor)
+    change = Change(base, new, None, None, Verdict.UNKNOWN, None, (outliers[0], outliers[1]),
+                    noise_floor_widest(taken, metric.name), values[0], values[1],
+                    unit is Unit.ROUND, any(itertools.starmap(waits_for_timer, taken)))
+    pairs = len(change.base_values)
+    if change.exact and new.median == base.median:
+        return replace(change, ratio=stats.Estimate(1.0, None, pairs))
+    if not change.positive:
+        return change
+    if change.exact:
+        return replace(change, ratio=stats.Estimate(new.median / base.median, None, pairs))
+    ratio = ratio_of(change.new_values, change.base_values, change.paired)
+    return replace(change, ratio=ratio, detectable=None if change.censored else (
+        stats.smallest_detectable(change.new_values.values, change.base_values.values,
+                                  change.paired)))
 
 
 def waits_for_timer(matrix: Matrix, cell: Cell) -> bool:
@@ -131,40 +78,40 @@ def waits_for_timer(matrix: Matrix, cell: Cell) -> bool:
     return bool(len(series)) and TIMER_S[0] <= stats.median(series.values) <= TIMER_S[1]
 
 
-def exclusion_text(sample: Sample | None, most: int, every: bool) -> str:
+def exclusion_text(change: Change | None, most: int, every: bool) -> str:
     """The reason that a row is not in a geometric mean; empty if it is. most: the number of values
     that other rows have, on the smaller side. every: only a row without a ratio is not. A row
     without an interval would leave none to all others. Exact counts are no matter of chance."""
-    if sample is None or not sample.positive:
+    if change is None or not change.positive:
         return "no ratio"
-    if sample.censored:
+    if change.censored:
         return "only a direction"
     if every:
         return ""
-    if sample.exact:
+    if change.exact:
         return "exact counts"
-    if sample.timer:
+    if change.timer:
         return "40 ms timer"
-    needed = stats.ROUNDS_NEEDED if sample.paired else stats.SIDES_NEEDED
-    return f"n={sample.size}" if sample.size < needed <= most else ""
+    needed = stats.ROUNDS_NEEDED if change.paired else stats.SIDES_NEEDED
+    return f"n={change.size}" if change.size < needed <= most else ""
 
 
-def samples_geomean(samples: Mapping[int, Sample], rows: int, every: bool = False) -> Mean | None:
-    """The geometric mean of new / base over so many rows, those without a sample too. every: of all
+def changes_geomean(changes: Mapping[int, Change], rows: int, every: bool = False) -> Mean | None:
+    """The geometric mean of new / base over so many rows, those without a change too. every: of all
     with a ratio. None where fewer than two can be in it, or share no round or session."""
-    floors = [one.floor for one in samples.values() if one.floor is not None]
-    most = max((one.size for one in samples.values() if not one.exact and not one.censored),
+    floors = [one.floor for one in changes.values() if one.floor is not None]
+    most = max((one.size for one in changes.values() if not one.exact and not one.censored),
                default=0)
-    reasons = {place: exclusion_text(samples.get(place), most, every) for place in range(rows)}
-    usable = [samples[place] for place, text in reasons.items() if not text]
+    reasons = {place: exclusion_text(changes.get(place), most, every) for place in range(rows)}
+    usable = [changes[place] for place, text in reasons.items() if not text]
     ratio = usable_geomean(usable) if len(usable) > 1 else None
     return Mean(ratio, len(usable),
                 {place: text for place, text in reasons.items() if text},
                 max(floors, default=None), every) if ratio else None
 
 
-def usable_geomean(usable: Sequence[Sample]) -> stats.Estimate | None:
-    """The geometric mean of the ratios of samples; None where nothing is in all of them."""
+def usable_geomean(usable: Sequence[Change]) -> stats.Estimate | None:
+    """The geometric mean of their ratios; None where no round or session is in all of them."""
     base, new = (pd.concat([pd.Series(side.values, index=side.rounds) for side in sides], axis=1,
                            join="inner")
                  for sides in zip(*((one.base_values, one.new_values) for one in usable),

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from suite.analyse.comparison.model import Comparison, Row
-from suite.analyse.comparison.samples import sample_take
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 
@@ -48,13 +47,12 @@ def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
 
 
 def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
-    base, new = (side.matrix for side in comparison.sides)
     columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDE_NAMES}
     for metric in comparison.metrics:
-        sample = sample_take((base, new), row.pair, metric, comparison.unit) if row.pair else None
-        # of which benchstat would take bounds for values
-        if sample is not None and not sample.censored:
-            for side, values in zip(SIDE_NAMES, (sample.base_values, sample.new_values),
+        change = row.changes.get(metric.name)
+        # of censored values benchstat would take bounds for values
+        if change is not None and not change.censored:
+            for side, values in zip(SIDE_NAMES, (change.base_values, change.new_values),
                                     strict=True):
                 columns[side][unit_text(metric)] = pd.Series(values.values, index=values.rounds)
     return {side: pd.DataFrame(found) for side, found in columns.items()}
