@@ -20,7 +20,7 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
-from suite.analyse.runs import Builder, Problems, Runs, record_parse
+from suite.analyse.runs import Builder, Runs, record_parse
 from suite.base import cache_place
 from suite.base.errors import Failure
 from suite.result.checks import Damaged
@@ -107,9 +107,10 @@ def cache_read(records: Path) -> Kept | None:
     return kept
 
 
-def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problems, list[str]]:
-    """Every whole record of a file, the damaged lines, and notes for the reader. Columns are cached
-    when at least so many bytes had to be parsed. OSError as open(2)."""
+def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Builder, list[str]]:
+    """Every whole record of a file, what built them, which knows the damaged lines, and notes for
+    the reader. Columns are cached when at least so many bytes had to be parsed. OSError as
+    open(2)."""
     builder, cached = Builder(), cache_read(path)
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         lines = Lines(file, digest_new(), 0)
@@ -126,7 +127,7 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Problem
     runs = builder.runs()
     if lines.done_bytes - parsed_from >= least_bytes:
         cache_write(path, (builder, lines.done_bytes, lines.digest.hexdigest()))
-    return runs, builder.problems, [TORN] if lines.torn else []
+    return runs, builder, [TORN] if lines.torn else []
 
 
 def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record]:

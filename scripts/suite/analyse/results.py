@@ -77,21 +77,21 @@ def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
 def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
     """The runs in records.jsonl; UsageError or Failure where it has none to show."""
     try:
-        runs, problems, torn = runs_load(path)
+        runs, builder, torn = runs_load(path)
     except FileNotFoundError:
         raise missing_error(path) from None
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from None
-    notes += problems.notes()
+    notes += builder.notes()
     selected = runs_select(runs, cells, notes)
     notes += torn
     if len(selected):
         return selected
     if len(runs):
         raise Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
-    if problems.count:
-        more = f", nor is any of {problems.count - 1} others" if problems.count > 1 else ""
-        raise Failure(f"{path.parent / problems.texts[0]}{more}")
+    if builder.damaged:
+        more = f", nor is any of {builder.damaged - 1} others" if builder.damaged > 1 else ""
+        raise Failure(f"{path.parent / builder.problems[0]}{more}")
     why = ", its only line is torn" if torn else ""
     raise UsageError(f"{path}: no record yet, nothing was measured{why}")
 

@@ -9,7 +9,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -84,27 +84,9 @@ class Runs:
         return {self.traits[place]: count for place, count in counts.items()}
 
 
-@dataclass
-class Problems:
-    """Lines that are no records: the first of them as texts, and the number of all."""
-
-    texts: list[str] = field(default_factory=list)
-    count: int = 0
-
-    def add(self, text: str) -> None:
-        self.count += 1
-        if len(self.texts) < PROBLEMS_SHOWN:
-            self.texts.append(text)
-
-    def notes(self) -> list[str]:
-        more = self.count - len(self.texts)
-        return self.texts + (
-            [f"{more} more lines of records.jsonl are no records and were left out"] if more
-            else [])
-
-
 class Builder:
-    """Runs that grow by a record at a time. lines: the number of lines so far, whole or not."""
+    """Runs that grow by a record at a time. lines: the number of lines so far, whole or not.
+    damaged: how many of them are no records; problems: the first of these as texts."""
 
     def __init__(self) -> None:
         self.columns: dict[str, Any] = {
@@ -112,8 +94,8 @@ class Builder:
         self.traits: dict[Traits, int] = {}
         self.metrics = array("d")
         self.censored = array("b")
-        self.lines = 0
-        self.problems = Problems()
+        self.lines = self.damaged = 0
+        self.problems: list[str] = []
 
     def line(self, line: Line) -> None:
         """Adds the record in a line; one that is damaged becomes a problem."""
@@ -123,7 +105,15 @@ class Builder:
         try:
             self.record(record_parse(line.data), line.offset, line.size_bytes)
         except Damaged as damage:
-            self.problems.add(f"records.jsonl:{self.lines}: {damage}; the line was left out")
+            self.damaged += 1
+            if self.damaged <= PROBLEMS_SHOWN:
+                self.problems.append(f"records.jsonl:{self.lines}: {damage}; the line was left out")
+
+    def notes(self) -> list[str]:
+        more = self.damaged - len(self.problems)
+        return self.problems + (
+            [f"{more} more lines of records.jsonl are no records and were left out"] if more
+            else [])
 
     def record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
         """Adds a record of record_parse(); Damaged if no formula can make sense of it."""
