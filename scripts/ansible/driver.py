@@ -52,8 +52,7 @@ def event_outcome(event: dict[str, Any]) -> dict[str, Any] | None:
     result = data.get("res") or {}
     why = "" if how == "ok" else str(result.get("msg") or "it does not say why")
     return {"host": data.get("host"), "how": how, "status": result.get("status"),
-            "why": why[-WHY_MAX:],
-            "stderr": result.get("stderr")}
+            "why": why[-WHY_MAX:], "stderr": result.get("stderr")}
 
 
 def runner_ended() -> bool:
@@ -77,12 +76,10 @@ def step_run(step: dict[str, Any], place: Path, given_up: Callable[[], bool]) ->
     hosts.write_text("".join(f"{host}\n" for host in step["hosts"]))
     done = ansible_runner.run(
         private_data_dir=str(place), project_dir=str(HERE), playbook="step.yml",
-        inventory=[step["inventory"]],
-        limit=f"@{hosts}", forks=step["forks"], quiet=True, settings=SETTINGS,
-        suppress_env_files=True, rotate_artifacts=1,
+        inventory=[step["inventory"]], limit=f"@{hosts}", forks=step["forks"], quiet=True,
+        settings=SETTINGS, suppress_env_files=True, rotate_artifacts=1,
         extravars={"folder": step["folder"], "limit_s": step["limit_s"] + MARGIN_S},
-        event_handler=event_take,
-        cancel_callback=given_up)
+        event_handler=event_take, cancel_callback=given_up)
     line_print({"end": done.status, "why": "\n".join(troubles)[-WHY_MAX:]})
 
 
@@ -93,9 +90,7 @@ def connections_close(folder: Path) -> None:
     for path in folder.glob("*"):
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run([*ssh, "-o", f"ControlPath={path}", "-O", "exit", "any"], timeout=5,
-                           check=False,
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL)
+                           stdin=subprocess.DEVNULL, capture_output=True)
 
 
 def main() -> None:

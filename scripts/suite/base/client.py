@@ -95,6 +95,11 @@ class Vocabulary:
         """The words of the run, as opposed to those of a cell."""
         return tuple(key for key, word in self.words.items() if word.get("scope") == "run")
 
+    def variants(self, word: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """The variants that are the values of a word, by name; none where values have none."""
+        axes = ({one["name"]: one for one in axis} for axis in self.document["variants"].values())
+        return next((named for named in axes if [*named] == word.get("choices")), {})
+
 
 @dataclass(frozen=True)
 class Checked:

@@ -234,9 +234,9 @@ def export_arguments(parser: ArgumentParser) -> None:
     from suite.present.hgrm import HGRM_UNITS
     from suite.stats.histogram import HISTOGRAMS
     result_add(parser, SELECT)
-    parser.add_argument("--of", default="latency", metavar="WHAT",
+    parser.add_argument("--of", default="latency", choices=HISTOGRAMS, metavar="WHAT",
                         help=f"which histogram: {', '.join(HISTOGRAMS)}")
-    parser.add_argument("--unit", default="us", metavar="UNIT",
+    parser.add_argument("--unit", default="us", choices=HGRM_UNITS, metavar="UNIT",
                         help=f"of the values: {', '.join(HGRM_UNITS)} (default: us)")
     output_add(parser, "DIR", "where the files go, one for each cell (default: RESULTS/hgrm); "
                               "- writes one cell to standard output")
@@ -282,8 +282,7 @@ def doctor_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="SCENARIO | WORD=VALUE",
                         help="only what concerns such a run (default: everything)")
     style = parser.add_mutually_exclusive_group()
-    style.add_argument("--all", action="store_true",
-                       help="also show what is fine")
+    style.add_argument("--all", action="store_true", help="also show what is fine")
     style.add_argument("--json", action="store_true", help="every finding, for programs")
 
 

@@ -45,10 +45,8 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
     if not pairs:
         if gates and not any(gate.relative for gate in gates):
             return [cells_alone(matrices[0], asked.words, metrics)]
-        raise UsageError(
-            f"{matrices[0].result.folder}: nothing to compare: give one word two values, "
-            "write=nodelay write=cork, or another result"
-        )
+        raise UsageError(f"{matrices[0].result.folder}: nothing to compare: give one word two "
+                         "values, write=nodelay write=cork, or another result")
     return [compare_cells(matrices[0], *pair, metrics) for pair in pairs]
 
 
@@ -77,8 +75,7 @@ def main(options: argparse.Namespace) -> int:
         print(FORMATS[options.format].render(comparisons), end="")
         return 0
     decided = gates_decide(comparisons, gates)
-    document = (gates_document(decided, comparisons) if gates
-                else comparison_document(comparisons))
+    document = gates_document(decided, comparisons) if gates else comparison_document(comparisons)
     written = RENDERERS[options.format] if options.format else TERMINAL
     print(written.render(document, terminal_width()), end="")
     return decided.status if gates else 0

@@ -109,10 +109,8 @@ class Line:
     def results(self) -> Candidates:
         """The names of results, the newest first, and of reference results."""
         from suite.result.files import PLAN, reference_names, results_place
-        place = results_place()
-        found = [path for path in place.iterdir() if (path / PLAN).is_file()] if (
-            place.is_dir()) else []
-        found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        found = sorted((path.parent for path in results_place().glob(f"*/{PLAN}")),
+                       key=lambda path: path.stat().st_mtime, reverse=True)
         return named([*(path.name for path in found), *reference_names()])
 
     def words_offered(self) -> Candidates:
@@ -142,11 +140,10 @@ class Line:
         word = self.vocabulary.words.get(key.rpartition(".")[2])
         if word is None:
             return ()
-        variants = {one["name"]: one for axis in self.vocabulary.document["variants"].values()
-                    if [one["name"] for one in axis] == word.get("choices") for one in axis}
         own = self.scenario.get("sweep", {}).get(key, self.scenario.get("fixed", {}).get(key, []))
         names = [str(value) for value in (own if isinstance(own, list) else [own])]
         names += [*word.get("choices", ()), *word.get("names", ()), word["default"] or ""]
+        variants = self.vocabulary.variants(word)
         found = [(name, variants.get(name, {})) for name in dict.fromkeys(names) if name]
         return [(f"{name}:" if one.get("takes") else re.sub(":[A-Z]+$", ":", name),
                  one.get("help", "")) for name, one in found]
@@ -169,16 +166,16 @@ class Line:
             return [(f"{key}={name}", means) for name, means in (
                 inner.value_candidates({}, False) if "=" in value else inner.words_offered())]
         head, comma, _ = value.rpartition(",")
+        found: Candidates
         if key in own:
-            found = [*self.values_own(own[key]), *([("off", "none")] if key in ("gain", "best")
-                                                   else [])]
+            found = chain(self.values_own(own[key]),
+                          [("off", "none")] if key in ("gain", "best") else ())
         elif of_result:
-            found = [*named(dict.fromkeys(cell[key] for cell in self.cells if key in cell))]
+            found = named(dict.fromkeys(cell[key] for cell in self.cells if key in cell))
         else:
-            found = [*self.values(key)]
+            found = self.values(key)
         given = head.split(",")
-        return [(f"{key}={head}{comma}{name}", means) for name, means in found
-                if name not in given]
+        return [(f"{key}={head}{comma}{name}", means) for name, means in found if name not in given]
 
     def candidates(self) -> Candidates:
         """All that may stand at the end, whether it begins as the last word does or not."""
@@ -186,23 +183,14 @@ class Line:
         options = {name: action for action in parser._actions for name in action.option_strings}
         previous = options.get(self.before[-1]) if self.before else None
         if previous is not None and previous.nargs != 0:
-            from suite.present.hgrm import HGRM_UNITS
-            from suite.stats.histogram import HISTOGRAMS
-            return named({"of": HISTOGRAMS, "unit": HGRM_UNITS}.get(  # the shell knows files
-                previous.dest, map(str, previous.choices or ())))
+            return named(map(str, previous.choices or ()))  # the shell knows files
         if self.last.startswith("-"):
             return [(name, str(action.help)) for name, action in options.items()]
-        if self.command == "lab":
-            return self.lab_candidates()
-        if self.command == "claims":
-            return self.claims_candidates()
-        if self.command == "exec":
-            return self.exec_candidates()
-        if self.command == "setup":
-            table = (ROOT / "scripts/setup/targets").read_text()
-            return named([*re.findall("^[a-z]+", table, re.MULTILINE), *self.subjects])
-        if self.command == "list":
-            return self.name_candidates()
+        own = {"lab": self.lab_candidates, "claims": self.claims_candidates,
+               "exec": self.exec_candidates, "setup": self.setup_candidates,
+               "list": self.name_candidates}
+        if self.command in own:
+            return own[self.command]()
         takers = {name for name, action in options.items() if action.nargs != 0}
         self.before = [text for left, text in zip(["", *self.before], self.before, strict=False)
                        if text not in options and left not in takers]
@@ -236,6 +224,10 @@ class Line:
         said = process_run([str(client_place().folder / "uncork-exec"), "--help"], "", HELP_SECONDS)
         return [(f"override={name}{':' if size else ''}", means) for name, size, means in
                 re.findall(r"^  ([a-z]+)(:SIZE)?\n +(.+)$", said.stdout, re.MULTILINE)]
+
+    def setup_candidates(self) -> Candidates:
+        table = (ROOT / "scripts/setup/targets").read_text()
+        return named([*re.findall("^[a-z]+", table, re.MULTILINE), *self.subjects])
 
     def lab_candidates(self) -> Candidates:
         if not self.before:

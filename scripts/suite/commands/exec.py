@@ -29,8 +29,7 @@ def subject_words(name: str, command: Sequence[str]) -> str:
     protocol = subject.protocols[0]
     operation = "read" if protocol.startswith("nbd") else "get"
     tls = subject.arguments_tls is not None and any("tls" in argument for argument in command)
-    return (f"{name} protocol={protocol} op={operation}:4K"
-            f"{' security=gnutls' if tls else ''}")
+    return f"{name} protocol={protocol} op={operation}:4K{' security=gnutls' if tls else ''}"
 
 
 def split(texts: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -9,14 +9,14 @@ from suite.analyse.frame import Cell, Matrix, matrix_load
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import histogram_of
 from suite.analyse.selection import left_out_text, matrix_narrow
-from suite.base.errors import UsageError, nearest_hint
+from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort
-from suite.present.hgrm import HGRM_UNITS, hgrm_text
+from suite.present.hgrm import hgrm_text
 from suite.present.pictures.parts import name_safe
 from suite.present.show import cell_choose, cells_text
 from suite.result.files import file_write, output_place
-from suite.stats.histogram import Histogram, histogram_find
+from suite.stats.histogram import Histogram
 
 
 def missing_text(cells: Sequence[Cell], histogram: str) -> str:
@@ -53,22 +53,18 @@ def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[st
 
 
 def main(options: argparse.Namespace) -> int:
-    histogram = histogram_find(options.of, "--of")
-    if options.unit not in HGRM_UNITS:
-        raise UsageError(f'--unit: unknown unit "{options.unit}"'
-                         f"{nearest_hint(options.unit, HGRM_UNITS)}")
     asked = arguments_sort(options.results, options.words)
     matrix = matrix_load(options.results)
     if options.output == "-":
         cell = cell_choose(matrix, options.words, "export -o -")
-        found = histograms_find(matrix, [cell], histogram)
+        found = histograms_find(matrix, [cell], options.of)
         print(hgrm_text(found[cell.name], options.unit), end="")
         return 0
     matrix = matrix_narrow(matrix, asked.words)
     cells = [*matrix.cells.values()]
-    histograms = histograms_find(matrix, cells, histogram)
+    histograms = histograms_find(matrix, cells, options.of)
     say(left_out_text(matrix, asked.words))
-    files = files_name(matrix, [cell for cell in cells if cell.name in histograms], histogram)
+    files = files_name(matrix, [cell for cell in cells if cell.name in histograms], options.of)
     folder = Path(options.output) if options.output else output_place(options.results) / "hgrm"
     folder.mkdir(parents=True, exist_ok=True)
     for name, cell in files.items():

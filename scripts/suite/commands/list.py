@@ -101,92 +101,72 @@ def bounds_text(word: Mapping[str, Any]) -> str:
 
 def word_row(word: Mapping[str, Any]) -> tuple[str, str]:
     """A word with its default, its help, its values, and whether ends may differ."""
-    default = word.get("default")
-    name = f"{word['key']}={default}" if default is not None else f"{word['key']}="
-    parts = [str(word.get("help", "")).rstrip(".")]
-    choices = word.get("choices")
-    if choices:
-        parts.append(", ".join(str(choice) for choice in choices))
-    elif bounds_text(word):
-        parts.append(bounds_text(word))
-    if word.get("ends"):
-        parts.append("each end")
-    return name, "; ".join(part for part in parts if part)
+    parts = [word["help"].rstrip("."), ", ".join(word.get("choices", ())) or bounds_text(word),
+             "each end" if word["ends"] else ""]
+    return f"{word['key']}={word['default'] or ''}", "; ".join(filter(None, parts))
 
 
 def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
     size = variant.get("parameter")
     takes = "SIZE" if size else variant.get("takes")
     name = variant["name"] + (f":{takes}" if takes else "")
-    text = str(variant.get("help", "")).rstrip(".") + (f"; :SIZE {size}" if size else "")
-    missing = variant.get("unsupported") or {}
+    text = variant["help"].rstrip(".") + (f"; :SIZE {size}" if size else "")
     # A reason begins with the words that it was asked for, which stand here already.
-    reasons = [f"not on {where}: {why.rpartition(' here: ')[2]}" for where, why in missing.items()]
+    reasons = [f"not on {where}: {why.rpartition(' here: ')[2]}"
+               for where, why in variant.get("unsupported", {}).items()]
     return name, "; ".join([text, *reasons])
 
 
 def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> str:
-    words = vocabulary.words.values()
-    lines = ["Scenarios (uncork run NAME)"]
-    lines += rows_lines(((item.name, item.question) for item in scenarios), width)
     questions = {item.name: item.question for item in scenarios}
-    lines += ["", "Reference results (uncork table NAME), to read before you measure"]
-    lines += rows_lines(((name, questions.get(name.rpartition("/")[2], ""))
-                         for name in reference_names()), width)
-    lines += ["", "Parts of a scenario (a file of TOML, uncork run FILE)"]
-    lines += rows_lines(SCENARIO_PARTS.items(), width)
-    for kind, head in (("subject", "Subjects"), ("load", "Loads")):
-        lines += ["", f"{head} ({kind}=NAME; uncork subjects has their versions and parameters)"]
-        lines += rows_lines(((item.name, item.says) for item in programs_read().values()
-                             if item.kind == kind), width)
-    lines += ["", "Words (key=value; with their defaults; each end: client., server., proxy. too)"]
-    lines += rows_lines((word_row(word) for word in words if word.get("scope") != "run"), width)
-    lines += ["", "Words of a whole matrix (uncork run only)"]
-    lines += rows_lines((word_row(word) for word in words if word.get("scope") == "run"), width)
-    for axis, variants in vocabulary.document.get("variants", {}).items():
-        lines += ["", f"{axis.capitalize()}"]
-        lines += rows_lines((variant_row(variant) for variant in variants), width)
-    lines += ["", "Metrics (uncork table RESULTS columns=...; tables, pictures, claims)"]
-    lines += rows_lines(((metric.name, metric.means + f"; {metric.unit}" * (metric.unit != "1"))
-                         for metric in METRICS.values()), width)
-    return "\n".join(lines)
+    words, programs = vocabulary.words.values(), programs_read().values()
+    parts: dict[str, Iterable[tuple[str, str]]] = {
+        "Scenarios (uncork run NAME)": questions.items(),
+        "Reference results (uncork table NAME), to read before you measure": [
+            (name, questions.get(name.rpartition("/")[2], "")) for name in reference_names()],
+        "Parts of a scenario (a file of TOML, uncork run FILE)": SCENARIO_PARTS.items(),
+        **{f"{kind.capitalize()}s ({kind}=NAME; uncork subjects has their versions and parameters)":
+           [(item.name, item.says) for item in programs if item.kind == kind]
+           for kind in ("subject", "load")},
+        "Words (key=value; with their defaults; each end: client., server., proxy. too)": [
+            word_row(word) for word in words if word["scope"] != "run"],
+        "Words of a whole matrix (uncork run only)": [
+            word_row(word) for word in words if word["scope"] == "run"],
+        **{axis.capitalize(): map(variant_row, variants)
+           for axis, variants in vocabulary.document["variants"].items()},
+        "Metrics (uncork table RESULTS columns=...; tables, pictures, claims)": [
+            (metric.name, metric.means + f"; {metric.unit}" * (metric.unit != "1"))
+            for metric in METRICS.values()]}
+    return "\n\n".join("\n".join([head, *rows_lines(rows, width)]) for head, rows in parts.items())
 
 
 def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
     """What the client printed, with the scenarios beside it."""
-    listed = [{"name": item.name, "question": item.question, "source": item.source}
-              for item in scenarios]
-    metrics = [{"name": metric.name, "unit": metric.unit, "better": metric.better,
-                "means": metric.means}
-               for metric in METRICS.values()]
-    document = vocabulary.document | {"scenarios": listed, "metrics": metrics,
-                                      "references": reference_names()}
-    return json.dumps(document, indent=1, ensure_ascii=False)
+    def picked(items: Iterable[object], *keys: str) -> list[dict[str, Any]]:
+        return [{key: getattr(item, key) for key in keys} for item in items]
 
-
-def variants_of(vocabulary: Vocabulary, word: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The variants that are the values of a word; none where its values explain themselves."""
-    return next((variants for variants in vocabulary.document.get("variants", {}).values()
-                 if [one["name"] for one in variants] == word.get("choices")), [])
+    return json.dumps(vocabulary.document | {
+        "scenarios": picked(scenarios, "name", "question", "source"),
+        "metrics": picked(METRICS.values(), "name", "unit", "better", "means"),
+        "references": reference_names()}, indent=1, ensure_ascii=False)
 
 
 def lacking_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
     """Why this machine lacks values of a word, by value: the client says it of the defaults."""
-    key, choices = word["key"], [str(choice) for choice in word.get("choices") or ()]
+    key, choices = word["key"], word["choices"]
     found: dict[str, str] = {}
-    for target in choices if key == TARGET else ():
-        try:
-            targets_require([target])
-        except Failure as error:
-            found[target] = str(error).removeprefix(f"{TARGET}={target}: ")
     if key == TARGET:
+        for target in choices:
+            try:
+                targets_require([target])
+            except Failure as error:
+                found[target] = str(error).removeprefix(f"{TARGET}={target}: ")
         return found
     try:
-        pairs = list(zip(choices, client_check(client, [f"{key}={choice}" for choice in choices]),
-                         strict=True))
+        answers = client_check(client, [f"{key}={choice}" for choice in choices])
     except UsageError:  # a value that contradicts a default is not one that is lacking
         return found
-    for choice, checked in pairs:
+    for choice, checked in zip(choices, answers, strict=True):
         if reason := checked.unsupported or lab_refusal(checked.words):
             found[choice] = reason.removeprefix(f"{key}={choice} does not work here: ")
     return found
@@ -195,25 +175,23 @@ def lacking_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
 def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], width: int) -> str:
     """One word: what it does, how it is typed, and each value with what this machine lacks."""
     listed = [what for key, what in (("lists", "lists a,b"), ("ranges", "ranges a..b"))
-              if word.get(key)]
-    ends = ", ".join(f"{end}.{word['key']}" for end in ENDS) if word.get("ends") else ""
-    rows = [("default", str(word["default"]) if word.get("default") is not None else "none"),
+              if word[key]]
+    rows = [("default", word["default"] or "none"),
             ("values", "; ".join(filter(None, (", ".join(word.get("names", ())),
                                                bounds_text(word))))),
-            ("takes", " and ".join(listed)), ("each end", ends),
-            ("for", "the whole run (uncork run only)" if word.get("scope") == "run" else "")]
-    lines = [f"{word['key']}=",
-             *textwrap.wrap(str(word.get("help", "")), width - 2, initial_indent="  ",
-                                               subsequent_indent="  ")]
-    lines += ["", *labelled_lines([(name, text) for name, text in rows if text], width, "  ")]
-    choices = [str(choice) for choice in word.get("choices") or ()]
-    if choices:
-        helps = {variant["name"]: str(variant.get("help", "")).rstrip(".")
-                 for variant in variants_of(vocabulary, word)}
-        lacking = lacking_find(client, word)
-        notes = {choice: f"not here: {reason}" for choice, reason in lacking.items()}
+            ("takes", " and ".join(listed)),
+            ("each end", ", ".join(f"{end}.{word['key']}" for end in ENDS if word["ends"])),
+            ("for", "the whole run (uncork run only)" if word["scope"] == "run" else "")]
+    lines = [f"{word['key']}=", *textwrap.wrap(word["help"], width - 2, initial_indent="  ",
+                                               subsequent_indent="  "),
+             "", *labelled_lines([(name, text) for name, text in rows if text], width, "  ")]
+    if "choices" in word:
+        helps = {name: variant["help"].rstrip(".")
+                 for name, variant in vocabulary.variants(word).items()}
+        notes = {choice: f"not here: {reason}"
+                 for choice, reason in lacking_find(client, word).items()}
         lines += ["", *rows_lines([(choice, "; ".join(filter(None, (
-            helps.get(choice, ""), notes.get(choice, ""))))) for choice in choices], width)]
+            helps.get(choice), notes.get(choice))))) for choice in word["choices"]], width)]
     return "\n".join(lines)
 
 
@@ -221,10 +199,9 @@ def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
     """What each variant of this name means, below the words that take it."""
     found: dict[str, list[str]] = {}
     for key, word in vocabulary.words.items():
-        for variant in variants_of(vocabulary, word):
-            if variant["name"] == name:
-                text = "\n".join(rows_lines([variant_row(variant)], width))
-                found.setdefault(text, []).append(f"{key}={name}")
+        if variant := vocabulary.variants(word).get(name):
+            text = "\n".join(rows_lines([variant_row(variant)], width))
+            found.setdefault(text, []).append(f"{key}={name}")
     return ["\n".join([" ".join(words), text]) for text, words in found.items()]
 
 
@@ -285,8 +262,8 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
               if name in (head, re.sub("^(scenario |arm=|subject=|load=)", "", head))]
     found += term_texts(name, width)
     if not found:
-        values = [variant["name"] for word in vocabulary.words.values()
-                  for variant in variants_of(vocabulary, word)]
+        values = [value for word in vocabulary.words.values()
+                  for value in vocabulary.variants(word)]
         known = [*vocabulary.words, *values, *METRICS, *SCENARIO_PARTS, *scenarios,
                  *programs_read(), *(one for names, _ in terms_read() for one in names)]
         raise UsageError(f'no word, value, metric, scenario, sign or term "{name}"'

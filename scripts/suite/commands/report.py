@@ -98,8 +98,7 @@ def main(options: argparse.Namespace) -> int:
         output_place(result_find(asked.folders[-1])) / NAME)
     if path.is_dir():
         raise UsageError(f"-o {path} is a folder: give the name of a file")
-    matrices = [matrix_narrow(matrix_load(folder), asked.words)
-                for folder in asked.folders]
+    matrices = [matrix_narrow(matrix_load(folder), asked.words) for folder in asked.folders]
     page = page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(
         matrices[0], matrices[1], asked.words)
     for matrix in matrices:

@@ -38,8 +38,7 @@ class Sandbox:
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """`runsc do`, behind taskset(1) where the sandbox has one CPU."""
         bound = () if self.cpu is None else ("taskset", "--cpu-list", str(self.cpu))
-        return PlacedCommand((*bound, RUNSC, *self.options, "do", str(program), *arguments),
-                             given)
+        return PlacedCommand((*bound, RUNSC, *self.options, "do", str(program), *arguments), given)
 
 
 def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -54,7 +54,9 @@ class Targets(contextlib.ExitStack):
         UsageError where the words contradict it."""
         value = target_of(words)
         if value not in self.opened:
-            self.opened[value] = self.open(value)
+            paired = self.group and value in self.group.values
+            self.opened[value] = (self.group.target if paired else kind_of(value))(
+                value, self.local)
             self.callback(self.opened[value].close)
         if value != LOCAL and lab_wanted(words):
             raise UsageError(f"{TARGET}={value}: lab=on makes namespaces on this machine")
@@ -64,14 +66,9 @@ class Targets(contextlib.ExitStack):
         self.opened[value].words_check(words)
         return self.opened[value]
 
-    def open(self, value: str) -> Target:
-        if self.group and value in self.group.values:
-            return self.group.target(value, self.local)
-        return kind_of(value)(value, self.local)
-
     def require(self, values: Iterable[str]) -> None:
-        targets_require(value for value in values if not (self.group
-                                                          and value in self.group.values))
+        if not self.group:  # a host is asked by the first step
+            targets_require(values)
 
     def hosts_open(self, path: str) -> tuple[str, ...]:
         """Opens an inventory; gives the values of `target` of its pairs."""
@@ -84,8 +81,7 @@ class Targets(contextlib.ExitStack):
 
     def identities(self) -> dict[str, dict[str, Any]]:
         """What the open targets but this machine are, by value: docs/record.md, "plan.json"."""
-        return {value: target.identity() for value, target in self.opened.items()
-                if value != LOCAL}
+        return {value: target.identity() for value, target in self.opened.items() if value != LOCAL}
 
     def boot_ids(self) -> dict[str, str]:
         return {name: boot for target in self.opened.values()
