@@ -172,9 +172,9 @@ static int refuse_unused(const struct plan *plan, struct problem *problem)
     return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
 }
 
-static int print_end(const struct cells *cells, struct problem *problem)
+static void print_end(const struct cells *cells, struct problem *problem)
 {
-    return print_json(json_pack("{s:I}", "end", (json_int_t)cells->count), problem);
+    print_json(json_pack("{s:I}", "end", (json_int_t)cells->count), problem);
 }
 
 /* ---- what the process can do ---- */
@@ -195,21 +195,18 @@ static int check_cells(const struct options *options, const struct cells *cells,
 }
 
 /* The record of ACTION_RUN. A failed run is a problem. */
-static int answer(const struct options *options, json_t *record, struct problem *problem)
+static void answer(const struct options *options, json_t *record, struct problem *problem)
 {
     const char *status = json_string_value(json_object_get(record, "status"));
-    int result = 0;
 
     if (options->file)
-        result = whole_file_write(options->file, write_json, record, problem);
+        whole_file_write(options->file, write_json, record, problem);
     else if (options->json)
-        result = print_json(json_incref(record), problem);
+        print_json(json_incref(record), problem);
     if (strcmp(status, "ok") != 0)
-        return problem_failure(problem, "%s: %s", status,
-                               json_string_value(json_object_get(record, "reason")));
-    if (!options->json)
+        problem_failure(problem, "%s: %s", status, json_string_value(json_object_get(record, "reason")));
+    else if (!options->json)
         answer_print(record);
-    return result;
 }
 
 static void on_parent_gone(void *owner)
@@ -217,8 +214,6 @@ static void on_parent_gone(void *owner)
     struct client *client = owner;
 
     client->orphaned = true;
-    if (client->on_orphaned)
-        client->on_orphaned(client->owner);
 }
 
 /* With a lifeline: ends the run when the parent process closes the other end of that descriptor.
@@ -237,36 +232,36 @@ static int follow_parent(struct client *client, struct problem *problem)
 }
 
 /* Runs every line and prints its record. Goes on after a failed run. */
-static int run_batch(struct client *client, const struct cells *cells, struct problem *problem)
+static void run_batch(struct client *client, const struct cells *cells, struct problem *problem)
 {
     for (size_t i = 0; i < cells->count; i++) {
         json_t *record = run_cell(client, &cells->plans[i], problem);
 
         if (client->orphaned) {
             json_decref(record);
-            return problem_failure(problem, "the process that asked for these runs has ended");
+            problem_failure(problem, "the process that asked for these runs has ended");
+            return;
         }
         if (!record || print_json(record, problem) < 0)
-            return -1;
+            return;
     }
-    return print_end(cells, problem);
+    print_end(cells, problem);
 }
 
-static int run(const struct options *options, const struct cells *cells, struct problem *problem)
+static void run(const struct options *options, const struct cells *cells, struct problem *problem)
 {
     CLEANUP_JSON json_t *record = NULL;
     struct client client = {.options = options};
-    int result = -1;
 
     if (check_cells(options, cells, problem) < 0)
-        return -1;
+        return;
     uv_loop_init(&client.loop);
     if (options->action == ACTION_FACTS) {
         record = run_facts(&client, cells->plans, problem);
     } else if (follow_parent(&client, problem) == 0) {
         probe_counters();
         if (options->action == ACTION_BATCH)
-            result = run_batch(&client, cells, problem);
+            run_batch(&client, cells, problem);
         else
             record = run_cell(&client, cells->plans, problem);
     }
@@ -276,8 +271,9 @@ static int run(const struct options *options, const struct cells *cells, struct 
     uv_run(&client.loop, UV_RUN_NOWAIT);
     uv_loop_close(&client.loop);
     if (record && options->action == ACTION_FACTS)
-        return print_json(json_incref(record), problem);
-    return record ? answer(options, record, problem) : result;
+        print_json(json_incref(record), problem);
+    else if (record)
+        answer(options, record, problem);
 }
 
 /* The reason why an end does not support the plan. For server and proxy only if they are ours:
@@ -292,7 +288,7 @@ static int check_ends(const struct plan *plan, struct problem *problem)
 }
 
 /* Prints for each line the plan that would run: docs/record.md, --check. */
-static int check(const struct cells *cells, struct problem *problem)
+static void check(const struct cells *cells, struct problem *problem)
 {
     for (size_t i = 0; i < cells->count; i++) {
         const struct plan *plan = &cells->plans[i];
@@ -308,50 +304,52 @@ static int check(const struct cells *cells, struct problem *problem)
         if (check_ends(plan, &why) < 0 && why.kind == PROBLEM_UNSUPPORTED)
             json_object_set_new(line, "unsupported", json_string(why.text));
         if (print_json(line, problem) < 0)
-            return -1;
+            return;
     }
-    return print_end(cells, problem);
+    print_end(cells, problem);
 }
 
-static int do_cells(const struct options *options, struct problem *problem)
+static void do_cells(const struct options *options, struct problem *problem)
 {
     struct cells cells = {0};
-    int result = read_cells(&cells, options, problem);
 
-    if (result == 0)
-        result = options->action == ACTION_CHECK ? check(&cells, problem) : run(options, &cells, problem);
+    if (read_cells(&cells, options, problem) == 0 && options->action == ACTION_CHECK)
+        check(&cells, problem);
+    else if (problem->kind == PROBLEM_NONE)
+        run(options, &cells, problem);
     for (size_t i = 0; i < cells.count; i++)
         plan_free(&cells.plans[i]);
     free(cells.plans);
-    return result;
 }
 
-static int do_expand(const struct options *options, struct problem *problem)
+static void do_expand(const struct options *options, struct problem *problem)
 {
     json_t *expanded = expand_words(options->words, options->word_count, problem);
 
-    return expanded ? print_json(json_pack("{s:o}", "words", expanded), problem) : -1;
+    if (expanded)
+        print_json(json_pack("{s:o}", "words", expanded), problem);
 }
 
-static int do_list(const struct options *options, struct problem *problem)
+static void do_list(const struct options *options, struct problem *problem)
 {
     CLEANUP_JSON json_t *list = list_make();
 
     if (options->action == ACTION_LIST_JSON)
-        return print_json(json_incref(list), problem);
-    list_print(list);
-    return 0;
+        print_json(json_incref(list), problem);
+    else
+        list_print(list);
 }
 
-static int do_print(const struct options *options, struct problem *problem)
+static void do_print(const struct options *options, struct problem *problem)
 {
     (void)problem;
     if (options->action == ACTION_HELP)
-        return fputs(help, stdout);
-    return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
+        fputs(help, stdout);
+    else
+        printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
 }
 
-static int (*const actions[])(const struct options *options, struct problem *problem) = {
+static void (*const actions[])(const struct options *options, struct problem *problem) = {
     [ACTION_RUN] = do_cells,   [ACTION_BATCH] = do_cells,    [ACTION_CHECK] = do_cells,
     [ACTION_LIST] = do_list,   [ACTION_LIST_JSON] = do_list, [ACTION_EXPAND] = do_expand,
     [ACTION_FACTS] = do_cells, [ACTION_VERSION] = do_print,  [ACTION_HELP] = do_print,

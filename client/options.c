@@ -203,8 +203,6 @@ void options_free(struct options *options)
 {
     psk_free(options->keys);
     free(options->words);
-    options->keys = NULL;
-    options->words = NULL;
 }
 
 static bool is_own(const char *netns)

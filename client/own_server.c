@@ -2,7 +2,6 @@
 #include "own_server.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/secret.h"
 #include "control/channel_tls.h"
 #include "net/sockets.h"
@@ -13,9 +12,10 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <uv.h>
 
-#define READY_WITHIN_MS 5000
+#define READY_WITHIN_S 5
 #define ENDS_WITHIN_MS 9000 /* a subject takes it 8 s at most to start */
 #define KEY_FD 3            /* after standard input, output and error */
 #define KEY_FILE "/dev/fd/3"
@@ -146,18 +146,16 @@ static int spawn_there(struct own_server *server, bool proxy, const struct where
 /* Reads the first line that it prints. Returns its size; 0: the server ended, or printed none. */
 static size_t read_line(const struct own_server *server, char *line, size_t room)
 {
-    uint64_t until = clock_now_ns() + READY_WITHIN_MS * NS_PER_MS;
+    static const struct timeval within = {.tv_sec = READY_WITHIN_S};
     size_t size = 0;
 
+    setsockopt(server->tie, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
     while (!memchr(line, '\n', size)) {
-        ssize_t got = recv(server->tie, line + size, room - size, MSG_DONTWAIT);
+        ssize_t got = recv(server->tie, line + size, room - size, 0);
 
-        if (got == 0 || (got < 0 && (errno != EAGAIN || clock_now_ns() >= until)))
+        if (got == 0 || (got < 0 && errno != EINTR)) /* a probed ring that is closed interrupts it */
             return 0;
-        if (got > 0)
-            size += (size_t)got;
-        else
-            uv_sleep(1);
+        size += got > 0 ? (size_t)got : 0;
     }
     return size;
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const json_t *record_at(const json_t *value, const char *path)
+static const json_t *at(const json_t *value, const char *path)
 {
     char key[32];
     size_t size;
@@ -24,14 +24,14 @@ const json_t *record_at(const json_t *value, const char *path)
 
 const char *record_text(const json_t *value, const char *path)
 {
-    const char *text = json_string_value(record_at(value, path));
+    const char *text = json_string_value(at(value, path));
 
     return text ? text : "";
 }
 
 uint64_t record_number(const json_t *value, const char *path)
 {
-    return (uint64_t)json_integer_value(record_at(value, path));
+    return (uint64_t)json_integer_value(at(value, path));
 }
 
 uint64_t record_sum(const json_t *end, const char *path)
@@ -47,7 +47,7 @@ uint64_t record_sum(const json_t *end, const char *path)
 
 const json_t *record_first(const json_t *end, const char *path)
 {
-    return record_at(json_array_get(json_object_get(end, "threads"), 0), path);
+    return at(json_array_get(json_object_get(end, "threads"), 0), path);
 }
 
 static int check_way(const struct run_result *result, enum end sender, enum end receiver,

@@ -25,9 +25,8 @@ json_t *record_make(const struct plan *plan, const struct run_result *result);
  * Returns 0, or -1 with a failure that names the end or gives both figures. */
 int record_check(const struct run_result *result, struct problem *problem);
 
-/* The value at a path of keys ("cpu.user_ns") in an object, NULL if absent; the same as a text, "" if
- * absent, and as a number, 0 if absent. */
-const json_t *record_at(const json_t *value, const char *path);
+/* The value at a path of keys ("cpu.user_ns") in an object: a text, "" if absent, or a number, 0 if
+ * absent. */
 const char *record_text(const json_t *value, const char *path);
 uint64_t record_number(const json_t *value, const char *path);
 

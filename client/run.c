@@ -514,24 +514,19 @@ static int begin_alone(struct run *run, struct problem *problem)
     return 0;
 }
 
-static void on_orphaned(void *owner)
-{
-    struct run *run = owner;
-    struct problem problem = {0};
-
-    problem_failure(&problem, "the process that asked for this run has ended");
-    give_up(run, "run", &problem);
-}
-
 static void complete(struct run *run)
 {
-    run->client->on_orphaned = on_orphaned;
-    run->client->owner = run;
-    if (run->client->orphaned)
-        on_orphaned(run);
+    struct client *client = run->client;
+    struct problem problem = {0};
+
+    while (!run->over && !client->orphaned)
+        uv_run(&client->loop, UV_RUN_ONCE);
+    if (!run->over) {
+        problem_failure(&problem, "the process that asked for this run has ended");
+        give_up(run, "run", &problem);
+    }
     while (!run->over)
-        uv_run(&run->client->loop, UV_RUN_ONCE);
-    run->client->on_orphaned = NULL;
+        uv_run(&client->loop, UV_RUN_ONCE);
 }
 
 static void clear(struct run *run)

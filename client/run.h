@@ -14,10 +14,8 @@ struct client {
     uv_loop_t loop;
     struct own_server own[END_COUNT]; /* by end; own[END_CLIENT] is never started */
     const struct options *options;
-    struct lifeline parent;           /* with --with-parent */
-    bool orphaned;                    /* the parent has ended */
-    void (*on_orphaned)(void *owner); /* called then; NULL: no run is in progress */
-    void *owner;
+    struct lifeline parent; /* with --with-parent */
+    bool orphaned;          /* the parent has ended: a run in progress ends */
 };
 
 /* Runs the plan and returns its record (new reference), also of a failed run. Returns NULL and
