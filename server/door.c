@@ -11,8 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static void shut(struct door *door)
+static void shut(void *owner)
 {
+    struct door *door = owner;
+
     if (door->is_shut)
         return;
     door->is_shut = true;
@@ -30,11 +32,6 @@ static void on_signal(uv_signal_t *signal, int number)
 {
     (void)number;
     shut(signal->data);
-}
-
-static void on_parent_gone(void *owner)
-{
-    shut(owner);
 }
 
 static void on_idle(uv_timer_t *timer)
@@ -97,10 +94,10 @@ static void start_handles(struct door *door)
     uv_signal_start(&door->interrupt, on_signal, SIGINT);
     door_set_occupied(door, false);
     if (door->options->with_parent)
-        lifeline_hold(&door->parent, &door->loop, STDIN_FILENO, on_parent_gone, door);
+        lifeline_hold(&door->parent, &door->loop, STDIN_FILENO, shut, door);
 }
 
-int door_serve(struct door *door, int fd, struct problem *problem)
+void door_serve(struct door *door, int fd, struct problem *problem)
 {
     uv_loop_init(&door->loop);
     door->address = door->options->address;
@@ -112,5 +109,4 @@ int door_serve(struct door *door, int fd, struct problem *problem)
         uv_run(&door->loop, UV_RUN_DEFAULT);
     }
     uv_loop_close(&door->loop);
-    return problem->kind == PROBLEM_NONE ? 0 : -1;
 }

@@ -30,8 +30,8 @@ struct door {
 };
 
 /* Listens with the socket `fd` (-1: a new one), prints the ready line, and runs the loop until no
- * handle is active. Returns 0, or -1 with a failure. */
-int door_serve(struct door *door, int fd, struct problem *problem);
+ * handle is active. */
+void door_serve(struct door *door, int fd, struct problem *problem);
 
 /* Whether the owner has a client. The idle timer runs only without clients. */
 void door_set_occupied(struct door *door, bool is_occupied);

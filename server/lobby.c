@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "lobby.h"
 
+#include "base/cleanup.h"
 #include "base/hex.h"
 #include "base/secret.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PENDING_MAX 16384 /* connections without a complete hello at the same time */
 
@@ -156,21 +154,16 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     }
 }
 
-int lobby_accept(struct lobby *lobby, uv_loop_t *loop, const struct lobby_events *events, void *owner,
-                 struct problem *problem)
+void lobby_accept(struct lobby *lobby, uv_loop_t *loop, const struct lobby_events *events, void *owner)
 {
     lobby->accepts = true;
+    lobby->here = needed(calloc(lobby->plan->connections, sizeof *lobby->here));
     lobby->events = events;
     lobby->owner = owner;
     uv_poll_init(loop, &lobby->listener, lobby->fd);
     lobby->listener.data = lobby;
     lobby->open_handles = 1;
-    lobby->here = calloc(lobby->plan->connections, sizeof *lobby->here);
-    if (!lobby->here)
-        return problem_failure(problem, "out of memory for %" PRIu64 " data connections",
-                               lobby->plan->connections);
     uv_poll_start(&lobby->listener, UV_READABLE, on_connection);
-    return 0;
 }
 
 static void close_handle(uv_handle_t *handle, void *lobby)

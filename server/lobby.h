@@ -42,9 +42,8 @@ int lobby_listen(struct lobby *lobby, const struct plan *plan, enum end end, str
 /* The body of CONTROL_READY: address, token, key and handshake. New reference. */
 json_t *lobby_describe(const struct lobby *lobby);
 
-/* Starts to accept. Returns 0, or -1 with a failure. */
-int lobby_accept(struct lobby *lobby, uv_loop_t *loop, const struct lobby_events *events, void *owner,
-                 struct problem *problem);
+/* Starts to accept. */
+void lobby_accept(struct lobby *lobby, uv_loop_t *loop, const struct lobby_events *events, void *owner);
 
 /* Closes the socket and removes its file. After lobby_accept() also closes the connections without
  * a complete hello, and then calls `closed`. May be called twice. */

@@ -149,14 +149,13 @@ static int chargen_serve(struct caller *caller, int ready)
     return UV_READABLE | UV_WRITABLE;
 }
 
-#define SERVICE(name, does) static const struct service service_##name = {{#name, does}, name##_serve};
-#include "services.def"
-#undef SERVICE
+static const struct service echo = {{"echo", "sends back what comes (RFC 862)"}, echo_serve},
+                            discard = {{"discard", "throws away what comes (RFC 863)"}, discard_serve},
+                            chargen = {{"chargen", "sends lines of characters without end, throws away what "
+                                                   "comes (RFC 864)"},
+                                       chargen_serve};
 
-#define SERVICE(name, does) &service_##name.variant,
-static const struct variant *const services[] = {
-#include "services.def"
-};
+static const struct variant *const services[] = {&echo.variant, &discard.variant, &chargen.variant};
 
 const struct axis plain_axis = {"plain service", services, sizeof services / sizeof *services};
 
@@ -216,7 +215,7 @@ static void on_shut(void *owner)
 
 static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
 
-int plain_run(const struct options *options, struct problem *problem)
+void plain_run(const struct options *options, struct problem *problem)
 {
     bool is_unix = options->address.storage.ss_family == AF_UNIX;
     const char *word = is_unix ? "transport=unix" : "transport=tcp";
@@ -224,14 +223,13 @@ int plain_run(const struct options *options, struct problem *problem)
         .door = {.options = options, .events = &door_events, .owner = &plain},
         .service = (const struct service *)options->plain, /* the variant is the first member */
     };
-    int fd, result = -1;
+    int fd;
 
     draw_patterns();
     if (plan_parse(&plain.plan, &word, 1, problem) < 0)
-        return -1;
+        return;
     fd = transport_socket(&plain.plan, END_SERVER, &options->address, problem);
     if (fd >= 0)
-        result = door_serve(&plain.door, fd, problem);
+        door_serve(&plain.door, fd, problem);
     plan_free(&plain.plan);
-    return result;
 }

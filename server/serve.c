@@ -298,13 +298,13 @@ static int open_content(struct hall *hall, uint64_t size, struct problem *proble
     return result < 0 ? problem_failure(problem, "no memory for a content of %" PRIu64 " bytes", size) : 0;
 }
 
-int serve_run(const struct options *options, struct problem *problem)
+void serve_run(const struct options *options, struct problem *problem)
 {
     struct hall hall = {.door = {.options = options, .events = &door_events, .owner = &hall}};
-    int fd, result = -1;
+    int fd;
 
     if (parse_words(&hall, options, problem) < 0)
-        return -1;
+        return;
     hall.engine = engine_of(&hall.plan, END_SERVER);
     hall.content.period = options->size ? options->size : CONTENT_PRESET;
     if (check_words(&hall, options, problem) == 0 &&
@@ -313,11 +313,10 @@ int serve_run(const struct options *options, struct problem *problem)
         open_content(&hall, hall.content.period, problem) == 0 &&
         (fd = transport_socket(&hall.plan, END_SERVER, &options->address, problem)) >= 0) {
         uv_mutex_init(&hall.mutex);
-        result = door_serve(&hall.door, fd, problem);
+        door_serve(&hall.door, fd, problem);
         uv_mutex_destroy(&hall.mutex);
     }
     source_close(&hall.content);
     secret_wipe(&hall.terms, sizeof hall.terms);
     plan_free(&hall.plan);
-    return result;
 }

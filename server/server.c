@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
 
+#include "base/cleanup.h"
 #include "base/hex.h"
 #include "base/secret.h"
 #include "base/units.h"
@@ -18,9 +19,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define QUIET_MS 1000 /* between two lines about rejected clients */
 
@@ -29,8 +28,7 @@
 #define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
 #define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
 #define LIMIT_TIME_MS UINT64_C(7200000)
-#define LIMIT_JOIN_MS 3000          /* for all data connections, plus */
-#define LIMIT_JOINS_PER_MS 1        /* connections: their minimum rate */
+#define LIMIT_JOIN_MS 3000          /* for all data connections, plus 1 ms for each */
 #define LIMIT_CAPTURE_MS 3000       /* extra time if the client captures, which starts first */
 #define LIMIT_RELAY_MS 5000         /* extra time if a subject relays, which starts last */
 #define LIMIT_PLAN_MS 3000          /* for the first message of a control connection */
@@ -284,7 +282,8 @@ static int open_team(struct session *session, struct problem *problem)
         return 0;
     }
     session->open_parts++;
-    return lobby_accept(&session->lobby, &session->server->door.loop, &lobby_events, session, problem);
+    lobby_accept(&session->lobby, &session->server->door.loop, &lobby_events, session);
+    return 0;
 }
 
 static void await_connections(struct session *session)
@@ -292,8 +291,7 @@ static void await_connections(struct session *session)
     const struct plan *plan = &session->plan;
 
     set_timeout(session,
-                LIMIT_JOIN_MS + plan->connections / LIMIT_JOINS_PER_MS +
-                    (plan_captures(plan) ? LIMIT_CAPTURE_MS : 0) +
+                LIMIT_JOIN_MS + plan->connections + (plan_captures(plan) ? LIMIT_CAPTURE_MS : 0) +
                     (plan_has_subject(plan) ? LIMIT_RELAY_MS : 0),
                 NULL);
 }
@@ -439,15 +437,12 @@ static int parse_plan(struct session *session, const json_t *body, struct proble
 {
     const json_t *words = json_object_get(body, "words");
     size_t count = json_array_size(words);
-    const char **texts = calloc(count + 1, sizeof *texts);
+    CLEANUP_FREE const char **texts = needed(calloc(count + 1, sizeof *texts));
     int result;
 
-    if (!texts)
-        return problem_failure(problem, "out of memory for %zu words", count);
     for (size_t i = 0; i < count; i++)
         texts[i] = json_string_value(json_array_get(words, i));
     result = plan_parse(&session->plan, texts, count, problem);
-    free(texts);
     session->has_plan = result == 0;
     session->remote = !is_here(control_text(body, "host"));
     return result;
@@ -573,13 +568,9 @@ static const struct channel_events channel_events = {
 static void on_arrived(void *owner, int fd)
 {
     struct server *server = owner;
-    struct session *session = calloc(1, sizeof *session);
+    struct session *session = needed(calloc(1, sizeof *session));
     struct problem problem = {0};
 
-    if (!session) {
-        close(fd);
-        return;
-    }
     session->server = server;
     session->next = server->newest;
     server->newest = session;
@@ -611,11 +602,11 @@ static void on_shut(void *owner)
 
 static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
 
-int server_run(const struct options *options, struct problem *problem)
+void server_run(const struct options *options, struct problem *problem)
 {
     struct server server = {.door = {.options = options, .events = &door_events, .owner = &server},
                             .options = options};
 
     probe_counters();
-    return door_serve(&server.door, -1, problem);
+    door_serve(&server.door, -1, problem);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* What uncork-server does until SIGTERM, SIGINT, or an end that its options name. Each function
- * listens and prints the ready line first. It returns 0, or -1 with a failure. */
+ * listens and prints the ready line first. A failure is its problem. */
 #pragma once
 
 #include "options.h"
 
 /* The daemon: accepts clients; one session at a time runs. */
-int server_run(const struct options *options, struct problem *problem);
+void server_run(const struct options *options, struct problem *problem);
 
 /* Services for foreign clients: no control channel, any number of connections. The client ends
- * each connection. The table is services.def. */
+ * each connection. */
 extern const struct axis plain_axis;
 
 /* Runs the service of the options. */
-int plain_run(const struct options *options, struct problem *problem);
+void plain_run(const struct options *options, struct problem *problem);
 
 /* Answers real clients of the protocol of the options, by their words. */
-int serve_run(const struct options *options, struct problem *problem);
+void serve_run(const struct options *options, struct problem *problem);

@@ -43,9 +43,7 @@ static int open_override(struct subject *subject, struct problem *problem)
 
     if (!strcmp(subject->plan->override, OVERRIDE_OFF))
         return 0;
-    subject->override = calloc(1, sizeof *subject->override);
-    if (!subject->override)
-        return problem_failure(problem, "out of memory for an override");
+    subject->override = needed(calloc(1, sizeof *subject->override));
     subject->override->file = subject->override->library_file = -1;
     if (override_parse(&change, subject->plan->override, problem) < 0)
         return -1;
