@@ -118,9 +118,12 @@ void channel_close(struct channel *channel)
     if (channel->closing)
         return;
     channel->closing = true;
-    if (channel->ended || uv_timer_start(&channel->timer, on_close_timeout, CHANNEL_PING_MS, 0) < 0)
+    if (channel->ended) {
         close_handles(channel);
-    else if (!channel->tls || !channel->tls->waiting.size)
+        return;
+    }
+    uv_timer_start(&channel->timer, on_close_timeout, CHANNEL_PING_MS, 0);
+    if (!channel->tls || !channel->tls->waiting.size)
         shut_down(channel);
 }
 
@@ -234,14 +237,14 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     channel->open_handles = 2;
     uv_update_time(loop);
     channel->heard_ms = uv_now(loop);
-    if (result == 0 && keys &&
+    if (result < 0)
+        return problem_failure(problem, "control channel: %s", uv_strerror(result));
+    if (keys &&
         !(channel->tls = channel_tls_library->create(keys, events->is_server, &tls_events, channel, problem)))
         return -1; /* without its required TLS the channel reads nothing */
-    if (result == 0)
-        result = uv_read_start(&channel->stream, on_alloc, on_read);
-    if (result == 0)
-        result = uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
-    return result < 0 ? problem_failure(problem, "control channel: %s", uv_strerror(result)) : 0;
+    uv_read_start(&channel->stream, on_alloc, on_read);
+    uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
+    return 0;
 }
 
 void channel_send_problem(struct channel *channel, const char *phase, const struct problem *problem)

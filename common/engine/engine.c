@@ -124,7 +124,9 @@ int engine_reclaim(struct connection *connection)
                       : result;
 }
 
-int engine_on_end(struct connection *connection)
+/* The peer has half-closed. 0, or -EPIPE with a problem if the peer must not do so: only a driver
+ * ends the work, and only between two messages. */
+static int on_end(struct connection *connection)
 {
     bool follows = connection->follows;
 
@@ -148,7 +150,7 @@ int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t s
     if (size < 0)
         return engine_fail(connection, "receive from", (int)size);
     if (size == 0)
-        return engine_on_end(connection);
+        return on_end(connection);
     return connection->role->arrived(connection, data, (size_t)size);
 }
 

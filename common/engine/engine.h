@@ -140,10 +140,6 @@ static inline bool engine_may_fill(const struct connection *connection)
  * error as run(). */
 int engine_reclaim(struct connection *connection);
 
-/* The peer has half-closed. 0, or -EPIPE with a problem if the peer must not do so: only a driver
- * ends the work, and only between two messages. */
-int engine_on_end(struct connection *connection);
-
 /* As engine_on_data(), after the half-close of a connection that drives: 1 when the peer has
  * half-closed too, 0 when there may be more. Unexpected bytes are an error. */
 int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize_t size);

@@ -4,17 +4,11 @@
 #include "base/clock.h"
 #include "connection/strategy.h"
 
-int handover_open(struct handover *handover, struct connection *connection)
+void handover_open(struct handover *handover, struct connection *connection)
 {
-    int result;
-
-    *handover = (struct handover){.connection = connection};
-    if ((result = uv_sem_init(&handover->given, 0)) < 0)
-        return result;
-    if ((result = uv_sem_init(&handover->done, 0)) < 0)
-        uv_sem_destroy(&handover->given);
-    handover->is_open = result == 0;
-    return result;
+    *handover = (struct handover){.connection = connection, .is_open = true};
+    uv_sem_init(&handover->given, 0);
+    uv_sem_init(&handover->done, 0);
 }
 
 void handover_close(struct handover *handover)

@@ -41,7 +41,7 @@ struct handover {
     int result; /* of the push: 0 or a negative errno value */
 };
 
-int handover_open(struct handover *handover, struct connection *connection);
+void handover_open(struct handover *handover, struct connection *connection);
 void handover_close(struct handover *handover);
 
 /* ---- the data thread ---- */

@@ -34,6 +34,11 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 
 /* ---- one connection ---- */
 
+static struct ringer *ringer_of(const struct watch *watch)
+{
+    return (struct ringer *)watch->turn.turns;
+}
+
 /* Makes the request unless one of this kind is outstanding. 0, or a negative errno value. */
 static int request(struct watch *watch, enum ring_kind kind)
 {
@@ -93,8 +98,9 @@ static bool should_receive(const struct turn *turn)
            (always || connection->state == STATE_HANDSHAKING || role->wants(connection));
 }
 
-/* RING_READABLE completes on errors too. */
-void ring_rearm(struct turn *turn)
+/* Makes the requests that the connection needs and that are not outstanding. RING_READABLE completes
+ * on errors too. */
+static void rearm(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
     struct connection *connection = turn->connection;
@@ -138,7 +144,7 @@ static int begin_connect(struct turn *turn)
 static void watch_accepted(struct turn *turn)
 {
     use_descriptor(watch_of(turn));
-    ring_rearm(turn);
+    rearm(turn);
 }
 
 /* Cancels all requests. The socket stays open until they complete. */
@@ -179,7 +185,7 @@ static void resume_starved(struct ringer *ringer)
         struct watch *next = watch->next_starved;
 
         watch->starved = false;
-        ring_rearm(&watch->turn);
+        rearm(&watch->turn);
         watch = next;
     }
 }
@@ -208,7 +214,7 @@ static const struct turns_events turns_events = {.connect = begin_connect,
                                                  .take = engine_receive_ready,
                                                  .accepted = watch_accepted,
                                                  .forget = forget,
-                                                 .rearm = ring_rearm,
+                                                 .rearm = rearm,
                                                  .wait = wait_in_ring};
 
 /* ---- from another thread ---- */

@@ -31,11 +31,6 @@ static inline struct watch *watch_of(struct turn *turn)
     return (struct watch *)turn;
 }
 
-static inline struct ringer *ringer_of(const struct watch *watch)
-{
-    return (struct ringer *)watch->turn.turns;
-}
-
 static inline bool reads_by_ring(const struct connection *connection)
 {
     return connection->reading && connection->reading->completed;
@@ -49,11 +44,6 @@ static inline bool ring_is_outstanding(const struct watch *watch, enum ring_kind
 /* ---- ring_layer.c ---- */
 
 extern const struct layer layer_ring;
-
-/* ---- ring.c ---- */
-
-/* Re-arm: makes the requests that the connection needs and that are not outstanding. */
-void ring_rearm(struct turn *turn);
 
 /* ---- ring_events.c ---- */
 

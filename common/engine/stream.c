@@ -3,8 +3,6 @@
 
 #include "engine/engine.h"
 
-/* ---- reading ---- */
-
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct stream *stream = handle->data;
@@ -36,8 +34,6 @@ void stream_read(struct stream *stream, bool on)
     else
         uv_read_stop(&stream->uv.stream);
 }
-
-/* ---- writing ---- */
 
 /* uv_buf_t has the layout of struct iovec: libuv, uv_buf_t. */
 static const uv_buf_t *buffers_of(const struct iovec *vectors)
@@ -86,8 +82,6 @@ static const struct layer layer_stream = {
     .receive = socket_receive,
     .half_close = socket_half_close,
 };
-
-/* ---- open and close ---- */
 
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
                 const struct stream_events *events)

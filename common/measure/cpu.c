@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/cpu.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/scan.h"
 
@@ -223,16 +224,13 @@ struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading
 
 json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after)
 {
-    json_t *cpu = json_object();
+    CLEANUP_JSON json_t *cpu = json_object();
 
     for (int count = 0; count < CPU_COUNT_COUNT; count++)
         if (before->known & after->known & 1u << count)
             json_object_set_new(cpu, keys[count],
                                 json_integer((json_int_t)(after->counts[count] - before->counts[count])));
-    if (json_object_size(cpu))
-        return cpu;
-    json_decref(cpu);
-    return NULL;
+    return json_object_size(cpu) ? json_incref(cpu) : NULL;
 }
 
 /* ---- the process and the machine ---- */

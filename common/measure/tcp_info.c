@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -195,22 +194,17 @@ static int compare(const void *a, const void *b)
 
 static json_t *summarise(uint64_t *values, size_t count)
 {
-    json_t *summary, *each = NULL;
+    json_t *each = count <= EACH_MAX ? json_array() : NULL;
     uint64_t sum = 0;
 
-    if (count <= EACH_MAX) {
-        each = json_array();
-        for (size_t i = 0; i < count; i++)
-            json_array_append_new(each, json_integer((json_int_t)values[i]));
-    }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         sum += values[i];
+        json_array_append_new(each, json_integer((json_int_t)values[i])); /* no effect on NULL */
+    }
     qsort(values, count, sizeof *values, compare);
-    summary = json_pack("{s:I, s:I, s:I, s:I}", "sum", (json_int_t)sum, "min", (json_int_t)values[0],
-                        "median", (json_int_t)values[count / 2], "max", (json_int_t)values[count - 1]);
-    if (each)
-        json_object_set_new(summary, "each", each);
-    return summary;
+    return json_pack("{s:I, s:I, s:I, s:I, s:o*}", "sum", (json_int_t)sum, "min", (json_int_t)values[0],
+                     "median", (json_int_t)values[count / 2], "max", (json_int_t)values[count - 1], "each",
+                     each);
 }
 
 /* Most counters of struct tcp_info have 32 bits and wrap in a long run. */
@@ -238,8 +232,8 @@ static uint64_t value_of(const struct tcp_reading *before, const struct tcp_read
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count)
 {
     uint32_t known = moving;
-    uint64_t *values = needed(calloc(count + 1, sizeof *values));
-    json_t *info = json_object();
+    CLEANUP_FREE uint64_t *values = needed(calloc(count + 1, sizeof *values));
+    CLEANUP_JSON json_t *info = json_object();
 
     for (size_t i = 0; i < count; i++)
         known &= after[i].known;
@@ -250,9 +244,5 @@ json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_read
             values[i] = value_of(&before[i], &after[i], (enum tcp_figure)figure);
         json_object_set_new(info, infos[figure].key, summarise(values, count));
     }
-    free(values);
-    if (json_object_size(info))
-        return info;
-    json_decref(info);
-    return NULL;
+    return json_object_size(info) ? json_incref(info) : NULL;
 }

@@ -4,11 +4,10 @@
  *
  * The next call unmaps the pages. Bytes that one call copied after the pages that it mapped come
  * later in the stream; the next read() delivers them. */
+#include "base/cleanup.h"
 #include "base/zerocopy.h"
 #include "connection/capability.h"
 #include "connection/reading.h"
-
-#include <stdlib.h>
 
 struct pages {
     struct mapping mapping;
@@ -23,11 +22,9 @@ struct pages {
 static int open_pages(struct connection *connection)
 {
     size_t page = mapping_page();
-    struct pages *pages = calloc(1, sizeof *pages + page);
+    struct pages *pages = needed(calloc(1, sizeof *pages + page));
 
     connection->reading_state = pages;
-    if (!pages)
-        return -ENOMEM;
     pages->page = page;
     return mapping_open(&pages->mapping, connection->calls.fd, connection->bench->pool.size);
 }

@@ -52,22 +52,20 @@ static void sender_main(void *argument)
 
 int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem)
 {
-    int result = handover_open(&sender->handover, connection);
+    int result;
 
-    if (result == 0) {
-        sender->own.pinned_to = cpu;
-        sender->handover.out = true; /* until it has settled */
-        result = uv_thread_create(&sender->own.handle, sender_main, sender);
-        sender->own.started = result == 0;
-    }
+    handover_open(&sender->handover, connection);
+    sender->own.pinned_to = cpu;
+    sender->handover.out = true; /* until it has settled */
+    result = uv_thread_create(&sender->own.handle, sender_main, sender);
     if (result < 0)
         return problem_failure(problem, "cannot start a sender thread: %s; ulimit -u may be too low",
                                uv_strerror(result));
-    if (handover_wait(&sender->handover) < 0) {
-        *problem = sender->problem;
-        return -1;
-    }
-    return 0;
+    sender->own.started = true;
+    if (handover_wait(&sender->handover) == 0)
+        return 0;
+    *problem = sender->problem;
+    return -1;
 }
 
 void sender_carry_out(struct sender *sender, enum handover_order order)

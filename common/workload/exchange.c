@@ -76,14 +76,9 @@ void asking_note_answered(struct workbench *bench, struct asking *asking, uint64
         histogram_record(&bench->service, bench->now_ns - asked->sent_ns);
 }
 
-static void note_replies(struct workbench *bench, struct asking *asking, uint64_t count)
-{
-    while (count--)
-        asking_note_answered(bench, asking, asking->answered & asking->mask);
-}
-
 static int asking_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
+    struct asking *asking = connection->role_state;
     size_t wanted = asking_wants(connection);
     int64_t whole;
 
@@ -95,8 +90,8 @@ static int asking_arrived(struct connection *connection, const uint8_t *data, si
     whole = connection_receive(connection, data, size);
     if (whole < 0)
         return (int)whole;
-    if (whole)
-        note_replies(connection->bench, connection->role_state, (uint64_t)whole);
+    while (whole--)
+        asking_note_answered(connection->bench, asking, asking->answered & asking->mask);
     return 0;
 }
 

@@ -68,8 +68,6 @@ void schedule_advance(struct schedule *schedule)
     set_due(schedule);
 }
 
-/* ---- number of starts ---- */
-
 static uint64_t count_even(const struct schedule *schedule, uint64_t deadline_ns)
 {
     uint64_t rate = schedule->rate, rest_ns = deadline_ns % NS_PER_S;

@@ -248,19 +248,19 @@ TEST(only_a_driver_ends_the_work_and_only_between_two_messages)
 {
     OPEN(END_SERVER, "workload=stream", "message=10");
     assert_int_equal(connection.role->arrived(&connection, pattern, 10), 0);
-    assert_int_equal(engine_on_end(&connection), 0);
+    assert_int_equal(engine_on_data(&connection, NULL, 0), 0);
     assert_int_equal(connection.role->wants(&connection), 0);
     close_end();
 
     OPEN(END_SERVER, "workload=stream", "message=10");
     assert_int_equal(connection.role->arrived(&connection, pattern, 11), 0);
-    assert_int_equal(engine_on_end(&connection), -EPIPE);
+    assert_int_equal(engine_on_data(&connection, NULL, 0), -EPIPE);
     assert_problem(&bench.problem, PROBLEM_FAILURE,
                    "the client closed its connection in the middle of a message");
     close_end();
 
     OPEN(END_CLIENT, "message=10");
-    assert_int_equal(engine_on_end(&connection), -EPIPE);
+    assert_int_equal(engine_on_data(&connection, NULL, 0), -EPIPE);
     assert_problem(&bench.problem, PROBLEM_FAILURE,
                    "the server closed its connection before the work was done");
     close_end();
@@ -272,7 +272,7 @@ TEST(an_end_that_sends_and_receives_does_not_wait_for_a_peer_that_has_gone)
     begin_phase(UINT64_MAX, 0);
     connection.until_stop = true;
     assert_false(role_is_over(&connection));
-    assert_int_equal(engine_on_end(&connection), 0);
+    assert_int_equal(engine_on_data(&connection, NULL, 0), 0);
     assert_true(role_is_over(&connection));
     close_end();
 }
