@@ -10,71 +10,42 @@
 #include <poll.h>
 #include <string.h>
 
-static const struct layer *layer_of(const struct connection *connection)
-{
-    return connection->filter_state ? connection->top : connection->bottom;
-}
-
 #define SILENT_MS 5000
 #define SILENT_EACH_MS 5 /* for each connection of the run: this may be the last one */
 
-static int silent_ms(const struct connection *connection)
+/* Sends, or receives, all of `data`. */
+static int move(struct connection *connection, char *data, size_t size, bool sends)
 {
-    return SILENT_MS + SILENT_EACH_MS * (int)connection->plan->connections;
-}
+    const struct layer *layer = connection->filter_state ? connection->top : connection->bottom;
+    int silent_ms = SILENT_MS + SILENT_EACH_MS * (int)connection->plan->connections;
+    struct pollfd ready = {connection->calls.fd, sends ? POLLOUT : POLLIN, 0};
+    ssize_t moved;
 
-/* Returns `result` unless it means that the descriptor is not ready: then waits, and returns 0, or
- * -ETIMEDOUT. */
-static ssize_t wait_if_blocked(struct connection *connection, ssize_t result, short events)
-{
-    struct pollfd ready = {connection->calls.fd, events, 0};
-
-    connection->calls.flags = 0;
-    if (result != -EAGAIN)
-        return result;
-    return poll(&ready, 1, silent_ms(connection)) == 0 ? -ETIMEDOUT : 0;
-}
-
-static int fail(struct connection *connection, ssize_t result)
-{
-    if (result == -ETIMEDOUT)
-        return framing_refuse(connection, "was silent for %d s while the connection began",
-                              silent_ms(connection) / 1000);
-    return framing_refuse(connection, "ended the connection while it began: %s", strerror((int)-result));
+    for (size_t done = 0; done<size; done += moved> 0 ? (size_t)moved : 0) {
+        connection->calls.flags = MSG_DONTWAIT;
+        moved = sends ? layer->send(connection, data + done, size - done, 0)
+                      : layer->receive(connection, data + done, size - done, 0);
+        connection->calls.flags = 0;
+        if (moved == -EAGAIN && poll(&ready, 1, silent_ms) == 0)
+            return framing_refuse(connection, "was silent for %d s while the connection began",
+                                  silent_ms / 1000);
+        if (moved == 0)
+            moved = -ECONNRESET;
+        if (moved < 0 && moved != -EAGAIN)
+            return framing_refuse(connection, "ended the connection while it began: %s",
+                                  strerror((int)-moved));
+    }
+    return 0;
 }
 
 int dialogue_send(struct connection *connection, const void *data, size_t size)
 {
-    const struct layer *layer = layer_of(connection);
-
-    for (size_t done = 0; done < size;) {
-        ssize_t sent;
-
-        connection->calls.flags = MSG_DONTWAIT;
-        sent = layer->send(connection, (const char *)data + done, size - done, 0);
-        if ((sent = wait_if_blocked(connection, sent, POLLOUT)) < 0)
-            return fail(connection, sent);
-        done += (size_t)sent;
-    }
-    return 0;
+    return move(connection, (char *)(uintptr_t)data, size, true);
 }
 
 int dialogue_receive(struct connection *connection, void *data, size_t size)
 {
-    const struct layer *layer = layer_of(connection);
-
-    for (size_t done = 0; done < size;) {
-        ssize_t received;
-
-        connection->calls.flags = MSG_DONTWAIT;
-        received = layer->receive(connection, (char *)data + done, size - done, 0);
-        if (received == 0)
-            received = -ECONNRESET;
-        if ((received = wait_if_blocked(connection, received, POLLIN)) < 0)
-            return fail(connection, received);
-        done += (size_t)received;
-    }
-    return 0;
+    return move(connection, data, size, false);
 }
 
 int dialogue_store(struct connection *connection, const struct call *what)
