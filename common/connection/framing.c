@@ -74,11 +74,15 @@ void framing_release(struct framing *framing, struct call *call)
 }
 
 /* Where replies come in order, slots are freed and taken in the same order. */
-struct call *framing_oldest(const struct framing *framing)
+struct call *framing_oldest(struct connection *connection)
 {
+    const struct framing *framing = connection->framing;
     struct call *call = call_at(framing, framing->freed - framing->slots);
 
-    return call->under_way ? call : NULL;
+    if (call->under_way)
+        return call;
+    framing_refuse(connection, "answered a request that it was not asked");
+    return NULL;
 }
 
 struct call *framing_find(struct connection *connection, uint64_t cookie)

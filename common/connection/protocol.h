@@ -120,11 +120,9 @@ struct call *framing_take(struct framing *framing);
 /* The reply is whole. */
 void framing_release(struct framing *framing, struct call *call);
 
-/* The request that has waited longest, of a protocol that answers in order; NULL: there is none. */
-struct call *framing_oldest(const struct framing *framing);
-
-/* The request under way that has this cookie. NULL, with the problem of the workbench: there is
- * none. */
+/* The request under way that has waited longest, of a protocol that answers in order, or that has
+ * this cookie. NULL, with the problem of the workbench: there is none. */
+struct call *framing_oldest(struct connection *connection);
 struct call *framing_find(struct connection *connection, uint64_t cookie);
 
 /* Sets the problem of the workbench to what the other end did, in a sentence without a subject:

@@ -136,12 +136,12 @@ static bool begins(const uint8_t *data, size_t size, const char *text)
 static int read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     static const char good[] = VERSION " 200";
-    struct call *call = framing_oldest(connection->framing);
+    struct call *call = framing_oldest(connection);
     size_t end = find_end(data, size);
     struct fields fields;
 
     if (!call)
-        return framing_refuse(connection, "answered a request that it was not asked");
+        return -EBADMSG;
     if (!begins(data, size, VERSION " "))
         return refuse_line(connection, data, size, "which is no reply of " VERSION);
     if (end > size)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "protocol/nbd.h"
 
-#include "base/cleanup.h"
 #include "base/wire.h"
 #include "connection/dialogue.h"
 
@@ -151,10 +150,10 @@ static int simple_reply(struct connection *connection, const uint8_t *data, size
 }
 
 /* A chunk must lie within what was asked, and all chunks together have its size. */
-static int note_chunk(struct connection *connection, struct piece *piece, uint64_t bytes)
+static int note_chunk(struct connection *connection, const struct piece *piece)
 {
     struct call *call = piece->call;
-    uint64_t begin = piece->offset - call->offset;
+    uint64_t begin = piece->offset - call->offset, bytes = piece->payload;
 
     if (bytes && (!call->kind->fetches || begin > call->bytes || bytes > call->bytes - begin ||
                   bytes > call->bytes - call->moved))
@@ -192,11 +191,11 @@ static int chunk(struct connection *connection, const uint8_t *data, size_t size
     piece->offset = piece->call->offset;
     switch (type) {
     case CHUNK_NONE:
-        return note_chunk(connection, piece, 0);
+        return note_chunk(connection, piece);
     case CHUNK_DATA:
         piece->payload = length - more;
         piece->offset = wire_get64(data + 20);
-        return note_chunk(connection, piece, piece->payload);
+        return note_chunk(connection, piece);
     case CHUNK_HOLE:
         return framing_refuse(connection, "answered a hole of %" PRIu32 " bytes: it sends no content for it",
                               wire_get32(data + 28));

@@ -2,7 +2,6 @@
 /* RESP2, the protocol of Redis: https://redis.io/docs/latest/develop/reference/protocol-spec/. */
 #include "protocol/text.h"
 
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 

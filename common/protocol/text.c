@@ -3,9 +3,11 @@
 
 #include "connection/dialogue.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 
 #define KEY_BEGINS "uncork-"
 #define BYTES_DIGITS 8u
@@ -71,19 +73,18 @@ static bool take_own_key(const char *key, size_t size, struct call *call)
 bool text_take_key(const struct connection *connection, const char *key, size_t size, struct call *call)
 {
     const struct operation *operation = connection->plan->operations.list;
+    bool is_own = take_own_key(key, size, call);
 
-    if (size > PROTOCOL_KEY_MAX || (!take_own_key(key, size, call) && !call->key))
-        return false;
-    if (!call->key)
-        return true;
+    if (!call->key || size > PROTOCOL_KEY_MAX)
+        return is_own;
     memcpy(call->key, key, size);
     call->key[size] = '\0';
-    if (!take_own_key(key, size, call)) {
-        while (!operation->kind->fetches)
-            operation++;
-        call->bytes = operation->bytes;
-        call->offset = 0;
-    }
+    if (is_own)
+        return true;
+    while (!operation->kind->fetches)
+        operation++;
+    call->bytes = operation->bytes;
+    call->offset = 0;
     return true;
 }
 
@@ -121,11 +122,6 @@ static int refuse_line(struct connection *connection, const uint8_t *data, size_
 
 /* ---- readers ---- */
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The piece that a reader found: a head, or what follows the payload of the call. */
 static int found(struct piece *piece, struct call *call, size_t size, bool carries)
 {
@@ -139,15 +135,15 @@ static int found(struct piece *piece, struct call *call, size_t size, bool carri
 int text_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     const struct protocol *protocol = connection->plan->protocol;
-    struct call *call = framing_oldest(connection->framing);
+    struct call *call = framing_oldest(connection);
     uint8_t right[PROTOCOL_SENT_MAX];
     size_t expected;
 
     if (!call)
-        return framing_refuse(connection, "answered a request that it was not asked");
+        return -EBADMSG;
     expected =
         call->moved ? (size_t)(text_put(right, protocol->answer_end) - right) : protocol->answer(right, call);
-    if (memcmp(data, right, smaller(size, expected)) != 0)
+    if (memcmp(data, right, MIN(size, expected)) != 0)
         return refuse_line(connection, data, size, call, right, expected);
     return size < expected ? (int)expected : found(piece, call, expected, call->kind->fetches);
 }
@@ -163,7 +159,7 @@ int text_refuse(struct connection *connection, const uint8_t *data, size_t size)
 int text_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX],
               size_t *length)
 {
-    const uint8_t *end = memmem(data, smaller(size, TEXT_LINE_MAX), "\r\n", 2);
+    const uint8_t *end = memmem(data, MIN(size, TEXT_LINE_MAX), "\r\n", 2);
 
     if (!end)
         return size < TEXT_LINE_MAX ? (int)size + 1 : text_refuse(connection, data, size);
@@ -187,7 +183,7 @@ int text_end(struct connection *connection, const uint8_t *data, size_t size, st
 {
     const char *end = connection->plan->protocol->ask_end;
 
-    if (memcmp(data, end, smaller(size, strlen(end))) != 0)
+    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
         return text_refuse(connection, data, size);
     return size < strlen(end) ? (int)strlen(end) : found(piece, piece->call, strlen(end), true);
 }
