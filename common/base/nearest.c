@@ -3,13 +3,9 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/param.h>
 
 #define LENGTH_MAX 40 /* longer words are compared by their beginning */
-
-static size_t lower(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
@@ -23,9 +19,9 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
         for (size_t j = 1; j <= b_length; j++) {
             size_t replace = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
 
-            cost[i][j] = lower(replace, lower(cost[i - 1][j], cost[i][j - 1]) + 1);
+            cost[i][j] = MIN(replace, MIN(cost[i - 1][j], cost[i][j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                cost[i][j] = lower(cost[i][j], cost[i - 2][j - 2] + 1);
+                cost[i][j] = MIN(cost[i][j], cost[i - 2][j - 2] + 1);
         }
     }
     return cost[a_length][b_length];

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct units units_count = {"0", {{"", 1}}};
@@ -18,21 +19,14 @@ const struct units units_percent = {"0%", {{"%", 10000}}};
 
 int units_take_number(const char **text, uint64_t *value)
 {
-    const char *at = *text;
-    uint64_t sum = 0;
+    char *end;
 
-    if (!isdigit((unsigned char)*at))
+    if (!isdigit((unsigned char)**text))
         return -EINVAL;
-    for (; isdigit((unsigned char)*at); at++) {
-        uint64_t digit = (uint64_t)(*at - '0');
-
-        if (sum > (UINT64_MAX - digit) / 10)
-            return -ERANGE;
-        sum = sum * 10 + digit;
-    }
-    *text = at;
-    *value = sum;
-    return 0;
+    errno = 0;
+    *value = strtoull(*text, &end, 10);
+    *text = end;
+    return -errno;
 }
 
 static int scale(uint64_t *value, uint64_t factor)
