@@ -20,7 +20,6 @@
 #include "words/word.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 

@@ -2,11 +2,12 @@
 /* What each thread has sent since it last waited, which of it is held, and the shapes of that. */
 #include "override/preload.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 #include <sys/stat.h>
 
 #define OPEN_GROUPS 8 /* of a thread; one more ends them all */
-#define NS_PER_MS 1000000
 
 struct group {
     int fd;
@@ -25,14 +26,6 @@ static __thread struct {
 
 static pthread_key_t at_thread_exit;
 static bool has_exit_key;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* ---- shapes ---- */
 
@@ -223,7 +216,7 @@ ssize_t sending_end(const struct sending *sending, ssize_t moved)
     group->sends++;
     group->held = sending->made & ~sending->flags & MSG_MORE;
     if (preload_shared->watches)
-        slot->sent_ns = now_ns();
+        slot->sent_ns = clock_now_ns();
     thread.busy = false;
     return moved;
 }
@@ -254,7 +247,7 @@ ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved)
     sent_ns = atomic_exchange(&slot->sent_ns, 0);
     if (!sent_ns)
         return moved;
-    waited_ms = (now_ns() - sent_ns) / NS_PER_MS;
+    waited_ms = (clock_now_ns() - sent_ns) / NS_PER_MS;
     kind->turns++;
     kind->waits_40ms += waited_ms >= 35 && waited_ms <= 90;
     kind->waits_200ms += waited_ms >= 190 && waited_ms <= 290;

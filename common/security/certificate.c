@@ -70,17 +70,6 @@ static int fill(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key)
     return gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA512, 0);
 }
 
-static char *join(const gnutls_datum_t *first, const gnutls_datum_t *second)
-{
-    char *text = calloc(1, (size_t)first->size + second->size + 1);
-
-    if (text) {
-        memcpy(text, first->data, first->size);
-        memcpy(text + first->size, second->data, second->size);
-    }
-    return text;
-}
-
 char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE])
 {
     gnutls_datum_t key_text = {0}, text = {0};
@@ -91,8 +80,11 @@ char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE])
     if (private && gnutls_x509_crt_init(&certificate) == 0 && fill(certificate, private) == 0 &&
         gnutls_x509_privkey_export2_pkcs8(private, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &key_text) ==
             0 &&
-        gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &text) == 0)
-        made = join(&key_text, &text);
+        gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &text) == 0 &&
+        (made = calloc(1, (size_t)key_text.size + text.size + 1))) {
+        memcpy(made, key_text.data, key_text.size);
+        memcpy(made + key_text.size, text.data, text.size);
+    }
     if (key_text.data)
         secret_wipe(key_text.data, key_text.size);
     gnutls_free(key_text.data);
