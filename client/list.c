@@ -45,9 +45,9 @@ static json_t *list_word(const struct word *word)
 
     return json_pack("{s:s, s:s, s:s?, s:s, s:b, s:b, s:b, s:s, s:o*, s:o*, s:s*, s:o*, s:o*}", "key",
                      word->key, "kind", kind->name, "default", word->preset, "scope",
-                     word->scope == WORD_OF_CELL ? "cell" : "run", "ends", word->per_end, "lists",
-                     kind->lists, "ranges", kind->ranges, "help", word->help, "choices", choices, "names",
-                     list_strings(kind->names), "unit", word->unit, "minimum",
+                     word->used ? "cell" : "run", "ends", word->per_end, "lists", kind->lists, "ranges",
+                     kind->ranges, "help", word->help, "choices", choices, "names", list_strings(kind->names),
+                     "unit", word->unit, "minimum",
                      word->maximum ? json_integer((json_int_t)word->minimum) : NULL, "maximum",
                      word->maximum ? json_integer((json_int_t)word->maximum) : NULL);
 }

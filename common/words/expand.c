@@ -17,19 +17,17 @@ struct range {
 
 static int append_value(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
-    union {
-        struct plan *plan; /* keeps the storage aligned for any field */
-        char bytes[sizeof(struct place) > 256 ? sizeof(struct place) : 256];
-    } field = {0};
+    struct plan plan = {0};
+    void *field = word_field(word, &plan, END_CLIENT);
     CLEANUP_FREE char *canonical = NULL;
 
     if (json_array_size(values) == EXPAND_VALUES_MAX)
         return problem_usage(problem, "%s has more than %d values", word->key, EXPAND_VALUES_MAX);
-    if (word->kind->parse(word, text, &field, problem) < 0)
+    if (word->kind->parse(word, text, field, problem) < 0)
         return -1;
-    canonical = word->kind->format ? word->kind->format(word, &field) : strdup(text);
+    canonical = word->kind->format ? word->kind->format(word, field) : strdup(text);
     if (word->kind->free)
-        word->kind->free(&field);
+        word->kind->free(field);
     return json_array_append_new(values, json_string(canonical));
 }
 

@@ -217,35 +217,6 @@ PARSED_BY(sched_parse, scheduling_parse)
 FORMATTED_BY(sched_format, sched_spell)
 FORMATTED_BY(text_format, strdup)
 
-static int subject_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    struct subject_choice *choice = field;
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
-
-    if (!length || text[length] || length >= sizeof choice->name)
-        return problem_usage(problem, "%s=%.60s: write own, or a name that uncork subjects lists", word->key,
-                             text);
-    snprintf(choice->name, sizeof choice->name, "%s", strcmp(text, word->preset) != 0 ? text : "");
-    return 0;
-}
-
-static char *subject_format(const struct word *word, const void *field)
-{
-    const struct subject_choice *choice = field;
-
-    return strdup(*choice->name ? choice->name : word->preset);
-}
-
-static int load_parse(const struct word *word, const char *text, void *field, struct problem *problem)
-{
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
-
-    if (!length || text[length] || length >= SUBJECT_NAME_MAX)
-        return problem_usage(problem, "%s=%.60s: write a name that uncork subjects lists", word->key, text);
-    memcpy(field, text, length + 1);
-    return 0;
-}
-
 /* A blank would end the word in a line of words, and a comma the item in a list. */
 static int command_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
@@ -299,6 +270,9 @@ static int spelled_parse(const struct word *word, const char *text, void *field,
     return 0;
 }
 
+#define NAME_PATTERN "^[a-z0-9-]+$"
+#define NAME_WRONG " a name that uncork subjects lists"
+
 #define CONGESTION_WRONG " is no congestion control; write one like cubic, or system"
 
 /* No component of a name may be empty, so that its path stays inside the folder of these sysctls. */
@@ -327,6 +301,25 @@ _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG say
 /* The server of the subject has the library, and parses the text. */
 #define OVERRIDE_PATTERN "^[a-z0-9:+KMG]+$"
 #define OVERRIDE_WRONG ": write off, none, nodelay, more:64 or nodelay+sndbuf:256K"
+
+/* The preset is the empty name. */
+static int subject_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+{
+    struct subject_choice *choice = field;
+
+    if (spelled_parse(word, text, choice->name, problem) < 0)
+        return -1;
+    if (!strcmp(choice->name, word->preset))
+        *choice->name = '\0';
+    return 0;
+}
+
+static char *subject_format(const struct word *word, const void *field)
+{
+    const struct subject_choice *choice = field;
+
+    return strdup(*choice->name ? choice->name : word->preset);
+}
 
 static int target_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
@@ -360,30 +353,5 @@ static int words_parse(const struct word *word, const char *text, void *field, s
 #define NUMBER(...) .parse = number_parse, .format = number_format, .number = &(const struct number){__VA_ARGS__}
 #define SPELLED(...) .parse = spelled_parse, .format = text_format, .spelling = &(const struct spelling){__VA_ARGS__}
 #define NAMES(...) .names = (const char *const[]){__VA_ARGS__, NULL}
-KIND(variant,    .parse = variant_parse,      .format = variant_format,  .lists = true)
-KIND(choice,     .parse = choice_parse,       .format = choice_format,   .lists = true)
-KIND(strategy,   .parse = strategy_parse,     .format = strategy_format, .lists = true)
-KIND(size,       NUMBER(&units_size, "", "4096, 64K or 1M"),                .lists = true, .ranges = true)
-KIND(count,      NUMBER(&units_count, "", "100"),                           .lists = true, .ranges = true)
-KIND(duration,   NUMBER(&units_duration, "", "2s, 0.2s, 150ms or 50us"),    .lists = true)
-KIND(rate,       NUMBER(&units_rate, "", "100mbit, 1gbit or 2.5gbit"),      .lists = true)
-KIND(percent,    NUMBER(&units_percent, "", "1% or 0.01%"),                 .lists = true)
-KIND(source,     NUMBER(&units_size, "cold:", "cold:256M"),                 .lists = true, NAMES("hot", "cold:SIZE"))
-KIND(message,    .parse = message_parse,      .format = message_format,  .lists = true, .ranges = true, .free = message_free)
-KIND(operations, .parse = op_parse,           .format = op_format,       .lists = true)
-KIND(subject,    .parse = subject_parse,      .format = subject_format,  .lists = true)
-KIND(load,       .parse = load_parse,         .format = text_format,     .lists = true)
-KIND(command,    .parse = command_parse,      .format = text_format)
-KIND(override,   SPELLED(OVERRIDE_TEXT_MAX, OVERRIDE_PATTERN, OVERRIDE_WRONG),    .lists = true)
-KIND(parameter,  .parse = parameter_parse,    .lists = true)
-KIND(place,      .parse = placing_parse,      .format = placing_format,  .lists = true, NAMES("apart", "together", "free"))
-KIND(sched,      .parse = sched_parse,        .format = sched_format,    .lists = true, NAMES("other", "rr:N", "fifo:N"))
-KIND(congestion, SPELLED(CONGESTION_NAME_MAX, "^[a-z0-9_-]+$", CONGESTION_WRONG), .lists = true, NAMES("default", "system"))
-KIND(sysctl,     SPELLED(SYSCTL_TEXT_MAX, SYSCTL_PATTERN, SYSCTL_WRONG),          .lists = true, .complete = sysctl_complete)
-KIND(folder,     SPELLED(FOLDER_TEXT_MAX, PATH_PATTERN, ": write the path of a folder" PATH_WRONG), .lists = true)
-KIND(target,     .parse = target_parse,       .format = text_format,     .lists = true,
-     .spelling = &(const struct spelling){TARGET_TEXT_MAX, PATH_PATTERN, ": write a target" PATH_WRONG})
-KIND(file,       SPELLED(FOLDER_TEXT_MAX, PATH_PATTERN, ": write the path of a file" PATH_WRONG))
-KIND(address,    .parse = address_word_parse, .format = text_format)
-KIND(words,      .parse = words_parse)
+#include "words/kinds.def"
 /* clang-format on */

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 
 extern const struct strategy strategy_coalesce; /* of the client and the server of a proxy */
 
@@ -64,7 +65,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
             return -1;
         if ((typed.prefix != END_COUNT) != prefixed)
             continue;
-        if (typed.word->scope == WORD_OF_RUN)
+        if (!typed.word->used)
             return problem_usage(problem, "%s is a word of a whole matrix; give it to uncork run",
                                  typed.word->key);
         if (typed.word == &word_parameter) {
@@ -129,11 +130,6 @@ static int name_operations(struct plan *plan, struct problem *problem)
     return 0;
 }
 
-static uint64_t size_max(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int measure_shape(struct shape *shape, size_t head, uint64_t payload, const char *end,
                          struct problem *problem)
 {
@@ -158,11 +154,12 @@ static int measure_frames(struct plan *plan, struct problem *problem)
         const struct operation *operation = &plan->operations.list[i];
         const struct call call = {.kind = operation->kind, .bytes = operation->bytes};
         uint8_t head[PROTOCOL_SENT_MAX];
+        size_t asked = plan->protocol->ask(head, &call), answered = plan->protocol->answer(head, &call);
 
-        request_head = size_max(request_head, plan->protocol->ask(head, &call));
-        reply_head = size_max(reply_head, plan->protocol->answer(head, &call));
-        stored = size_max(stored, call.kind->stores ? call.bytes : 0);
-        fetched = size_max(fetched, call.kind->fetches ? call.bytes : 0);
+        request_head = MAX(request_head, asked);
+        reply_head = MAX(reply_head, answered);
+        stored = MAX(stored, call.kind->stores ? call.bytes : 0);
+        fetched = MAX(fetched, call.kind->fetches ? call.bytes : 0);
     }
     plan_free(plan);
     if (measure_shape(&plan->message, request_head, stored, plan->protocol->ask_end, problem) < 0)
@@ -255,7 +252,7 @@ int plan_parse(struct plan *plan, const char *const *words, size_t count, struct
 {
     *plan = (struct plan){0};
     for (size_t i = 0; i < word_count; i++)
-        if (word_list[i].scope == WORD_OF_CELL && word_list[i].preset)
+        if (word_list[i].used && word_list[i].preset)
             set_field(plan, &word_list[i], END_COUNT, word_list[i].preset, problem);
     if (set_words(plan, words, count, false, problem) == 0 &&
         set_words(plan, words, count, true, problem) == 0) {
@@ -299,7 +296,7 @@ static bool is_used(const struct plan *plan, const struct word *word, enum end e
         return false;
     if (plan->commands && end == END_CLIENT && !word->of_command)
         return false;
-    return word->scope == WORD_OF_CELL && plan_has_end(plan, end) && word->used(plan, end);
+    return word->used && plan_has_end(plan, end) && word->used(plan, end);
 }
 
 /* Puts the parameters of the subject into `used`, the keys of other subjects into `unused`; NULL: not

@@ -169,13 +169,13 @@ const struct word word_list[] = {
     {"via",         &kind_address,    "own",      OF_PLAN(via),         .used = by_client_of_proxy, .word_for_zero = "own", .help = "proxy of workload=proxy; own: the client starts one; or its address, HOST:PORT, [IPV6]:PORT, unix:PATH"},
     {"peer",        &kind_address,    NULL,       OF_PLAN(peer),        .used = with_peer,     .help = "address of a foreign server in place of uncork-server, HOST:PORT, [IPV6]:PORT, unix:PATH; figures that it cannot report are absent"},
     {"control",     &kind_choice,     "uncork",   OF_PLAN(control),     .used = with_peer,     CHOICES([CONTROL_BY_UNCORK] = "uncork", [CONTROL_BY_NONE] = "none"), .help = "uncork: the other end is an uncork-server; none: it has no control channel"},
-    {"rounds",      &kind_count,      "10",       .scope = WORD_OF_RUN, .minimum = 1, .maximum = 100000, .unit = "rounds", .help = "how often every cell runs"},
-    {"seed",        &kind_count,      NULL,       .scope = WORD_OF_RUN, .minimum = 0, .maximum = UINT64_C(1) << 53, .unit = "seed", .help = "seed of the random order; the result stores it"},
-    {"until",       &kind_percent,    NULL,       .scope = WORD_OF_RUN, .minimum = 100, .maximum = 500000, .unit = "percent", .help = "add rounds until each median of the first metric has an interval of at most this width, like 1%; at most 10 times as many rounds"},
-    {"baseline",    &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words of the cells that others are compared with; they run twice in a round"},
-    {"timer",       &kind_choice,     "client",   .scope = WORD_OF_RUN, CHOICES("client", "hyperfine"), .help = "client: the client times its measured interval; hyperfine: hyperfine(1) times both processes and fixed work (bytes= or messages=, warmup=0s)"},
-    {"hosts",       &kind_file,       NULL,       .scope = WORD_OF_RUN, .help = "an Ansible inventory; its pairs of hosts run all cells at the same time (docs/fleet.md)"},
-    {"not",         &kind_words,      NULL,       .scope = WORD_OF_RUN, .help = "words that name cells to leave out"},
+    {"rounds",      &kind_count,      "10",       .minimum = 1, .maximum = 100000, .unit = "rounds", .help = "how often every cell runs"},
+    {"seed",        &kind_count,      NULL,       .minimum = 0, .maximum = UINT64_C(1) << 53, .unit = "seed", .help = "seed of the random order; the result stores it"},
+    {"until",       &kind_percent,    NULL,       .minimum = 100, .maximum = 500000, .unit = "percent", .help = "add rounds until each median of the first metric has an interval of at most this width, like 1%; at most 10 times as many rounds"},
+    {"baseline",    &kind_words,      NULL,       .help = "words of the cells that others are compared with; they run twice in a round"},
+    {"timer",       &kind_choice,     "client",   CHOICES("client", "hyperfine"), .help = "client: the client times its measured interval; hyperfine: hyperfine(1) times both processes and fixed work (bytes= or messages=, warmup=0s)"},
+    {"hosts",       &kind_file,       NULL,       .help = "an Ansible inventory; its pairs of hosts run all cells at the same time (docs/fleet.md)"},
+    {"not",         &kind_words,      NULL,       .help = "words that name cells to leave out"},
 };
 /* clang-format on */
 

@@ -8,11 +8,6 @@
 #include "base/axis.h"
 #include "plan/plan.h"
 
-enum word_scope {
-    WORD_OF_CELL, /* a property of one run */
-    WORD_OF_RUN,  /* a property of a matrix: only the runner uses it */
-};
-
 struct word;
 
 struct word_kind {
@@ -38,10 +33,10 @@ struct word {
     const char *preset; /* the default; NULL: none */
     size_t offset;      /* of the field in struct plan; of a per-end word in struct end_plan */
     bool per_end;       /* may have an end as prefix */
-    /* Whether an end that takes part uses it in this plan; NULL for WORD_OF_RUN. */
+    /* Whether an end that takes part uses it in this plan. NULL: it is a property of a matrix, and
+     * only the runner uses it. */
     bool (*used)(const struct plan *plan, enum end end);
     const char *help;
-    enum word_scope scope;
 
     const struct axis *axis;    /* kinds variant and strategy */
     const char *const *choices; /* kind choice: names by value, NULL at the end */
@@ -53,29 +48,11 @@ struct word {
     const char *word_for_zero;  /* numbers, kind address: the spelling of 0 */
 };
 
-/* The kinds, by the field of their words. */
-extern const struct word_kind kind_variant;    /* const struct variant *, of word->axis */
-extern const struct word_kind kind_choice;     /* int: index in word->choices */
-extern const struct word_kind kind_strategy;   /* struct strategy_choice */
-extern const struct word_kind kind_message;    /* struct shape */
-extern const struct word_kind kind_operations; /* struct operations */
-extern const struct word_kind kind_place;      /* struct place */
-extern const struct word_kind kind_sched;      /* struct scheduling */
-extern const struct word_kind kind_subject;    /* struct subject_choice: its name */
-extern const struct word_kind kind_load;       /* char[SUBJECT_NAME_MAX]: its name */
-extern const struct word_kind kind_command;    /* char[COMMAND_TEXT_MAX]: percent-encoded */
-extern const struct word_kind kind_words;      /* none: other words, for the runner */
-/* uint64_t: bytes, a number, ns, bits per second, millionths, bytes. */
-extern const struct word_kind kind_size, kind_count, kind_duration, kind_rate, kind_percent, kind_source;
-/* char[]: as typed. */
-extern const struct word_kind kind_override, kind_congestion, kind_sysctl, kind_folder, kind_file,
-    kind_target, kind_address;
+#define KIND(name, ...) extern const struct word_kind kind_##name;
+#include "words/kinds.def"
+#undef KIND
 
-extern const struct word_kind kind_parameter; /* none: a parameter of a subject, not in word_list */
-
-extern const struct word word_list[];
-
-extern const struct word word_parameter;
+extern const struct word word_list[], word_parameter;
 extern const size_t word_count;
 
 /* Whether this word belongs to the lab of `uncork run lab=on`. */
