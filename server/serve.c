@@ -70,7 +70,7 @@ static int prepare(struct guest *guest, int fd)
     int result = workbench_open(&guest->bench, &hall->plan, END_SERVER, 1);
 
     if (result == 0)
-        result = connection_open(connection, &guest->bench, 0, -1);
+        result = connection_open(connection, &guest->bench);
     if (result == 0 && hall->plan.encrypts)
         result = security_agree(&guest->bench, END_CLIENT, &hall->terms);
     if (result < 0)

@@ -57,7 +57,7 @@ static void take_part(struct connection *connection)
         connection->twin ? plan->ends[connection->peer].drives : plan->ends[connection->end].follows;
 }
 
-int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd)
+int connection_open(struct connection *connection, struct workbench *bench)
 {
     const struct plan *plan = bench->plan;
     enum end end = bench->end;
@@ -66,12 +66,9 @@ int connection_open(struct connection *connection, struct workbench *bench, uint
     connection->plan = plan;
     connection->bench = bench;
     connection->end = end;
-    connection->number = number;
     connection->window = plan_window(plan, end);
     take_part(connection);
     connection->calls.table = plan->transport->calls;
-    if (fd >= 0)
-        connection->calls.fd = fd;
     connection->security = plan->ends[end].security;
     layer_stack(connection, &layer_socket, NULL);
     connection->role = plan_role(plan, end);
@@ -109,11 +106,6 @@ void connection_close(struct connection *connection)
     free(connection->reading_state);
     free(connection->role_state);
     free(connection->loans);
-    connection->strategy_state = connection->reading_state = connection->role_state = NULL;
-    connection->reading = NULL;
-    connection->digest = NULL;
-    connection->loans = NULL;
-    connection->framing = NULL;
 }
 
 void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied)

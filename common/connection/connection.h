@@ -89,11 +89,10 @@ struct connection {
     uint32_t hello_left;   /* unsent bytes of the hello on a new descriptor */
 };
 
-/* Makes `connection` ready to run on `fd` (-1: the one it has, or none) as connection `number` of
- * the run. It must be zeroed, except its descriptor and number, and at a proxy its peer and twin.
- * 0 or a negative errno value; call connection_close() in both cases. The caller owns the
- * descriptor. */
-int connection_open(struct connection *connection, struct workbench *bench, uint64_t number, int fd);
+/* Makes `connection` ready to run. It must be zeroed, except its descriptor, which the caller owns,
+ * its number, and at a proxy its peer and twin. 0 or a negative errno value; call
+ * connection_close() once in both cases. */
+int connection_open(struct connection *connection, struct workbench *bench);
 void connection_close(struct connection *connection);
 
 /* Counts `size` bytes that arrived, and verifies and touches them as the plan says. `data` is NULL

@@ -52,19 +52,11 @@ int socket_reclaim(struct connection *connection)
     return found;
 }
 
-int socket_half_close(struct connection *connection)
-{
-    return shutdown(connection->calls.fd, SHUT_WR) < 0 ? -errno : 0;
-}
-
 const struct layer layer_socket = {
     .send = socket_send,
     .sendv = socket_sendv,
-    .sendfile = socket_sendfile,
     .receive = socket_receive,
     .hold = socket_hold,
-    .reclaim = socket_reclaim,
-    .half_close = socket_half_close,
 };
 
 /* ---- the stack ---- */

@@ -13,8 +13,8 @@
  * Both are a `struct layer`. A filter calls the same functions of connection->bottom; without a
  * filter, top and bottom are the same layer. A function that a layer lacks is NULL, and the
  * capabilities of the layer say so: no strategy or reading asks for it then. Only a transport has
- * sendfile(), submit(), submit_receive() and take(): a filter that gives their capabilities leaves
- * the bytes to it.
+ * submit(), submit_receive() and take(): a filter that gives their capabilities leaves the bytes to
+ * it.
  *
  * Unless said otherwise a function returns bytes or 0, or a negative errno value. -EAGAIN: the
  * socket buffer is full, or empty; call again when the descriptor is writable, or readable. After
@@ -31,8 +31,6 @@ struct layer {
 
     /* Sends several pieces at once. NULL: the layer takes one piece at a time. */
     ssize_t (*sendv)(struct connection *connection, struct iovec *vectors, int count, int flags);
-
-    ssize_t (*sendfile)(struct connection *connection, int file, off_t offset, size_t size);
 
     /* Begins a send that completes later: strategy->completed() follows. 0. */
     int (*submit)(struct connection *connection, const struct send_request *request);
@@ -54,17 +52,6 @@ struct layer {
 
     /* On: holds back later sends. Off: sends all that is held back; 0 when all is sent. */
     int (*hold)(struct connection *connection, bool on);
-
-    /* Sends the bytes that the layer holds back without hold(). 0: it holds back none any more.
-     * NULL: it never does. */
-    int (*flush)(struct connection *connection);
-
-    /* Takes all notifications that lent memory has come back: connection_returned() follows for
-     * each. 1 when memory returned, 0 when none did. */
-    int (*reclaim)(struct connection *connection);
-
-    /* Ends the outgoing direction of the descriptor. This call is not counted. */
-    int (*half_close)(struct connection *connection);
 };
 
 /* A socket, by the counted calls. The other transports share functions that do not differ. */
@@ -74,8 +61,10 @@ ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int c
 ssize_t socket_sendfile(struct connection *connection, int file, off_t offset, size_t size);
 ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags);
 int socket_hold(struct connection *connection, bool on);
+
+/* Takes all notifications of a socket that lent memory has come back: connection_returned() follows
+ * for each. 1 when memory returned, 0 when none did. */
 int socket_reclaim(struct connection *connection);
-int socket_half_close(struct connection *connection);
 
 /* Puts the stack of the connection on this transport, which keeps `state` for it. */
 void layer_stack(struct connection *connection, const struct layer *bottom, void *state);

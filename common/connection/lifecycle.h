@@ -2,8 +2,6 @@
 /* The states of a connection and their transitions: the table is lifecycle.def. */
 #pragma once
 
-#include <stdbool.h>
-
 #define STATE(name, text) STATE_##name,
 #define EVENT(name, text)
 #define NEXT(state, event, next)

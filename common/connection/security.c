@@ -60,7 +60,7 @@ int security_half_close(struct connection *connection)
 
     connection->calls.counts = counts;
     if (result == 0 && !connection->security->lingers)
-        result = connection->bottom->half_close(connection);
+        result = shutdown(connection->calls.fd, SHUT_WR) < 0 ? -errno : 0;
     if (result == 0)
         lifecycle_advance(&connection->state, EVENT_HALF_CLOSED);
     return result;

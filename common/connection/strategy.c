@@ -39,8 +39,6 @@ int strategy_push(struct connection *connection)
             queue_release(queue);
         if (result == 0 && strategy->finish_group)
             result = strategy->finish_group(connection);
-        if (result == 0 && connection->top->flush)
-            result = connection->top->flush(connection);
         if (result < 0)
             return result;
         queue_flush(queue);

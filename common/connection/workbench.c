@@ -11,6 +11,26 @@
 
 #include <errno.h>
 
+/* Receive buffers of a thread with so many connections: one, plus those of a relay. A ring has a
+ * power of two, and needs no extra buffer beside those of a relay. If the relay needs more than
+ * RING_BUFFERS_MAX, the connections share them. */
+static uint64_t receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
+{
+    const struct role *role = plan_role(plan, end);
+    const struct end_plan *own = &plan->ends[end];
+    uint64_t kept = role->relay_buffers ? role->relay_buffers(plan) * connections : 0, buffers = 1;
+
+    if (!role->receives)
+        return 0;
+    if (!own->reading->buffers)
+        return kept + 1;
+    if (!kept)
+        return own->reading->buffers(own->chunk_bytes);
+    while (buffers < kept && buffers < RING_BUFFERS_MAX)
+        buffers *= 2;
+    return buffers;
+}
+
 int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections)
 {
     const struct end_plan *own = &plan->ends[end];
@@ -35,7 +55,7 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
     if (!plan_incoming(plan, end))
         return 0;
     return pool_open(&bench->pool, own->chunk_bytes, own->reading->headroom,
-                     (uint32_t)plan_receive_buffers(plan, end, numbers));
+                     (uint32_t)receive_buffers(plan, end, numbers));
 }
 
 void workbench_close(struct workbench *bench)
@@ -99,32 +119,12 @@ size_t plan_strategy_state(const struct plan *plan, enum end end)
     return strategy->state_size + (strategy->group_state_size ? strategy->group_state_size(longest) : 0);
 }
 
-/* One buffer, plus the buffers of a relay. A ring has a power of two, and needs no extra buffer
- * beside the buffers of a relay. If the relay needs more than RING_BUFFERS_MAX, the connections
- * share them. */
-uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
-{
-    const struct role *role = plan_role(plan, end);
-    const struct end_plan *own = &plan->ends[end];
-    uint64_t kept = role->relay_buffers ? role->relay_buffers(plan) * connections : 0, buffers = 1;
-
-    if (!role->receives)
-        return 0;
-    if (!own->reading->buffers)
-        return kept + 1;
-    if (!kept)
-        return own->reading->buffers(own->chunk_bytes);
-    while (buffers < kept && buffers < RING_BUFFERS_MAX)
-        buffers *= 2;
-    return buffers;
-}
-
 /* Upper bound for all threads together. */
 static uint64_t receive_bytes(const struct plan *plan, enum end end, uint64_t threads)
 {
     uint64_t each = (plan->connections + threads - 1) / threads;
 
-    return threads * plan_receive_buffers(plan, end, each) *
+    return threads * receive_buffers(plan, end, each) *
            (plan->ends[end].chunk_bytes + plan->ends[end].reading->headroom);
 }
 

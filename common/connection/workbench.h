@@ -83,8 +83,5 @@ uint64_t plan_queue_spans(const struct plan *plan, enum end end);
 /* Bytes of state that the strategy of `end` has for one connection. */
 size_t plan_strategy_state(const struct plan *plan, enum end end);
 
-/* Receive buffers of a thread of `end` with `connections` connections; 0 if the end only sends. */
-uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections);
-
 /* Bytes of memory for the data of `end` in `threads` data threads. */
 uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads);

@@ -118,7 +118,7 @@ int engine_handshake(struct connection *connection)
 
 int engine_reclaim(struct connection *connection)
 {
-    int result = engine_has_lent(connection) ? connection->top->reclaim(connection) : 0;
+    int result = engine_has_lent(connection) ? socket_reclaim(connection) : 0;
 
     return result < 0 ? engine_fail(connection, "have its memory back from what it sends to", result)
                       : result;

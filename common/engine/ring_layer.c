@@ -23,7 +23,7 @@ static int submit(struct connection *connection, const struct send_request *requ
 
 static int submit_receive(struct connection *connection, unsigned options)
 {
-    return ring_receive(connection->bottom_state, INTAKE_GROUP, options);
+    return ring_receive(connection->bottom_state, options);
 }
 
 static size_t take(struct connection *connection, struct completion *completion, const uint8_t **data)
@@ -41,12 +41,9 @@ static size_t take(struct connection *connection, struct completion *completion,
 const struct layer layer_ring = {
     .send = socket_send,
     .sendv = socket_sendv,
-    .sendfile = socket_sendfile,
     .submit = submit,
     .receive = socket_receive,
     .submit_receive = submit_receive,
     .take = take,
     .hold = socket_hold,
-    .reclaim = socket_reclaim,
-    .half_close = socket_half_close,
 };

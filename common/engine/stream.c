@@ -80,7 +80,6 @@ static const struct layer layer_stream = {
     .sendv = try_write,
     .submit = submit,
     .receive = socket_receive,
-    .half_close = socket_half_close,
 };
 
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,

@@ -85,7 +85,7 @@ static bool begin_receiving(struct trial *trial, unsigned options)
 {
     return pool_open(&trial->pool, PIECE, options & RECEIVE_MESSAGE ? RECEIVE_HEADER : 0, PIECES) == 0 &&
            intake_open(&trial->intake, trial->ring, &trial->pool) == 0 &&
-           ring_receive(&trial->to, INTAKE_GROUP, options) == 0 && ring_enter(trial->ring, false, 0) == 0;
+           ring_receive(&trial->to, options) == 0 && ring_enter(trial->ring, false, 0) == 0;
 }
 
 static bool await(struct trial *trial, struct ring_event *event)

@@ -7,7 +7,6 @@
 #include <liburing.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -250,7 +249,7 @@ int ring_send(struct ring_slot *slot, const struct send_request *request)
 _Static_assert(sizeof(struct io_uring_recvmsg_out) == RECEIVE_HEADER, "size of the header");
 
 /* A single-shot receive writes no header, so it is a RECV in both cases. */
-int ring_receive(struct ring_slot *slot, uint16_t group, unsigned options)
+int ring_receive(struct ring_slot *slot, unsigned options)
 {
     static struct msghdr no_address;
     int result;
@@ -267,7 +266,7 @@ int ring_receive(struct ring_slot *slot, uint16_t group, unsigned options)
         io_uring_prep_recv_multishot(entry, slot->file, NULL, 0, 0);
     entry->ioprio |= options & RECEIVE_BUNDLE ? BUNDLE : 0;
     entry->flags |= IOSQE_BUFFER_SELECT;
-    entry->buf_group = group;
+    entry->buf_group = INTAKE_GROUP;
     finish_entry(entry, slot, RING_RECEIVE, slot->receives);
     return 0;
 }

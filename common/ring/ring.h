@@ -106,9 +106,9 @@ struct ring_slot {
  * The caller handles `provide` and SEND_RESTART. */
 int ring_send(struct ring_slot *slot, const struct send_request *request);
 
-/* Multishot receive (Linux 6.0) into buffers of the group, with enum receive_option. The request
- * ends with a completion without `more`. On a slot that is `ending` it is single-shot. */
-int ring_receive(struct ring_slot *slot, uint16_t group, unsigned options);
+/* Multishot receive (Linux 6.0) into the buffers of the thread, with enum receive_option. It ends
+ * with a completion without `more`. On a slot that is `ending` it is single-shot. */
+int ring_receive(struct ring_slot *slot, unsigned options);
 
 /* Posts one completion when the descriptor is readable or writable, when its peer has half-closed,
  * or on an error. All kinds report errors, too. The result is the set of events of poll(2). */

@@ -25,7 +25,7 @@ static ssize_t send_payload(struct connection *connection, struct fragment rest)
 {
     const struct memory *memory = &connection->bench->source.memory;
 
-    return connection->bottom->sendfile(connection, memory->file, rest.data - memory->bytes, rest.size);
+    return socket_sendfile(connection, memory->file, rest.data - memory->bytes, rest.size);
 }
 
 static int send_group(struct connection *connection)

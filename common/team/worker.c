@@ -110,7 +110,7 @@ static int open_connections(struct worker *worker, struct problem *problem)
     for (size_t i = 0; i < worker->count && result == 0; i++) {
         struct connection *connection = &worker->connections[i];
 
-        result = connection_open(connection, &worker->bench, connection->number, -1);
+        result = connection_open(connection, &worker->bench);
     }
     return result == 0 ? 0 : unready(worker, result, problem);
 }

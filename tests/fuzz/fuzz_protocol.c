@@ -79,7 +79,7 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
     if (!content.memory.bytes)
         abort();
     pattern_fill(content.memory.bytes, CONTENT_SIZE, 0);
-    if (workbench_open(&bench, plan, end, 1) < 0 || connection_open(&connection, &bench, 0, -1) < 0)
+    if (workbench_open(&bench, plan, end, 1) < 0 || connection_open(&connection, &bench) < 0)
         abort();
     workbench_begin_phase(&bench, UINT64_MAX, false);
     connection.messages_left = UINT64_MAX;

@@ -67,7 +67,8 @@ void pair_open(struct pair *pair, const char *transport, const char *write, cons
     prepare(pair, END_SERVER, fds[1]);
     pair->other = fds[1];
     assert_int_equal(workbench_open(&pair->bench, &pair->plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&pair->connection, &pair->bench, 0, fds[0]), 0);
+    pair->connection.calls.fd = fds[0];
+    assert_int_equal(connection_open(&pair->connection, &pair->bench), 0);
 }
 
 void pair_close(struct pair *pair)

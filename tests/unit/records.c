@@ -13,9 +13,8 @@ struct side {
     const struct connection *connection;
     uint8_t out[HELD_MAX], in[HEADER + RECORD_MAX];
     size_t out_size, out_sent; /* sealed records, and how much of them is gone */
-    size_t taken;              /* strict: bytes of the caller's that are in the record that is on its way */
-    const void *offered;       /* strict: where they stood, NULL for several vectors */
-    bool blocked;              /* holding: the group before is not out yet */
+    size_t taken;              /* bytes of the caller's that are in the record that is on its way */
+    const void *offered;       /* where they stood, NULL for several vectors */
     size_t in_size, in_read;   /* of the record that is coming in; of its payload that was delivered */
 };
 
@@ -63,17 +62,15 @@ static int records_flush(struct connection *connection)
 
         if (sent < 0) {
             records_blocked += sent == -EAGAIN;
-            side->blocked = true;
             return (int)sent;
         }
         side->out_sent += (size_t)sent;
     }
     side->out_sent = side->out_size = 0;
-    side->blocked = false;
     return 0;
 }
 
-/* ---- a record at a time ---- */
+/* ---- the way out ---- */
 
 static ssize_t strict_send(struct connection *connection, const void *data, size_t size, int flags)
 {
@@ -100,28 +97,6 @@ static ssize_t strict_sendv(struct connection *connection, struct iovec *vectors
 {
     (void)count;
     return strict_send(connection, vectors[0].iov_base, vectors[0].iov_len, flags);
-}
-
-/* ---- everything held back ---- */
-
-static ssize_t holding_send(struct connection *connection, const void *data, size_t size, int flags)
-{
-    (void)flags;
-    assert_false(side_of(connection)->blocked); /* the next group must wait */
-    for (size_t done = 0, part; done < size; done += part) {
-        part = size - done < RECORD_MAX ? size - done : RECORD_MAX;
-        seal(side_of(connection), (const uint8_t *)data + done, part);
-    }
-    return (ssize_t)size;
-}
-
-static ssize_t holding_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
-{
-    ssize_t sum = 0;
-
-    for (int i = 0; i < count; i++)
-        sum += holding_send(connection, vectors[i].iov_base, vectors[i].iov_len, flags);
-    return sum;
 }
 
 /* ---- the way in ---- */
@@ -176,11 +151,5 @@ static int records_part(struct connection *connection)
 const struct security security_strict = {
     .variant = {"strict", "a record is taken when it is out"},
     .layer = {.send = strict_send, .sendv = strict_sendv, .receive = records_recv},
-    .close_notify = records_part,
-};
-
-const struct security security_holding = {
-    .variant = {"holding", "records are taken and held back"},
-    .layer = {.send = holding_send, .sendv = holding_sendv, .receive = records_recv, .flush = records_flush},
     .close_notify = records_part,
 };

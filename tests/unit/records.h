@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two security layers that encrypt nothing worth the name, but behave like those that do: bytes travel in
+ * A security layer that encrypts nothing worth the name, but behaves like those that do: bytes travel in
  * records of a header and a disguised payload, which are sent whole or not at all.
  */
 #pragma once
@@ -10,9 +10,6 @@
 /* send() makes one record and takes its bytes only when that is out; after -EAGAIN the same bytes must be
  * offered again (as GnuTLS has it). */
 extern const struct security security_strict;
-
-/* send() takes everything and holds it back until it is flushed. */
-extern const struct security security_holding;
 
 void records_reset(void);
 

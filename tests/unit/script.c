@@ -145,7 +145,7 @@ struct script *script_open(const char *write, const char *message, size_t odd, s
     if (plan_parse(&script.plan, words, COUNT_OF(words), &problem) < 0)
         fail_msg("%s", problem.text);
     assert_int_equal(workbench_open(&script.bench, &script.plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&script.connection, &script.bench, 0, -1), 0);
+    assert_int_equal(connection_open(&script.connection, &script.bench), 0);
     script.connection.calls.table = &scripted_calls;
     script.odd = odd;
     script.odd_answer = odd_answer;
@@ -165,7 +165,7 @@ void script_reclaim(struct script *opened)
 
     if (connection->strategy->zerocopy &&
         opened->connection.queue.released != opened->connection.queue.appended)
-        assert_int_equal(connection->top->reclaim(connection), 1);
+        assert_int_equal(socket_reclaim(connection), 1);
 }
 
 int script_push(struct script *opened)

@@ -22,7 +22,7 @@ static void open_end(enum end end, const char *const *words, size_t count)
     memset(&connection, 0, sizeof connection);
     memset(&bench, 0, sizeof bench);
     assert_int_equal(workbench_open(&bench, &plan, end, 1), 0);
-    assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
+    assert_int_equal(connection_open(&connection, &bench), 0);
     assert_int_equal(security_begin(&connection), 0);
     pattern_fill(pattern, sizeof pattern, 0);
 }
@@ -191,7 +191,7 @@ TEST(a_stop_that_was_told_before_the_thread_began_is_kept)
     connection_close(&connection);
     memset(&connection, 0, sizeof connection);
     connection.stop = 31;
-    assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
+    assert_int_equal(connection_open(&connection, &bench), 0);
     assert_int_equal(connection.role->arrived(&connection, pattern, 30), 0);
     assert_int_equal(connection.role->wants(&connection), 0);
     close_end();

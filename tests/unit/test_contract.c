@@ -62,7 +62,8 @@ static void open_side(enum end end, int fd, uint64_t messages)
     memset(side, 0, sizeof *side);
     assert_int_equal(shrink(fd), 0);
     assert_int_equal(workbench_open(&side->bench, &plan, end, 1), 0);
-    assert_int_equal(connection_open(&side->connection, &side->bench, 0, fd), 0);
+    side->connection.calls.fd = fd;
+    assert_int_equal(connection_open(&side->connection, &side->bench), 0);
     side->connection.queue.on_release = on_release;
     side->connection.queue.owner = side;
     workbench_begin_phase(&side->bench, UINT64_MAX, false);
@@ -327,21 +328,6 @@ TEST(a_layer_that_takes_a_record_when_it_is_out_carries_every_workload)
     }
 }
 
-TEST(a_layer_that_holds_back_is_flushed_over_several_calls)
-{
-    for (size_t i = 0; i < COUNT_OF(any_layer); i++) {
-        struct strategy_choice choice = *choose(any_layer[i]);
-        struct moments moments = run_setup(
-            &(struct setup){{"workload=stream", "message=1M/15x2/200K"}, choice, &security_holding, 3});
-
-        assert_true(records_blocked > 100);
-        assert_true(moments.accepted_not_flushed > 100);
-        assert_true(moments.released_not_flushed > 100); /* copied into records at once */
-        assert_int_equal(moments.flushed_not_released, 0);
-        run_setup(&(struct setup){{"message=15x2/3x2", "reply=300K"}, choice, &security_holding, 20});
-    }
-}
-
 /* Through the smallest buffers of a socket, so that a record is cut again and again. */
 TEST(every_library_carries_every_workload_to_every_other)
 {
@@ -371,7 +357,6 @@ int main(void)
         cmocka_unit_test(requests_that_complete_later_carry_a_stream_from_the_server),
         cmocka_unit_test(a_request_waits_until_there_is_room_for_it),
         cmocka_unit_test(a_layer_that_takes_a_record_when_it_is_out_carries_every_workload),
-        cmocka_unit_test(a_layer_that_holds_back_is_flushed_over_several_calls),
         cmocka_unit_test(every_library_carries_every_workload_to_every_other),
     };
 

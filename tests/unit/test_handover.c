@@ -89,7 +89,8 @@ static struct bed *bed_open(void)
     assert_int_equal(plan_parse(&bed.plan, words, COUNT_OF(words), &problem), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     assert_int_equal(workbench_open(&bed.bench, &bed.plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&bed.connection, &bed.bench, 0, fds[0]), 0);
+    bed.connection.calls.fd = fds[0];
+    assert_int_equal(connection_open(&bed.connection, &bed.bench), 0);
     assert_int_equal(security_begin(&bed.connection), 0);
     bed.connection.calls.table = &watched;
     bed.connection.messages_left = MESSAGES;

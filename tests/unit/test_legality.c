@@ -79,8 +79,8 @@ int __wrap_accept(int fd, struct sockaddr *address, socklen_t *size)
 #ifdef UNCORK_HAS_LIBURING
 int __real_ring_send(struct ring_slot *slot, const struct send_request *request);
 int __wrap_ring_send(struct ring_slot *slot, const struct send_request *request);
-int __real_ring_receive(struct ring_slot *slot, uint16_t group, unsigned options);
-int __wrap_ring_receive(struct ring_slot *slot, uint16_t group, unsigned options);
+int __real_ring_receive(struct ring_slot *slot, unsigned options);
+int __wrap_ring_receive(struct ring_slot *slot, unsigned options);
 
 int __wrap_ring_send(struct ring_slot *slot, const struct send_request *request)
 {
@@ -90,10 +90,9 @@ int __wrap_ring_send(struct ring_slot *slot, const struct send_request *request)
     return __real_ring_send(slot, &asked);
 }
 
-int __wrap_ring_receive(struct ring_slot *slot, uint16_t group, unsigned options)
+int __wrap_ring_receive(struct ring_slot *slot, unsigned options)
 {
-    return __real_ring_receive(slot, group,
-                               lies.ignores_bundle ? options & ~(unsigned)RECEIVE_BUNDLE : options);
+    return __real_ring_receive(slot, lies.ignores_bundle ? options & ~(unsigned)RECEIVE_BUNDLE : options);
 }
 #endif
 static int be_honest(void **state)

@@ -3,6 +3,8 @@
 
 #include "connection/lifecycle.h"
 
+#include <stdbool.h>
+
 TEST(every_state_can_be_reached_from_unopened)
 {
     bool reached[STATE_COUNT] = {[STATE_UNOPENED] = true};

@@ -32,7 +32,8 @@ static void open_reader(const char *chunk)
     memset(&bench, 0, sizeof bench);
     memset(&connection, 0, sizeof connection);
     assert_int_equal(workbench_open(&bench, &plan, END_SERVER, 1), 0);
-    assert_int_equal(connection_open(&connection, &bench, 0, fds[1]), 0);
+    connection.calls.fd = fds[1];
+    assert_int_equal(connection_open(&connection, &bench), 0);
 }
 
 static void close_reader(void)

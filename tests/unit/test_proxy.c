@@ -31,7 +31,7 @@ static void open_pair(const char *direction)
         pair[i].peer = i ? END_SERVER : END_CLIENT;
         pair[i].twin = &pair[!i];
         pair[i].calls.fd = -1;
-        assert_int_equal(connection_open(&pair[i], &bench, 0, -1), 0);
+        assert_int_equal(connection_open(&pair[i], &bench), 0);
     }
 }
 

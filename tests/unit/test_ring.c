@@ -318,7 +318,7 @@ static void receive_all(bool bundle, size_t total)
         if (size && (written = send(fds[0], piece, size, MSG_DONTWAIT)) > 0)
             sent += (size_t)written;
         if (!receiving && intake_has_buffers(&intake)) {
-            assert_int_equal(ring_receive(&to, INTAKE_GROUP, bundle ? RECEIVE_BUNDLE : 0), 0);
+            assert_int_equal(ring_receive(&to, bundle ? RECEIVE_BUNDLE : 0), 0);
             receiving = true;
         }
         while (completes(&event)) {
@@ -401,7 +401,7 @@ TEST(a_completion_that_continues_another_is_taken_with_it_and_no_other)
     uint16_t number;
 
     open_intake(16, 8);
-    assert_int_equal(ring_receive(&to, INTAKE_GROUP, 0), 0);
+    assert_int_equal(ring_receive(&to, 0), 0);
     assert_int_equal(send(fds[0], "0123456789abcdef0123456789abcdef0123", 36, 0), 36);
     event = await();
     assert_int_equal(event.completion.result, 16);
@@ -436,7 +436,7 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_
     need(RING_RECEIVES_MESSAGES, "receive again by RECVMSG (Linux 6.0)");
     assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
     assert_int_equal(intake_open(&intake, ring, &pool), 0);
-    assert_int_equal(ring_receive(&to, INTAKE_GROUP, RECEIVE_MESSAGE), 0);
+    assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
     assert_int_equal(receive_aligned(&data), 8);
     assert_memory_equal(data, "abcdefgh", 8);
@@ -459,7 +459,7 @@ TEST(what_is_left_at_the_end_begins_where_a_message_would)
     assert_int_equal(intake_open(&intake, ring, &pool), 0);
     to.ending = true;
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
-    assert_int_equal(ring_receive(&to, INTAKE_GROUP, RECEIVE_MESSAGE), 0);
+    assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
     assert_int_equal(receive_aligned(&data), 8);
     assert_ptr_equal(data, pool_buffer(&pool, 0));
     assert_memory_equal(data, "abcdefgh", 8);
@@ -470,7 +470,7 @@ TEST(the_end_of_a_peer_is_a_completion_of_nothing)
     struct ring_event event;
 
     open_intake(16, 2);
-    assert_int_equal(ring_receive(&to, INTAKE_GROUP, 0), 0);
+    assert_int_equal(ring_receive(&to, 0), 0);
     shutdown(fds[0], SHUT_WR);
     event = await();
     assert_int_equal(event.completion.result, 0);
@@ -491,7 +491,7 @@ TEST(the_end_of_a_peer_is_told_by_itself_and_received_after_all_that_is_left)
     assert_int_equal(await().kind, RING_HALF_CLOSED);
     to.ending = true;
     do {
-        assert_int_equal(ring_receive(&to, INTAKE_GROUP, 0), 0);
+        assert_int_equal(ring_receive(&to, 0), 0);
         event = await();
         assert_false(event.completion.more);
         received += event.completion.result;
@@ -505,7 +505,7 @@ TEST(a_receive_that_is_cancelled_ends)
     struct ring_event event;
 
     open_intake(16, 2);
-    assert_int_equal(ring_receive(&to, INTAKE_GROUP, 0), 0);
+    assert_int_equal(ring_receive(&to, 0), 0);
     assert_false(completes(&event));
     assert_int_equal(ring_cancel(&to, RING_RECEIVE), 0);
     do

@@ -32,7 +32,7 @@ static void reclaim(struct pair *pair)
     const struct strategy *strategy = pair->connection.strategy;
 
     if (strategy->zerocopy && pair->connection.queue.released != pair->connection.queue.appended)
-        assert_in_range(pair->connection.top->reclaim(&pair->connection), 0, 1);
+        assert_in_range(socket_reclaim(&pair->connection), 0, 1);
 }
 
 static void await_memory(struct pair *pair)

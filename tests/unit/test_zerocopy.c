@@ -163,7 +163,7 @@ static void open_late(uint32_t first, uint64_t seed)
     memset(&bench, 0, sizeof bench);
     memset(&connection, 0, sizeof connection);
     assert_int_equal(workbench_open(&bench, &plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&connection, &bench, 0, -1), 0);
+    assert_int_equal(connection_open(&connection, &bench), 0);
     connection.calls.table = &late_calls;
     connection.queue.on_release = poison;
     *connection.loans = (struct loans){.sends = first, .returned = first};
@@ -198,7 +198,7 @@ static void push_all(void)
         assert_true(turn++ < 100000);
         assert_true(result == -EAGAIN || result == -EINPROGRESS);
         check_queue();
-        assert_in_range(connection.top->reclaim(&connection), 0, 1);
+        assert_in_range(socket_reclaim(&connection), 0, 1);
         check_queue();
     }
     assert_true(queue_is_idle(&connection.queue));
@@ -208,7 +208,7 @@ static void reclaim_all(void)
 {
     for (int turn = 0; connection.queue.released != connection.queue.appended; turn++) {
         assert_true(turn < 100000);
-        assert_in_range(connection.top->reclaim(&connection), 0, 1);
+        assert_in_range(socket_reclaim(&connection), 0, 1);
     }
     assert_int_equal(kernel.read, appended_bytes);
     assert_int_equal(kernel.told, kernel.begun);
@@ -285,7 +285,7 @@ TEST(a_descriptor_that_is_new_counts_from_the_beginning)
 TEST(nothing_is_asked_for_while_nothing_is_lent)
 {
     open_late(0, 9);
-    assert_int_equal(connection.top->reclaim(&connection), 0);
+    assert_int_equal(socket_reclaim(&connection), 0);
     assert_int_equal(connection.calls.counts.made[CALL_RECVMSG], 0);
     close_late();
 }
