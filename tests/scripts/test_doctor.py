@@ -23,7 +23,7 @@ from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
 from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
-from suite.doctor.facts import SystemFacts, config_files, facts_collect, nftables_there
+from suite.doctor.facts import SystemFacts, facts_collect, nftables_there
 from suite.doctor.finding import (
     CellWords,
     Finding,
@@ -304,10 +304,11 @@ def test_a_file_that_makes_no_sense_is_unknown(tmp_path: Path) -> None:
 
 
 def test_a_file_that_may_not_be_read_is_unknown_with_the_reason(tmp_path: Path) -> None:
-    facts, name = facts_of(tmp_path), "sys/kernel/tracing/current_tracer"
-    facts = replace(facts, files={**facts.files, name: Unknown(f"/{name}: Permission denied")})
+    name = "sys/kernel/tracing/current_tracer"
+    facts = facts_of(tmp_path, **{name: None})
+    (tmp_path / name).mkdir()  # root may read every file, and no folder is one
     assert findings_make(facts, CellWords())["tracers"] == Finding(
-        UNKNOWN, "/sys/kernel/tracing/current_tracer: Permission denied")
+        UNKNOWN, "/sys/kernel/tracing/current_tracer: Is a directory")
 
 
 @pytest.mark.parametrize(("words", "named", "silent"), [
@@ -331,14 +332,13 @@ def test_words_narrow_it_to_what_concerns_them(
     assert named <= found and not silent & found
 
 
-def test_a_kernel_with_nf_tables_as_a_module_is_not_asked_for_rules() -> None:
-    version = "Linux version 6.18.0-test (somebody) #1"
-    name = config_files(version)[1]
-    assert nftables_there({"proc/version": version, name: "CONFIG_NF_TABLES=m"}) is False
-    assert nftables_there({"proc/version": version, name: "CONFIG_X=y\nCONFIG_NF_TABLES=y"}) is True
-    assert nftables_there({"proc/version": version,
-                           "proc/modules": "nf_tables 1 0 - Live 0x0"}) is True
-    assert nftables_there({"proc/version": version}) is None
+def test_a_kernel_with_nf_tables_as_a_module_is_not_asked_for_rules(tmp_path: Path) -> None:
+    for number, (told, there) in enumerate((
+            ({CONFIG: "CONFIG_NF_TABLES=m"}, False),
+            ({CONFIG: "CONFIG_X=y\nCONFIG_NF_TABLES=y"}, True),
+            ({CONFIG: None, "proc/modules": "nf_tables 1 0 - Live 0x0"}, True),
+            ({CONFIG: None}, None))):
+        assert nftables_there(facts_of(tmp_path / str(number), **told)) is there
 
 
 def test_rules_are_counted_in_what_the_kernel_answers() -> None:

@@ -2,10 +2,10 @@
 """What the kernel does besides its work: checks that it was built with, tracers, how it counts
 time."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from suite.base.units import counted_text
-from suite.doctor.facts import TRACING, SystemFacts, ValueCheck, config_files, fields_read
+from suite.doctor.facts import SystemFacts, ValueCheck, fields_read, kernel_config
 from suite.doctor.finding import CellWords, Finding, Status, Unknown, fine, known, sysctl_set
 
 # Options of Kconfig that slow every path down, some of them several times; then those that cost a
@@ -29,18 +29,10 @@ TRACING_PROGRAMS = {2: "kprobe", 5: "tracepoint", 7: "perf_event", 17: "raw_trac
                     24: "raw_tracepoint_writable", 26: "tracing", 29: "lsm"}
 PACKET_PROGRAMS = {1: "socket_filter", 3: "sched_cls", 6: "xdp", 8: "cgroup_skb", 13: "sock_ops",
                    14: "sk_skb", 16: "sk_msg", 25: "cgroup_sockopt"}
+# where tracefs is, and where it was before 4.1
+TRACING = ("sys/kernel/tracing", "sys/kernel/debug/tracing")
 EVENTS_PARTLY = ("X", "?")  # of events/enable: some are on, or that cannot be told
 HUGE_PAGES_FILE = "sys/kernel/mm/transparent_hugepage/enabled"
-
-
-def kernel_config(facts: SystemFacts) -> Mapping[str, str]:
-    """The options of the running kernel without CONFIG_; Unknown where no file has them."""
-    names = config_files(facts.text("proc/version"))
-    text = next(filter(None, map(facts.find, names)), None)
-    if text is None:
-        raise Unknown("the kernel's options are not to be read: none of " +
-                      ", ".join(f"/{name}" for name in names))
-    return {name.removeprefix("CONFIG_"): value for name, value in fields_read(text, "=").items()}
 
 
 def debug_look(facts: SystemFacts, words: CellWords) -> Finding:

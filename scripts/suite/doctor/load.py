@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What else uses the CPUs: other programs, other tenants, a quota, a page file."""
 
+import math
+from itertools import product
+from pathlib import Path
+
 from suite.base.units import counted_text, number_text, percent_text
-from suite.doctor.facts import CGROUP, PERIOD, QUOTA, SystemFacts, ValueCheck, fields_read
+from suite.doctor.facts import SystemFacts, ValueCheck, fields_read
 from suite.doctor.finding import OWN_SERVER, CellWords, Finding, Status, Unknown, fine
 
 LOAD_LEAST = 0.5  # runnable threads of others that a run of two threads cannot pass by on two CPUs
@@ -12,6 +16,8 @@ STEAL_NOW, STEAL_SINCE_BOOT = 0.02, 0.01  # of all time; the first is of some ti
 TICKS_LEAST = 2  # fewer are no share of anything
 STAT_TIMES = 8  # user nice system idle iowait irq softirq steal: proc_stat(5)
 STEAL_TIME, IDLE_TIMES = 7, (3, 4)  # places among them
+CGROUP, QUOTA, PERIOD = "sys/fs/cgroup", "cpu.cfs_quota_us", "cpu.cfs_period_us"
+CGROUP_MOUNTS = (CGROUP, f"{CGROUP}/unified", f"{CGROUP}/cpu", f"{CGROUP}/cpu,cpuacct")
 
 
 def stat_times(text: str) -> list[int]:
@@ -23,7 +29,7 @@ def stat_times(text: str) -> list[int]:
 
 
 def times_now(facts: SystemFacts) -> list[int]:
-    if "proc/stat" not in facts.before:
+    if not facts.before.get("proc/stat"):
         return [0] * STAT_TIMES
     pairs = zip(stat_times(facts.text("proc/stat")), stat_times(facts.before["proc/stat"]),
                 strict=True)
@@ -67,27 +73,35 @@ def steal_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def quotas_find(facts: SystemFacts) -> list[tuple[float, str, str]]:
-    """(CPUs, file, text) of every quota on this process: cgroup v2's cpu.max, v1's cfs_quota_us."""
+    """(CPUs, file, text) of all that may limit this process, infinite where it does not: cgroup
+    v2's cpu.max, v1's cfs_quota_us."""
+    groups = {""}
+    for line in facts.readable("proc/self/cgroup").splitlines():
+        own = Path(line.split(":", 2)[-1])
+        groups |= {str(each).strip("/") for each in (own, *own.parents)}
+    # In a container the path may be one of the host's, which is not to be seen; then the top is the
+    # container's own.
     found = []
-    for path, text in facts.matching(f"{CGROUP}/*").items():
-        quota, _, period = text.partition(" ")
-        if path.endswith(QUOTA):
-            period = facts.text(path.removesuffix(QUOTA) + PERIOD)
-        elif not path.endswith("cpu.max"):
-            continue
-        if quota not in ("max", "-1"):
-            found.append((int(quota) / int(period), f"/{path}", text))
+    for mount, group, name in product(CGROUP_MOUNTS, sorted(groups), ("cpu.max", QUOTA)):
+        path = "/".join(filter(None, (mount, group, name)))
+        text = facts.find(path)
+        if text is not None:
+            quota, period = text.split() if name != QUOTA else (
+                text, facts.text(path.removesuffix(QUOTA) + PERIOD))
+            cpus = math.inf if quota in ("max", "-1") else int(quota) / int(period)
+            found.append((cpus, f"/{path}", text))
     return found
 
 
 def quota_look(facts: SystemFacts, words: CellWords) -> Finding:
     """CPU bandwidth control of cgroups: Documentation/scheduler/sched-bwc.rst of Linux."""
-    if not facts.matching(f"{CGROUP}/*"):
-        raise Unknown(f"no cgroups are to be seen in /{CGROUP}")
     quotas = quotas_find(facts)
-    if not quotas:
+    # groups of version 2 may be without any file of the CPU controller
+    if not quotas and facts.find(f"{CGROUP}/cgroup.controllers") is None:
+        raise Unknown(f"no cgroups are to be seen in /{CGROUP}")
+    cpus, path, text = min(quotas, key=lambda quota: quota[0], default=(math.inf, "", ""))
+    if math.isinf(cpus):
         return fine("no CPU quota")
-    cpus, path, text = min(quotas, key=lambda quota: quota[0])
     unlimited = "-1" if path.endswith("us") else "max"
     return Finding(
         Status.DISTURBS, f"quota of {number_text(cpus)} CPUs by a cgroup",
