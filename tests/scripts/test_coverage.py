@@ -124,7 +124,7 @@ def ratio_unpaired(new: np.ndarray, base: np.ndarray) -> Ends:
 
 def medians(rows: np.ndarray) -> Ends:
     """The interval of the median of each row."""
-    ends = ends_of(rows, stats.sign_test_rank(rows.shape[1]))
+    ends = ends_of(rows, rank_of(stats.sign_null(rows.shape[1])))
     ends_check(ends, [stats.median_interval(row) for row in rows[:ROWS_CHECKED]])
     return ends
 

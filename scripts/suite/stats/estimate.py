@@ -10,15 +10,13 @@ their limit of 3.5, and the mean absolute deviation where the median one is 0.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
 from suite.base.units import Beyond
+from suite.stats.nulls import ALPHA, sign_null
 
-ALPHA = 0.05  # of every interval, two-sided
 OUTLIER_DEVIATIONS = 3.5
 # A standard deviation of normal noise by its median and by its mean absolute deviation.
 DEVIATION_BY_MEDIAN, DEVIATION_BY_MEAN = 1.4826, math.sqrt(math.pi / 2)
@@ -82,13 +80,6 @@ def median(values: Sequence[float], bounds: Sequence[float] | None = None) -> fl
     return Beyond(np.median(bounds)) if math.isinf(middle) and bounds is not None else middle
 
 
-@lru_cache
-def sign_test_rank(n: int, alpha: float = ALPHA) -> int:
-    """The largest k with 2 P(Binomial(n, 1/2) < k) <= alpha; 0: there is none (at 5 %: n < 6)."""
-    tails = accumulate(math.comb(n, k) for k in range(n + 1))
-    return sum(2 * tail <= alpha * 2**n for tail in tails)
-
-
 def median_interval(values: Sequence[float],
                     bounds: Sequence[float] | None = None, alpha: float = ALPHA) -> Interval | None:
     """The interval of the median of confidence 1 - alpha: order statistics k and n+1-k. min..max
@@ -98,11 +89,11 @@ def median_interval(values: Sequence[float],
     n = len(ordered)
     if n < 2:
         return None
-    rank = sign_test_rank(n, alpha)
+    null = sign_null(n)
+    rank = null.rank_at(alpha) if null else 0
     low, high = (Beyond(beyond[place]) if math.isinf(ordered[place]) else float(ordered[place])
                  for place in (max(rank, 1) - 1, n - max(rank, 1)))
-    outside = 2 * sum(math.comb(n, i) for i in range(rank)) / 2**n
-    return Interval(low, high, 1 - outside if rank else None)
+    return Interval(low, high, null.level_of(rank) if null and rank else None)
 
 
 def outliers_mark(values: Sequence[float]) -> list[bool]:

@@ -15,8 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from suite.stats.estimate import ALPHA
-
+ALPHA = 0.05  # of every interval, two-sided
 # the smallest n for which sign and signed-rank test can reach 95 %: 2 / 2^n <= 0.05
 ROUNDS_NEEDED = 6
 SIDES_NEEDED = 4  # the smallest n for which n against n values can: 2 / C(2n, n) <= 0.05

@@ -18,8 +18,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from suite.stats.estimate import ALPHA, Estimate
-from suite.stats.nulls import mann_whitney_null, rounds_deciding, signed_rank_null
+from suite.stats.estimate import Estimate
+from suite.stats.nulls import ALPHA, mann_whitney_null, rounds_deciding, signed_rank_null
 from suite.stats.shift import ROUNDING, shift_estimate
 
 POWER = 0.8
