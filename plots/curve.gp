@@ -25,9 +25,7 @@ ground = logarithmic_y ? bottom : 0
 do for [format in formats] {
     text = format eq "txt"
     dodge = text ? dodge_text : dodge_drawn
-    eval start(format, 20 + title_lines + key_lines + label_rows + !base * signs_lines)
-    set output name.".".format
-    if (text) { eval titles_text } else { eval titles }
+    eval titled(format, 20 + title_lines + key_lines + label_rows + !base * signs_lines)
     set border 3
     set tics nomirror out
     if (logarithmic_x) { set logscale x 2 }

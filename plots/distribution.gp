@@ -6,11 +6,11 @@
 # Columns of name.dat: x, y. One block for each series. rounds: 1 where one more for each series has
 # the band between its rounds: x, low, high.
 
+style = points_every \
+    ? 'linespoints pointinterval points_every pt points[i] ps 0.8 * grain' : 'steps'
 do for [format in formats] {
     text = format eq "txt"
-    eval start(format, 21 + key_lines + title_lines)
-    set output name.".".format
-    if (text) { eval titles_text } else { eval titles }
+    eval titled(format, 21 + key_lines + title_lines)
     set border 3
     set tics nomirror out
     set logscale x 10
@@ -36,18 +36,10 @@ do for [format in formats] {
         set rmargin at screen axes_right
         set tmargin at screen axes_top
         set bmargin at screen axes_foot / high
-        if (points_every) {
-            plot for [i = 1:(rounds ? series : 0)] data index series+i-1 using 1:2:3 \
-                with filledcurves fs solid noborder fc rgb "#c8".colours[i][2:7] notitle, \
-                for [i = 1:series] data index i-1 using 1:2 with linespoints \
-                pointinterval points_every lw 1.6 pt points[i] ps 0.8 * grain dt dashes[i] \
-                lc rgb colours[i] title names[i]
-        } else {
-            plot for [i = 1:(rounds ? series : 0)] data index series+i-1 using 1:2:3 \
-                with filledcurves fs solid noborder fc rgb "#c8".colours[i][2:7] notitle, \
-                for [i = 1:series] data index i-1 using 1:2 with steps lw 1.6 dt dashes[i] \
-                lc rgb colours[i] title names[i]
-        }
+        plot for [i = 1:(rounds ? series : 0)] data index series+i-1 using 1:2:3 \
+             with filledcurves fs solid noborder fc rgb "#c8".colours[i][2:7] notitle, \
+             for [i = 1:series] data index i-1 using 1:2 with @style lw 1.6 dt dashes[i] \
+             lc rgb colours[i] title names[i]
     }
     set output
     reset

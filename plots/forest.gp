@@ -14,9 +14,7 @@ upper(x) = x < right ? x : right
 do for [format in formats] {
     text = format eq "txt"
     # A line of text for each row: the plot is lines steps of a line high.
-    eval start(format, lines + 7 + title_lines + signs_lines)
-    set output name.".".format
-    if (text) { eval titles_text } else { eval titles }
+    eval titled(format, lines + 7 + title_lines + signs_lines)
     unset key
     set border 1
     set tics nomirror out

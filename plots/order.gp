@@ -8,9 +8,7 @@
 
 do for [format in formats] {
     text = format eq "txt"
-    eval start(format, 21 + key_lines + title_lines + signs_lines)
-    set output name.".".format
-    if (text) { eval titles_text } else { eval titles }
+    eval titled(format, 21 + key_lines + title_lines + signs_lines)
     set border 3
     set tics nomirror out
     if (logarithmic) { set logscale y 2 }

@@ -33,6 +33,9 @@ titles = 'do for [i = 1:|headline|] { set label headline[i] font sans(13) \
         textcolor rgb (i > dark ? "#555555" : "#000000") \
         at screen 0.5, screen (foot - 17.0 * i + 4) / high center }'
 titles_text = 'set label headline_text at screen 0.5, screen 1 center'
+# The command that also opens the file and sets the titles.
+titled(format, lines) = start(format, lines).'; set output name.".".format; ' \
+    .(format eq "txt" ? titles_text : titles)
 # The key stands below a picture in text: names would take the columns of the points.
 key_lines = exists("series") ? ceil(series * (widest + 9.0) / 64) : 0
 key_text = 'below left reverse Left samplen 2'
