@@ -19,14 +19,7 @@ from suite.present.heading import machine_text
 from suite.present.mail.command import command_lines
 from suite.present.report.drawings import Drawn, figure_element, switch_rules
 from suite.present.table import answers_of, answers_tell, result_document
-from suite.present.tables.html import (
-    document_elements,
-    element,
-    folded,
-    list_elements,
-    page_text,
-    pairs_list,
-)
+from suite.present.tables.html import document_elements, element, folded, page_text, pairs_list
 from suite.present.tables.model import Document, Section
 from suite.result.machine import Machine, findings_last
 from suite.result.plan import folders_of
@@ -66,11 +59,11 @@ def machines_make(machines: Iterable[Machine]) -> ET.Element:
     apart = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
     rows = [element("tr", element("td", name, class_="name"),
                     *(element("td", facts.get(name, ""), class_="fact") for facts in flat),
-                    **({"class_": "apart"} if name in apart else {}))
+                    class_="apart" if name in apart else None)
             for name in [*apart, *(name for name in names if name not in apart)]]
     head = element("tr", element("th", "fact", scope="col"),
                    *(element("th", f"machine {number}", scope="col")
-                                                             for number in range(1, len(flat) + 1)))
+                     for number in range(1, len(flat) + 1)))
     return element("div", element("table", element("thead", head), element("tbody", *rows)),
                    class_="wide")
 
@@ -83,7 +76,7 @@ def machine_make(boots: Iterable[Machine]) -> list[ET.Element]:
               machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
              for machine in machines]
     facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
-    return [pairs_list(texts), folded(facts, machines_make(machines), open_=len(machines) > 1)]
+    return [*pairs_list(texts), folded(facts, machines_make(machines), open_=len(machines) > 1)]
 
 
 def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
@@ -138,13 +131,13 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     commands = [f"uncork {name} {result.folder}"
                 for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[PageSection] = [
-        ("answer", "Answer", list_elements([*answers_tell(summary, answers),
-                                             *deciding_pairs(answers)])),
+        ("answer", "Answer", pairs_list([*answers_tell(summary, answers),
+                                         *deciding_pairs(answers)])),
         ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
         ("changes", "Changes", [*map(figure_element, changes), *changes_make(comparisons)]),
         ("table", "Table", document_elements(result_document(summary, layout))),
         ("pictures", "Pictures", [*map(figure_element, figures)]),
-        ("notes", "Notes", list_elements(("", note) for note in notes)),
+        ("notes", "Notes", pairs_list(("", note) for note in notes)),
         ("machine", "Machine", machine_make(result.machines.values())),
         ("commands", "Commands", [*repeat_make(again, commands), by_hand]),
     ]
@@ -162,7 +155,7 @@ def pair_page(comparison: Comparison, commands: Sequence[Sequence[str]],
                for name in ("compare", "paste", "report")]
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[PageSection] = [
-        ("sides", "Sides", [pairs_list(document.sides_pairs(comparison))]),
+        ("sides", "Sides", pairs_list(document.sides_pairs(comparison))),
         ("changes", "Changes", [*map(figure_element, changes), *changes_make([comparison])]),
         ("machine", "Machine", machine_make(machines)),
         ("commands", "Commands", repeat_make(commands, answers)),

@@ -12,11 +12,11 @@ Child = ET.Element | str | None
 STYLE = Path(__file__).resolve().parents[1] / "report" / "page.css"
 
 
-def element(tag: str, *children: Child, **attributes: str) -> ET.Element:
-    """An element with its children in order; None is left out. attributes: `class_` is class, and
-    an underscore is a dash."""
+def element(tag: str, *children: Child, **attributes: str | None) -> ET.Element:
+    """An element with its children in order; what is None is left out. attributes: `class_` is
+    class, and an underscore is a dash."""
     made = ET.Element(tag, {name.rstrip("_").replace("_", "-"): value
-                            for name, value in attributes.items()})
+                            for name, value in attributes.items() if value is not None})
     for child in children:
         if isinstance(child, ET.Element):
             made.append(child)
@@ -27,20 +27,17 @@ def element(tag: str, *children: Child, **attributes: str) -> ET.Element:
     return made
 
 
-def pairs_list(pairs: Iterable[tuple[str | None, str]]) -> ET.Element:
-    """Labels with their texts; a text without a label goes on with the one before."""
-    made = element("dl")
-    for label, text in pairs:
-        if label:
-            made.append(element("dt", label))
-        made.append(element("dd", text))
-    return made
+def pairs_list(pairs: Iterable[Pair]) -> list[ET.Element]:
+    """A list of labels with their texts, none without pairs; a text without a label goes on with
+    the one before."""
+    parts = [part for label, text in pairs
+             for part in ([element("dt", label)] if label else []) + [element("dd", text)]]
+    return [element("dl", *parts)] if parts else []
 
 
 def folded(title: str, *children: Child, open_: bool = False) -> ET.Element:
     """A part that a reader unfolds, without any script."""
-    return element("details", element("summary", title), *children,
-                   **({"open": "open"} if open_ else {}))
+    return element("details", element("summary", title), *children, open="open" if open_ else None)
 
 
 def page_text(head: ET.Element, body: ET.Element) -> str:
@@ -76,19 +73,13 @@ def row_element(columns: Sequence[Column], row: int, after_line: bool) -> ET.Ele
     cells = [element("td", item.text,
                      element("span", item.mark, class_="mark") if item.mark else None, class_=kind)
              for item, kind in items]
-    return element("tr", *cells, **({"class_": "break"} if after_line else {}))
-
-
-def list_elements(pairs: Iterable[Pair]) -> list[ET.Element]:
-    """Labels with their texts; nothing where there are none."""
-    made = pairs_list(pairs)
-    return [made] if len(made) else []
+    return element("tr", *cells, class_="break" if after_line else None)
 
 
 def section_elements(section: Section) -> list[ET.Element]:
     """What must be known first, then each table with its title and what it is of."""
     made = [element("h3", section.title)] if section.title else []
-    made += list_elements(section.head)
+    made += pairs_list(section.head)
     for table in section.tables:
         if table.missing:
             made.append(element("p", f"{table.title}: {table.missing}"))
@@ -101,12 +92,12 @@ def section_elements(section: Section) -> list[ET.Element]:
 
 def document_elements(document: Document) -> list[ET.Element]:
     sections = [made for section in document.sections for made in section_elements(section)]
-    return [*sections, *list_elements(document.foot)]
+    return [*sections, *pairs_list(document.foot)]
 
 
 def render(document: Document, width: int = 0) -> str:
     head = element("head", element("meta", charset="utf-8"), element("title", document.title),
                    element("style", STYLE.read_text(encoding="utf-8")))
     return page_text(head, element("body", element("h1", document.title),
-                                   *list_elements(document.answer), *document_elements(document),
-                                   *list_elements(document.end)))
+                                   *pairs_list(document.answer), *document_elements(document),
+                                   *pairs_list(document.end)))
