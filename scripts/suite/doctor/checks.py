@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The list of all checks, and how they are carried out. --json and hosts.json have these names:
-they stay."""
+"""All checks, and how they are carried out. --json and hosts.json have these names: they stay."""
 
 import sys
 from collections.abc import Callable

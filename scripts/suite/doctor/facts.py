@@ -28,8 +28,8 @@ def sysctl_path(name: str) -> str:
 
 @dataclass(frozen=True)
 class SystemFacts:
-    """The files below root, by path without the leading slash. `before` are the COUNTERS as they
-    were before the watch."""
+    """Files below root, by path without the leading slash; before: the COUNTERS before the
+    watch."""
 
     root: Path
     before: Mapping[str, str] = field(default_factory=dict)
@@ -93,7 +93,6 @@ class ValueCheck:
     found: Finding
 
     def look(self, facts: SystemFacts, words: CellWords) -> Finding:
-        """What the check finds; Unknown where the value is missing."""
         value, found = self.read(facts), self.found
         if self.is_fine(value):
             return fine(self.fine.format(value))
@@ -132,8 +131,7 @@ def nftables_there(facts: SystemFacts) -> bool | None:
 
 def facts_collect(root: Path = Path("/"), watch_s: float = 0.05,
                   probes: Probes | None = None) -> SystemFacts:
-    """The facts of a machine whose counters were watched for so long; probes: those of this process
-    where None."""
+    """The facts after a watch of the counters; probes: those of this process where None."""
     facts, begun = SystemFacts(root), time.monotonic()
     before = {path: facts.readable(path) for path in COUNTERS}
     if probes is None:

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The words of the cells that are to be run: what decides which checks concern a run.
-
-What a check finds: a status, what it saw, the effect on figures, and the command that ends it;
-findings as text and for JSON.
-"""
+"""The words of the cells to be run, which decide which checks concern them; what a check finds, as
+text and for JSON."""
 
 import textwrap
 from collections import Counter
@@ -50,14 +47,12 @@ class Unknown(Exception):
 
 
 def known(value: T | Unknown) -> T:
-    """The value; raises an Unknown that stands in its place."""
     if isinstance(value, Unknown):
         raise value
     return value
 
 
 def fine(seen: str) -> Finding:
-    """Nothing that concerns a figure."""
     return Finding(Status.FINE, seen)
 
 
@@ -117,7 +112,6 @@ class CellWords:
 
     @property
     def unplanned(self) -> bool:
-        """Whether no run is planned, so that every check concerns it."""
         return self.cells is None
 
     def values(self, *keys: str) -> set[str]:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel does besides its work: checks that it was built with, tracers, how it counts
-time."""
+"""What the kernel does besides its work: debugging, tracers, and how it counts time."""
 
 from collections.abc import Iterator
 
@@ -141,8 +140,8 @@ def programs_look(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def throttle_look(facts: SystemFacts, words: CellWords) -> Finding:
-    """The part of a second that real-time threads may not have: sched(7), docs/machine.md,
-    "Scheduling class"."""
+    """What real-time threads may not have of a second: sched(7), docs/machine.md, "Scheduling
+    class"."""
     name = "kernel.sched_rt_runtime_us"
     runtime_us, period_us = (int(facts.sysctl(each))
                              for each in (name, "kernel.sched_rt_period_us"))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What may not be done at all, or not as often as a run wants to: rings, locked memory, ports,
-files."""
+"""What may not be done at all, or not as often as a run wants: rings, memory, ports, files."""
 
 import re
 

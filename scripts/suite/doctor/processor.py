@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The CPUs themselves: how fast they run, how deep they sleep, what tells the time, what emulates
-them."""
+"""The CPUs: how fast they run, how deep they sleep, their clock, what emulates them."""
 
 from collections import Counter
 

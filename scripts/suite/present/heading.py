@@ -196,8 +196,6 @@ def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
 
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
-    """Words that all cells share, machine, placement, congestion control, what TLS was, labs,
-    rounds, and how narrow intervals had to be."""
     plan, emulated, precision = matrix.result.plan, emulated_text(matrix), precision_measure(matrix)
     words = words_common(matrix.cells.values(), ("place", *matrix.axes))
     timers = ", ".join(filter(None, matrix.frame["hyperfine"].unique()))
@@ -221,13 +219,11 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
 
 
 def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
-    """Everything above a table: source, units, which way is better, and how it was measured."""
-    source = summary.matrix.result.scenario.source
     metrics = [(metric.name, ", ".join(filter(None, (
         scales[metric.name].unit, f"{metric.better} is better")))) for metric in summary.metrics]
-    floors = floors_text(summary)
-    return [*([("source", source)] if source else []), *metrics, *machine_pairs(summary.matrix),
-            *([("noise floor", floors)] if floors else [])]
+    pairs = [("source", summary.matrix.result.scenario.source), *metrics,
+             *machine_pairs(summary.matrix), ("noise floor", floors_text(summary))]
+    return [(label, text) for label, text in pairs if text]
 
 
 def uncounted_note(cell: Cell) -> str:

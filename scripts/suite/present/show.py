@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`uncork show`: one cell explained from its records. Pure: gives a string. Figures per message are
-medians over the good counted runs; the rounds stand below in order, with outliers marked and never
-dropped."""
+"""`uncork show`: one cell explained from its records. Figures per message are medians over the good
+counted runs. The rounds stand below in order, with outliers marked and never dropped."""
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -97,8 +96,7 @@ def metrics_lines(matrix: Matrix, cell: Cell, base: Cell | None, width: int) -> 
 
 def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None],
                  what: Any = None) -> list[float | None]:
-    """For each of ENDS the median over the runs of value(run, end, what); end as in a record, empty
-    where a record has none."""
+    """For each of ENDS the median over runs of value(run, end, what); an absent end is empty."""
     return [median_of(value(run, run.record.end(end) or {}, what) for run in runs)
             for end in ENDS]
 

@@ -82,7 +82,6 @@ def answers_of(summary: Summary) -> list[Answer]:
 
 
 def answers_tell(summary: Summary, answers: Sequence[Answer]) -> Pairs:
-    """The answers, and what rows depend on that changed to opposite sides."""
     names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.leading}
     return [*answers_pairs(answers), *opposed_pairs(
         summary.matrix, (metric for metric in summary.metrics if metric.name in names))]
@@ -187,8 +186,8 @@ def result_heads(summary: Summary) -> list[str]:
 
 
 def result_records(summary: Summary) -> Iterator[Parts]:
-    """The figures of each cell by name, those of result_heads() among them; ratios as the terminal
-    shows them."""
+    """The figures of each cell by name, with those of result_heads(); ratios as a terminal shows
+    them."""
     shown = columns.ratio_metrics(summary)
     for cell in summary.matrix.cells.values():
         record: Parts = {"status": cell.status, **cell.axes}
@@ -233,7 +232,6 @@ def figure_json(figure: Figure) -> dict[str, Any]:
 
 
 def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
-    """Published figures by the name of their column."""
     return {columns.published_name(one.figure.set): {
         "value": one.figure.value, "from": one.figure.source, "ratio": one.ratio}
         for one in ratios}
@@ -261,7 +259,6 @@ def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:
-    """The whole summary as one JSON object, base units."""
     matrix = summary.matrix
     return {
         "schema": 1, "result": matrix.result.name, "question": matrix.result.scenario.question,

@@ -74,8 +74,7 @@ def relative_width(centre: float, interval: Interval) -> float:
 
 
 def median(values: Sequence[float], bounds: Sequence[float] | None = None) -> float:
-    """The median of values, not empty. Censored values are infinite; bounds[i] is what values[i]
-    lies beyond if it is one."""
+    """The median of values, not empty. An infinite value is censored: it lies beyond bounds[i]."""
     middle = float(np.median(np.asarray(values, dtype=float)))
     return Beyond(np.median(bounds)) if math.isinf(middle) and bounds is not None else middle
 

@@ -27,7 +27,6 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many values there are, known or not."""
         return self.count + self.beyond
 
     def quantile(self, share: float) -> float | None:

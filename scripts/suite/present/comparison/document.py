@@ -150,7 +150,6 @@ def differences_pairs(comparison: Comparison) -> list[Pair]:
 
 
 def sides_pairs(comparison: Comparison) -> list[Pair]:
-    """Both sides, and first of all what differs between them."""
     return [*differences_pairs(comparison), ("base", side_line(comparison, comparison.base)),
             ("new", side_line(comparison, comparison.new))]
 
@@ -198,7 +197,6 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
 
 
 def widths_pairs(figures: Iterable[Figure]) -> list[Pair]:
-    """The meaning of what stands beside medians."""
     marks = {bool(figure.interval.level) for figure in figures if figure.interval}
     told = {True: ("+/-", "farther end of the 95 % interval of the median (order statistics)"),
             False: ("r", f"fewer than {stats.ROUNDS_NEEDED} values: not an interval, the farther "

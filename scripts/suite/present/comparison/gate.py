@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The gates of a comparison as a document: a row for each gate and row, and what it came to. Pure.
-"""
+"""The gates of a comparison as a document: a row for each gate and row, and what it came to."""
 
 import math
 import shlex

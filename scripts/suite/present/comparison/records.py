@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons for programs: lines of figures, and everything as one JSON value; base units and
-fractions (docs/record.md)."""
+"""Comparisons for programs, in base units and fractions (docs/record.md)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict

@@ -86,10 +86,13 @@ def span_text(numbers: Sequence[int]) -> str:
     return str(low) if low == high else f"{low}..{high}"
 
 
-def floor_text(floor: float | None, unit: Unit = Unit.ROUND) -> str:
-    """The highest noise floor of some rows; of boots within each of them, which has both runs."""
+def floor_text(metric: Metric, floor: float | None, unit: Unit = Unit.ROUND) -> str:
+    """`; A/A max 5.3%`: the highest noise floor of some rows; of boots within each of them, which
+    has both runs. Empty for a count without one."""
+    if floor is None and metric.counts:
+        return ""
     boot = " within a boot" if unit is Unit.BOOT else ""
-    return f"A/A{boot} unknown" if floor is None else f"A/A{boot} max {noise_text(floor)}"
+    return f"; A/A{boot} " + ("unknown" if floor is None else f"max {noise_text(floor)}")
 
 
 def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
@@ -118,6 +121,5 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     tested = comparison.tested.get(metric.name, 0)
     if tested > 1:
         parts.append(f"BH over {tested} rows")
-    floor = comparison.floor_most(metric.name)
-    return ", ".join(parts) + ("" if metric.counts and floor is None
-                               else f"; {floor_text(floor, comparison.unit)}")
+    return ", ".join(parts) + floor_text(metric, comparison.floor_most(metric.name),
+                                         comparison.unit)

@@ -58,13 +58,12 @@ def line_shorten(line: str) -> str:
 
 
 def table_rounds_text(figures: Sequence[Figure], floor: float | None, metric: Metric) -> str:
-    """The line of rounds of a table, which compares nothing."""
+    """The line of rounds of a table that compares nothing."""
     rounds = wording.span_text([figure.rounds for figure in figures])
     parts = [f"n={rounds} round{'s' if rounds != '1' else ''}, medians"]
     if any(figure.interval and figure.interval.level for figure in figures):
         parts.append("order statistics CI")
-    noise = "" if metric.counts and floor is None else f"; {wording.floor_text(floor)}"
-    return ", ".join(parts) + noise
+    return ", ".join(parts) + wording.floor_text(metric, floor)
 
 
 def comparison_remarks(comparison: Comparison) -> list[str]:
@@ -126,10 +125,10 @@ def mitigations_text(machine: Machine) -> str:
 
 
 def device_text(machine: Machine) -> str:
-    """`eth0 MTU 1500`: the device by which a machine reaches its peer; empty if not known."""
+    """`eth0 MTU 1500`: the device by which a machine reaches its peer."""
     device = machine.facts.get("device", {})
-    mtu = f"MTU {device['mtu_bytes']}" if "mtu_bytes" in device else ""
-    return " ".join(filter(None, (str(device.get("name", "")), mtu)))
+    mtu = f" MTU {device['mtu_bytes']}" if "mtu_bytes" in device else ""
+    return f"{device.get('name', '')}{mtu}".strip() or "device unknown"
 
 
 def carrier_text(matrix: Matrix, cell: Cell) -> str:
@@ -139,8 +138,8 @@ def carrier_text(matrix: Matrix, cell: Cell) -> str:
         return NO_NETWORK[transport]
     ends = hosts_by_end(matrix.result, {cell.name: cell.target}, counted=True)
     devices = {end: ", ".join(dict.fromkeys(
-        device_text(machine_find(matrix.result, *host)) or "device unknown"
-        for host in hosts.items())) for end, hosts in ends.items()}
+        device_text(machine_find(matrix.result, *host)) for host in hosts.items()))
+        for end, hosts in ends.items()}
     if len(ends) > 1 and len({frozenset(hosts) for hosts in ends.values()}) == 1:
         device = devices["client"]
         return f"loopback ({device})" if device.startswith(LOOPBACK) else "loopback"

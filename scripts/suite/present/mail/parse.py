@@ -257,8 +257,7 @@ def blocks_read(text: str) -> list[Posted]:
 
 
 def deviations_find(posted: Posted, lines: Sequence[str]) -> list[str]:
-    """What is not the same in the lines of the block as it would be printed now, one text each, in
-    the order of the posted."""
+    """What the block would say otherwise if it were printed now, one text each, in posted order."""
     said, again = posted.said, blocks_read("\n".join(lines))[0].said
     return [f"{', '.join(name)}: posted {said.get(name, NO_TEXT)}, recomputed "
             f"{again.get(name, NO_TEXT)}"

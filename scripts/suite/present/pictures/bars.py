@@ -102,8 +102,7 @@ def dots_block(panel: Panel, dots: Dots, extent: float) -> list[str]:
 
 
 def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
-    """Panels by the outer axis: the first, or all but x where the picture names one. most:
-    characters of the name of a bar."""
+    """Panels by the outer axis: the first, or all but x. most: characters of the name of a bar."""
     inner = (x,) if x else matrix.axes[1:] or matrix.axes
     words = [{axis: cell.axes[axis] for axis in inner} for cell in matrix.cells.values()]
     names = dict(zip(matrix.cells, parts.words_names(words, most), strict=True))

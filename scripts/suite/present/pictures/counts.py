@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counts: segments, records and calls as bars, a panel for each metric. Pure. They prove that a
-strategy does what its name says."""
+"""Counts as bars, a panel for each metric: they prove that a strategy does what its name says."""
 
 from dataclasses import replace
 

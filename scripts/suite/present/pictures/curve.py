@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Curves: a metric along one axis, with a ratio panel under it. Pure: gives the text of the files.
-"""
+"""Curves: a metric along one axis, with a ratio panel under it. Pure."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -50,8 +50,8 @@ def line_make(matrix: Matrix, cell: Cell, axes: Sequence[str], name: str
 
 def band_lines(rounds: Sequence[Sequence[tuple[float, float]]], xs: Iterable[float], ends: bool
                ) -> list[str]:
-    """The interval of the median of the lines of rounds, at each x: x, low, high. ends: it ends
-    with the first of them."""
+    """The interval of the median of rounds at each x: x, low, high. ends: it ends with the
+    first."""
     if len(rounds) < 2 or not all(rounds):
         return ["NaN NaN NaN"]
     grids = [[x for x, _ in points] for points in rounds]

@@ -77,8 +77,8 @@ def groups_join(groups: Sequence[ForestGroup]) -> Sequence[ForestGroup]:
 
 
 def groups_data(groups: Sequence[ForestGroup], short: bool) -> tuple[str, int]:
-    """A .dat, and how many lines high it is: a blank one stands between two groups. short: drawn
-    texts have no intervals."""
+    """A .dat, and how many lines high it is, those between groups included. short: as in
+    drawn()."""
     rows, heads, bands, at = ["# rows"], ["# headings"], ["# noise floors"], 0
     for head, lines in groups:
         if head:
@@ -149,7 +149,6 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """The forest of a result: its baseline against each other value."""
     comparisons = compared.baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
     name = parts.picture_name(picture, metric.name)

@@ -164,7 +164,6 @@ def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """The heat maps of a result: its baseline against each other value."""
     comparisons = compared.baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
     return heatmap_draw(comparisons, metric, parts.picture_axis(matrix, picture),

@@ -48,9 +48,8 @@ class Look(NamedTuple):
 
     def titles(self, body: int, headline: str, note: str, signs: Sequence[str] = (),
                signs_text: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
-        """The settings for the size, the headline, the small print, and what the signs of a picture
-        mean, drawn and in text. body: the height between headline and small print, of which a
-        picture needs the least."""
+        """The settings for size, headline, small print, and what the signs mean, drawn and in text.
+        body: the height between headline and small print, of which a picture needs the least."""
         heads = lines_of(headline, self.wide / 10) if self.title else []
         columns = self.wide / (0.72 * self.small)
         dark = lines_of("; ".join(signs), columns)

@@ -76,7 +76,6 @@ class Drawing:
 
     @property
     def script(self) -> str:
-        """The settings as gnuplot reads them, one a line."""
         lines = (f"array {name}[{len(value)}] = [{', '.join(map(gnuplot_value, value))}]"
                  if isinstance(value, list) else f"{name} = {gnuplot_value(value)}"
                  for name, value in {"name": self.name, **self.settings}.items())

@@ -1,4 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""A result, or two, as one self-contained page of HTML, which needs no network and, but for
-sorting, no scripts.
-"""
+"""One or two results as a page of HTML that needs no network and, but for sorting, no script."""

@@ -69,8 +69,7 @@ def machines_make(machines: Iterable[Machine]) -> ET.Element:
 
 
 def machine_make(boots: Iterable[Machine]) -> list[ET.Element]:
-    """The machines in a line each, several boots of one only once, and all that is known of them;
-    unfolded where they differ."""
+    """The machines in a line each, and all that is known of them; unfolded where they differ."""
     machines = machines_group(boots)
     texts = [("machine" * (machine is machines[0]),
               machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
@@ -80,8 +79,7 @@ def machine_make(boots: Iterable[Machine]) -> list[ET.Element]:
 
 
 def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
-    """Each comparison: within a result what else differs, a table for each metric, and below all of
-    them what the marks mean."""
+    """Each comparison, with a table for each metric, and below all what the marks mean."""
     notes = Footnotes()
     sections = [Section(document.differences_pairs(one) if one.within else (),
                         document.tables_build(one, notes),
@@ -98,8 +96,7 @@ def repeat_make(commands: Sequence[Sequence[str]], answers: Sequence[str]) -> li
 
 def page_make(title: str, heading: str, below: str, sections: Sequence[PageSection],
               drawings: Sequence[Drawn]) -> str:
-    """The whole page, which loads nothing. drawings: all on it. A section without anything to say
-    is left out."""
+    """The whole page, which loads nothing. drawings: all on it. An empty section is left out."""
     series = max((len(drawn.drawing.series) for drawn in drawings), default=0)
     style = (PAGE_FOLDER / "page.css").read_text(encoding="utf-8") + switch_rules(series)
     head = element("head", element("meta", charset="utf-8"),

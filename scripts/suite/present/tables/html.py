@@ -28,8 +28,7 @@ def element(tag: str, *children: Child, **attributes: str | None) -> ET.Element:
 
 
 def pairs_list(pairs: Iterable[Pair]) -> list[ET.Element]:
-    """A list of labels with their texts, none without pairs; a text without a label goes on with
-    the one before."""
+    """Labels with their texts, or nothing; a text without a label goes on with the one before."""
     parts = [part for label, text in pairs
              for part in ([element("dt", label)] if label else []) + [element("dd", text)]]
     return [element("dl", *parts)] if parts else []

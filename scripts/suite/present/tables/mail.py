@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A document as a block for a mailing list or a commit message, in one of the styles. Pure. A style
-decides where texts stand and never which. What breaks a rule of mails (mail/rules.py) is not
-printed at all."""
+"""A document as a block for a mailing list or a commit message. Pure. A style decides where texts
+stand and never which. What breaks a rule of mails (mail/rules.py) is not printed at all."""
 
 import re
 from collections.abc import Callable, Sequence

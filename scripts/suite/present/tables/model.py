@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The one model of a table: columns in groups, what stands around them, and the same for programs.
-Commands and pages build a Document of their figures. Renderers turn it into text and know nothing
-else."""
+"""The one model of a table. Commands and pages build a Document of their figures. Renderers turn it
+into text and know nothing else."""
 
 from __future__ import annotations
 
@@ -75,7 +74,6 @@ class Table:
 
     @property
     def rows(self) -> int:
-        """How many rows it has, those that sum up included."""
         return len(self.columns[0].items) if self.columns else 0
 
     def take(self, rows: Sequence[int]) -> Table:

@@ -17,7 +17,6 @@ def mark_width(column: Column) -> int:
 
 
 def column_width(column: Column) -> int:
-    """Characters of a column, marks included."""
     texts = max((len(item.text) for item in column.items), default=0)
     return max(texts + mark_width(column), len(column.head))
 
