@@ -97,8 +97,8 @@ def congestion_text(matrix: Matrix) -> str:
                                         else "unknown")
 
 
-def word_values_text(cells: Iterable[Cell], key: str) -> str:
-    values = dict.fromkeys(cell.words.get(key, "") for cell in cells)
+def places_text(cells: Iterable[Cell]) -> str:
+    values = dict.fromkeys(cell.words.get("place", "") for cell in cells)
     return ", ".join(value for value in values if value) or "unknown"
 
 
@@ -205,7 +205,7 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
         ("machine", machines_text(matrix)),
         (TIMES_INVALID, emulated and f"{emulated}; no times and no ratios of them are shown"),
         ("disturbed", disturbances_text(matrix)),
-        ("place", word_values_text(matrix.cells.values(), "place")
+        ("place", places_text(matrix.cells.values())
          + f"; congestion {congestion_text(matrix)}"),
         ("security", security_text(matrix)), ("lab", labs_text(matrix.cells.values())),
         ("timer", timers and f"hyperfine {timers}: whole processes, " + (

@@ -19,7 +19,7 @@ from suite.analyse.verdicts import Verdict
 from suite.base.client import ROOT
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
-from suite.present.heading import congestion_text, known_text, machines_text, word_values_text
+from suite.present.heading import congestion_text, known_text, machines_text, places_text
 from suite.present.pictures.look import LETTER, NAME_MAX, Look
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
@@ -243,7 +243,7 @@ def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str
 
 def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
     """The small print of a picture: what its figures are, and what was measured where."""
-    return (f"{figures}; place {word_values_text(cells, 'place')}; "
+    return (f"{figures}; place {places_text(cells)}; "
             f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
 
 
