@@ -25,9 +25,7 @@ ground = logarithmic_y ? bottom : 0
 do for [format in formats] {
     text = format eq "txt"
     dodge = text ? dodge_text : dodge_drawn
-    eval titled(format, 20 + title_lines + key_lines + label_rows + !base * signs_lines)
-    set border 3
-    set tics nomirror out
+    eval framed(format, 20 + title_lines + key_lines + label_rows + !base * signs_lines)
     if (logarithmic_x) { set logscale x 2 }
     if (logarithmic_y) { set logscale y 10 }
     set xrange [left:right]
@@ -35,8 +33,6 @@ do for [format in formats] {
     if (empty) { set yrange [0:1] }
     if (text) {
         @tics_text
-        set key @key_text
-        set tmargin title_lines + 1
         set xlabel label_x.(base ? "" : "\n".signs_text) offset 0,-label_rows
         set bmargin 4 + key_lines + label_rows + !base * signs_lines
         plot for [i = 1:series] data index i-1 using (beside($1, i)):3:(0):($4-$3) \
@@ -47,12 +43,8 @@ do for [format in formats] {
                 using (at($1, $9, i)):(or($9, ground)):($9 == $9 ? "^" : "") with labels notitle
     } else {
         if (base) { @tics_blank } else { @tics_x }
-        set key @key_drawn
         set grid xtics ytics lc rgb "#dddddd" lt 1
         set multiplot
-        set lmargin at screen axes_left
-        set rmargin at screen axes_right
-        set tmargin at screen axes_top
         # The ratios have a third of the height.
         lowest = (axes_foot + 17 * drawn_rows) / high
         ratios_top = lowest + 0.37 * (axes_top - lowest - 30 / high)

@@ -10,9 +10,7 @@ style = points_every \
     ? 'linespoints pointinterval points_every pt points[i] ps 0.8 * grain' : 'steps'
 do for [format in formats] {
     text = format eq "txt"
-    eval titled(format, 21 + key_lines + title_lines)
-    set border 3
-    set tics nomirror out
+    eval framed(format, 21 + key_lines + title_lines)
     set logscale x 10
     if (logarithmic_y) { set logscale y 10 }
     set xrange [left:right]
@@ -21,8 +19,6 @@ do for [format in formats] {
     if (text) {
         @tics_x_text
         @tics_y_text
-        set tmargin title_lines + 1
-        set key @key_text
         plot for [i = 1:points_every ? 0 : series] data index i-1 using 1:2 with steps \
              lt 0 notitle, \
              for [i = 1:series] data index i-1 using 1:2 with points pt i title names[i]
@@ -30,12 +26,7 @@ do for [format in formats] {
         @tics_x
         @tics_y
         set ylabel label_y
-        set key @key_drawn
         set grid xtics ytics lc rgb "#dddddd" lt 1
-        set lmargin at screen axes_left
-        set rmargin at screen axes_right
-        set tmargin at screen axes_top
-        set bmargin at screen axes_foot / high
         plot for [i = 1:(rounds ? series : 0)] data index series+i-1 using 1:2:3 \
              with filledcurves fs solid noborder fc rgb "#c8".colours[i][2:7] notitle, \
              for [i = 1:series] data index i-1 using 1:2 with @style lw 1.6 dt dashes[i] \

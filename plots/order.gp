@@ -8,9 +8,7 @@
 
 do for [format in formats] {
     text = format eq "txt"
-    eval titled(format, 21 + key_lines + title_lines + signs_lines)
-    set border 3
-    set tics nomirror out
+    eval framed(format, 21 + key_lines + title_lines + signs_lines)
     if (logarithmic) { set logscale y 2 }
     set xrange [0:rounds]
     set yrange [bottom:top]
@@ -21,8 +19,6 @@ do for [format in formats] {
     do for [r = 1:rounds:step] { set xtics add (sprintf("%d", r) r - 0.5) }
     if (text) {
         @tics_text
-        set tmargin title_lines + 1
-        set key @key_text
         plot for [i = 1:series] data index i-1 using 1:2 with points pt i title names[i], \
              for [i = 1:(outliers ? series : 0)] data index i-1 \
                  using 1:3:(strcol(4) ne "" ? "^" : strcol(5) ne "" ? "v" : "*") \
@@ -31,16 +27,11 @@ do for [format in formats] {
                  with labels offset character 0,1 notitle
     } else {
         @tics_y
-        set tmargin at screen axes_top
         set ylabel label_y
-        set key @key_drawn
         set grid ytics lc rgb "#dddddd" lt 1
         do for [r = 1:rounds:step] {
             set arrow from first r - 1, graph 0 to first r - 1, graph 1 nohead back lc rgb "#dddddd"
         }
-        set lmargin at screen axes_left
-        set rmargin at screen axes_right
-        set bmargin at screen axes_foot / high
         plot 1 with lines lw 1.4 lc rgb "#555555" notitle, \
              for [i = 1:series] data index i-1 using 1:2 with points pt points[i] ps 0.9 * grain \
                  lc rgb colours[i] title names[i], \

@@ -36,6 +36,11 @@ titles_text = 'set label headline_text at screen 0.5, screen 1 center'
 # The command that also opens the file and sets the titles.
 titled(format, lines) = start(format, lines).'; set output name.".".format; ' \
     .(format eq "txt" ? titles_text : titles)
+# The same for axes with a key.
+framed(format, lines) = titled(format, lines).'; set border 3; set tics nomirror out; ' \
+    .(format eq "txt" ? 'set tmargin title_lines + 1; set key '.key_text \
+    : 'set lmargin at screen axes_left; set rmargin at screen axes_right; ' \
+      .'set tmargin at screen axes_top; set bmargin at screen axes_foot / high; set key '.key_drawn)
 # The key stands below a picture in text: names would take the columns of the points.
 key_lines = exists("series") ? ceil(series * (widest + 9.0) / 64) : 0
 key_text = 'below left reverse Left samplen 2'
