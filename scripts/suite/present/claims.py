@@ -8,6 +8,7 @@ A system is plain data, which JSON keeps: its machine and, by name, its claims w
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from suite.analyse.answers import labelled
 from suite.analyse.replays import COUNT, REPRODUCED, VERDICTS, Replay
 from suite.base.units import counted_text
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
@@ -90,7 +91,7 @@ def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
             + (f" ({system_text(system)})" if len(systems) > 1 else "") for system in systems
             for row in system["claims"].get(name, {"rows": []})["rows"]
             if row["verdict"] != REPRODUCED]
-    return [(None if number else name, text) for number, text in enumerate(told)]
+    return labelled(name, told)
 
 
 def verdicts_of(systems: Sequence[System]) -> list[str]:

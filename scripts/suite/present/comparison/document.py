@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
+from suite.analyse.answers import labelled
 from suite.analyse.comparison.differences import forced
 from suite.analyse.comparison.model import Change, Comparison, Difference, Side, Unit
 from suite.analyse.comparison.samples import row_figures, sides_known
@@ -140,9 +141,8 @@ def differences_pairs(comparison: Comparison) -> list[Pair]:
                            key=lambda one: not one.refuses),
         "differs": [one for one in comparison.differences if not one.declared
                     and one not in across]}
-    pairs: list[Pair] = [(None if index else label, text) for label, found in kinds.items()
-                         for index, text in enumerate(
-                             kinds_texts(found, KIND_MOST if systems else None))]
+    pairs = [pair for label, found in kinds.items()
+             for pair in labelled(label, kinds_texts(found, KIND_MOST if systems else None))]
     nothing = f"nothing {'but what is compared' if comparison.within else 'that is known'}"
     return [*([("declared", f"{TARGET}={base},{new} compares whole systems: a change comes from "
                             "anything that differs here")] if systems else []),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from suite import stats
+from suite.analyse.answers import labelled
 from suite.analyse.comparison.model import Comparison, Unit
 from suite.analyse.gate import GateRow, Gates, planned_text
 from suite.analyse.verdicts import GateVerdict
@@ -137,8 +138,7 @@ def gates_foot(gates: Gates, comparisons: Sequence[Comparison]) -> list[Pair]:
     pairs += [("note", text) for text in dict.fromkeys(text for one in comparisons
                                                        for text in one.notes)]
     pairs += [("missing", f"{gate.text}: no row knows this metric") for gate in gates.missing]
-    pairs += [("to decide" if not number else None, line)
-              for number, line in enumerate(more_lines(gates))]
+    pairs += labelled("to decide", more_lines(gates))
     counts = [f"{sum(row.verdict is verdict for row in gates.rows)} {verdict.value}"
               for verdict in GateVerdict if verdict in verdicts]
     return [*pairs, ("gate", f"{OUTCOMES[gates.status]} ({', '.join(counts) or 'no row'}): "
@@ -152,9 +152,7 @@ def sides_heads(comparisons: Sequence[Comparison]) -> list[Pair]:
     heads = [sides_pairs(one) for one in comparisons]
     shared = [pairs[:-1] for pairs in heads]
     if all(pairs == shared[0] for pairs in shared):
-        news = [text for *_, (_, text) in heads]
-        return [*shared[0], *((None if number else "new", text)
-                              for number, text in enumerate(news))]
+        return [*shared[0], *labelled("new", [text for *_, (_, text) in heads])]
     return [pair for pairs in heads for pair in pairs]
 
 
