@@ -44,7 +44,7 @@ static size_t answer(uint8_t *head, const struct call *call)
 /* What the fields of a head say that concerns its end. */
 struct fields {
     uint64_t length;
-    bool has_length, has_coding, closes;
+    bool has_length, has_coding;
 };
 
 /* Refuses a line; `what` says what is wrong with it. */
@@ -96,7 +96,7 @@ static bool has_word(const char *text, const char *end, const char *word)
     return text + size <= end;
 }
 
-/* Reads the lines of a head behind its first. */
+/* Reads the lines of a head behind its first. 0, or -EBADMSG with the problem of the workbench. */
 static int read_fields(struct connection *connection, const uint8_t *data, size_t size, struct fields *fields)
 {
     const uint8_t *last = data + size - 2, *line = memmem(data, size, "\r\n", 2), *end;
@@ -109,8 +109,9 @@ static int read_fields(struct connection *connection, const uint8_t *data, size_
             return refuse_line(connection, line, (size_t)(end - line), "which is no field of a head");
         if (is_field(line, end, "transfer-encoding:", &value))
             fields->has_coding = true;
-        if (is_field(line, end, "connection:", &value))
-            fields->closes |= has_word(value, (const char *)end, "close");
+        if (is_field(line, end, "connection:", &value) && has_word(value, (const char *)end, "close"))
+            return framing_refuse(connection,
+                                  "says \"Connection: close\"; the connections of a run have to stay open");
         if (!is_field(line, end, "content-length:", &value))
             continue;
         if (fields->has_length || units_take_number(&value, &fields->length) < 0 ||
@@ -119,12 +120,6 @@ static int read_fields(struct connection *connection, const uint8_t *data, size_
         fields->has_length = true;
     }
     return 0;
-}
-
-static int refuse_close(struct connection *connection)
-{
-    return framing_refuse(connection,
-                          "says \"Connection: close\"; the connections of a run have to stay open");
 }
 
 /* Whether data begins as it should, as far as it has come. */
@@ -150,8 +145,6 @@ static int read_reply(struct connection *connection, const uint8_t *data, size_t
         return refuse_line(connection, data, end, "where status 200 would be right");
     if (read_fields(connection, data, end, &fields) < 0)
         return -EBADMSG;
-    if (fields.closes)
-        return refuse_close(connection);
     if (fields.has_coding || !fields.has_length)
         return framing_refuse(connection, "answered %s Content-Length, which a reply has to have",
                               fields.has_coding ? "by Transfer-Encoding and not by" : "without");
@@ -183,8 +176,6 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     }
     if (read_fields(connection, data, end, &fields) < 0)
         return -EBADMSG;
-    if (fields.closes)
-        return refuse_close(connection);
     if (fields.has_coding || fields.length)
         return framing_refuse(connection, "sent a GET with content, which has no meaning");
     *piece = (struct piece){.size = end, .call = call, .is_last = true};
