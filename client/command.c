@@ -288,7 +288,7 @@ static int prepare(struct command *command, struct problem *problem)
         return -1;
     command->arguments = definition_arguments(definition, values, plan);
     moves = definition_expand(record_text(definition, "moves"), values);
-    if (!command->arguments || !moves || json_array_size(command->arguments) > JOB_ARGUMENTS_MAX - 2)
+    if (json_array_size(command->arguments) > JOB_ARGUMENTS_MAX - 2)
         return problem_failure(problem, "cannot prepare the load %s", command->name);
     json_array_insert_new(command->arguments, 0, json_string(command->program));
     if (!(command->limit_s = record_number(definition, "limit_s")))

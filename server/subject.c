@@ -179,7 +179,7 @@ static int prepare(struct subject *subject, const json_t *definition, json_t *va
     if (definition_write_files(definition, values, subject->folder, owner) == 0 &&
         write_key(subject, lobby, owner) == 0 &&
         (!definition_needs(definition, "content") || write_content(subject, owner) == 0) &&
-        (!lobby->by_certificate || write_certificate(subject, lobby, owner) == 0) && subject->arguments &&
+        (!lobby->by_certificate || write_certificate(subject, lobby, owner) == 0) &&
         json_array_insert_new(subject->arguments, 0, json_string(subject->program)) == 0 &&
         json_array_size(subject->arguments) <= PROCESS_ARGUMENTS_MAX)
         return 0;

@@ -14,10 +14,8 @@ char *definition_expand(const char *text, const json_t *values)
 {
     char *result = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&result, &size);
+    FILE *out = needed(open_memstream(&result, &size));
 
-    if (!out)
-        return NULL;
     while (*text) {
         const char *end = *text == '{' ? strchr(text, '}') : NULL;
         const char *value =
@@ -29,7 +27,8 @@ char *definition_expand(const char *text, const json_t *values)
             fputc(*text, out);
         text = value ? end + 1 : text + 1;
     }
-    return fclose(out) == 0 ? result : NULL;
+    fclose(out);
+    return needed(result);
 }
 
 static bool lists(const json_t *definition, const char *key, const char *wanted)
@@ -148,10 +147,7 @@ json_t *definition_arguments(const json_t *definition, const json_t *values, con
         json_array_foreach(json_object_get(definition, keys[key]), i, text) {
             CLEANUP_FREE char *argument = definition_expand(json_string_value(text), values);
 
-            if (!argument || json_array_append_new(arguments, json_string(argument)) < 0) {
-                json_decref(arguments);
-                return NULL;
-            }
+            json_array_append_new(arguments, json_string(argument));
         }
     }
     return arguments;
@@ -180,7 +176,7 @@ int definition_write_files(const json_t *definition, const json_t *values, const
     json_object_foreach((json_t *)(uintptr_t)json_object_get(definition, "files"), name, text) {
         CLEANUP_FREE char *content = definition_expand(json_string_value(text), values);
 
-        if (!content || definition_write(folder, name, content, strlen(content), owner) < 0)
+        if (definition_write(folder, name, content, strlen(content), owner) < 0)
             return -1;
     }
     return 0;

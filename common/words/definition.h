@@ -50,10 +50,10 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
 /* Adds {host}, {port} and {path} of an address to the values. */
 void definition_place(json_t *values, const struct address *address);
 
-/* The text with each {name} of the values replaced. New memory, NULL: none. */
+/* The text with each {name} of the values replaced, in new memory. */
 char *definition_expand(const char *text, const json_t *values);
 
-/* Its arguments behind the program, of any length. New reference, NULL: no memory. */
+/* Its arguments behind the program, of any length. New reference. */
 json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan);
 
 /* Writes a file, or the files of the definition, into the folder; `owner` owns them. 0, or -1 with
