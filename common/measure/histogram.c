@@ -31,19 +31,16 @@ uint64_t histogram_width(uint32_t bin)
 
 double histogram_quantile(const struct histogram *histogram, double q)
 {
-    uint64_t rank = (uint64_t)ceil(q * (double)histogram->count), seen = 0;
+    uint64_t rank = (uint64_t)fmax(1, ceil(q * (double)histogram->count)), seen = histogram->bins[0];
+    uint32_t bin = 0;
+    double middle;
 
     if (!histogram->count)
         return 0;
-    for (uint32_t bin = 0; bin < HISTOGRAM_BINS; bin++) {
-        seen += histogram->bins[bin];
-        if (seen && seen >= rank) {
-            double middle = (double)histogram_low(bin) + (double)(histogram_width(bin) - 1) / 2;
-
-            return fmin(fmax(middle, (double)histogram->minimum), (double)histogram->maximum);
-        }
-    }
-    return (double)histogram->maximum;
+    while (seen < rank && bin < HISTOGRAM_BINS - 1)
+        seen += histogram->bins[++bin];
+    middle = (double)histogram_low(bin) + (double)(histogram_width(bin) - 1) / 2;
+    return fmin(fmax(middle, (double)histogram->minimum), (double)histogram->maximum);
 }
 
 json_t *histogram_to_json(const struct histogram *histogram)
