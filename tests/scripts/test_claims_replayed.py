@@ -45,7 +45,8 @@ RATIO = "time_per_message(write=w1) / time_per_message(write=w0)"
 BASE_UNITS = {  # how many of the base unit a unit that was printed is
     "ns": 1e-9, "us": 1e-6, "us (about)": 1e-6, "ms": 1e-3, "ms (about)": 1e-3, "s": 1,
     "s (nearly 4 minutes)": 1, "GiB/s": 8 * 2**30, "MB/s": 8e6, "Mbit/s": 1e6, "Gbit/s": 1e9,
-    "IOPS": 1, "req/s": 1, "per s": 1, "msg/s": 1, "count": 1, "ratio (about)": 1,
+    "s (about)": 1, "GB/s": 8e9, "Gbit/s (about)": 1e9, "super_netperf sum": 1e6, "MB": 8e6,
+    "ratio": 1, "IOPS": 1, "req/s": 1, "per s": 1, "msg/s": 1, "count": 1, "ratio (about)": 1,
     "ratio (at most)": 1,
 }
 HEAD = """

@@ -280,7 +280,8 @@ def claims_check(scenario: Scenario, path: Path, plan: Plan, overridden: bool) -
     the scenario itself leaves undecided: it does not name a swept word, or names one that no cell
     has. overridden: whether words of the shell change cells."""
     cells, unnamed = {cell.name: cell.all_words for cell in plan.cells}, dict[str, set[Claim]]()
-    for claim in scenario.claims:
+    explanations = [claim.explanation for claim in scenario.claims if claim.explanation]
+    for claim in (*scenario.claims, *explanations):
         for where in claim_places(claim, cells, plan.axes):
             for reference in references_of(claim_parse(claim.that, where)):
                 named = cells_named(reference, cells, plan.axes)

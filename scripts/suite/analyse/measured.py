@@ -173,6 +173,16 @@ class MeasuredRun:
         return 0.0 if rate == "closed" else (self.due or 0.0) / float(rate)
 
     @cached_property
+    def connected(self) -> float | None:
+        """Seconds that the driver's connections took, one after the other; of an open loop each at
+        least as long as its schedule. None where a thread does not tell."""
+        threads = (self.driver or {}).get("threads", ())
+        if any("elapsed_ns" not in thread for thread in threads):
+            return None
+        return sum(max(thread["elapsed_ns"] * NANOSECOND, self.scheduled)
+                   * thread.get("connections", 1) for thread in threads) or None
+
+    @cached_property
     def late(self) -> float | None:
         """Open loop: those of them that were never sent."""
         return threads_sum(self.driver, "late")

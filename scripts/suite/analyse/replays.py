@@ -8,12 +8,20 @@ count travels. Where `place` is swept and not named, each place is decided by it
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.claims import NEAR, ClaimVerdict, claims_decide, evaluate
-from suite.analyse.expressions import ABOUT, PLACE, Operation, Reference, claim_parse, references_of
+from suite.analyse.claims import NEAR, ClaimVerdict, claim_decide, claims_decide, evaluate
+from suite.analyse.expressions import (
+    ABOUT,
+    PLACE,
+    Operation,
+    Reference,
+    claim_parse,
+    claim_places,
+    references_of,
+)
 from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_of
 from suite.analyse.metrics import METRICS
@@ -27,6 +35,7 @@ UNDECIDED, PLACES = "undecided", "depends on place"
 UNABLE, UNLOADED = "cannot run here", "cannot decide here"
 VERDICTS = (REPRODUCED, DIRECTION, CONTRADICTED, PLACES, UNDECIDED, UNLOADED, UNABLE)
 COUNT, DIRECTED, RATIO, STALL = CLAIM_KINDS
+EXPLAINED = (DIRECTION, CONTRADICTED, PLACES)
 RESENT = 0.01  # of the segments of a count may be sent again
 SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STALL: (">=",)}
 
@@ -34,7 +43,8 @@ SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STAL
 @dataclass(frozen=True)
 class Replay:
     """What a result says of one claim of a file. measured: with its interval, or empty. remarks:
-    how it was decided, or why not, by place where there are several. system: what it ran on."""
+    how it was decided, or why not, by place where there are several. explained: why it is not as
+    it was published, where the result shows that. system: what it ran on."""
 
     claim: Claim
     verdict: str
@@ -43,6 +53,7 @@ class Replay:
     span: tuple[float, ...]
     remarks: tuple[str, ...]
     system: Mapping[str, Any]
+    explained: str = ""
 
 
 def replay_load(path: Path) -> Scenario:
@@ -102,6 +113,18 @@ def count_distance(claim: Operation, span: Sequence[float]) -> float:
     return max(abs(end / value - 1) for end in span) if near else math.inf
 
 
+def ratio_verdict(decided: ClaimVerdict, side: int, in_kind: bool) -> str:
+    """The verdict on a ratio that is not the claimed one for sure. side: of 1 that was claimed;
+    in_kind: whether its size is not judged, as a whole program was measured there."""
+    elsewhere = decided.outcome == "not ok"  # the whole interval is outside the band
+    if decided.side == side:
+        return DIRECTION if elsewhere or in_kind else UNDECIDED
+    ends = decided.span[1:] or decided.span
+    none = (min(ends) <= 1 and max(ends) < NEAR if side > 0 else  # no change, or the other way
+            max(ends) >= 1 and min(ends) > 1 / NEAR)
+    return CONTRADICTED if elsewhere and none else UNDECIDED
+
+
 def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
     """The verdict on a claim at one place."""
     origin, kind = scenario.origin, decided.claim.kind
@@ -111,8 +134,8 @@ def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
         return UNABLE
     if decided.outcome == "ok":
         verdict = DIRECTION if origin and origin.fidelity and kind != COUNT else REPRODUCED
-    elif kind == RATIO and decided.side and decided.side == side_claimed(parsed):
-        verdict = DIRECTION
+    elif kind == RATIO and side_claimed(parsed):
+        verdict = ratio_verdict(decided, side_claimed(parsed), bool(origin and origin.fidelity))
     elif kind == COUNT and math.isfinite(apart := count_distance(parsed, decided.span)):
         verdict = REPRODUCED if apart <= RESENT else UNDECIDED
     elif decided.outcome == "not ok":
@@ -149,8 +172,25 @@ def replays_decide(matrix: Matrix) -> list[Replay]:
                  if key != PLACE}
         claim = next(one for one in scenario.claims if one.that == decided.claim.that)
         parts.setdefault((words_text(where), claim), []).append(decided)
-    return [replay_join(scenario, claim, found, system_of(matrix, words_split(where.split(), "")))
-            for (where, claim), found in parts.items()]
+    replays = [replay_join(scenario, claim, found,
+                           system_of(matrix, words_split(where.split(), "")))
+               for (where, claim), found in parts.items()]
+    return [replace(one, explained=explanation_text(matrix, one.claim))
+            if one.verdict in EXPLAINED else one for one in replays]
+
+
+def explanation_text(matrix: Matrix, claim: Claim) -> str:
+    """Why a claim does not hold as it was published, with what was measured; empty where its file
+    says nothing, or something that this result does not show."""
+    if (explanation := claim.explanation) is None:
+        return ""
+    cells = {name: cell.words for name, cell in matrix.cells.items()}
+    shown = [claim_decide(matrix, explanation, where)
+             for where in claim_places(explanation, cells, matrix.axes)]
+    if any(one.outcome != "ok" for one in shown):
+        return ""
+    parsed = claim_parse(explanation.that)
+    return f"{explanation.says}: " + "; ".join(measured_text(parsed, one.span) for one in shown)
 
 
 def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],

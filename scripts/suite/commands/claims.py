@@ -6,23 +6,14 @@ for, and why one could not run. Each is measured by `uncork run`, which goes on 
 """
 
 import argparse
-import json
 import subprocess
 from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from suite.analyse.expressions import claim_parse, claims_check
-from suite.analyse.frame import matrix_load
-from suite.analyse.replays import (
-    UNABLE,
-    Replay,
-    published_text,
-    replay_load,
-    replays_decide,
-    replays_status,
-)
+from suite.analyse.replays import UNABLE, published_text, replay_load, replays_status
+from suite.analyse.systems import INDEX, claim_head, index_read, systems_read, verdicts_of
 from suite.base.client import claim_names, claim_path, client_open
 from suite.base.errors import Failure, UsageError
 from suite.base.process import SUITE
@@ -34,12 +25,12 @@ from suite.measure.resume import folder_name
 from suite.measure.runner import runs_seconds
 from suite.measure.schedule import round_order
 from suite.places.targets import Targets
-from suite.present.claims import claim_head, claims_document, row_of, verdicts_of
+from suite.present.claims import claims_document
 from suite.present.tables import RENDERERS, TERMINAL
-from suite.result.files import PLAN, file_write, json_text, result_find, results_place
-from suite.scenario.scenario import Scenario
+from suite.result.files import PLAN, SCENARIO, file_write, json_text, results_place
+from suite.scenario.scenario import Scenario, scenario_text
 
-INDEX, ALL = "claims.json", "all"
+ALL = "all"
 WIDTH_MAX = 100
 
 
@@ -103,16 +94,6 @@ def list_main(options: argparse.Namespace) -> int:
     return 0
 
 
-def index_read(folder: Path) -> dict[str, Any]:
-    """By claim its file, and why it could not run; Failure where the index is damaged."""
-    try:
-        return dict(json.loads((folder / INDEX).read_text()))
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise Failure(f"{folder / INDEX}: damaged: {error}") from None
-
-
 def run_main(options: argparse.Namespace) -> int:
     """Replays every claim; then the report and its status."""
     words = [text for text in options.names if "=" in text]
@@ -125,11 +106,12 @@ def run_main(options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     index = index_read(folder)
     for number, one in enumerate(planned, 1):
-        why = "" if one.able else one.lacking
-        index[one.name] = {"file": str(one.path.resolve()), "unable": why}
+        index[one.name] = "" if one.able else one.lacking
         file_write(folder / INDEX, json_text(index))
         say(f"claim {number} of {len(planned)}: {one.name}: {one.text}")
-        if why:
+        if not one.able:
+            (folder / one.name).mkdir(exist_ok=True)
+            file_write(folder / one.name / SCENARIO, scenario_text(one.scenario))
             continue
         done = subprocess.run([*SUITE, "run", str(one.path), *words,
                                *(["--quick"] if options.quick else []), "-o",
@@ -137,50 +119,10 @@ def run_main(options: argparse.Namespace) -> int:
         if done.returncode >= 128:
             raise Failure(f"{folder} has what was measured so far; the same command goes on")
         if not (folder / one.name / PLAN).exists():
-            index[one.name]["unable"] = f"uncork run ended with status {done.returncode}"
+            index[one.name] = f"uncork run ended with status {done.returncode}"
             file_write(folder / INDEX, json_text(index))
     print(folder)
     return report_print([folder], None)
-
-
-def system_add(systems: dict[str, dict[str, Any]], name: str, scenario: Scenario,
-               replay: Replay) -> None:
-    """Adds a row to the system that it is of. name: of a system of which nothing is known."""
-    system = systems.setdefault(json.dumps(replay.system, sort_keys=True), {
-        "name": name, "machine": dict(replay.system), "claims": {}})
-    system["claims"].setdefault(scenario.name, claim_head(scenario) | {"rows": []})[
-        "rows"].append(row_of(replay))
-
-
-def systems_read(source: Path) -> list[dict[str, Any]]:
-    """The systems of a folder of results, of one result, or of a file of `report --json`."""
-    if source.is_file():
-        try:
-            return list(json.loads(source.read_text())["systems"])
-        except (ValueError, KeyError, TypeError):
-            raise UsageError(f"{source}: no file of uncork claims report --json") from None
-    folder = result_find(source)
-    systems: dict[str, dict[str, Any]] = {}
-    index = index_read(folder)
-    single = (folder / PLAN).exists()
-    if not index and not single:
-        raise UsageError(f"{folder}: no result of a claim, nor a folder of uncork claims run")
-    places = [folder] if single else [folder / name for name in index]
-    ran = [place for place in places if (place / PLAN).exists()]
-    for place in ran:
-        matrix = matrix_load(place)
-        if matrix.result.scenario.origin is None:
-            raise UsageError(f"{place}: its scenario has no [origin]: it is no claim")
-        for replay in replays_decide(matrix):
-            system_add(systems, folder.name, matrix.result.scenario, replay)
-    machines = [system["machine"] for system in systems.values()] or [{}]
-    for name in () if single else index.keys() - {place.name for place in ran}:
-        scenario = replay_load(Path(index[name]["file"]))
-        for claim, machine in product(scenario.claims, machines):
-            system_add(systems, folder.name, scenario, Replay(
-                claim, UNABLE, published_text(claim_parse(claim.that)), "", (),
-                (index[name]["unable"],), machine))
-    return list(systems.values())
 
 
 def report_print(sources: Sequence[Path], style: str | None) -> int:

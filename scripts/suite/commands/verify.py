@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`uncork verify BLOCK RESULTS [RESULTS]`: whether every figure of a posted block is that of a
-result."""
+result; `uncork verify REPORT.json RESULTS`: whether every verdict of a report of claims is."""
 
 import argparse
 import sys
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from suite.analyse.frame import Matrix, matrix_load
 from suite.analyse.metrics import METRICS
+from suite.analyse.systems import systems_differences, systems_read, verdicts_of
 from suite.base.errors import UsageError
 from suite.present.mail.block import cells_block, pair_block
 from suite.present.mail.parse import Posted, blocks_read, deviations_find, mail_text, side_words
@@ -55,8 +56,20 @@ def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
     return not deviations
 
 
+def report_verify(report: Path, sources: Sequence[str]) -> int:
+    """Says whether a report of claims is what its results say: 0 all of it, 1 something differs."""
+    told = systems_read(report)
+    wrong = systems_differences(told, [
+        system for source in sources for system in systems_read(Path(source))])
+    print(*wrong, f"not the same: {len(wrong)} of {report}" if wrong else
+          f"the same: all {len(verdicts_of(told))} verdicts of {report}", sep="\n")
+    return 1 if wrong else 0
+
+
 def main(options: argparse.Namespace) -> int:
     """Says of each block in the text whether it is the same: 0 all of it, 1 something differs."""
+    if options.block.endswith(".json"):
+        return report_verify(Path(options.block), options.results)
     if len(options.results) > 2:
         raise UsageError(f'"{options.results[2]}": a block is of one result or of two')
     text = text_read(options.block)

@@ -2,33 +2,22 @@
 """The verdicts on published claims as a document: a table for each claim, or for each of those that
 dispute each other, with a column for each system.
 
-A system is plain data, which JSON keeps: its machine and, by name, its claims with their rows.
+A system is as systems.py reads it.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suite.analyse.answers import labelled
-from suite.analyse.replays import COUNT, REPRODUCED, VERDICTS, Replay
+from suite.analyse.replays import COUNT, REPRODUCED, VERDICTS
+from suite.analyse.systems import System, verdicts_of
 from suite.base.units import counted_text
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
-from suite.scenario.scenario import CLAIM_KINDS, Scenario
+from suite.scenario.scenario import CLAIM_KINDS
 
-System = Mapping[str, Any]
 HEADS = ("claim", "says", "kind", "published", "system", "measured", "low", "high", "verdict",
          "differs")
 NOTHING = {"measured": "", "verdict": ""}
-
-
-def claim_head(scenario: Scenario) -> dict[str, Any]:
-    """Where a claim is from, as data."""
-    told = {key: text for key, text in vars(scenario.origin).items() if text}
-    return {"question": scenario.question, "origin": told, "disputes": list(scenario.disputes)}
-
-
-def row_of(replay: Replay) -> dict[str, Any]:
-    told = {key: value for key, value in vars(replay).items() if key not in ("claim", "system")}
-    return vars(replay.claim) | told
 
 
 def system_text(system: System) -> str:
@@ -88,15 +77,11 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
 def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
     """How the rows of a claim were decided that are not reproduced."""
     told = [f"{row['verdict']}: {row['says']}: {'; '.join(row['remarks'])}"
+            + (f"; because {row['explained']}" if row.get("explained") else "")
             + (f" ({system_text(system)})" if len(systems) > 1 else "") for system in systems
             for row in system["claims"].get(name, {"rows": []})["rows"]
             if row["verdict"] != REPRODUCED]
     return labelled(name, told)
-
-
-def verdicts_of(systems: Sequence[System]) -> list[str]:
-    return [row["verdict"] for system in systems for claim in system["claims"].values()
-            for row in claim["rows"]]
 
 
 def counts_text(verdicts: Sequence[str]) -> str:

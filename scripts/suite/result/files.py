@@ -41,10 +41,16 @@ def results_place() -> Path:
 
 
 def result_find(given: Path) -> Path:
-    """The folder of a result: a path, the name of one in results_place(), or reference/NAME.
-    UsageError where there is no such folder."""
+    """The folder of a result: a path, which may lead into an archive; the name of one in
+    results_place(), or reference/NAME. UsageError where there is no such folder."""
     if given.is_dir():
         return given
+    for archive in (given, *given.parents):
+        if archive.name.endswith(ENDING) and archive.is_file():
+            folder = archive_unpack(archive) / given.relative_to(archive)
+            if not folder.is_dir():
+                raise UsageError(f"{given}: no such folder in {archive}")
+            return folder
     if given.exists():
         raise UsageError(f"{given}: is a file, not the folder of a result")
     if len(given.parts) == 2 and given.parts[0] == FOLDER:
@@ -312,39 +318,44 @@ def reference_names() -> list[str]:
 
 
 def reference_is(folder: Path) -> bool:
-    return folder.parent.parent == cache_place() / FOLDER
+    return cache_place() / FOLDER in folder.parents
 
 
 def reference_find(given: Path) -> Path:
-    """The folder of a reference result, unpacked; UsageError where there is none of the name,
-    Failure where it cannot be unpacked."""
+    """The folder of a reference result, unpacked; UsageError where there is none of the name."""
     archive = ARCHIVES / f"{given.name}{ENDING}"
-    try:
-        data = archive.read_bytes()
-    except OSError:
+    if not archive.exists():
         raise UsageError(f"{given}: no such folder, and no reference result"
-                         f"{nearest_hint(str(given), reference_names())}") from None
-    place = cache_place() / FOLDER / hashlib.blake2b(data, digest_size=8).hexdigest()
-    if not (place / given.name).is_dir():
-        try:
+                         f"{nearest_hint(str(given), reference_names())}")
+    return archive_unpack(archive)
+
+
+def archive_unpack(archive: Path) -> Path:
+    """The folder that is in an archive, in the user's cache; Failure where it cannot be had."""
+    name, place = archive.name.removesuffix(ENDING), cache_place() / FOLDER
+    try:
+        place /= hashlib.blake2b(archive.read_bytes(), digest_size=8).hexdigest()
+        if not (place / name).is_dir():
             place.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=place.parent) as fresh:
-                members_write(archive, Path(fresh) / place.name / given.name)
+                members_write(archive, Path(fresh) / place.name / name)
                 (Path(fresh) / place.name).rename(place)
-        except (OSError, tarfile.TarError) as error:
-            if not (place / given.name).is_dir():  # else another process was faster
-                raise Failure(f"{given}: cannot be unpacked into {place.parent}: {error}; "
-                              "UNCORK_CACHE=FOLDER names another place") from None
-    return place / given.name
+    except (OSError, tarfile.TarError) as error:
+        if not (place / name).is_dir():  # else another process was faster
+            raise Failure(f"{archive}: cannot be unpacked into {place.parent}: {error}; "
+                          "UNCORK_CACHE=FOLDER names another place") from None
+    return place / name
 
 
 def members_write(archive: Path, folder: Path) -> None:
-    """Writes the files of the archive, by their last names only, into a new folder."""
+    """Writes the files below the one folder of an archive into a new folder, and nothing else."""
     folder.mkdir(parents=True)
     with tarfile.open(archive) as tar:
         for member in tar:
-            if member.isfile() and (file := tar.extractfile(member)):
-                (folder / os.path.basename(member.name)).write_bytes(file.read())
+            path = folder.joinpath(*Path(member.name).parts[1:])
+            if member.isfile() and ".." not in path.parts and (file := tar.extractfile(member)):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(file.read())
 
 
 def output_place(folder: Path) -> Path:

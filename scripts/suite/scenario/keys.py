@@ -74,6 +74,8 @@ MEANS = {
         "says": "the claim as a sentence",
         "that": "the comparison that decides it, see EXPRESSIONS",
         "kind": "what was published: a count, the direction of a change, a ratio, or a stall",
+        "because": "why another verdict was seen, as a sentence",
+        "evidence": "the comparison that shows it, in the same result",
     },
     "answer": {
         "asks": "the question as a sentence",

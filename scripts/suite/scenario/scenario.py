@@ -66,11 +66,18 @@ class Published:
 @dataclass(frozen=True)
 class Claim:
     """A sentence and the comparison that decides it. kind: of CLAIM_KINDS where it was published,
-    else empty."""
+    else empty. because: a sentence that explains another verdict, and evidence its comparison."""
 
     says: str
     that: str
     kind: str = ""
+    because: str = ""
+    evidence: str = ""
+
+    @property
+    def explanation(self) -> "Claim | None":
+        """What explains a verdict, as a claim that can be decided."""
+        return Claim(self.because, self.evidence, self.kind) if self.evidence else None
 
 
 @dataclass(frozen=True)
@@ -409,7 +416,8 @@ PART_KEYS: dict[str, dict[str, KeyReader]] = {  # of the parts whose keys are no
         "value": numbers_read, "from": string_require, "set": string_read,
         "unit": string_read, "about": string_read,
     },
-    "claim": {"says": string_require, "that": string_require, "kind": claim_kind_read},
+    "claim": {"says": string_require, "that": string_require, "kind": claim_kind_read,
+              "because": string_read, "evidence": string_read},
     "origin": {
         "title": string_require, "who": string_require, "reference": string_require,
         "read": hand_read, "date": string_read, "machine": string_read, "kernel": string_read,
