@@ -14,13 +14,7 @@ from typing import Any
 
 from suite.analyse.expressions import claim_parse
 from suite.analyse.frame import matrix_load
-from suite.analyse.replays import (
-    UNABLE,
-    Replay,
-    published_text,
-    replay_load,
-    replays_decide,
-)
+from suite.analyse.replays import UNABLE, Replay, published_text, replay_load, replays_decide
 from suite.base.errors import Failure, UsageError
 from suite.result.files import ENDING, PLAN, SCENARIO, result_find
 from suite.scenario.scenario import Scenario
