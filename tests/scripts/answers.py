@@ -75,9 +75,9 @@ def uncork(*arguments: str | Path, **environment: str) -> subprocess.CompletedPr
     return uncork_call(arguments, {"COLUMNS": "100"} | environment)
 
 
-def refused(*arguments: str | Path, status: int = 2) -> str:
+def refused(*arguments: str | Path, status: int = 2, **environment: str) -> str:
     """Runs what must be refused and gives its one line on standard error."""
-    done = uncork(*arguments)
+    done = uncork(*arguments, **environment)
     assert done.returncode == status, done.stdout + done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("uncork: ") and done.stderr.count("\n") == 1, done.stderr

@@ -15,13 +15,12 @@ from suite.result.record import Record
 from suite.stats import Beyond
 from suite.stats.histogram import HISTOGRAMS, Histogram, histogram_find
 
-NAMES = ["time_per_message", "messages_per_second", "bandwidth", "segments_per_message",
-         "segments_per_reply", "retransmits_per_message", "captured_segments_per_message",
-         "captured_segments_per_reply",
-         "smallest_segment", "largest_segment", "super_packets", "capture_difference",
-         "records_per_message", "records_per_reply", "tls_bytes_per_message",
-         "tls_bytes_per_reply", "sends_per_message", "sends_per_reply", "reads_per_reply",
-         "syscalls_per_message",
+NAMES = ["time_per_message", "wait_per_message", "messages_per_second", "bandwidth",
+         "segments_per_message", "segments_per_reply", "retransmits_per_message",
+         "captured_segments_per_message", "captured_segments_per_reply", "smallest_segment",
+         "largest_segment", "super_packets", "capture_difference", "records_per_message",
+         "records_per_reply", "tls_bytes_per_message", "tls_bytes_per_reply", "sends_per_message",
+         "sends_per_reply", "reads_per_reply", "syscalls_per_message",
          "server_syscalls_per_message", "proxy_sends_per_message", "proxy_syscalls_per_message",
          "proxy_chunks_per_group", "ring_requests_per_message", "ring_completions_per_message",
          "proxy_ring_requests_per_message", "proxy_ring_completions_per_message", "copied_share",
@@ -30,11 +29,11 @@ NAMES = ["time_per_message", "messages_per_second", "bandwidth", "segments_per_m
          "latency_p90", "latency_p99", "latency_p999", "latency_max", "service_p50", "service_p90",
          "service_p99", "service_p999", "service_max", "late_start_p50", "late_start_p99",
          "late_start_max", "handover_p50", "handover_p90", "handover_p99", "handover_p999",
-         "handover_max", "handshakes_per_second", "handshake_p50", "handshake_p90",
-         "handshake_p99", "handshake_p999", "handshake_max", "peer_window", "requests_late",
-         "memory_per_connection", "server_memory_per_connection", "time", "user", "system",
-         "client_user", "client_system", "server_user", "server_system", "proxy_user",
-         "proxy_system", "load_cpu", "subject_cpu", "softirq"]
+         "handover_max", "handshakes_per_second", "handshake_p50", "handshake_p90", "handshake_p99",
+         "handshake_p999", "handshake_max", "peer_window", "requests_late", "memory_per_connection",
+         "server_memory_per_connection", "time", "user", "system", "client_user", "client_system",
+         "server_user", "server_system", "proxy_user", "proxy_system", "load_cpu", "subject_cpu",
+         "softirq"]
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
 OF_RING = ["ring_requests_per_message", "ring_completions_per_message", "copied_share",
            "mapped_share"]
@@ -119,7 +118,8 @@ def test_every_metric_has_a_known_unit_and_direction():
 def test_metrics_of_a_request_run(request_record):
     values = metrics_compute(Record(request_record))
     expected = {
-        "time_per_message": 3e-3 / 400, "messages_per_second": 400 / 2e-3,
+        "time_per_message": 3e-3 / 400, "wait_per_message": (3e-3 - 2 * 80e-6) / 400,
+        "messages_per_second": 400 / 2e-3,
         "bandwidth": 8 * 30 * 400 / 2e-3, "segments_per_message": 6000 / 400,
         "segments_per_reply": 500 / 400, "sends_per_message": 6800 / 400, "sends_per_reply": 1.0,
         "reads_per_reply": 1.0,
@@ -137,6 +137,15 @@ def test_metrics_of_a_request_run(request_record):
                        "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)
+
+
+def test_what_computed_all_the_time_did_not_wait_and_an_open_loop_waits_by_itself(
+        request_record, open_record, stream_record):
+    for thread_of in request_record["client"]["threads"]:
+        thread_of["cpu"]["user_ns"] = 10_000_000
+    assert metrics_compute(Record(request_record))["wait_per_message"] == 0
+    for record in (open_record, stream_record):
+        assert metrics_compute(Record(record))["wait_per_message"] is None
 
 
 def test_an_open_loop_adds_service_time_late_starts_and_what_was_never_sent(open_record):

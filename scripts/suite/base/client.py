@@ -314,19 +314,20 @@ def toml_names(folder: str) -> list[str]:
     return sorted(path.stem for path in (ROOT / folder).glob("*.toml"))
 
 
-def toml_path(kind: str, folder: str, name: str) -> Path:
-    """The file of a scenario or a claim: a path if it looks like one, else FOLDER/NAME.toml."""
+def toml_path(kind: str, folders: Sequence[str], name: str) -> Path:
+    """A path if it looks like one, else NAME.toml in the first of folders that has it."""
     if "/" in name or name.endswith(".toml"):
         return Path(name)
-    names = toml_names(folder)
-    if name not in names:
-        raise UsageError(f'no {kind} "{name}" in {ROOT / folder}{nearest_hint(name, names)}')
-    return ROOT / folder / f"{name}.toml"
+    paths = {one: ROOT / folder / f"{one}.toml"
+             for folder in reversed(folders) for one in toml_names(folder)}
+    if name not in paths:
+        raise UsageError(f'no {kind} "{name}" in {ROOT / folders[0]}{nearest_hint(name, paths)}')
+    return paths[name]
 
 
-scenario_names, scenario_path = (partial(toml_names, "scenarios"),
-                                 partial(toml_path, "scenario", "scenarios"))
-claim_names, claim_path = partial(toml_names, "claims"), partial(toml_path, "claim", "claims")
+scenario_names, claim_names = partial(toml_names, "scenarios"), partial(toml_names, "claims")
+scenario_path = partial(toml_path, "scenario", ("scenarios", "claims"))  # claims are scenarios
+claim_path = partial(toml_path, "claim", ("claims",))
 
 
 # ---- options for servers that run already, with a key or in the clear. These are options and no

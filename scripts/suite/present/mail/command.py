@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from suite.base.client import scenario_names, scenario_path
+from suite.base.client import claim_names, scenario_names, scenario_path
 from suite.base.units import size_parse, size_text
 from suite.present.mail.rules import COLUMNS
 from suite.result.files import SCENARIO
@@ -119,7 +119,7 @@ def command_lines(words: Sequence[str]) -> list[str]:
 def commands_of(matrix: Matrix) -> list[list[str]]:
     """The words of each start of the runner that measure a result again, one for each session."""
     scenario, plan = matrix.result.scenario, matrix.result.plan
-    ships = scenario.name in scenario_names()
+    ships = scenario.name in (*scenario_names(), *claim_names())
     shipped = scenario_load(scenario_path(scenario.name)) if ships else None
     if scenario.arms and not (shipped and is_of(shipped, scenario)):
         # no words of the shell can say what an arm is

@@ -10,6 +10,7 @@ from suite.analyse.comparison.model import Comparison
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find
 from suite.analyse.metrics import Metric
+from suite.analyse.replays import replays_decide
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
 from suite.base.lab_words import lab_wanted
@@ -25,6 +26,7 @@ from suite.result.plan import builds_text
 # of the lines below all figures
 LABELS = ("subject", "machine", "network", "tls", "uncork", "compared", "differs", "remarks",
           "disturbed", "legend")
+LABELS_OF_CLAIMS = ("published", "claim")  # below these, of a claim that was replayed
 # signs of a block, as they are found in its texts, and what they mean
 BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
@@ -189,4 +191,17 @@ def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
              compared, others or "nothing else" if comparison else "", "; ".join(remarks),
              "; ".join(filter(None, dict.fromkeys(map(heading.disturbances_text, matrices)))),
              legend_text(tables))
-    return [pair for pair in zip(LABELS, texts, strict=True) if pair[1]]
+    return [*(pair for pair in zip(LABELS, texts, strict=True) if pair[1]),
+            *claims_pairs(matrix)]
+
+
+def claims_pairs(matrix: Matrix) -> list[Pair]:
+    """Where the figures were published that a result measures again, and what became of each
+    claim; nothing of a result of something else."""
+    if (origin := matrix.result.scenario.origin) is None:
+        return []
+    date = f", {origin.date}" if origin.date else ""
+    told = (f"{replay.claim.says}: {replay.published} there, {replay.measured or 'nothing'} here: "
+            f"{replay.verdict}" for replay in replays_decide(matrix))
+    return [("published", f"{origin.title} ({origin.who}{date}), {origin.reference}"),
+            *(("claim", text) for text in told)]

@@ -14,7 +14,7 @@ from suite.analyse.comparison.model import Unit
 from suite.analyse.metrics import METRICS
 from suite.present.mail.command import RESULTS, RUN_COMMAND
 from suite.present.mail.figures import NO_FIGURES, WIDTH
-from suite.present.mail.foot import LABELS
+from suite.present.mail.foot import LABELS, LABELS_OF_CLAIMS
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
 FOLDED = str.maketrans({"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192": "->",
@@ -28,10 +28,11 @@ COMMAND_LINE = re.compile(rf"(({TYPED}|--more|-o|{RESULTS}/\S+)( |$))+")
 FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
 PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean(=all)? of \d+( of \d+)? cells(, n=\d+)?")
-BELOW = re.compile(rf"({'|'.join(LABELS)}): ")
+BELOW_LABELS = "|".join((*LABELS, *LABELS_OF_CLAIMS))
+BELOW = re.compile(rf"({BELOW_LABELS}): ")
 ROUNDS = re.compile(rf"n=[\d.]+ (and \d|({'|'.join(unit.value for unit in Unit)})s?\b)"
                     f"|no row has it on both sides|{NO_FIGURES}:")
-ITEM = re.compile(rf"- (?=(base|new|axis|cells|with|at|{'|'.join(LABELS)}): |n=|no row "
+ITEM = re.compile(rf"- (?=(base|new|axis|cells|with|at|{BELOW_LABELS}): |n=|no row "
                   f"|{NO_FIGURES}:)")
 BROKEN = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
 SIGNATURE = "-- "
