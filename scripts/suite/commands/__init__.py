@@ -90,7 +90,8 @@ def result_folder(text: str) -> Path:
 
 def result_add(parser: ArgumentParser, words: str, metavar: str = "WORD") -> None:
     parser.add_argument("results", type=result_folder, metavar="RESULTS",
-                        help="folder of a result, or its name in results/")
+                        help="folder of a result, or its name in results/; or an archive of one, "
+                             "NAME.tar.xz")
     parser.add_argument("words", nargs="*", default=[], metavar=metavar, help=words)
 
 
@@ -224,8 +225,9 @@ def paste_arguments(parser: ArgumentParser) -> None:
 
 def verify_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("block", metavar="BLOCK",
-                        help="the posted block, or the whole mail; - is standard input")
-    parser.add_argument("results", nargs="+", metavar="RESULTS",
+                        help="the posted block, or the whole mail; - is standard input; or "
+                             "REPORT.json of claims report")
+    parser.add_argument("results", nargs="+", type=result_folder, metavar="RESULTS",
                         help="the result that it is of; of a block on two results both, the base "
                              "first")
 

@@ -56,11 +56,11 @@ def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
     return not deviations
 
 
-def report_verify(report: Path, sources: Sequence[str]) -> int:
+def report_verify(report: Path, folders: Sequence[Path]) -> int:
     """Says whether a report of claims is what its results say: 0 all of it, 1 something differs."""
     told = systems_read(report)
     wrong = systems_differences(told, [
-        system for source in sources for system in systems_read(Path(source))])
+        system for folder in folders for system in systems_read(folder)])
     print(*wrong, f"not the same: {len(wrong)} of {report}" if wrong else
           f"the same: all {len(verdicts_of(told))} verdicts of {report}", sep="\n")
     return 1 if wrong else 0
@@ -77,6 +77,6 @@ def main(options: argparse.Namespace) -> int:
     if not blocks:
         raise UsageError(f"{options.block}: no block of uncork paste in it "
                          "(it begins with base: and new:, or cells:)")
-    matrices = [matrix_load(Path(folder)) for folder in options.results]
+    matrices = [matrix_load(folder) for folder in options.results]
     same = [block_verify(posted, matrices) for posted in blocks]
     return 0 if all(same) else 1
