@@ -188,6 +188,7 @@ def test_a_quick_look_shortens_and_never_lengthens() -> None:
     assert quick_changes({"rounds": "3", "duration": "150ms", "warmup": "0s"}, {}) == {}
     assert quick_changes({"rounds": "6", "duration": "200000us", "warmup": "50ms"}, {}) == {}
     assert list(quick_changes(GIVEN | {"bytes": "1G"}, {})) == ["rounds", "warmup"]
+    assert list(quick_changes(GIVEN | {"workload": "command"}, {})) == ["rounds"]
     assert quick_text(quick_changes(GIVEN | {"until": "1%", "warmup": "0s"}, {})) \
         == "a first look: rounds=6 in place of 10, duration=200ms in place of 2s, without until=1%"
 

@@ -21,6 +21,7 @@ WORDS_NAME = "words"  # the name of a run without a scenario
 QUICK = {"rounds": "6", "duration": "200ms", "warmup": "50ms"}
 # in place of duration: how long it takes is not known, and not changed
 FIXED_WORK = ("messages", "bytes")
+WHOLE = "command"  # a workload that has rounds only
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "": 1.0}
 Spread = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
 
@@ -216,6 +217,7 @@ def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str
     asks for more, or where an axis would be shortened."""
     changes: dict[str, WordChange] = {}
     quick = {key: word for key, word in words.items() if key != "until"}
+    whole = "workload" in words and words["workload"].values == (WHOLE,)
     for key, most in QUICK.items():
         default = str(vocabulary.words[key]["default"])
         word = words.get(key, Word(key, most, "run", values=(default,)))
@@ -223,6 +225,7 @@ def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str
             raise UsageError(
                 f"--quick cannot shorten {key}={','.join(word.values)}: it has several values")
         is_fixed = key == "duration" and any(work in words for work in FIXED_WORK)
+        is_fixed |= key != "rounds" and whole
         if not is_fixed and amount(word.values[0]) > amount(most):
             changes[key] = {"was": word.values[0], "is": most}
             quick[key] = replace(word, values=(most,))
