@@ -142,7 +142,7 @@ def test_only_what_no_other_run_would_call_otherwise_is_decided(
 
 
 @pytest.mark.parametrize(("evidence", "explained"), [
-    (f"{RATIO} > 0.4", "the other is slower: 0.500"), (f"{RATIO} > 1", ""), ("", "")])
+    (f"{RATIO} > 0.4", "the other is slower: 0.494"), (f"{RATIO} > 1", ""), ("", "")])
 def test_a_verdict_that_differs_is_explained_where_the_result_shows_why(evidence, explained):
     claim = Claim("it is so", f"{RATIO} ~ 1.87", "ratio", "the other is slower", evidence)
     [replay] = replays_decide(result_of(0.5, claim))
@@ -152,10 +152,14 @@ def test_a_verdict_that_differs_is_explained_where_the_result_shows_why(evidence
     assert (same.verdict, same.explained) == ("reproduced", "")
 
 
-def test_a_stall_is_also_known_where_the_cpu_is_emulated_and_a_time_is_not():
-    claims = (Claim("it waits", "wait_per_message(write=nagle place=apart) >= 35ms", "stall"),
+def test_a_stall_is_also_known_where_the_cpu_is_emulated_and_a_time_is_not(tmp_path):
+    folder = Path(shutil.copytree(NODELAY, tmp_path / "idle"))  # its ends compute half of the time
+    text = (folder / "records.jsonl").read_text()
+    (folder / "records.jsonl").write_text(re.sub(
+        r'"(user|system)_ns":(\d+)', lambda found: f'"{found[1]}_ns":{int(found[2]) // 50}', text))
+    claims = (Claim("it waits", "stall_per_message(write=nagle place=apart) >= 35ms", "stall"),
               Claim("it takes long", "time_per_message(write=nagle place=apart) >= 35ms", "stall"))
-    waits, times = replays_decide(emulated(claimed(matrix_of(NODELAY), *claims)))
+    waits, times = replays_decide(emulated(claimed(matrix_of(folder), *claims)))
     assert (waits.verdict, times.verdict) == ("reproduced", "cannot run here")
 
 
@@ -273,10 +277,10 @@ def test_a_file_has_an_origin_and_kinds_and_is_the_same_when_it_is_written_again
     assert set(scenario.disputes) <= {other.stem for other in FILES} - {path.stem}
 
 
-def test_there_are_fifty_fourteen_run_a_real_program_and_eight_explain_another_verdict():
+def test_there_are_fifty_thirteen_run_a_real_program_and_eight_explain_another_verdict():
     scenarios = [scenario_load(path) for path in FILES]
     assert len(scenarios) >= 50
-    assert sum("subject" in scenario.fixed for scenario in scenarios) >= 14
+    assert sum("subject" in scenario.fixed for scenario in scenarios) >= 13
     assert sum(any(claim.because for claim in scenario.claims) for scenario in scenarios) >= 8
 
 
@@ -396,7 +400,8 @@ def results(tmp_path: Path) -> Path:
     (folder / "claims.json").write_text(json.dumps({
         "nodelay": "", "nginx-tcp-nopush": "nginx is missing"}))
     (folder / "nginx-tcp-nopush").mkdir()
-    shutil.copy(CLAIMS / "nginx-tcp-nopush.toml", folder / "nginx-tcp-nopush" / "scenario.toml")
+    (folder / "nginx-tcp-nopush" / "scenario.toml").write_text(
+        scenario_text(scenario_load(CLAIMS / "nginx-tcp-nopush.toml")))
     return folder
 
 
@@ -424,7 +429,8 @@ def test_an_archive_of_results_is_read_as_the_folder_that_is_in_it(results, tmp_
                       for source in (results, archive))
     assert packed.stdout == folder.stdout and packed.returncode == 0
     block = uncork_in("paste", archive / "nodelay", "write=nodelay", "write=writev", **cache)
-    assert "claim: every write is a segment: 15 there, 15 here: reproduced" in block.stdout
+    assert ("claim: every write is a segment: 15 there, 15 here: reproduced"
+            in " ".join(block.stdout.split()))
     (tmp_path / "block").write_text(block.stdout)
     assert "the same: all" in uncork_in(
         "verify", tmp_path / "block", archive / "nodelay", **cache).stdout
@@ -475,7 +481,7 @@ def test_every_claim_can_be_planned_and_the_list_says_how_long_it_takes(uncork: 
 def test_a_claim_about_a_cell_that_does_not_run_is_refused(uncork: Uncork, tmp_path: Path):
     path = tmp_path / "claim.toml"
     text = (CLAIMS / "bitcoin-rs-writev.toml").read_text()
-    path.write_text(text.replace("wait_per_message(arm=nagle)", "wait_per_message(arm=nagel)"))
+    path.write_text(text.replace("stall_per_message(arm=nagle)", "stall_per_message(arm=nagel)"))
     assert "arm=nagel was not run, only arm=five," in uncork.refused("claims", "list", str(path))
 
 

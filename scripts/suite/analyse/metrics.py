@@ -36,7 +36,7 @@ CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
 # parts of names that are written otherwise in text
 NAME_PARTS = {"cpu": "CPU", "tls": "TLS", "p999": "p99.9"}
 LATE = ("requests_late",)  # counts of what was not done in time
-WAITS = ("wait_per_message",)  # times of timers, which are as long where the CPU is emulated
+STALL, STALL_LEAST = "stall_per_message", 0.9  # of the time of a request
 SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
           for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
 SHARES = {"p50": (0.50, "median"), "p90": (0.90, "90 % quantile"), "p99": (0.99, "99 % quantile"),
@@ -71,8 +71,9 @@ class Metric(NamedTuple):
 
     @property
     def timed(self) -> bool:
-        """Whether it tells how fast a CPU was: a time, a rate, or how much was too late."""
-        return self.name not in WAITS and (not self.whole or self.name in LATE)
+        """Whether it tells how fast something was: a time, a rate, or how much was too late. A
+        stall is as long where the CPU is emulated: timers of the kernel end it."""
+        return self.name != STALL and (not self.whole or self.name in LATE)
 
     @property
     def whole(self) -> bool:
@@ -85,13 +86,17 @@ def time_per_message(run: MeasuredRun) -> float | None:
     return quotient(run.elapsed if run.streams else run.connected, run.messages)
 
 
-def wait_per_message(run: MeasuredRun) -> float | None:
-    """Of the time of a request on its connection what is left when no two ends, nor connections,
-    computed at the same time: more than this may have been waited, less was not."""
+def stall_per_message(run: MeasuredRun) -> float | None:
+    """What is left of the time of a request on its connection when all ends and connections have
+    computed one after the other, where that is nearly all of it. Else 0, or unknown where several
+    requests were under way: one may have waited while others computed."""
     cpu, connections = run.cpu_all(), threads_sum(run.driver, "connections") or 1
     if run.streams or run.scheduled or cpu is None or run.connected is None:
         return None
-    return quotient(max(0.0, run.connected - connections * cpu), run.messages)
+    idle, alone = run.connected - connections * cpu, run.record.words.get("depth", "1") == "1"
+    if idle < STALL_LEAST * run.connected:
+        return 0.0 if connections == 1 and alone else None
+    return quotient(idle, run.messages)
 
 
 def bandwidth(run: MeasuredRun) -> float | None:
@@ -276,8 +281,8 @@ def distribution(name: str, of: str, shares: Iterable[str] = SHARES) -> tuple[Me
 METRICS = {metric.name: metric for metric in (
     Metric("time_per_message", "s", "lower", time_per_message,
            "mean time of a request on its connection; of a stream: at the receiver"),
-    Metric("wait_per_message", "s", "lower", wait_per_message,
-           "of time_per_message of a request at least so much in which no end was on a CPU"),
+    Metric(STALL, "s", "lower", stall_per_message,
+           "of time_per_message of a request what no end computed, where that is nearly all"),
     Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
            "messages of all threads / time from the first thread's start to the last one's end; "
            "requests that a load tells / its whole time"),

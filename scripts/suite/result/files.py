@@ -47,7 +47,7 @@ def result_find(given: Path) -> Path:
         return given
     for archive in (given, *given.parents):
         if archive.name.endswith(ENDING) and archive.is_file():
-            folder = archive_unpack(archive) / given.relative_to(archive)
+            folder = archive_unpack(archive, archive) / given.relative_to(archive)
             if not folder.is_dir():
                 raise UsageError(f"{given}: no such folder in {archive}")
             return folder
@@ -327,11 +327,12 @@ def reference_find(given: Path) -> Path:
     if not archive.exists():
         raise UsageError(f"{given}: no such folder, and no reference result"
                          f"{nearest_hint(str(given), reference_names())}")
-    return archive_unpack(archive)
+    return archive_unpack(archive, given)
 
 
-def archive_unpack(archive: Path) -> Path:
-    """The folder that is in an archive, in the user's cache; Failure where it cannot be had."""
+def archive_unpack(archive: Path, given: Path) -> Path:
+    """The folder that is in an archive, in the user's cache; Failure where it cannot be had. given:
+    what names it."""
     name, place = archive.name.removesuffix(ENDING), cache_place() / FOLDER
     try:
         place /= hashlib.blake2b(archive.read_bytes(), digest_size=8).hexdigest()
@@ -342,7 +343,7 @@ def archive_unpack(archive: Path) -> Path:
                 (Path(fresh) / place.name).rename(place)
     except (OSError, tarfile.TarError) as error:
         if not (place / name).is_dir():  # else another process was faster
-            raise Failure(f"{archive}: cannot be unpacked into {place.parent}: {error}; "
+            raise Failure(f"{given}: cannot be unpacked into {place.parent}: {error}; "
                           "UNCORK_CACHE=FOLDER names another place") from None
     return place / name
 
