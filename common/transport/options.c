@@ -57,26 +57,23 @@ enum moment { BEFORE_CONNECT, AFTER_CONNECT }; /* at a listener before listen(2)
 
 enum { SNDBUF, RCVBUF, NOTSENT_LOWAT, NODELAY, BUSY_POLL, QUICKACK, OPTION_COUNT };
 
+#define SOCKET(name) #name, SOL_SOCKET, name
+#define TCP(name) #name, IPPROTO_TCP, name
+
 static const struct socket_option {
     const char *word, *spelled;
     int level, name;
-    enum moment moment;     /* of a buffer: see value_at() */
-    bool of_tcp, is_buffer; /* only a buffer may read back another value than was set */
-    const char *limit;      /* the sysctl that clamps a buffer, NULL: none */
-    const char *key;        /* in the record; NULL: the record has it for every socket */
+    enum moment moment; /* of a buffer: see value_at() */
+    bool is_buffer;     /* of any socket; may read back another value. The others are of TCP */
+    const char *limit;  /* the sysctl that clamps a buffer, NULL: none */
+    const char *key;    /* in the record; NULL: the record has it for every socket */
 } socket_options[OPTION_COUNT] = {
-    [SNDBUF] = {"sndbuf", "SO_SNDBUF", SOL_SOCKET, SO_SNDBUF, BEFORE_CONNECT, .is_buffer = true,
-                .limit = SNDBUF_LIMIT},
-    [RCVBUF] = {"rcvbuf", "SO_RCVBUF", SOL_SOCKET, SO_RCVBUF, BEFORE_CONNECT, .is_buffer = true,
-                .limit = RCVBUF_LIMIT},
-    [NOTSENT_LOWAT] = {"notsent_lowat", "TCP_NOTSENT_LOWAT", IPPROTO_TCP, TCP_NOTSENT_LOWAT, BEFORE_CONNECT,
-                       .of_tcp = true, .key = "notsent_lowat_bytes"},
-    [NODELAY] = {"nodelay", "TCP_NODELAY", IPPROTO_TCP, TCP_NODELAY, AFTER_CONNECT, .of_tcp = true,
-                 .key = "nodelay"},
-    [BUSY_POLL] = {"busy_poll", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, AFTER_CONNECT, .of_tcp = true,
-                   .key = "busy_poll_us"},
-    [QUICKACK] = {"quickack", "TCP_QUICKACK", IPPROTO_TCP, TCP_QUICKACK, AFTER_CONNECT, .of_tcp = true,
-                  .key = "quickack"},
+    [SNDBUF] = {"sndbuf", SOCKET(SO_SNDBUF), BEFORE_CONNECT, .is_buffer = true, .limit = SNDBUF_LIMIT},
+    [RCVBUF] = {"rcvbuf", SOCKET(SO_RCVBUF), BEFORE_CONNECT, .is_buffer = true, .limit = RCVBUF_LIMIT},
+    [NOTSENT_LOWAT] = {"notsent_lowat", TCP(TCP_NOTSENT_LOWAT), BEFORE_CONNECT, .key = "notsent_lowat_bytes"},
+    [NODELAY] = {"nodelay", TCP(TCP_NODELAY), AFTER_CONNECT, .key = "nodelay"},
+    [BUSY_POLL] = {"busy_poll", SOCKET(SO_BUSY_POLL), AFTER_CONNECT, .key = "busy_poll_us"},
+    [QUICKACK] = {"quickack", TCP(TCP_QUICKACK), AFTER_CONNECT, .key = "quickack"},
 };
 
 #define UNSET (-1)
@@ -94,7 +91,7 @@ static int wanted_value(const struct socket_option *option, const struct plan *p
                                            [QUICKACK] = own->quickack != QUICKACK_DEFAULT};
     int index = (int)(option - socket_options), value = (int)values[index];
 
-    if (option->of_tcp && !plan->transport->counts_segments)
+    if (!option->is_buffer && !plan->transport->counts_segments)
         return UNSET;
     return value || index == NODELAY ? value : UNSET;
 }
