@@ -55,14 +55,13 @@ def side_json(side: Side) -> dict[str, Any]:
             "sessions": list(side.sessions)}
 
 
-def change_ratio_json(ratio: stats.Estimate | None) -> dict[str, Any] | None:
-    """new / base with its interval; null where there is none."""
-    return None if ratio is None else ratio_json(ratio) | {"p": ratio.p}
+def change_ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
+    return ratio_json(ratio) | {"p": ratio.p}
 
 
 def change_json(change: Change) -> dict[str, Any]:
     return {"base": figure_json(change.base), "new": figure_json(change.new),
-            "ratio": change_ratio_json(change.ratio),
+            "ratio": change_ratio_json(change.ratio) if change.ratio else None,
             "p_adjusted": change.adjusted, "verdict": change.verdict.value,
             "detectable": change.detectable,
             "noise_floor": wording.floor_fraction(change.floor),
@@ -79,7 +78,7 @@ def row_json(row: Row) -> dict[str, Any]:
 def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | None:
     """A geometric mean and the rows that it leaves out; null where there is none."""
     return None if mean is None else {
-        **(change_ratio_json(mean.ratio) or {}), "verdict": mean.verdict.value,
+        **change_ratio_json(mean.ratio), "verdict": mean.verdict.value,
         "rows": mean.rows, "all": mean.every,
         "left_out": {wording.row_name(comparison.rows[place]): why
                      for place, why in mean.left_out.items()}}

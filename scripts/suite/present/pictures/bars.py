@@ -172,7 +172,7 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
     tops = [top_of(block, extent, room) for extent, block in zip(extents, blocks, strict=True)]
     tops = tops if len(set(extents)) > 1 else [max(tops)] * len(tops)
     text = label[0] + f", and the ratio to {base}" * bool(base) + label[1]
-    drawn, in_text = look.lines(text, room), lines_of(text, TEXT_WIDTH - widest)
+    drawn, in_text = lines_of(text, room / LETTER), lines_of(text, TEXT_WIDTH - widest)
     foot = LINE * (len(drawn) - 1)
     around = PANEL_UNITS * len(panels) + foot
     signs = parts.verdict_signs({figures[cell.name].verdict for figures in shown.values()

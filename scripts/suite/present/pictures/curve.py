@@ -16,7 +16,7 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
 from suite.present.pictures import parts
-from suite.present.pictures.look import LETTER, LINE, Look, look_of
+from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
 from suite.scenario.scenario import Picture
 
 AXIS_COLUMNS_TEXT = 56  # of labels that fit along an axis in text
@@ -151,9 +151,9 @@ def curve_drawing(look: Look, matrix: Matrix, metric: Metric, axis: Axis, cells:
     titles = look.titles(body, parts.headline_text(matrix, what, place), note, signs, signs_text,
                          BODY_LEAST + around)
     high = titles["high"] - titles["head"] - titles["foot"] - around - 72
-    beside = {"label_y": look.lines(axes["label_y"], high * (0.6 if bases else 1)),
-              "label_ratio": look.lines(f"ratio to {[*names.values()][bases[0] - 1]}", high / 3)
-              if bases else [""]}
+    beside = {"label_y": lines_of(axes["label_y"], high * (0.6 if bases else 1) / LETTER),
+              "label_ratio": lines_of(f"ratio to {[*names.values()][bases[0] - 1]}",
+                                      high / 3 / LETTER) if bases else [""]}
     blocks = [[f"# {names[values]}", *series_lines(found, axis, used, scale, alike)]
               for values, found in series.items()]
     data = parts.data_text([*blocks, *floors_blocks(floors, axes), *dots])

@@ -11,7 +11,7 @@ from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.present.comparison import wording
 from suite.present.pictures import compared, parts
-from suite.present.pictures.look import LETTER, LINE, Look, look_of
+from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
 from suite.scenario.scenario import Picture
 
 ROWS_MAX = 36  # in one picture; more comparisons go into another
@@ -124,7 +124,7 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
         short = room[0] < AXIS_LEAST * look.wide
         data, height = groups_data(groups, short)
         label = f"{metric.text}: ratio to {base}"
-        drawn = look.lines(label, look.wide - 30)
+        drawn = lines_of(label, (look.wide - 30) / LETTER)
         beside = 66 + LINE * (len(drawn) - 1)
         mean = any(row.point == GEOMEAN_POINT for row in rows)
         verdicts = {row.verdict for row in rows}

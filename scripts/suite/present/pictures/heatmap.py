@@ -15,7 +15,7 @@ from suite.analyse.optimum import better_ratio
 from suite.analyse.verdicts import Verdict
 from suite.base.units import number_text, size_parse
 from suite.present.pictures import compared, parts
-from suite.present.pictures.look import LETTER, LINE, Look, look_of
+from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
 from suite.scenario.scenario import Picture
 
 # Two ends that differ for every kind of colour vision; white between them, and grey where there is
@@ -105,7 +105,7 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
     what = (f"{metric.text}, times {'faster' if is_speed(metric) else 'better'} than "
             f"{compared.base_name(comparisons)}")
     text = what + f", by {parts.word_text(across)}" * bool(across)
-    label, in_text = look.lines(text, look.wide - 30), textwrap.wrap(text, 50)
+    label, in_text = lines_of(text, (look.wide - 30) / LETTER), textwrap.wrap(text, 50)
     known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
     drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     for values, grid in grids.items():

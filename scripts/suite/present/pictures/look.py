@@ -81,10 +81,6 @@ class Look(NamedTuple):
         """How many characters of the name of a bar or row have room."""
         return min(NAME_MAX, self.wide // 23)
 
-    def lines(self, text: str, room: float) -> list[str]:
-        """The text in lines that have room in so many units."""
-        return lines_of(text, room / LETTER)
-
     def share(self, body: int, part: float) -> int:
         """A height: body, but at most so large a part of the width."""
         return min(body, round(part * self.wide))

@@ -11,24 +11,19 @@ from suite.present.tables.model import Column, Document, Group, Pair, Table
 TITLE_WIDTH = 12
 
 
-def mark_width(column: Column) -> int:
-    """Characters kept free for marks."""
-    return max((len(item.mark) for item in column.items), default=0)
+def column_texts(column: Column) -> list[str]:
+    """The head and the items, each padded to the width of the column; room is kept for marks."""
+    marks = max((len(item.mark) for item in column.items), default=0)
+    texts = max((len(item.text) for item in column.items), default=0)
+    width = max(texts + marks, len(column.head))
+    if column.left:
+        return [text.ljust(width) for text in [column.head, *map(str, column.items)]]
+    return [column.head.rjust(width - marks).ljust(width),
+            *(item.text.rjust(width - marks) + item.mark.ljust(marks) for item in column.items)]
 
 
 def column_width(column: Column) -> int:
-    texts = max((len(item.text) for item in column.items), default=0)
-    return max(texts + mark_width(column), len(column.head))
-
-
-def column_texts(column: Column) -> list[str]:
-    """The head and the items, each padded to the width of the column."""
-    width, marks = column_width(column), mark_width(column)
-    if column.left:
-        return [text.ljust(width) for text in
-                [column.head, *map(str, column.items)]]
-    return [column.head.rjust(width - marks).ljust(width),
-            *(item.text.rjust(width - marks) + item.mark.ljust(marks) for item in column.items)]
+    return len(column_texts(column)[0])
 
 
 def group_width(group: Group) -> int:
