@@ -34,7 +34,7 @@ struct role {
     /* A phase begins: workbench and messages_left bound its length. NULL: nothing to prepare. */
     void (*begin)(struct connection *connection);
 
-    /* Appends the messages that are due to the queue: at most connection_room(). */
+    /* Appends the messages that are due to the queue: at most connection_room(). NULL: it sends none. */
     void (*fill)(struct connection *connection);
 
     /* The number of bytes that it accepts now. */

@@ -207,7 +207,7 @@ static void push(struct turn *turn)
     for (int i = 0; i < PUSHES_PER_TURN; i++) {
         int result;
 
-        if (queue_is_idle(&connection->queue) && engine_may_fill(connection))
+        if (connection->role->fill && queue_is_idle(&connection->queue) && engine_may_fill(connection))
             connection->role->fill(connection);
         if (queue_is_idle(&connection->queue)) {
             on_idle(turn);

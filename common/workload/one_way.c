@@ -37,11 +37,6 @@ static uint64_t next_message(const struct connection *connection)
     return connection_goes_on(connection) ? connection->bench->now_ns : NEVER;
 }
 
-void one_way_send_nothing(struct connection *connection)
-{
-    (void)connection;
-}
-
 static int arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     int64_t whole = connection_receive(connection, data, size);
@@ -72,7 +67,6 @@ const struct role one_way_driver = {
 const struct role one_way_follower = {
     .receives = true,
     .clocks = true,
-    .fill = one_way_send_nothing,
     .wants = role_wants_all,
     .arrived = arrived,
 };

@@ -7,8 +7,7 @@
 
 extern const struct role one_way_driver, one_way_follower, one_way_both;
 
-/* fill() of a role that sends nothing, arrived() of one that receives nothing. */
-void one_way_send_nothing(struct connection *connection);
+/* arrived() of a role that receives nothing. */
 int one_way_refuse(struct connection *connection, const uint8_t *data, size_t size);
 
 /* `direction` decides which end sends; a proxy stands between the two. */

@@ -28,7 +28,6 @@ static size_t taker_wants(const struct connection *connection)
 static const struct role taker = {
     .receives = true,
     .clocks = true,
-    .fill = one_way_send_nothing,
     .wants = taker_wants,
     .arrived = taker_arrived,
 };

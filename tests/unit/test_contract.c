@@ -187,7 +187,8 @@ static void step(struct side *side)
 
     if (side->over)
         return;
-    connection->role->fill(connection);
+    if (connection->role->fill)
+        connection->role->fill(connection);
     check_queue(side);
     if (queue_is_idle(&connection->queue) && role_is_over(connection) &&
         connection->queue.released == connection->queue.appended) {
