@@ -36,9 +36,6 @@ from suite.places.ssh.machine import (
 from suite.places.ssh.programs import definitions_place, programs_choose, programs_folder
 from suite.result.record import JsonObject
 
-# The path of a socket has at most 108 bytes, ssh(1) appends to it, and the folder is part of it.
-SOCKET_BYTES = 60
-
 
 class Ssh(RemoteTarget):
     """Ends on one machine or on several. machines: the other ones, by the host of a part."""
@@ -49,8 +46,8 @@ class Ssh(RemoteTarget):
         super().__init__(value, client)
         self.key = secrets.token_hex(KEY_BYTES)
         self.machines: dict[str, RemoteMachine] = {}
-        short = len(tempfile.gettempdir()) < SOCKET_BYTES
-        self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir=None if short else "/tmp"))
+        # the path of a socket has at most 108 bytes, and ssh(1) appends to it
+        self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir="/tmp"))
         with contextlib.ExitStack() as failing:
             failing.callback(self.close)
             try:
