@@ -40,7 +40,6 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
 
     bench->plan = plan;
     bench->end = end;
-    bench->connections = connections;
     workbench_restart(bench);
     samples_restart(&bench->samples, clock_now_ns());
     if (bench->content)

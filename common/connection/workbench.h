@@ -23,7 +23,6 @@ struct security_agreed {
 struct workbench {
     const struct plan *plan;
     enum end end;
-    uint64_t connections; /* of this thread */
 
     const struct source *content; /* of a server for foreign clients: all its threads share it, and it
                                      holds what they store; NULL: the source is this thread's own */
