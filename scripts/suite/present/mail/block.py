@@ -12,7 +12,7 @@ from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_
 from suite.analyse.frame import Matrix
 from suite.analyse.measured import STREAMS
 from suite.analyse.metrics import METRICS, Metric
-from suite.analyse.selection import Selection
+from suite.analyse.selection import Selection, cells_select
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD
@@ -102,8 +102,7 @@ def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
 def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Document:
     """The block of a result, or of its cells with these words, which is compared with nothing."""
     summary = summary_build(matrix, tuple(metric.name for metric in metrics))
-    cells = [cell for cell in matrix.cells.values()
-             if all(cell.words.get(key) in value.split(",") for key, value in words.items())]
+    cells = cells_select(matrix, words)
     axes = tuple(axis for axis in matrix.axes
                  if len({cell.axes[axis] for cell in cells}) > 1)
     common = words_common(cells, [*axes, *words])

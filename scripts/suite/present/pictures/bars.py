@@ -76,11 +76,10 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
     for row, (name, cell) in enumerate(panel.rows):
         figure, cut = figures.get(cell.name), cell.name in figures and cell.name not in whole
         length = min(scale.apply(figure.median), limit * 1.1) if figure else 0.0
-        low, high = map(scale.apply, parts.interval_ends(figure.interval)) if (
-            figure and figure.interval and not cut) else (None, None)
-        beyond = figure.interval.high if (figure and figure.interval and high is not None
-                                          and high > extent) else None
-        high = min(high, extent) if high is not None else None
+        within = figure.interval if figure and not cut else None
+        low, high = map(scale.apply, within[:2]) if within else (None, None)
+        beyond = within.high if within and scale.apply(within.high) > extent else None
+        high = high if beyond is None else extent
         end = (limit * 1.03, "//") if cut else (0, "")
         if figure and isinstance(figure.median, stats.Beyond):
             end = (0.96 * length, BOUND_ARROW)
