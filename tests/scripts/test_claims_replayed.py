@@ -277,10 +277,10 @@ def test_a_file_has_an_origin_and_kinds_and_is_the_same_when_it_is_written_again
     assert set(scenario.disputes) <= {other.stem for other in FILES} - {path.stem}
 
 
-def test_there_are_fifty_thirteen_run_a_real_program_and_eight_explain_another_verdict():
+def test_there_are_fifty_two_fourteen_run_a_real_program_and_eight_explain_another_verdict():
     scenarios = [scenario_load(path) for path in FILES]
-    assert len(scenarios) >= 50
-    assert sum("subject" in scenario.fixed for scenario in scenarios) >= 13
+    assert len(scenarios) >= 52
+    assert sum("subject" in scenario.fixed for scenario in scenarios) >= 14
     assert sum(any(claim.because for claim in scenario.claims) for scenario in scenarios) >= 8
 
 
@@ -419,7 +419,8 @@ def test_the_report_in_json_is_read_again_and_two_systems_stand_side_by_side(res
             ] == ["reproduced", "reproduced", "depends on place"]
     golden_check("claims/systems.md", uncork_in("claims", "report", results, kept, "--md").stdout)
     lines = uncork_in("claims", "report", kept, "--csv").stdout.splitlines()
-    assert len(lines) == 1 + 3 + 2 and "6.12.1" in lines[1]
+    # of the three that ran two are about two places
+    assert len(lines) == 1 + 5 + 2 and "6.12.1" in lines[1] and ",together,15" in lines[1]
 
 
 def test_an_archive_of_results_is_read_as_the_folder_that_is_in_it(results, tmp_path):
@@ -429,7 +430,7 @@ def test_an_archive_of_results_is_read_as_the_folder_that_is_in_it(results, tmp_
                       for source in (results, archive))
     assert packed.stdout == folder.stdout and packed.returncode == 0
     block = uncork_in("paste", archive / "nodelay", "write=nodelay", "write=writev", **cache)
-    assert ("claim: every write is a segment: 15 there, 15 here: reproduced"
+    assert ("claim: every write is a segment: 15 there, together 15; apart 15 here: reproduced"
             in " ".join(block.stdout.split()))
     (tmp_path / "block").write_text(block.stdout)
     assert "the same: all" in uncork_in(
@@ -524,5 +525,11 @@ def test_a_file_of_ones_own_runs_and_is_judged_and_what_cannot_run_says_why(
     assert "a call each" in done.stdout and "reproduced" in done.stdout
     again = uncork.run("claims", "run", str(mine), "-o", str(tmp_path / "out"))
     assert again.returncode == 0
+    other = uncork.run("claims", "run", str(mine), "rounds=3", "-o", str(tmp_path / "out"))
+    assert other.returncode == 2 and "has another plan" in other.stderr and not other.stdout
+    mine.write_text((HEAD + words).replace("== 15", "== 1"))
+    assert "mine.toml has changed since" in uncork.refused(
+        "claims", "run", str(mine), "-o", str(tmp_path / "out"))
+    assert "name one, " in uncork.refused("table", str(tmp_path / "out"))
     lacking = uncork.run("claims", "run", str(never), "-o", str(tmp_path / "lacking"))
     assert lacking.returncode == 4 and "cannot run here: a call each:" in lacking.stdout

@@ -289,6 +289,8 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
         value, band = float(evaluate(claim.right, {})), band_of(claim)
         edges = [edge / value for edge in band or ()
                  if ratio.interval and ratio.interval.contains(edge / value)]
+        if outcome == "undecided" and band and not edges and ratio.interval:
+            told.append(f"the noise floor of {noise_text(floor or 1.0)} may explain it")
         if band is None:
             told.append(f"{number_text(value)} is near 1: the claim must say within which factor")
     else:

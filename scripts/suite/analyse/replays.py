@@ -42,15 +42,16 @@ SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STAL
 
 @dataclass(frozen=True)
 class Replay:
-    """What a result says of one claim of a file. measured: with its interval, or empty. remarks:
-    how it was decided, or why not, by place where there are several. explained: why it is not as
-    it was published, where the result shows that. system: what it ran on."""
+    """What a result says of one claim of a file. measured: with its interval, or empty; spans: the
+    same as numbers, by place, which is empty where there is only one. remarks: how it was decided,
+    or why not, by place where there are several. explained: why it is not as it was published,
+    where the result shows that. system: what it ran on."""
 
     claim: Claim
     verdict: str
     published: str
     measured: str
-    span: tuple[float, ...]
+    spans: Mapping[str, Sequence[float]]
     remarks: tuple[str, ...]
     system: Mapping[str, Any]
     explained: str = ""
@@ -88,7 +89,7 @@ def published_text(claim: Operation) -> str:
         return f"{claim.sign.replace('==', '=')} the other"
     value = float(evaluate(claim.right, {}))
     if claim.sign == ABOUT:
-        return f"{value:g}x"
+        return f"{value:g}x" + (f" within {claim.within:g}" if claim.within else "")
     return f"{claim.sign.replace('==', '')} {figure_text(claim, value)}".strip()
 
 
@@ -203,7 +204,7 @@ def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
         claim, verdicts_join(verdicts), published_text(parsed),
         "; ".join(f"{place} {measured_text(parsed, one.span)}".strip()
                   for place, one in zip(places, found, strict=True) if one.span),
-        () if several else found[0].span,
+        {place: one.span for place, one in zip(places, found, strict=True) if one.span},
         tuple((f"{place}: {verdict}: " if several else "") + "; ".join(one.remarks)
               for place, verdict, one in zip(places, verdicts, found, strict=True)), system)
 

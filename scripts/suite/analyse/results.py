@@ -11,7 +11,15 @@ from suite.analyse.load import records_read, runs_load
 from suite.analyse.runs import PROBLEMS_SHOWN, Runs
 from suite.base.errors import Failure, UsageError
 from suite.result.checks import Damaged
-from suite.result.files import PLAN, RECORDS, SCENARIO, machines_read, plan_read, result_find
+from suite.result.files import (
+    CLAIMS,
+    PLAN,
+    RECORDS,
+    SCENARIO,
+    machines_read,
+    plan_read,
+    result_find,
+)
 from suite.result.machine import Machine
 from suite.result.plan import Plan
 from suite.result.record import Record
@@ -38,6 +46,8 @@ class Result:
 
 
 def missing_error(path: Path) -> UsageError:
+    if (path.parent / CLAIMS).exists():
+        return UsageError(f"{path.parent} has results of claims: name one, {path.parent}/ID")
     return UsageError(f"{path}: no such file, so {path.parent} is no result "
                       "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
 

@@ -16,11 +16,10 @@ from suite.analyse.expressions import claim_parse
 from suite.analyse.frame import matrix_load
 from suite.analyse.replays import UNABLE, Replay, published_text, replay_load, replays_decide
 from suite.base.errors import Failure, UsageError
-from suite.result.files import ENDING, PLAN, SCENARIO, result_find
+from suite.result.files import CLAIMS, ENDING, PLAN, SCENARIO, result_find
 from suite.scenario.scenario import Scenario
 
 System = Mapping[str, Any]
-INDEX = "claims.json"
 
 
 def claim_head(scenario: Scenario) -> dict[str, Any]:
@@ -43,11 +42,11 @@ def verdicts_of(systems: Sequence[System]) -> list[str]:
 def index_read(folder: Path) -> dict[str, str]:
     """By claim why it could not run, or an empty text; Failure where the index is damaged."""
     try:
-        return dict(json.loads((folder / INDEX).read_text()))
+        return dict(json.loads((folder / CLAIMS).read_text()))
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise Failure(f"{folder / INDEX}: damaged: {error}") from None
+        raise Failure(f"{folder / CLAIMS}: damaged: {error}") from None
 
 
 def system_add(systems: dict[str, dict[str, Any]], name: str, scenario: Scenario,
@@ -85,7 +84,7 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
             scenario = replay_load(place / SCENARIO)
             for claim, machine in product(scenario.claims, machines):
                 system_add(systems, folder.name, scenario, Replay(
-                    claim, UNABLE, published_text(claim_parse(claim.that)), "", (),
+                    claim, UNABLE, published_text(claim_parse(claim.that)), "", {},
                     (index[place.name],), machine))
     return list(systems.values())
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from suite.analyse.expressions import claim_parse, claims_check
 from suite.analyse.replays import UNABLE, published_text, replay_load, replays_status
-from suite.analyse.systems import INDEX, claim_head, index_read, systems_read, verdicts_of
+from suite.analyse.systems import claim_head, index_read, systems_read, verdicts_of
 from suite.base.client import claim_names, claim_path, client_open
 from suite.base.errors import Failure, UsageError
 from suite.base.process import SUITE
@@ -27,23 +27,45 @@ from suite.measure.schedule import round_order
 from suite.places.targets import Targets
 from suite.present.claims import claims_document
 from suite.present.tables import RENDERERS, TERMINAL
-from suite.result.files import PLAN, SCENARIO, file_write, json_text, results_place
-from suite.scenario.scenario import Scenario, scenario_text
+from suite.result.files import (
+    CLAIMS,
+    PLAN,
+    SCENARIO,
+    file_write,
+    json_text,
+    plan_read,
+    results_place,
+)
+from suite.result.plan import Plan
+from suite.scenario.scenario import Scenario, scenario_load, scenario_text
 
 ALL = "all"
 WIDTH_MAX = 100
 
 
 class Planned(NamedTuple):
-    """A claim as this machine would replay it. seconds: how long that takes. lacking: why some of
-    its cells cannot run, or empty. able: whether any can."""
+    """A claim as this machine would replay it. lacking: why some of its cells cannot run, or empty.
+    plan: None where there is no such target."""
 
-    name: str
     path: Path
     scenario: Scenario
-    seconds: float
     lacking: str
-    able: bool
+    plan: Plan | None = None
+
+    @property
+    def name(self) -> str:
+        return self.scenario.name
+
+    @property
+    def able(self) -> bool:
+        """Whether any cell can run."""
+        return self.plan is not None and bool(self.plan.runnable)
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes."""
+        return 0.0 if self.plan is None else runs_seconds(
+            round_order(self.plan.runnable, 0, 1))[0] * (self.plan.rounds + 1)
 
     @property
     def text(self) -> str:
@@ -58,11 +80,10 @@ def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -
     try:
         plan = plan_make(targets, scenario, path, words, quick).plan
     except Failure as error:  # no such target
-        return Planned(scenario.name, path, scenario, 0, str(error), False)
+        return Planned(path, scenario, str(error))
     claims_check(scenario, path, plan, bool(words))
     lacking = next((cell.unsupported for cell in plan.cells if cell.unsupported), "")
-    seconds = runs_seconds(round_order(plan.runnable, 0, 1))[0] * (plan.rounds + 1)
-    return Planned(scenario.name, path, scenario, seconds, lacking, bool(plan.runnable))
+    return Planned(path, scenario, lacking, plan)
 
 
 def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = False
@@ -94,6 +115,24 @@ def list_main(options: argparse.Namespace) -> int:
     return 0
 
 
+def as_published(scenario: Scenario) -> Scenario:
+    """What no words of the shell, nor a first look, can change of a claim."""
+    return Scenario(scenario.name, origin=scenario.origin, arms=scenario.arms,
+                    claims=scenario.claims)
+
+
+def result_check(result: Path, planned: Planned) -> None:
+    """UsageError where a claim that was measured before was another one, or had other words."""
+    if not (plan := plan_read(result)):
+        return
+    if as_published(scenario_load(result / SCENARIO)) != as_published(planned.scenario):
+        raise UsageError(f"{planned.path} has changed since {result} was measured: choose another "
+                         "folder with -o")
+    if planned.plan and not plan.is_same(planned.plan):
+        raise UsageError(f"{result} has another plan ({plan.difference(planned.plan)}): choose "
+                         "another folder with -o")
+
+
 def run_main(options: argparse.Namespace) -> int:
     """Replays every claim; then the report and its status."""
     words = [text for text in options.names if "=" in text]
@@ -103,11 +142,13 @@ def run_main(options: argparse.Namespace) -> int:
     planned = claims_plan(claim_names() if names == [ALL] else names, words, options.quick)
     folder = (Path(options.output) if options.output
               else folder_name(results_place(), "claims"))
+    for one in planned:
+        result_check(folder / one.name, one)
     folder.mkdir(parents=True, exist_ok=True)
     index = index_read(folder)
     for number, one in enumerate(planned, 1):
         index[one.name] = "" if one.able else one.lacking
-        file_write(folder / INDEX, json_text(index))
+        file_write(folder / CLAIMS, json_text(index))
         say(f"claim {number} of {len(planned)}: {one.name}: {one.text}")
         if not one.able:
             (folder / one.name).mkdir(exist_ok=True)
@@ -120,7 +161,7 @@ def run_main(options: argparse.Namespace) -> int:
             raise Failure(f"{folder} has what was measured so far; the same command goes on")
         if not (folder / one.name / PLAN).exists():
             index[one.name] = f"uncork run ended with status {done.returncode}"
-            file_write(folder / INDEX, json_text(index))
+            file_write(folder / CLAIMS, json_text(index))
     print(folder)
     return report_print([folder], None)
 

@@ -15,8 +15,8 @@ from suite.base.units import counted_text
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 from suite.scenario.scenario import CLAIM_KINDS
 
-HEADS = ("claim", "says", "kind", "published", "system", "measured", "low", "high", "verdict",
-         "differs")
+HEADS = ("claim", "says", "kind", "published", "system", "place", "measured", "low", "high",
+         "verdict", "differs")
 NOTHING = {"measured": "", "verdict": ""}
 
 
@@ -95,11 +95,11 @@ def claims_document(systems: Sequence[System]) -> Document:
         claims = {**system["claims"], **claims}
     names = names_order(claims)
     rows = [{key: row.get(key) for key in HEADS}
-            | {"claim": name, "system": system_text(system),
+            | {"claim": name, "system": system_text(system), "place": place,
                "differs": differs_text(claim, [system])}
-            | dict(zip(("measured", "low", "high"), [*row["span"], None, None, None], strict=False))
+            | dict(zip(("measured", "low", "high"), [*span, None, None, None], strict=False))
             for system in systems for name, claim in system["claims"].items()
-            for row in claim["rows"]]
+            for row in claim["rows"] for place, span in (row["spans"] or {"": ()}).items()]
     return Document(
         f"{counted_text(len(claims), 'claim')} that others published, replayed",
         [Section((), [claim_table(name, systems)]) for name in names],

@@ -28,6 +28,7 @@ from suite.result.record import STORED_SHAPE, WARMUP_ROUND, JsonObject, RunKey, 
 from suite.scenario.scenario import LABEL, Scenario, scenario_text
 
 RECORDS, PLAN, HOSTS, SCENARIO = "records.jsonl", "plan.json", "hosts.json", "scenario.toml"
+CLAIMS = "claims.json"  # of a folder with results of claims: why each could not run
 CHUNK_BYTES = 1 << 20
 FOLDER, ENDING = "reference", ".tar.xz"
 ARCHIVES = ROOT / "results" / FOLDER
