@@ -105,6 +105,17 @@ def process_run(argv: Sequence[str], given: str, limit_s: float,
     return subprocess.CompletedProcess(argv, child.returncode, stdout, said)
 
 
+def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> str | None:
+    """The first line that a program prints; None where it does not start, prints nothing, takes
+    longer, or fails. failing: its status does not matter."""
+    try:
+        done = process_run(argv, "", limit_s)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = (done.stdout or done.stderr).splitlines()
+    return lines[0].strip() if lines and (failing or done.returncode == 0) else None
+
+
 class Output(Protocol):
     """The output of a program: `lines()` first, then the others tell of its end. torn: what stood
     behind the last whole line. stderr: its standard error. status: as subprocess has it."""

@@ -2,7 +2,6 @@
 """The facts for hosts.json: of the machines of the ends, and those that only the runner has."""
 
 import platform
-import subprocess
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from suite.base.client import ROOT, Client, build_client, build_digest, client_list
 from suite.base.errors import Failure
 from suite.base.installation import PROGRAMS
+from suite.base.process import first_line
 from suite.base.runner_words import LOCAL, TARGET, target_of
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import CellWords, finding_document
@@ -19,28 +19,17 @@ from suite.result.plan import Build, Plan
 from suite.result.record import ENDS
 
 DOCTOR_WATCH_S = 0.05  # every start waits for it: long enough to see other load
-
-
-def command_line(command: list[str]) -> str | None:
-    """The first line that a command prints; None where the command is missing, fails, prints
-    nothing, or takes longer than 30 s."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True,
-                              errors="replace")
-    except (OSError, subprocess.SubprocessError):
-        return None
-    lines = (done.stdout or done.stderr).splitlines()
-    return lines[0].strip() if lines else None
+ANSWER_S = 30.0  # of a program that tells its version
 
 
 def runner_facts() -> dict[str, str]:
     """Versions of the programs that the runner uses; a missing program is absent."""
     facts = {
         "python": platform.python_version(),
-        "gnuplot": command_line(["gnuplot", "--version"]),
+        "gnuplot": first_line(["gnuplot", "--version"], ANSWER_S),
         "kernel": platform.release(),
-        "project": None if PROGRAMS else command_line(
-            ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"]),
+        "project": None if PROGRAMS else first_line(
+            ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"], ANSWER_S),
     }
     return {key: value for key, value in facts.items() if value}
 

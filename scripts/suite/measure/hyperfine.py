@@ -20,7 +20,7 @@ from suite.base.client import Client, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import setup_hint
 from suite.base.lab_words import lab_wanted
-from suite.base.process import ProcessOutput
+from suite.base.process import ProcessOutput, first_line
 from suite.base.runner_words import LOCAL, OWN_ENDS, line_for_client, target_of
 from suite.places.batch import failed_record, overdue_text
 from suite.result.plan import PlannedCell
@@ -53,14 +53,10 @@ def version_read() -> str:
     """The version of hyperfine; Failure names the package where it is missing or too old."""
     if shutil.which(TIMER) is None:
         raise Failure(f"timer=hyperfine: hyperfine is missing: {setup_hint()}")
-    try:
-        done = subprocess.run([TIMER, "--version"], capture_output=True, text=True,
-                              errors="replace", timeout=VERSION_SECONDS)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failure(f"timer=hyperfine: hyperfine --version: {error}") from None
-    found = re.search(r"(\d+)\.(\d+)\S*", done.stdout)
-    if done.returncode != 0 or not found:
-        raise Failure(f"timer=hyperfine: hyperfine --version says {done.stdout.strip()!r}")
+    said = first_line([TIMER, "--version"], VERSION_SECONDS) or ""
+    found = re.search(r"(\d+)\.(\d+)\S*", said)
+    if not found:
+        raise Failure(f"timer=hyperfine: hyperfine --version says {said!r}")
     if (int(found[1]), int(found[2])) < VERSION_LEAST:
         raise Failure(f"timer=hyperfine: hyperfine is {found[0]}, and "
                       f"{'.'.join(map(str, VERSION_LEAST))} or newer is needed: {setup_hint()}")

@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -25,6 +24,7 @@ from suite.base import ROOT
 from suite.base.client import client_place
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.installation import setup_hint
+from suite.base.process import first_line
 from suite.base.runner_words import (
     COMMAND,
     LOAD,
@@ -77,14 +77,12 @@ def texts_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...] |
 
 
 def texts_require(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
-    """A list of different texts, one or more."""
     if not (found := strings_read(table, key, where)):
         raise UsageError(f"{where}{key} is missing: name at least one")
     return found
 
 
 def needs_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
-    """Some of NEEDS; absent is none."""
     found = strings_read(table, key, where)
     if unknown := next((name for name in found if name not in NEEDS), None):
         raise UsageError(f"{where}{key} must name {' or '.join(NEEDS)}, not {unknown}")
@@ -142,9 +140,7 @@ def read_by(reader: KeyReader) -> Any:
 
 @dataclass(frozen=True)
 class Program:
-    """A program of others as its file has it; docs/real-programs.md says what the keys mean. apt,
-    dnf: its packages. arguments_tls: None where it has no TLS that takes the key or the certificate
-    of a run."""
+    """A program of others as its file has it; docs/real-programs.md says what the keys mean."""
 
     kind: ClassVar[str]  # the word that has its name
     placed: ClassVar[tuple[str, ...]]  # what is put in place of {folder}, {host}
@@ -180,7 +176,6 @@ class Program:
                 if key not in NOT_DEFINED and (value := getattr(self, key)) is not None}
 
     def find(self, program: str = "") -> str | None:
-        """The path of its program, or of one in its place, on this machine."""
         return program_find(program or self.program, self.folders)
 
 
@@ -197,9 +192,7 @@ class Subject(Program):
 
 @dataclass(frozen=True)
 class Load(Program):
-    """A client. moves: the bytes of content that it has to move. limit_s: seconds that it may
-    take. counts: finds the number of requests in its output. size is a parameter of its
-    subject. version: empty where it cannot say."""
+    """A client. {size} is a parameter of its subject. version: empty where it cannot say."""
 
     kind, folders = LOAD, None
     placed = ("folder", "host", "port", "path", "uri", "size")
@@ -250,7 +243,6 @@ def program_load(path: Path, kind: type[Kind]) -> Kind:
 
 @functools.cache
 def subjects_read(folder: Path = FOLDER) -> dict[str, Subject]:
-    """All subjects by name, in alphabetical order."""
     return {path.stem: program_load(path, Subject) for path in sorted(folder.glob("*.toml"))}
 
 
@@ -264,7 +256,6 @@ def loads_read(folder: Path = LOADS_FOLDER) -> dict[str, Load]:
 
 
 def programs_read() -> dict[str, Program]:
-    """All subjects and loads by name."""
     return {**subjects_read(), **loads_read()}
 
 
@@ -327,8 +318,7 @@ def programs_of(words: Mapping[str, str]) -> list[tuple[Program, str]]:
 
 
 def programs_used(cells: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """The first digits of the SHA-256 of the programs of subjects and loads on this machine, by
-    path. cells: their words."""
+    """The first digits of the SHA-256 of the programs of these cells on this machine, by path."""
     found = {}
     for one, program in itertools.chain.from_iterable(map(programs_of, cells)):
         if (path := one.find(program)) and path not in found:
@@ -349,12 +339,7 @@ def version_read(subject: Program) -> str | None:
         return None
     if not subject.version:
         return "unknown"
-    try:
-        done = subprocess.run([program, subject.version], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, errors="replace", timeout=VERSION_S)
-    except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
-    said = next(iter((done.stdout or done.stderr).splitlines()), "unknown")
+    said = first_line([program, subject.version], VERSION_S, failing=True) or "unknown"
     name, blank, rest = said.partition(" ")
     return name.rpartition("/")[2] + blank + rest  # some print their path
 
@@ -373,9 +358,8 @@ def speaks_refusal(one: Program, words: Mapping[str, str]) -> str | None:
 
 
 def subject_refusal(words: Mapping[str, str], here: bool) -> str | None:
-    """Why a cell that uses these words is unsupported; None also where it has no subject. here:
-    whether subject and load run on this machine. UsageError for a program of the words that is not
-    there."""
+    """Why a cell that uses these words is unsupported. here: whether subject and load run on this
+    machine. UsageError for a program of the words that is not there."""
     programs = programs_of(words)
     for one, program in programs:
         if refusal := speaks_refusal(one, words):
