@@ -17,7 +17,7 @@ import pytest
 
 from conftest import Uncork
 from suite.measure.dry_run import estimate_text
-from suite.measure.progress import Bar, Log, Pace, Watch
+from suite.measure.progress import Bar, Log, Watch
 from suite.measure.schedule import Run
 from suite.result.plan import Plan, PlannedCell
 
@@ -67,7 +67,7 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
     terminal: Terminal,
 ) -> None:
     before = threading.active_count()
-    with Bar(Pace(3, 1.0), 1, terminal.inside, ("write",), status_of) as watch:
+    with Bar(3, 1.0, None, 1, terminal.inside, ("write",), status_of) as watch:
         for number in range(3):
             terminal.read()
             watch.begin(run_of(number))
@@ -79,10 +79,10 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
 
 
 def test_the_time_left_of_fixed_work_is_known_when_one_run_is_done() -> None:
-    pace = Pace(4, None)
-    assert pace.left_text == "time left not known yet"
-    pace.done, pace.spent_s = 1, 20.0
-    assert (pace.left_text, Pace(4, 5.0).left_text) == ("1:00 left", "0:20 left")
+    fixed, timed = (Log(4, planned_s, None, 1, io.StringIO()) for planned_s in (None, 5.0))
+    assert fixed.left_text == "time left not known yet"
+    fixed.done, fixed.spent_s = 1, 20.0
+    assert (fixed.left_text, timed.left_text) == ("1:00 left", "0:20 left")
 
 
 def test_the_time_of_fixed_work_is_not_estimated_before_it_runs() -> None:
@@ -101,8 +101,8 @@ def test_the_time_of_fixed_work_is_not_estimated_before_it_runs() -> None:
 
 def watches(terminal: Terminal) -> list[Watch]:
     """A bar and a log on the same terminal."""
-    return [Bar(Pace(2, 1.0), 1, terminal.inside, ("write",), status_of),
-            Log(Pace(2, 1.0), 1, terminal.inside)]
+    return [Bar(2, 1.0, None, 1, terminal.inside, ("write",), status_of),
+            Log(2, 1.0, None, 1, terminal.inside)]
 
 
 def test_a_failure_within_a_batch_is_written_when_the_batch_is_over(terminal: Terminal) -> None:

@@ -26,42 +26,32 @@ def clock_text(seconds: float) -> str:
 
 
 def round_text(number: int, last: int) -> str:
-    """Which round: `warm-up`, `round 3 of 10`."""
     return "warm-up" if number == WARMUP_ROUND else f"round {number} of {last}"
 
 
 @dataclass
-class Pace:
-    """How long the rest will take: by the mean of the runs so far, before that by the plan. total,
+class Watch(AbstractContextManager["Watch"]):
+    """What both kinds of progress share; `begin` before every batch, `end` after every run. total,
     done: runs. planned_s: seconds of one run by the plan, None where some are fixed work of unknown
-    time. spent_s: seconds of all runs that are done. until: how narrow intervals have to be; with
-    it there may be more runs than are known of."""
+    time. until: how narrow intervals have to be; with it there may be more runs than are known of.
+    last_round: the number of the session's last round. spent_s: of all runs that are done."""
 
     total: int
     planned_s: float | None
-    until: str | None = None
-    done: int = 0
-    spent_s: float = 0.0
+    until: str | None
+    last_round: int
+    stream: TextIO
+    done: int = field(default=0, init=False)
+    spent_s: float = field(default=0.0, init=False)
+    started: float = field(default=0.0, init=False)
+    failures: list[str] = field(default_factory=list, init=False)  # that are not written yet
 
     @property
     def left_text(self) -> str:
-        """How much time is left: `0:38 left`."""
         mean = self.spent_s / self.done if self.done else self.planned_s
         if mean is None:
             return "time left not known yet"
         return f"{clock_text(mean * (self.total - self.done))} left"
-
-
-@dataclass
-class Watch(AbstractContextManager["Watch"]):
-    """What both kinds of progress share; `begin` before every batch, `end` after every run.
-    last_round: the number of the session's last round."""
-
-    pace: Pace
-    last_round: int
-    stream: TextIO
-    started: float = field(default=0.0, init=False)
-    failures: list[str] = field(default_factory=list, init=False)  # that are not written yet
 
     def __exit__(self, *error: object) -> None:
         self.failures_say()
@@ -88,8 +78,8 @@ class Watch(AbstractContextManager["Watch"]):
     def end(self, run: Run, record: dict[str, Any]) -> None:
         """A run has ended. Another of its batch may be under way, so nothing is written."""
         now = time.monotonic()
-        self.pace.done += 1
-        self.pace.spent_s += now - self.started
+        self.done += 1
+        self.spent_s += now - self.started
         self.started = now
         if record["status"] == "failed":
             self.failures.append(f"uncork: {run.cell.name}: failed: "
@@ -97,13 +87,12 @@ class Watch(AbstractContextManager["Watch"]):
 
     def extend(self, runs: int, rounds: int) -> None:
         """until= adds so many runs, in so many rounds."""
-        self.pace.total += runs
+        self.total += runs
         self.last_round += rounds
 
     def round_text(self, run: Run) -> str:
-        """Which round a run is of, and that there may be more."""
         text = round_text(run.round, self.last_round)
-        return text if self.pace.until is None else f"{text}, until={self.pace.until}"
+        return text if self.until is None else f"{text}, until={self.until}"
 
 
 @dataclass
@@ -118,10 +107,10 @@ class Log(Watch):
     def show(self, run: Run) -> None:
         if run.round != self.round:
             self.round = run.round
-            least, about = ("", "about ") if self.pace.until is None else ("at least ",) * 2
-            left = self.pace.left_text
-            self.say(f"uncork: {self.round_text(run)}: {self.pace.done} of {least}"
-                     f"{self.pace.total} runs done, {about if left[0].isdigit() else ''}{left}")
+            least, about = ("", "about ") if self.until is None else ("at least ",) * 2
+            left = self.left_text
+            self.say(f"uncork: {self.round_text(run)}: {self.done} of {least}"
+                     f"{self.total} runs done, {about if left[0].isdigit() else ''}{left}")
 
 
 @dataclass
@@ -144,7 +133,7 @@ class Bar(Watch):
             TextColumn("{task.description}", markup=False,
                        table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
             console=Console(file=self.stream), transient=True, expand=True, auto_refresh=False)
-        self.task = self.bar.add_task("", total=self.pace.total, left="")
+        self.task = self.bar.add_task("", total=self.total, left="")
 
     def __enter__(self) -> Bar:
         self.bar.start()
@@ -161,8 +150,8 @@ class Bar(Watch):
         words = {axis: run.cell.given[axis] for axis in self.axes if axis in run.cell.given}
         text = (f"{self.round_text(run)}: {words_text(words) or run.cell.name} "
                 f"{self.figures.get(run.cell.name, '')}")
-        self.bar.update(self.task, description=text.strip(), total=self.pace.total,
-                        completed=self.pace.done, left=self.pace.left_text, refresh=True)
+        self.bar.update(self.task, description=text.strip(), total=self.total,
+                        completed=self.done, left=self.left_text, refresh=True)
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
         super().end(run, record)
