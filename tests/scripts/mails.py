@@ -96,7 +96,7 @@ def comparison_random(matrix, seed):
         or not number})
         for number, place in enumerate(places))
     more = {"build": ODD[-1 - seed % 2]} if seed % 5 == 0 else {"depth": "4"} if seed % 2 else {}
-    sides = [Side(words_text({"write": name} | more), matrix, {"write": name} | more, ("s1",))
+    sides = [Side(words_text({"write": name} | more), matrix, {"write": name} | more)
              for name in ("nodelay", "cork")]
     differences = tuple(Difference(chance.choice(["kernel", "sysctl"]), f"net.ipv4.tcp_{number}",
                                    "4096\t131072",

@@ -234,7 +234,7 @@ def identical_fail(noise, gates, rounds, seed):
     intervals and noise floors alone."""
     matrix = matrix_identical(noise, ROWS * gates, 2, rounds, seed)
     pairs = list(zip(*[iter(matrix.cells.values())] * 2, strict=True))
-    side, gate = Side("", matrix, {}, ()), gate_parse(f"{METRIC} > 0%")
+    side, gate = Side("", matrix, {}), gate_parse(f"{METRIC} > 0%")
     return sum(gates_decide([Comparison(
         side, side, matrix.axes, (TIME,),
         tuple(Row(pair[1].axes, *pair, {

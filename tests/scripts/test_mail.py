@@ -95,7 +95,7 @@ def test_two_builds_are_called_by_their_revisions(nodelay):
     plan = replace(known, programs=replace(known.programs,
                                            builds={"../old": Build("../old", "v1.0-3", "d")}))
     matrix = replace(nodelay, result=replace(nodelay.result, plan=plan))
-    sides = [Side(f"build={build}", matrix, {"build": build}, ("s1",))
+    sides = [Side(f"build={build}", matrix, {"build": build})
              for build in ("this", "../old")]
     assert sides_name(*sides) == ("0123abcd; build=this", "v1.0-3; build=../old")
     assert sides_name(sides[0], sides[0]) == ("build=this", "build=this")

@@ -121,16 +121,16 @@ def figure_make(values: Sequence[float], bounds: Sequence[float], exact: bool) -
     return Figure(stats.median(values, bounds), interval, len(values), exact)
 
 
-def figure_build(matrix: Matrix, cell: Cell, metric: Metric, base: Cell | None) -> Figure | None:
+def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
     """One figure; None where no good round knows the metric."""
     series = matrix.series(cell.name, metric.name)
     if not len(series):
         return None
-    ratio = baseline_ratio(matrix, cell, metric.name) if base else None
-    verdict = baseline_verdict(matrix, cell, metric.name) if base else None
     figure = figure_make(series.values, series.bounds, matrix.is_exact(cell.name, metric.name))
-    return replace(figure, ratio=ratio, verdict=verdict,
-                   published=published_ratios(matrix, cell, metric.name, base))
+    return replace(
+        figure, ratio=baseline_ratio(matrix, cell, metric.name),
+        verdict=baseline_verdict(matrix, cell, metric.name),
+        published=published_ratios(matrix, cell, metric.name, baseline_find(matrix, cell)))
 
 
 # What the client knows where a foreign peer does not tell the rest.
@@ -176,9 +176,7 @@ OF_FOREIGN = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_p
 
 
 def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
-    """What the cells are about: a stream carries, an open loop waits, several requests at a time
-    are many a second, a single one takes its time, TLS has records and handshakes, and a sender
-    thread has to wake up."""
+    """The columns of the first of these kinds that the cells are of."""
     cells = list(matrix.whole.cells.values())
     workloads = {cell.words.get("workload") for cell in cells}
     several = any(cell.words.get(key, "1") != "1" for cell in cells
@@ -211,19 +209,15 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
 
 def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None,
                   best: str | None = None) -> Summary:
-    """The figures of the metrics named, for every cell; the gains of one of them, or the best
-    values of an axis by the first."""
+    """The figures of these metrics, the gains of one, the best values of an axis by the first."""
     for published in matrix.result.scenario.published:
         metric_find(published.metric, "scenario.toml: [published] metric")
     metrics = tuple(METRICS[name] for name in names)
-    figures: dict[str, dict[str, Figure]] = {}
-    gains: dict[str, Gain] = {}
-    for cell in matrix.cells.values():
-        base = baseline_find(matrix, cell)
-        figures[cell.name] = {metric.name: figure for metric in metrics
-                              if (figure := figure_build(matrix, cell, metric, base))}
-        if gain and (found := gain_build(matrix, cell, base, METRICS[gain])):
-            gains[cell.name] = found
+    figures = {cell.name: {metric.name: figure for metric in metrics
+                           if (figure := figure_build(matrix, cell, metric))}
+               for cell in matrix.cells.values()}
+    gains = {cell.name: found for cell in matrix.cells.values() if gain and (
+        found := gain_build(matrix, cell, baseline_find(matrix, cell), METRICS[gain]))}
     floors = {metric.name: noise_floors(matrix, metric.name) for metric in metrics}
     optima = optima_build(matrix, best, metrics[0]) if best else ()
     return Summary(matrix, metrics, baseline_words(matrix), figures, floors,

@@ -88,8 +88,8 @@ def figure_text(figure: Figure, unit: str) -> str:
     return f"{text}; {ratio_item(figure, False)}" if figure.ratio else text
 
 
-def metrics_lines(matrix: Matrix, cell: Cell, base: Cell | None, width: int) -> list[str]:
-    figures = {metric: figure_build(matrix, cell, metric, base) for metric in METRICS.values()}
+def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> list[str]:
+    figures = {metric: figure_build(matrix, cell, metric) for metric in METRICS.values()}
     return labelled_lines([(metric.name, figure_text(figure, metric.unit))
                            for metric, figure in figures.items() if figure], width)
 
@@ -318,7 +318,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
              if key == ARRIVAL_SEED}  # the arrivals of the first run
     labs = [record.document["lab"] for record in records if "lab" in record.document]
     sections = {
-        f"Metrics (medians over rounds{compared})": metrics_lines(matrix, cell, base, inner),
+        f"Metrics (medians over rounds{compared})": metrics_lines(matrix, cell, inner),
         "Subject": labelled_lines(subject_rows(records), inner),
         "Calls and counts per message": counts_lines(runs, inner),
         "CPU per message": cpu_lines(cell, timed, inner),

@@ -128,8 +128,7 @@ def compare_cells(matrix: Matrix, base: Selection, new: Selection,
         raise UsageError(f'"{words_text(base)}" and "{words_text(new)}" differ in no word: '
                          "give one word two values, write=nodelay write=cork")
     pairing = pairing_make(*cells, matrix.axes, compared)
-    sessions = tuple(sessions_of(matrix))
-    sides = [Side(words_text({key: words[key] for key in compared}), matrix, words, sessions)
+    sides = [Side(words_text({key: words[key] for key in compared}), matrix, words)
              for words in (base, new)]
     machines = differences_declare(cells_compare((matrix, matrix), pairing.good), compared)
     differences = (*builds_compare((matrix, matrix), (base, new)), *machines,
@@ -147,7 +146,7 @@ def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparis
 def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Comparison:
     """The cells of a result as new sides without a base, for limits of the figures themselves."""
     cells = cells_select(matrix, words)
-    side = Side(words_text(words), matrix, words, tuple(sessions_of(matrix)))
+    side = Side(words_text(words), matrix, words)
     rows = tuple(Row(cell.axes, None, cell) for cell in cells)
     known = tuple(metric for metric in metrics if not metric.timed
                   or not all(cell.emulated for cell in cells))
@@ -179,8 +178,7 @@ def compare_results(base: Matrix, new: Matrix, base_words: Selection, new_words:
     """Two results of different sessions. declared: facts that the comparison is about too.
     UsageError: a selector has no cell, no cells belong together, or a session is in both."""
     matrices, words = (base, new), (base_words, new_words)
-    common = sessions_of(base).keys() & sessions_of(new).keys()
-    if common:
+    if common := sessions_of(base).keys() & sessions_of(new).keys():
         raise UsageError(
             f"{base.result.folder} and {new.result.folder} are of one session ({min(common)}): "
             "within a result two selectors are compared, "
@@ -190,8 +188,7 @@ def compare_results(base: Matrix, new: Matrix, base_words: Selection, new_words:
     cells = list(map(cells_select, matrices, words))
     pairing = pairing_make(cells[0], cells[1], axes, compared)
     names = result_names(matrices, cells, words, compared)
-    sides = [Side(name, matrix, side, tuple(sessions_of(matrix)))
-             for name, matrix, side in zip(names, matrices, words, strict=True)]
+    sides = list(map(Side, names, matrices, words))
     differences = (*cells_compare(matrices, pairing.good),
                    *facts_compare(*map(plan_facts, matrices)), *builds_compare(matrices, words),
                    *(Difference("words", key, base_words[key], new_words[key])

@@ -24,16 +24,16 @@ class Unit(Enum):
 
 @dataclass(frozen=True)
 class Side:
-    """One side: the cells of a result that words select.
-
-    name: how a reader calls it: `write=cork`, a kernel release, a revision, or a folder.
-    sessions: of the cells compared; a session is one boot, build and start of the runner.
-    """
+    """One side: the cells of a result that words select. name: how a reader calls it: `write=cork`,
+    a kernel release, a revision, or a folder."""
 
     name: str
     matrix: Matrix
     words: Mapping[str, str]
-    sessions: tuple[str, ...]
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        return tuple(session.name for session in self.matrix.result.plan.sessions)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,6 @@ class Row:
 
     @property
     def pair(self) -> tuple[Cell, Cell] | None:
-        """Both cells, base first; None where a side has none."""
         return (self.base, self.new) if self.base and self.new else None
 
 
@@ -192,5 +191,4 @@ class Comparison:
 
     @property
     def within(self) -> bool:
-        """Whether both sides are of one result."""
         return self.base.matrix is self.new.matrix

@@ -132,7 +132,7 @@ def row_figures(comparison: Comparison, row: Row,
     change = row.changes.get(metric.name)
     if change:
         return change.base, change.new
-    base, new = (figure_build(side.matrix, cell, metric, None) if cell else None
+    base, new = (figure_build(side.matrix, cell, metric) if cell else None
                  for side, cell in zip(comparison.sides, (row.base, row.new), strict=True))
     return base, new
 

@@ -36,7 +36,6 @@ class Pairing:
 
     @property
     def good(self) -> list[tuple[Cell, Cell]]:
-        """The pairs with good runs on both sides."""
         return [row.pair for row in self.rows
                 if row.pair and row.pair[0].runs_ok and row.pair[1].runs_ok]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.analyse.verdicts import Verdict
@@ -395,7 +395,5 @@ def ratio_axis(axis: str, names: Iterable[str], ends: Iterable[float], most: Ite
 
 def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:
     """The figures of a metric by cell, with ratios to the baseline."""
-    base = baseline_words(matrix)
-    found = {cell.name: figure_build(matrix, cell, metric, baseline_find(matrix, cell, base))
-             for cell in matrix.cells.values()}
+    found = {cell.name: figure_build(matrix, cell, metric) for cell in matrix.cells.values()}
     return {name: figure for name, figure in found.items() if figure is not None}
