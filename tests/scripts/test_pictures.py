@@ -372,8 +372,8 @@ def test_runs_stand_in_the_order_in_which_they_were_run(nodelay):
     at = sorted(float(line.split()[0]) for block in drawing.data.split("\n\n\n")[:-1]
                 for line in block.splitlines()[1:])
     frame = nodelay.frame
-    assert len(at) == len(frame[(frame["round"] > 0) & (
-        frame["place"] == "together")]) and at[0] > 0 and at[-1] < 7
+    assert len(at) == len(frame[(frame["round"] > 0) & frame["cell"].str.contains(
+        "place=together")]) and at[0] > 0 and at[-1] < 7
     in_first = frame.loc[frame["round"] == 1, "cell"].tolist()
     place = next(index for index, cell in enumerate(in_first)
                  if "place=together write=cork" in cell)

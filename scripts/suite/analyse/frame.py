@@ -115,7 +115,8 @@ NO_SERIES = Series(np.array([]), np.array([]), np.array([]))
 
 @dataclass(frozen=True)
 class Matrix:
-    """A result as a frame. frame: as frame_build(), without figures that mean nothing. cells: those
+    """A result as a frame. frame: a row per record, in the order of the runs; columns: METRICS
+    (float64, NaN: unknown, or it means nothing), TEXTS (object), round (int64). cells: those
     shown, by name, in the plan's order. narrowed: the matrix of all, where words select some."""
 
     result: Result
@@ -150,7 +151,6 @@ class Matrix:
 
     @cached_property
     def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
-        """The cells by their values on the axes."""
         found: dict[tuple[str, ...], Cell] = {}
         for cell in self.cells.values():
             found.setdefault(tuple(cell.axes.values()), cell)
@@ -244,21 +244,6 @@ def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
     return wanted.items() <= words.items()
 
 
-def frame_build(result: Result) -> pd.DataFrame:
-    """One row per record, in the order of the runs; index 0 to rows - 1. Columns: METRICS as
-    measured (float64, NaN: unknown), WORDS and the plan's axes (object: text, "" where a cell does
-    not use an axis), round (int64), position (float64, NaN: unknown)."""
-    runs = result.runs
-    frame = pd.concat([pd.DataFrame(runs.metrics.copy(), columns=list(METRICS)),
-                       runs.frame(*TEXTS, "round", "position")], axis=1)
-    frame["position"] = frame["position"].where(frame["position"] >= 0)
-    words = {cell.name: cell.all_words for cell in result.plan.cells}
-    for axis in result.plan.axes:
-        values = {cell: found.get(axis, "") for cell, found in words.items()}
-        frame[axis] = frame["cell"].map(values).astype(object)
-    return frame
-
-
 def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
     """By cell the parts of CPU times below SPLIT_LEAST_S of CPU in the median of its runs. A kernel
     without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
@@ -290,7 +275,9 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
 
 
 def matrix_build(result: Result) -> Matrix:
-    frame, runs, none = frame_build(result), result.runs, frozenset[str]()
+    runs, none = result.runs, frozenset[str]()
+    frame = pd.concat([pd.DataFrame(runs.metrics.copy(), columns=list(METRICS)),
+                       runs.frame(*TEXTS, "round")], axis=1)
     emulated, unsplit = cells_emulated(result), splits_unknown(frame, runs)
     invalid = {cell: unsplit.get(cell, none) | (TIMED if cell in emulated else none)
                for cell in emulated.keys() | unsplit.keys()}

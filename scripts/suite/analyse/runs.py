@@ -24,8 +24,7 @@ from suite.result.record import RECORD_SHAPE, Record
 from suite.stats import Beyond
 
 TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
-# columns of whole numbers; traits: a place in Runs.traits; an unknown position is -1
-NUMBERS = ("traits", "round", "position", "offset", "size_bytes")
+NUMBERS = ("traits", "round", "offset", "size_bytes")  # of whole numbers; traits: in Runs.traits
 PROBLEMS_SHOWN = 5  # damaged lines that have a note of their own; of the others only the number
 NO_ROWS = np.array([], dtype=int)
 METRIC_PLACES = {name: place for place, name in enumerate(METRICS)}
@@ -128,8 +127,8 @@ class Builder:
         self.censored.extend(censored)
         texts = (record.status, record.reason, record.cell, record.label, record.session,
                  (record.hyperfine or {}).get("version", ""))
-        numbers = (self.traits.setdefault(traits, len(self.traits)), record.round,
-                   -1 if record.position is None else record.position, offset, size_bytes)
+        numbers = (self.traits.setdefault(traits, len(self.traits)), record.round, offset,
+                   size_bytes)
         for column, value in zip(self.columns.values(), (*map(sys.intern, texts), *numbers),
                                  strict=True):
             column.append(value)

@@ -14,20 +14,18 @@ AGREED = ("tls_version", "cipher", "key_exchange")  # options that a handshake e
 
 
 class End(NamedTuple):
-    """One end: its machine, its engine, and the layer that it sends through. message_bytes: of the
-    messages that it drives, None where it drives none."""
+    """One end: its machine, and the layer that it sends through. message_bytes: of the messages
+    that it drives, None where it drives none."""
 
     name: str
     host: str
-    engine: str
     security: str
     library: str
     message_bytes: int | None
 
 
 class Program(NamedTuple):
-    """The program of a subject or a load. version: the line that it prints; path, digest: of its
-    file."""
+    """The program of a subject or a load. version: the line that it prints. digest: of its file."""
 
     subject: str
     version: str
@@ -75,10 +73,10 @@ def traits_of(record: Record) -> Traits:
     found = record.subject
     # of it the runner knows where it ran
     place = "proxy" if record.words.get("workload") == "proxy" else "server"
-    served = () if found is None else (End(place, found["host"], "", "plain", "", None),)
+    served = () if found is None else (End(place, found["host"], "plain", "", None),)
     return Traits(
-        ends=tuple(End(name, end.get("host", ""), end.get("engine", ""),
-                       end.get("security", "plain"), end.get("library", ""),
+        ends=tuple(End(name, end.get("host", ""), end.get("security", "plain"),
+                       end.get("library", ""),
                        end.get("message_bytes") if end.get("drives") else None)
                    for name in ENDS if (end := record.end(name)) is not None) + served,
         congestion=distinct(option["congestion"] for _, option in options

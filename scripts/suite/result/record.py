@@ -67,12 +67,12 @@ OPTIONS_SHAPE = object_of({}, {"clamped": map_of(object_of(
     keys(NUMBER, "asked_bytes", "given_bytes"), {"sysctl": TEXT}))}, others=scalar_check)
 TCP_FIGURE_SHAPE = object_of({}, keys(NUMBER, "sum", "min", "median", "max"))
 THREAD_SHAPE = object_of({}, {
-    **keys(NUMBER, "connections", "messages_sent", "bytes_sent", "messages_received",
-           "bytes_received", "chunks_sent", "groups_sent", "begun_ns", "ended_ns", "elapsed_ns",
-           "first_bytes", "write_calls", "read_calls", "wait_calls", "connect_calls",
-           "would_block", "enters", "requests", "completions", "lent", "copied", "mapped_bytes",
-           "copied_bytes", "records_sent", "records_received", "tls_bytes_sent",
-           "tls_bytes_received", "handshakes", "resumed", "due", "late"),
+    **keys(NUMBER, "connections", "messages_sent", "messages_received", "bytes_received",
+           "chunks_sent", "groups_sent", "begun_ns", "ended_ns", "elapsed_ns", "first_bytes",
+           "write_calls", "read_calls", "wait_calls", "connect_calls", "would_block", "requests",
+           "completions", "lent", "copied", "mapped_bytes", "copied_bytes", "records_sent",
+           "records_received", "tls_bytes_sent", "tls_bytes_received", "handshakes", "resumed",
+           "due", "late"),
     **keys(HISTOGRAM_SHAPE, "latency", "service", "late_start", "handshake", "handover"),
     "calls": map_of(NUMBER), "cpu": CPU_SHAPE, "tcp_info": map_of(TCP_FIGURE_SHAPE),
     "cpus": CPUS_SHAPE, "options": OPTIONS_SHAPE,
@@ -80,24 +80,21 @@ THREAD_SHAPE = object_of({}, {
 SIZES = {"sizes": list_of(list_of(NUMBER, 2)), "first": list_of(NUMBER)}
 SIZES_SHAPE = object_of(SIZES)
 WAY_SHAPE = all_of(object_of(
-    keys(NUMBER, "data_segments", "payload_bytes", "packets", "super_packets",
-         "retransmitted_segments", "retransmitted_bytes"),
-    {**keys(NUMBER, "smallest_bytes", "largest_bytes", "shared_close_notifies", "other_sizes"),
-     **SIZES}), segments_check)
+    keys(NUMBER, "data_segments", "packets", "super_packets", "retransmitted_segments"),
+    {**keys(NUMBER, "smallest_bytes", "largest_bytes", "shared_close_notifies"), **SIZES}),
+    segments_check)
 CAPTURE_SHAPE = object_of({"device": TEXT, "stored_packets": NUMBER, "dropped": NUMBER,
                            "truncated": FLAG, "sent": WAY_SHAPE, "received": WAY_SHAPE},
                           {"file": TEXT})
 END_SHAPE = all_of(object_of({}, {
-    **keys(NUMBER, "resident_before_bytes", "resident_bytes", "message_bytes", "message_fragments",
-           "message_groups", "strangers", "turned_away"),
+    **keys(NUMBER, "resident_before_bytes", "resident_bytes", "message_bytes"),
     **keys(TEXT, "host", "engine", "security", "library", "write", "read"),
     **keys(CPU_SHAPE, "process", "machine"), "drives": FLAG, "capture": CAPTURE_SHAPE,
     "threads": list_of(THREAD_SHAPE),
 }), resident_check)
 SUBJECT_SHAPE = object_of({**keys(TEXT, "name", "host", "program", "version"), "cpu_ns": NUMBER},
                           {**keys(TEXT, "sha256", "user", "package"), "arguments": list_of(TEXT)})
-LOAD_SHAPE = object_of({**keys(TEXT, "name", "host", "program"),
-                        **keys(NUMBER, "moves_bytes", "moved_bytes")},
+LOAD_SHAPE = object_of(keys(TEXT, "name", "host", "program"),
                        {**keys(TEXT, "version", "sha256"), "requests": NUMBER,
                         "arguments": list_of(TEXT)})
 QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(scalar_check)})
@@ -106,11 +103,10 @@ DEVICE_SHAPE = object_of({"device": TEXT, "address": TEXT, "mtu_bytes": NUMBER,
 STATUSES = ("ok", "unsupported", "failed")
 WARMUP_ROUND = 0  # runs and is recorded, but is not counted
 ENDS = ("client", "server", "proxy")  # that a record may have
-RUN_SHAPE = object_of({"cell": TEXT, "label": one_of("A", "A'"), "round": INDEX},
-                      {"position": INDEX, "session": TEXT})
+RUN_SHAPE = object_of({"cell": TEXT, "label": one_of("A", "A'"), "round": INDEX}, {"session": TEXT})
 STORED_SHAPE = object_of({"run": RUN_SHAPE})  # what a record needs for its run to be done
 RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
-    "reason": TEXT, "phase": TEXT,
+    "reason": TEXT,
     "words": object_of({}, {"rate": value_check(is_rate, "a number above 0 or closed")}, TEXT),
     **keys(NUMBER, "started_unix_ns", "wall_ns"),
     **keys(END_SHAPE, *ENDS), "subject": SUBJECT_SHAPE, "load": LOAD_SHAPE,
@@ -142,7 +138,6 @@ class Record:
         self.cell: str = run.get("cell", "")
         self.label: str = run.get("label", "")
         self.round: int = run.get("round", WARMUP_ROUND)
-        self.position: int | None = run.get("position")
         self.session: str = run.get("session", "")
         self.hyperfine: Mapping[str, Any] | None = document.get("hyperfine")
         self.subject: Mapping[str, Any] | None = document.get("subject")
