@@ -23,7 +23,7 @@ from typing import NamedTuple
 from suite.analyse.metrics import metric_find
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
-from suite.base.units import counted_text
+from suite.base.units import SECONDS, counted_text
 from suite.base.words import words_split, words_text
 from suite.result.plan import Plan
 from suite.scenario.scenario import Claim, Scenario, TableLayout
@@ -33,7 +33,6 @@ COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
 }
 ABOUT, WITHIN = "~", 1.5  # a ratio is about as large as a number: within a factor of it
-SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 OPERATORS: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }

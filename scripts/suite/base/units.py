@@ -16,6 +16,7 @@ UNIT_PREFIXES = {
     "B": ((1024.0**2, "MiB"), (1024.0, "KiB"), (1.0, "B")),
     "1": ((1.0, ""),),
 }
+SECONDS = {name: factor for factor, name in UNIT_PREFIXES["s"]}
 FACTOR = 3.0  # beyond it a change is told as a factor
 SIZE_FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 

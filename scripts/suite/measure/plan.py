@@ -25,7 +25,7 @@ from suite.base.client import (
     client_expand,
     client_list,
 )
-from suite.base.errors import Failure, UsageError, nearest_hint
+from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import (
     ARM,
     DEFAULT_WORD,
@@ -109,7 +109,6 @@ def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> Non
 
 
 def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str, str]) -> bool:
-    """Whether words have one of the values for every key of the selector."""
     return all(words.get(key) in values for key, values in selector.items())
 
 
@@ -237,16 +236,13 @@ def users_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], k
     this row use the word key; empty where none is known."""
     own = words_for_client(row)
     for other in sorted(vocabulary.words, key=lambda word: word not in row):
-        choices = vocabulary.words[other].get("choices", ())
-        lines = {value: words_text(own | {other: value}) for value in choices
-                 if value != row.get(other)}
-        if other in (key, *RUNNER_WORDS, *vocabulary.run_words) or not lines:
+        if other in (key, *RUNNER_WORDS, *vocabulary.run_words):
             continue
         found = []
-        for value, line in lines.items():
+        for value in vocabulary.words[other].get("choices", ()):
             with contextlib.suppress(UsageError):  # with another word of the row it is no plan
-                if key not in client_check(client, [line])[0].unused:
-                    found.append(f"{other}={value}")
+                (checked,) = client_check(client, [words_text(own | {other: value})])
+                found += [] if key in checked.unused else [f"{other}={value}"]
         if found:
             excluded = f" with {other}={row[other]}" if other in row else ""
             return f"{excluded}: it needs {' or '.join(found)}"
@@ -347,8 +343,6 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
            if word.get("default") is not None}
     run |= {key: value for key, (value,) in values_of(words, "run").items()}
     counts = {key: int(text) for key, text in run.items() if re.fullmatch(r"\d+", text)}
-    if "rounds" not in counts:
-        raise Failure(f"{client.program} --list=json gives no default for rounds")
     if run.get("timer") == "hyperfine":
         for cell in cells:
             work_check(cell.name, cell.words, fixed=cell.planned_s is None)

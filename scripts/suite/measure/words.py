@@ -9,6 +9,7 @@ from pathlib import Path
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError, synonyms_read
 from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
+from suite.base.units import SECONDS
 from suite.base.words import words_split
 from suite.result.plan import WordChange
 from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
@@ -22,7 +23,6 @@ QUICK = {"rounds": "6", "duration": "200ms", "warmup": "50ms"}
 # in place of duration: how long it takes is not known, and not changed
 FIXED_WORK = ("messages", "bytes")
 WHOLE = "command"  # a workload that has rounds only
-SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "": 1.0}
 Spread = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
 
 
@@ -64,7 +64,6 @@ def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
 
 
 def is_overridden(words: Words) -> bool:
-    """Whether words of the shell say anything about cells."""
     return any(word.typed and word.role != "run" for word in words.values())
 
 
@@ -209,7 +208,7 @@ def quick_limits() -> str:
 def amount(text: str) -> float:
     """A number of rounds, or a duration in seconds, in the client's spelling."""
     number = text.rstrip("".join(SECONDS))
-    return float(number) * SECONDS[text[len(number):]]
+    return float(number) * SECONDS.get(text[len(number):], 1.0)
 
 
 def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
