@@ -46,7 +46,6 @@ class Answer(NamedTuple):
 
 
 def metric_of(question: Question) -> Metric:
-    """The metric by which a value is best."""
     return metric_find(question.metric, "scenario.toml: [answer] metric")
 
 

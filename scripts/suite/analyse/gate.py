@@ -202,8 +202,7 @@ def figure_of(row: GateRow, alpha: float) -> stats.Estimate:
 
 
 def shift_of(row: GateRow) -> stats.Estimate | None:
-    """How far a row is from its limit, in logarithms, with its 95 % interval; None where values are
-    bounds, or one is not above 0."""
+    """How far a row is from its limit, in logarithms; None for bounds, and values not above 0."""
     new, limit = row.new, limit_of(row)
     if new.censored or limit.censored or not new.positive or not limit.positive:
         return None
@@ -216,7 +215,6 @@ def shift_of(row: GateRow) -> stats.Estimate | None:
 
 
 def row_decide(row: GateRow, tested: int) -> GateRow:
-    """The row with its verdict, as one of so many that are tested."""
     if row.why:
         return row
     gate, sides = row.gate, zip(row.comparison.sides, (row.row.base, row.row.new), strict=True)

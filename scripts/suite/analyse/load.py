@@ -108,9 +108,8 @@ def cache_read(records: Path) -> Kept | None:
 
 
 def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Builder, list[str]]:
-    """Every whole record of a file, what built them, which knows the damaged lines, and notes for
-    the reader. Columns are cached when at least so many bytes had to be parsed. OSError as
-    open(2)."""
+    """Every whole record of a file, their builder, which knows the damaged lines, and notes for the
+    reader. Columns are cached if at least so many bytes were parsed. OSError as open(2)."""
     builder, cached = Builder(), cache_read(path)
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         lines = Lines(file, digest_new(), 0)

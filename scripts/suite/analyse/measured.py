@@ -196,8 +196,7 @@ class MeasuredRun:
         return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
 
     def served_cpu(self, name: str) -> float | None:
-        """CPU seconds of the data threads of the server or the proxy, or of the whole process of
-        the subject in its place."""
+        """CPU seconds of the server's or proxy's data threads, or of the subject in its place."""
         if self.subject is not None and self.relayed == (name == "proxy"):
             return seconds(self.subject["cpu_ns"])
         return self.cpu(self.record.end(name))

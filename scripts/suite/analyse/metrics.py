@@ -61,7 +61,6 @@ class Metric(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether it counts events."""
         return self.unit == "1"
 
     @property

@@ -75,7 +75,6 @@ class Optimum:
 
     @property
     def unique(self) -> bool:
-        """Whether every other value is worse."""
         return all(mark == WORSE for mark in self.marks.values() if mark != BEST)
 
     @property
@@ -125,7 +124,6 @@ def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str) -> float
 
 
 def against_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: str) -> Against:
-    """How the best compares with another cell of its group."""
     ratio = ratio_between(matrix, best, base, metric.name)
     return Against(base.axes[axis], better_ratio(ratio, metric) if ratio else None,
                    pair_verdict(matrix, best, base, metric.name),

@@ -142,7 +142,6 @@ def family_make(ratios: Mapping[KeyType, stats.Estimate | None]) -> Family:
 
 
 def both_exact(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> bool:
-    """Whether both sides are counts that were the same in every run."""
     return matrix.is_exact(cell.name, metric) and matrix.is_exact(base.name, metric)
 
 

@@ -96,6 +96,5 @@ def plan_text(planned: Planned, targets: Targets) -> str:
 
 
 def builds_named(plan: Plan) -> list[str]:
-    """The values of the word build, but for the client's own."""
     return [value for value in dict.fromkeys(build_of(cell.words) for cell in plan.cells)
             if value != THIS]

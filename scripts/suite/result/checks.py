@@ -56,7 +56,6 @@ def constant_refuse(name: str) -> None:
 
 
 def value_check(is_right: Callable[[Any], bool], kind: str) -> Shape:
-    """A check for values of one kind."""
     def check(value: Any) -> None:
         if not is_right(value):
             raise Misshapen(f"is {shown(value)}, not {kind}")
@@ -85,7 +84,6 @@ def one_of(*values: str) -> Shape:
 
 
 def nothing_or(inner: Shape) -> Shape:
-    """The same, or null."""
     return lambda value: None if value is None else inner(value)
 
 

@@ -7,6 +7,7 @@ Damaged, whose message says where. A file is replaced as a whole; a journal appe
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -158,8 +159,7 @@ def json_text(value: Any) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
-def digest_new() -> hashlib.blake2b:
-    return hashlib.blake2b(digest_size=32)
+digest_new = functools.partial(hashlib.blake2b, digest_size=32)
 
 
 def digest_read(file: BufferedIOBase, size_bytes: int) -> hashlib.blake2b:

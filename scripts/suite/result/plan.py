@@ -108,7 +108,6 @@ class Programs:
     subjects: Mapping[str, str] = field(default_factory=dict)
 
     def build(self, value: str) -> Build | None:
-        """A build by the value of build=; None where the plan does not name it."""
         return Build("", self.revision, self.digest) if value == THIS else self.builds.get(value)
 
     @property
@@ -217,7 +216,6 @@ class Plan:
 
     @property
     def rounds_most(self) -> int:
-        """How many rounds a session has at most."""
         return self.rounds if self.until is None else self.rounds * UNTIL_TIMES
 
     def is_same(self, other: Plan) -> bool:
@@ -265,7 +263,6 @@ class Plan:
         return replace(self, sessions=(*self.sessions, session))
 
     def extended(self, rounds: int) -> Plan:
-        """With so many more rounds in the last session."""
         return replace(self, sessions=(
             *self.sessions[:-1], replace(self.session, last=self.session.last + rounds)))
 
@@ -276,7 +273,6 @@ def revision_of(plan: Plan, words: Mapping[str, str]) -> str:
 
 
 def folders_of(plan: Plan) -> dict[str, str]:
-    """The folders of a result's builds, by the value of build=."""
     return {value: build.folder for value, build in plan.programs.builds.items()}
 
 

@@ -48,10 +48,7 @@ LISTS = {"words": re.compile(r"[^\s=]+,[^\s=]+"), "source": re.compile(r"[^:/]+,
 
 @dataclass(frozen=True)
 class Published:
-    """A figure that others measured: `value` of `metric`, base unit, for the cell `words`. set:
-    which of several series of the same cells it belongs to; empty where there is one only. label:
-    A' where it was to differ from the baseline's figure, and nothing was different. unit: as it was
-    printed. about: that it was rounded, or only told."""
+    """A figure that others measured; keys.py says what each field means. source: the key `from`."""
 
     words: str
     metric: str
@@ -101,8 +98,8 @@ class Origin:
 
 @dataclass(frozen=True)
 class Question:
-    """A question in words, and what answers it: which value of a word is best by a metric, in each
-    group of the cells that have the words of `where`."""
+    """A question in words, and what answers it: the best value of a word by a metric in each group
+    of cells."""
 
     asks: str
     word: str
@@ -112,9 +109,7 @@ class Question:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Which axes become rows and which metrics columns; empty means the table's own choice. gain:
-    the metric whose pre, post and gain are shown, or None. best: the axis whose best value by the
-    first metric is shown, or None."""
+    """Which axes become rows and which metrics columns; empty means the table's own choice."""
 
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
@@ -132,10 +127,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture; what is None is the plotter's own choice. metric: of all that show one. of: the
-    histogram behind percentiles and ecdf. x: the axis along which bars and curves run, the columns
-    of a heat map, the lines of the others. size: one of SIZES, or WIDTHxHEIGHT. title, note,
-    points: yes or no."""
+    """One picture; what is None is the plotter's own choice. title, note, points: yes or no."""
 
     kind: str
     metric: str | None
@@ -291,7 +283,6 @@ def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 
 def table_words_read(table: dict[str, Any], key: str, where: str) -> dict[str, str]:
-    """The words of `[fixed]` or `[run]`: one value each."""
     words = {}
     for word, value in words_flatten(table_read(table, key, where)):
         if isinstance(value, list):
@@ -355,7 +346,6 @@ def origin_read(table: dict[str, Any], key: str, where: str) -> Origin | None:
 
 
 def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | None:
-    """`[table]`, or None."""
     if key not in table:
         return None
     layout = TableLayout(**entry_read(table_read(table, key, where), PART_KEYS[key],
