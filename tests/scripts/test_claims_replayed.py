@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -344,7 +343,7 @@ def verdicts_table(path: Path) -> str:
     """The verdicts of a file of `claims report --json` as a table of Markdown."""
     [system] = systems_read(path)
     lines = [f"{system_text(system)}, {system['machine']['cpus_online']} CPUs (`{path.stem}`):",
-             textwrap.fill(f"{counts_text(verdicts_of([system]))}.", 100), "",
+             "", *(f"- {count}" for count in counts_text(verdicts_of([system])).split(", ")), "",
              "| claim | says | published | measured | verdict |", "| --- | --- | --- | --- | --- |"]
     for name in names_order(system["claims"]):
         lines += [f"| `{name}` | {row['says']} | {row['published']} | {row['measured']} "

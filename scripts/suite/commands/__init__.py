@@ -227,7 +227,7 @@ def verify_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("block", metavar="BLOCK",
                         help="the posted block, or the whole mail; - is standard input; or "
                              "REPORT.json of claims report")
-    parser.add_argument("results", nargs="+", type=result_folder, metavar="RESULTS",
+    parser.add_argument("results", nargs="+", metavar="RESULTS",
                         help="the result that it is of; of a block on two results both, the base "
                              "first")
 

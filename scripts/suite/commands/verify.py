@@ -15,6 +15,7 @@ from suite.present.mail.block import cells_block, pair_block
 from suite.present.mail.parse import Posted, blocks_read, deviations_find, mail_text, side_words
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
+from suite.result.files import result_find
 
 
 def text_read(name: str) -> str:
@@ -69,7 +70,7 @@ def report_verify(report: Path, folders: Sequence[Path]) -> int:
 def main(options: argparse.Namespace) -> int:
     """Says of each block in the text whether it is the same: 0 all of it, 1 something differs."""
     if options.block.endswith(".json"):
-        return report_verify(Path(options.block), options.results)
+        return report_verify(Path(options.block), list(map(Path, options.results)))
     if len(options.results) > 2:
         raise UsageError(f'"{options.results[2]}": a block is of one result or of two')
     text = text_read(options.block)
@@ -77,6 +78,6 @@ def main(options: argparse.Namespace) -> int:
     if not blocks:
         raise UsageError(f"{options.block}: no block of uncork paste in it "
                          "(it begins with base: and new:, or cells:)")
-    matrices = [matrix_load(folder) for folder in options.results]
+    matrices = [matrix_load(result_find(Path(folder))) for folder in options.results]
     same = [block_verify(posted, matrices) for posted in blocks]
     return 0 if all(same) else 1
