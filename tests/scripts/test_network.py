@@ -21,6 +21,8 @@ from suite.base.lab_words import (
     rate_bits,
     setting_split,
 )
+from suite.result.checks import Damaged
+from suite.result.record import DEVICE_SHAPE
 
 PLAIN = Link(rate="none", mtu="1500", delay="0s", loss="0%")
 SHAPED = Link(rate="1gbit", mtu="9000", delay="0s", loss="0%")
@@ -103,6 +105,17 @@ def test_what_the_system_says_of_a_device_is_kept_and_can_be_read() -> None:
     assert facts_rows({"a": facts, "sysctl": setting}) == [
         ("a to-b", "198.18.1.1/24, mtu 9000, tbf 1.00 Gbit/s burst=250000 lat=10000"),
         ("sysctl", "net.ipv4.tcp_sack is 0 in a, 0 in b, 0 in c")]
+
+
+def test_options_of_several_values_are_kept_in_a_record_and_can_be_read() -> None:
+    netem = {"kind": "netem", "options": {
+        "limit": 100000, "delay": {"delay": 0.05, "jitter": 0, "correlation": 0}, "ecn": False}}
+    device = {"device": "to-b", "address": "198.18.1.1/24", "mtu_bytes": 1500, "queues": [netem]}
+    DEVICE_SHAPE(device)
+    assert facts_rows({"a": [device]})[0][1].endswith(
+        "netem limit=100000 delay=0.05 jitter=0 correlation=0 ecn=false")
+    with pytest.raises(Damaged, match="delay"):
+        DEVICE_SHAPE(device | {"queues": [netem | {"options": {"delay": {"delay": [1]}}}]})
 
 
 def test_cells_of_one_lab_stand_together_between_its_up_and_its_down() -> None:

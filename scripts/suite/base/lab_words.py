@@ -103,8 +103,11 @@ def setting_split(text: str) -> tuple[str, str] | None:
 
 
 def queue_text(queue: Mapping[str, Any]) -> str:
-    """A queue and its options, as tc(8) prints them: `tbf 1 Gbit/s burst=250000`."""
-    options = dict(queue.get("options", {}))
+    """A queue and its options, as tc(8) prints them: `tbf 1 Gbit/s burst=250000`, and of an option
+    of several values (netem) each: `delay=0.05 jitter=0`."""
+    options: dict[str, Any] = {}
+    for key, value in queue.get("options", {}).items():
+        options |= value if isinstance(value, dict) else {key: value}
     rate = options.pop("rate", None)  # tc(8) gives it in bytes
     shaped = [value_text(8 * rate, "bit/s")] if isinstance(rate, int) else []
     return " ".join([queue["kind"], *shaped,

@@ -59,6 +59,11 @@ def is_rate(value: Any) -> bool:
         return False
 
 
+def option_check(value: Any) -> None:
+    """What tc(8) prints of a queue: a number or a text; of netem's delay and loss an object."""
+    (map_of(scalar_check) if type(value) is dict else scalar_check)(value)
+
+
 HISTOGRAM_SHAPE = object_of({**keys(NUMBER, "count", "minimum", "maximum", "sum"),
                              "unit": one_of("ns"), "bins": bins_check})
 CPU_SHAPE = map_of(NUMBER)
@@ -97,7 +102,7 @@ SUBJECT_SHAPE = object_of({**keys(TEXT, "name", "host", "program", "version"), "
 LOAD_SHAPE = object_of(keys(TEXT, "name", "host", "program"),
                        {**keys(TEXT, "version", "sha256"), "requests": NUMBER,
                         "arguments": list_of(TEXT)})
-QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(scalar_check)})
+QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(option_check)})
 DEVICE_SHAPE = object_of({"device": TEXT, "address": TEXT, "mtu_bytes": NUMBER,
                           "queues": list_of(QUEUE_SHAPE)})
 STATUSES = ("ok", "unsupported", "failed")
