@@ -36,7 +36,7 @@ CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
 # parts of names that are written otherwise in text
 NAME_PARTS = {"cpu": "CPU", "tls": "TLS", "p999": "p99.9"}
 LATE = ("requests_late",)  # counts of what was not done in time
-STALL, STALL_LEAST = "stall_per_message", 0.9  # of the time of a request
+STALL, STALL_LEAST = "stall_per_message", 0.5  # of the time of a request
 SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
           for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
 SHARES = {"p50": (0.50, "median"), "p90": (0.90, "90 % quantile"), "p99": (0.99, "99 % quantile"),
@@ -87,7 +87,7 @@ def time_per_message(run: MeasuredRun) -> float | None:
 
 def stall_per_message(run: MeasuredRun) -> float | None:
     """What is left of the time of a request on its connection when all ends and connections have
-    computed one after the other, where that is nearly all of it. Else 0, or unknown where several
+    computed one after the other, where that is most of it. Else 0, or unknown where several
     requests were under way: one may have waited while others computed."""
     cpu, connections = run.cpu_all(), threads_sum(run.driver, "connections") or 1
     if run.streams or run.scheduled or cpu is None or run.connected is None:
@@ -281,7 +281,7 @@ METRICS = {metric.name: metric for metric in (
     Metric("time_per_message", "s", "lower", time_per_message,
            "mean time of a request on its connection; of a stream: at the receiver"),
     Metric(STALL, "s", "lower", stall_per_message,
-           "of time_per_message of a request what no end computed, where that is nearly all"),
+           "of time_per_message of a request what no end computed, where that is most of it"),
     Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
            "messages of all threads / time from the first thread's start to the last one's end; "
            "requests that a load tells / its whole time"),
