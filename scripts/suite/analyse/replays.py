@@ -16,6 +16,7 @@ from suite.analyse.claims import NEAR, ClaimVerdict, claim_decide, claims_decide
 from suite.analyse.expressions import (
     ABOUT,
     PLACE,
+    Expression,
     Operation,
     Reference,
     claim_parse,
@@ -74,12 +75,21 @@ def replay_load(path: Path) -> Scenario:
     return scenario
 
 
+def unit_of(expression: Expression) -> str:
+    """The unit of a metric, or of a sum of metrics; else "1"."""
+    if isinstance(expression, Reference):
+        return METRICS[expression.metric].unit
+    if isinstance(expression, Operation) and expression.sign in ("+", "-"):
+        units = {unit_of(expression.left), unit_of(expression.right)}
+        return units.pop() if len(units) == 1 else "1"
+    return "1"
+
+
 def figure_text(claim: Operation, value: float) -> str:
     """A figure of the left side, or the ratio or difference of both."""
-    if isinstance(claim.left, Reference) and not any(references_of(claim.right)):
-        unit = METRICS[claim.left.metric].unit
-        if unit != "1":
-            return value_text(value, unit)
+    unit = "1" if any(references_of(claim.right)) else unit_of(claim.left)
+    if unit != "1":
+        return value_text(value, unit)
     return f"{value:g}" if value == round(value) else number_text(value)
 
 
