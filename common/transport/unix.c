@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h> /* mkdtemp(3), on macOS */
 
 static int unix_pair(int protocol, int fds[2])
 {
