@@ -2,7 +2,7 @@
 /* One loop for all connections. If a client does not read its echo, the server stops reading
  * from it: at most one buffer of it is held. The set of wanted events changes only then. While
  * bytes flow, the only calls are recv, send and one wait for all ready connections. */
-#include "door.h"
+#include "listener.h"
 #include "plan/plan.h"
 #include "server.h"
 #include "transport/transport.h"
@@ -26,7 +26,7 @@
 #define PATTERNS_BYTES (BUFFER_BYTES / PATTERN_BYTES * PATTERN_BYTES) /* whole patterns */
 
 struct plain {
-    struct door door;
+    struct listener listener;
     const struct service *service;
     struct plan plan;          /* socket options: those of a run without words */
     char buffer[BUFFER_BYTES]; /* of the current connection */
@@ -181,14 +181,14 @@ static void on_ready(uv_poll_t *poll, int status, int ready)
         uv_poll_start(poll, caller->waits_for = next, on_ready);
 }
 
-static void on_arrived(void *owner, int fd)
+static void on_accepted(void *owner, int fd)
 {
     struct plain *plain = owner;
     struct caller *caller = calloc(1, sizeof *caller);
     struct problem dropped = {0}; /* no one reads it */
 
     if (!caller || transport_prepare(&plain->plan, END_SERVER, fd, &dropped) < 0 ||
-        uv_poll_init(&plain->door.loop, &caller->poll, fd) < 0) {
+        uv_poll_init(&plain->listener.loop, &caller->poll, fd) < 0) {
         free(caller);
         close(fd);
         return;
@@ -198,7 +198,7 @@ static void on_arrived(void *owner, int fd)
     on_ready(&caller->poll, 0, UV_READABLE | UV_WRITABLE);
 }
 
-/* The door has closed its own handles. The remaining ones are connections. */
+/* The listener has closed its own handles. The remaining ones are connections. */
 static void close_caller(uv_handle_t *handle, void *argument)
 {
     (void)argument;
@@ -206,21 +206,21 @@ static void close_caller(uv_handle_t *handle, void *argument)
         uv_close(handle, on_closed);
 }
 
-static void on_shut(void *owner)
+static void on_stopped(void *owner)
 {
     struct plain *plain = owner;
 
-    uv_walk(&plain->door.loop, close_caller, NULL);
+    uv_walk(&plain->listener.loop, close_caller, NULL);
 }
 
-static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
+static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
 
 void plain_run(const struct options *options, struct problem *problem)
 {
     bool is_unix = options->address.storage.ss_family == AF_UNIX;
     const char *word = is_unix ? "transport=unix" : "transport=tcp";
     struct plain plain = {
-        .door = {.options = options, .events = &door_events, .owner = &plain},
+        .listener = {.options = options, .events = &listener_events, .owner = &plain},
         .service = (const struct service *)options->plain, /* the variant is the first member */
     };
     int fd;
@@ -230,6 +230,6 @@ void plain_run(const struct options *options, struct problem *problem)
         return;
     fd = transport_socket(&plain.plan, END_SERVER, &options->address, problem);
     if (fd >= 0)
-        door_serve(&plain.door, fd, problem);
+        listener_serve(&plain.listener, fd, problem);
     plan_free(&plain.plan);
 }

@@ -10,7 +10,7 @@
 #include "base/secret.h"
 #include "base/units.h"
 #include "connection/protocol.h"
-#include "door.h"
+#include "listener.h"
 #include "engine/engine.h"
 #include "legality/legality.h"
 #include "net/sockets.h"
@@ -35,7 +35,7 @@
 #define QUIET_MS 1000 /* between two lines about clients */
 
 struct hall {
-    struct door door;
+    struct listener listener;
     struct plan plan;
     const struct engine *engine;
     struct source content;
@@ -120,9 +120,9 @@ static void guest_main(void *argument)
 /* At most one line a second: whoever can connect can make them. */
 static void complain(struct hall *hall, const struct problem *problem)
 {
-    uint64_t now_ms = uv_now(&hall->door.loop);
+    uint64_t now_ms = uv_now(&hall->listener.loop);
 
-    if (problem->kind == PROBLEM_NONE || hall->door.is_shut || now_ms < hall->quiet_ms)
+    if (problem->kind == PROBLEM_NONE || hall->listener.is_stopped || now_ms < hall->quiet_ms)
         return;
     fprintf(stderr, "uncork-server: %s\n", problem->text);
     hall->quiet_ms = now_ms + QUIET_MS;
@@ -151,13 +151,13 @@ static void on_left(uv_async_t *left)
         uv_thread_join(&guest->thread);
         complain(hall, &guest->problem);
         free_guest(guest);
-        door_set_occupied(&hall->door, --hall->count > 0);
+        listener_set_occupied(&hall->listener, --hall->count > 0);
     }
-    if (hall->door.is_shut && !hall->guests)
+    if (hall->listener.is_stopped && !hall->guests)
         uv_close((uv_handle_t *)left, NULL);
 }
 
-static void on_arrived(void *owner, int fd)
+static void on_accepted(void *owner, int fd)
 {
     struct hall *hall = owner;
     struct guest *guest = hall->count < GUESTS_MAX ? calloc(1, sizeof *guest) : NULL;
@@ -170,7 +170,7 @@ static void on_arrived(void *owner, int fd)
         return;
     }
     if (!hall->left.data) {
-        uv_async_init(&hall->door.loop, &hall->left, on_left);
+        uv_async_init(&hall->listener.loop, &hall->left, on_left);
         hall->left.data = hall;
     }
     guest->hall = hall;
@@ -184,10 +184,10 @@ static void on_arrived(void *owner, int fd)
     guest->next = hall->guests;
     hall->guests = guest;
     hall->count++;
-    door_set_occupied(&hall->door, true);
+    listener_set_occupied(&hall->listener, true);
 }
 
-static void on_shut(void *owner)
+static void on_stopped(void *owner)
 {
     struct hall *hall = owner;
 
@@ -204,7 +204,7 @@ static void on_shut(void *owner)
         on_left(&hall->left);
 }
 
-static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
+static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
 
 /* ---- the plan ---- */
 
@@ -300,7 +300,7 @@ static int open_content(struct hall *hall, uint64_t size, struct problem *proble
 
 void serve_run(const struct options *options, struct problem *problem)
 {
-    struct hall hall = {.door = {.options = options, .events = &door_events, .owner = &hall}};
+    struct hall hall = {.listener = {.options = options, .events = &listener_events, .owner = &hall}};
     int fd;
 
     if (parse_words(&hall, options, problem) < 0)
@@ -313,7 +313,7 @@ void serve_run(const struct options *options, struct problem *problem)
         open_content(&hall, hall.content.period, problem) == 0 &&
         (fd = transport_socket(&hall.plan, END_SERVER, &options->address, problem)) >= 0) {
         uv_mutex_init(&hall.mutex);
-        door_serve(&hall.door, fd, problem);
+        listener_serve(&hall.listener, fd, problem);
         uv_mutex_destroy(&hall.mutex);
     }
     source_close(&hall.content);

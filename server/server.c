@@ -8,7 +8,7 @@
 #include "base/version.h"
 #include "connection/workbench.h"
 #include "connection/workload.h"
-#include "door.h"
+#include "listener.h"
 #include "legality/legality.h"
 #include "legality/probe.h"
 #include "lobby.h"
@@ -36,7 +36,7 @@
 #define LIMIT_SINK_MS LIMIT_TIME_MS /* for the client to name the sink: its server may be busy */
 
 struct server {
-    struct door door;
+    struct listener listener;
     const struct options *options;
     struct session *newest; /* first of a list */
     size_t count;
@@ -109,7 +109,7 @@ static void leave(struct session *session)
     while (*at != session)
         at = &(*at)->next;
     *at = session->next;
-    door_set_occupied(&server->door, --server->count > 0);
+    listener_set_occupied(&server->listener, --server->count > 0);
     if (server->running != session)
         return;
     for (struct session *other = server->newest; other; other = other->next)
@@ -172,7 +172,7 @@ static void end(struct session *session, const char *why)
 static void count_rejected(const struct session *session, const char *why)
 {
     struct server *server = session->server;
-    uint64_t now_ms = uv_now(&server->door.loop);
+    uint64_t now_ms = uv_now(&server->listener.loop);
     char text[ADDRESS_MAX], others[64] = "";
 
     if (session->channel.is_known)
@@ -181,7 +181,8 @@ static void count_rejected(const struct session *session, const char *why)
     server->rejected.unlogged++;
     if (now_ms < server->rejected.quiet_ms)
         return;
-    address_format(text, session->peer.storage.ss_family == AF_UNIX ? &server->door.address : &session->peer);
+    address_format(text,
+                   session->peer.storage.ss_family == AF_UNIX ? &server->listener.address : &session->peer);
     if (server->rejected.unlogged > 1)
         snprintf(others, sizeof others, "; it is one of %" PRIu64 " since the last such line",
                  server->rejected.unlogged);
@@ -272,7 +273,7 @@ static int open_team(struct session *session, struct problem *problem)
     session->has_team = true;
     session->open_parts++;
     session->conduct = (struct conduct){.team = team, .channels[END_CLIENT] = &session->channel};
-    if (team_open(team, &session->server->door.loop, plan, session->end, session->remote, &team_events,
+    if (team_open(team, &session->server->listener.loop, plan, session->end, session->remote, &team_events,
                   session, problem) < 0)
         return -1;
     memcpy(team->keys[from], session->lobby.key, sizeof session->lobby.key);
@@ -282,7 +283,7 @@ static int open_team(struct session *session, struct problem *problem)
         return 0;
     }
     session->open_parts++;
-    lobby_accept(&session->lobby, &session->server->door.loop, &lobby_events, session);
+    lobby_accept(&session->lobby, &session->server->listener.loop, &lobby_events, session);
     return 0;
 }
 
@@ -565,7 +566,7 @@ static const struct channel_events channel_events = {
 /* ---- the daemon ---- */
 
 /* Starts a session, which frees itself at its end. */
-static void on_arrived(void *owner, int fd)
+static void on_accepted(void *owner, int fd)
 {
     struct server *server = owner;
     struct session *session = needed(calloc(1, sizeof *session));
@@ -575,12 +576,12 @@ static void on_arrived(void *owner, int fd)
     session->next = server->newest;
     server->newest = session;
     session->open_parts = 2;
-    uv_timer_init(&server->door.loop, &session->timer);
+    uv_timer_init(&server->listener.loop, &session->timer);
     session->timer.data = session;
     set_timeout(session, LIMIT_PLAN_MS, "no plan came on the control connection");
     if (address_of_peer(&session->peer, fd) < 0)
         session->peer.storage.ss_family = AF_UNIX; /* the client is gone */
-    if (channel_open(&session->channel, &server->door.loop, fd, server->options->keys, &channel_events,
+    if (channel_open(&session->channel, &server->listener.loop, fd, server->options->keys, &channel_events,
                      session, &problem) < 0) {
         close_parts(session);
     } else if (server->count >= LIMIT_CONTROL_CONNECTIONS) {
@@ -589,10 +590,10 @@ static void on_arrived(void *owner, int fd)
         fail(session, NULL, &problem);
     }
     server->count++;
-    door_set_occupied(&server->door, true);
+    listener_set_occupied(&server->listener, true);
 }
 
-static void on_shut(void *owner)
+static void on_stopped(void *owner)
 {
     struct server *server = owner;
 
@@ -600,13 +601,13 @@ static void on_shut(void *owner)
         end(session, server->options->proxy ? "the proxy was told to end" : "the server was told to end");
 }
 
-static const struct door_events door_events = {.arrived = on_arrived, .shut = on_shut};
+static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
 
 void server_run(const struct options *options, struct problem *problem)
 {
-    struct server server = {.door = {.options = options, .events = &door_events, .owner = &server},
+    struct server server = {.listener = {.options = options, .events = &listener_events, .owner = &server},
                             .options = options};
 
     probe_counters();
-    door_serve(&server.door, -1, problem);
+    listener_serve(&server.listener, -1, problem);
 }

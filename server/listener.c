@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "listener.h"
+
+#include "base/cleanup.h"
+#include "net/sockets.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void stop(void *owner)
+{
+    struct listener *listener = owner;
+
+    if (listener->is_stopped)
+        return;
+    listener->is_stopped = true;
+    uv_close((uv_handle_t *)&listener->poll, NULL);
+    uv_close((uv_handle_t *)&listener->terminate, NULL);
+    uv_close((uv_handle_t *)&listener->interrupt, NULL);
+    uv_close((uv_handle_t *)&listener->idle, NULL);
+    lifeline_release(&listener->parent);
+    close(listener->fd);
+    address_unlink(&listener->address, false);
+    listener->events->stopped(listener->owner);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    (void)number;
+    stop(signal->data);
+}
+
+static void on_idle(uv_timer_t *timer)
+{
+    struct listener *listener = timer->data;
+
+    fprintf(stderr, "uncork-server: no client for %" PRIu64 " s: ends, as --idle says\n",
+            listener->options->idle_ms / 1000);
+    stop(listener);
+}
+
+void listener_set_occupied(struct listener *listener, bool is_occupied)
+{
+    if (listener->is_stopped || !listener->options->idle_ms)
+        return;
+    if (is_occupied)
+        uv_timer_stop(&listener->idle);
+    else
+        uv_timer_start(&listener->idle, on_idle, listener->options->idle_ms, 0);
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+    struct listener *listener = poll->data;
+    int fd;
+
+    (void)status, (void)events;
+    while ((fd = sockets_accept(listener->fd, false)) >= 0)
+        listener->events->accepted(listener->owner, fd);
+}
+
+static int print_ready(const struct listener *listener, struct problem *problem)
+{
+    const struct variant *plain = listener->options->plain, *serve = listener->options->serve;
+    bool is_unix = listener->address.storage.ss_family == AF_UNIX;
+    CLEANUP_JSON json_t *ready = NULL;
+    char text[ADDRESS_MAX];
+
+    address_format(text, &listener->address);
+    if (!is_unix)
+        *strrchr(text, ':') = '\0';
+    ready = json_pack("{s:{s:s, s:s, s:o*, s:o*, s:s*, s:s*}}", "ready", "version", UNCORK_VERSION, "address",
+                      text, "port", is_unix ? NULL : json_integer(address_port(&listener->address)), "proxy",
+                      listener->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL,
+                      "serve", serve ? serve->name : NULL);
+    if (json_dumpf(ready, stdout, JSON_SORT_KEYS) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
+        return problem_failure(problem, "cannot print the ready line");
+    return 0;
+}
+
+static void start_handles(struct listener *listener)
+{
+    uv_poll_init(&listener->loop, &listener->poll, listener->fd);
+    uv_signal_init(&listener->loop, &listener->terminate);
+    uv_signal_init(&listener->loop, &listener->interrupt);
+    uv_timer_init(&listener->loop, &listener->idle);
+    listener->poll.data = listener->terminate.data = listener->interrupt.data = listener->idle.data =
+        listener;
+    uv_poll_start(&listener->poll, UV_READABLE, on_connection);
+    uv_signal_start(&listener->terminate, on_signal, SIGTERM);
+    uv_signal_start(&listener->interrupt, on_signal, SIGINT);
+    listener_set_occupied(listener, false);
+    if (listener->options->with_parent)
+        lifeline_hold(&listener->parent, &listener->loop, STDIN_FILENO, stop, listener);
+}
+
+void listener_serve(struct listener *listener, int fd, struct problem *problem)
+{
+    uv_loop_init(&listener->loop);
+    listener->address = listener->options->address;
+    listener->fd = address_listen(fd, &listener->address, problem);
+    if (listener->fd >= 0) {
+        start_handles(listener);
+        if (print_ready(listener, problem) < 0)
+            stop(listener);
+        uv_run(&listener->loop, UV_RUN_DEFAULT);
+    }
+    uv_loop_close(&listener->loop);
+}
