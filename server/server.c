@@ -11,7 +11,7 @@
 #include "listener.h"
 #include "legality/legality.h"
 #include "legality/probe.h"
-#include "lobby.h"
+#include "data_listener.h"
 #include "subject.h"
 #include "measure/facts.h"
 #include "team/conduct.h"
@@ -58,13 +58,13 @@ struct session {
     struct address peer; /* address of the client */
     enum end end;        /* the role in the run: server or proxy */
     struct plan plan;
-    struct lobby lobby;
+    struct data_listener data;
     struct team team;
     struct conduct conduct;
     struct subject subject;
     size_t joined; /* connections */
     bool remote, has_plan, waits, has_team, asked, ending;
-    int open_parts; /* channel, timer, lobby, team; at zero the session is freed */
+    int open_parts; /* channel, timer, data listener, team; at zero the session is freed */
 };
 
 /* ---- limits ---- */
@@ -128,7 +128,7 @@ static void part_closed(void *owner)
         return;
     if (session->has_plan)
         plan_free(&session->plan);
-    secret_wipe(session->lobby.key, sizeof session->lobby.key);
+    secret_wipe(session->data.key, sizeof session->data.key);
     leave(session);
     free(session);
 }
@@ -147,7 +147,7 @@ static void close_parts(struct session *session)
     if (session->has_team)
         team_close(&session->team);
     subject_stop(&session->subject);
-    lobby_close(&session->lobby);
+    data_listener_close(&session->data);
     uv_close((uv_handle_t *)&session->timer, on_timer_closed);
     channel_close(&session->channel);
 }
@@ -232,7 +232,7 @@ static void on_passed(void *owner, enum phase passed)
         return;
     }
     report = team_report(&session->team);
-    strangers = session->lobby.strangers + team_strangers(&session->team);
+    strangers = session->data.strangers + team_strangers(&session->team);
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
     json_object_set_new(report, "turned_away", json_integer((json_int_t)session->server->rejected.count));
     session->server->rejected.count = 0;
@@ -258,11 +258,11 @@ static void on_joined(void *owner, size_t index, int fd)
     team_give(&session->team, index, fd);
     if (++session->joined < session->plan.connections)
         return;
-    lobby_close(&session->lobby);
+    data_listener_close(&session->data);
     start_team(session);
 }
 
-static const struct lobby_events lobby_events = {.joined = on_joined, .closed = part_closed};
+static const struct data_listener_events data_listener_events = {.joined = on_joined, .closed = part_closed};
 
 static int open_team(struct session *session, struct problem *problem)
 {
@@ -276,14 +276,14 @@ static int open_team(struct session *session, struct problem *problem)
     if (team_open(team, &session->server->listener.loop, plan, session->end, session->remote, &team_events,
                   session, problem) < 0)
         return -1;
-    memcpy(team->keys[from], session->lobby.key, sizeof session->lobby.key);
+    memcpy(team->keys[from], session->data.key, sizeof session->data.key);
     if (plan->workload->reconnects) { /* its data thread accepts */
-        team->listener = session->lobby.fd;
-        memcpy(team->token, session->lobby.token, TOKEN_SIZE);
+        team->listener = session->data.fd;
+        memcpy(team->token, session->data.token, TOKEN_SIZE);
         return 0;
     }
     session->open_parts++;
-    lobby_accept(&session->lobby, &session->server->listener.loop, &lobby_events, session);
+    data_listener_accept(&session->data, &session->server->listener.loop, &data_listener_events, session);
     return 0;
 }
 
@@ -307,7 +307,7 @@ static bool has_subject(const struct session *session)
 static int start_subject(struct session *session, const struct address *sink, struct problem *problem)
 {
     session->subject =
-        (struct subject){.plan = &session->plan, .channel = &session->channel, .lobby = &session->lobby};
+        (struct subject){.plan = &session->plan, .channel = &session->channel, .data = &session->data};
     set_timeout(session, run_limit_ms(&session->plan), "the run took longer than this server allows");
     return subject_start(&session->subject, session->server->options->subjects, sink, session->remote,
                          problem);
@@ -348,17 +348,17 @@ static void begin(struct session *session)
     session->waits = false;
     if ((!hosts && (check_limits(plan, session->end, &problem) < 0 ||
                     legality_check(plan, session->end, session->remote, &problem) < 0)) ||
-        lobby_listen(&session->lobby, plan, session->end, &session->channel, &problem) < 0 ||
+        data_listener_open(&session->data, plan, session->end, &session->channel, &problem) < 0 ||
         (!waits && (hosts ? start_subject(session, NULL, &problem) : open_team(session, &problem)) < 0)) {
         fail(session, NULL, &problem);
         return;
     }
-    channel_send(&session->channel, CONTROL_READY, lobby_describe(&session->lobby));
+    channel_send(&session->channel, CONTROL_READY, data_listener_describe(&session->data));
     if (waits)
         set_timeout(session, LIMIT_SINK_MS, "the client did not say where the server is");
     else if (hosts)
         channel_send(&session->channel, CONTROL_JOINED, NULL);
-    else if (session->lobby.accepts)
+    else if (session->data.accepts)
         await_connections(session);
     else
         start_team(session);
@@ -402,7 +402,7 @@ static void take_sink(struct session *session, const json_t *body)
     struct problem problem = {0};
     struct address sink;
 
-    if (session->end != END_PROXY || !session->lobby.is_open || session->has_team || session->subject.plan)
+    if (session->end != END_PROXY || !session->data.is_open || session->has_team || session->subject.plan)
         problem_failure(&problem, "a message that does not belong here");
     else if (parse_sink(session->server->options, text, &sink, &problem) == 0) {
         session->remote = session->remote && !is_here(control_text(body, "host"));

@@ -94,12 +94,12 @@ static int open_override(struct subject *subject, struct problem *problem)
 /* ---- its folder ---- */
 
 /* The key of the run, where TLS servers look for it. */
-static int write_key(const struct subject *subject, const struct lobby *lobby, uid_t owner)
+static int write_key(const struct subject *subject, const struct data_listener *data, uid_t owner)
 {
     char key[2 * SECURITY_KEY_SIZE + 1], line[sizeof key + 16];
     int result;
 
-    hex_format(key, lobby->key, sizeof lobby->key);
+    hex_format(key, data->key, sizeof data->key);
     snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, key);
     result = definition_write(subject->folder, "keys.psk", line, strlen(line), owner);
     secret_wipe(key, sizeof key);
@@ -108,9 +108,9 @@ static int write_key(const struct subject *subject, const struct lobby *lobby, u
 }
 
 /* Its private key is the key of the run, so that the client knows whose certificate it must see. */
-static int write_certificate(const struct subject *subject, const struct lobby *lobby, uid_t owner)
+static int write_certificate(const struct subject *subject, const struct data_listener *data, uid_t owner)
 {
-    char *pem = certificate_make(lobby->key);
+    char *pem = certificate_make(data->key);
     int result = pem ? definition_write(subject->folder, "certificate.pem", pem, strlen(pem), owner) : -1;
 
     if (pem)
@@ -146,7 +146,7 @@ static int write_content(const struct subject *subject, uid_t owner)
 
 static void put_place(json_t *values, const struct subject *subject, const struct address *sink)
 {
-    const struct address *address = &subject->lobby->address;
+    const struct address *address = &subject->data->address;
     char text[ADDRESS_MAX];
 
     if (sink) {
@@ -163,23 +163,23 @@ static void put_place(json_t *values, const struct subject *subject, const struc
 static int prepare(struct subject *subject, const json_t *definition, json_t *values,
                    const struct address *sink, uid_t owner, struct problem *problem)
 {
-    struct lobby *lobby = subject->lobby;
+    struct data_listener *data = subject->data;
     char path[160];
 
-    lobby->by_certificate = subject->plan->encrypts && definition_needs(definition, "certificate");
-    if (lobby->by_certificate && certificate_check(problem) < 0)
+    data->by_certificate = subject->plan->encrypts && definition_needs(definition, "certificate");
+    if (data->by_certificate && certificate_check(problem) < 0)
         return -1;
-    if (!lobby->is_open && *address_path(&lobby->address)) {
+    if (!data->is_open && *address_path(&data->address)) {
         snprintf(path, sizeof path, "%s/socket", subject->folder);
-        if (address_set_path(&lobby->address, path) < 0)
+        if (address_set_path(&data->address, path) < 0)
             return problem_failure(problem, "the path of a Unix socket %s is too long", path);
     }
     put_place(values, subject, sink);
     subject->arguments = definition_arguments(definition, values, subject->plan);
     if (definition_write_files(definition, values, subject->folder, owner) == 0 &&
-        write_key(subject, lobby, owner) == 0 &&
+        write_key(subject, data, owner) == 0 &&
         (!definition_needs(definition, "content") || write_content(subject, owner) == 0) &&
-        (!lobby->by_certificate || write_certificate(subject, lobby, owner) == 0) &&
+        (!data->by_certificate || write_certificate(subject, data, owner) == 0) &&
         json_array_insert_new(subject->arguments, 0, json_string(subject->program)) == 0 &&
         json_array_size(subject->arguments) <= PROCESS_ARGUMENTS_MAX)
         return 0;
@@ -274,29 +274,29 @@ static int await_ready(struct subject *subject, const struct address *address, s
                            subject->plan->subject.name, READY_WITHIN_MS / 1000);
 }
 
-/* A server that accepts by a blocking socket may take the one of the lobby. With the process the
+/* A server that accepts by a blocking socket may take the one of the data listener. With the process the
  * socket ends then, and no client waits for it. */
 static int launch_on(struct subject *subject, struct launch *launch, struct problem *problem)
 {
-    struct lobby *lobby = subject->lobby;
-    bool inherits = lobby->is_open;
+    struct data_listener *data = subject->data;
+    bool inherits = data->is_open;
     const json_t *text;
     int result;
     size_t i;
 
     json_array_foreach(subject->arguments, i, text)
         launch->arguments[i] = (char *)(uintptr_t)json_string_value(text);
-    launch->listener = inherits ? lobby->fd : -1;
+    launch->listener = inherits ? data->fd : -1;
     if (inherits)
-        sockets_set_blocking(lobby->fd, true);
+        sockets_set_blocking(data->fd, true);
     result = process_start(&subject->process, launch);
     if (inherits) {
-        close(lobby->fd);
-        lobby->fd = -1;
+        close(data->fd);
+        data->fd = -1;
     }
     if (result < 0)
         return problem_failure(problem, "cannot start %s: %s", subject->program, strerror(errno));
-    return inherits ? 0 : await_ready(subject, &lobby->address, problem);
+    return inherits ? 0 : await_ready(subject, &data->address, problem);
 }
 
 int subject_start(struct subject *subject, const json_t *definitions, const struct address *sink, bool remote,
@@ -326,7 +326,7 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
     launch.variables = subject->override ? subject->override->environment : NULL;
 #endif
     if (strcmp(control_text(definition, "listens"), "inherited") != 0)
-        lobby_close(subject->lobby);
+        data_listener_close(subject->data);
     return prepare(subject, definition, values, sink, owner, problem) < 0
                ? -1
                : launch_on(subject, &launch, problem);

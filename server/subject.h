@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/folder.h"
-#include "lobby.h"
+#include "data_listener.h"
 #include "process.h"
 
 #include <limits.h>
@@ -14,8 +14,8 @@
 struct subject {
     /* Set by the owner. */
     const struct plan *plan;
-    struct channel *channel; /* to the client */
-    struct lobby *lobby;     /* where it listens */
+    struct channel *channel;    /* to the client */
+    struct data_listener *data; /* where it listens */
 
     struct child process;
     char folder[FOLDER_MAX];   /* empty: there is none */
@@ -28,7 +28,7 @@ struct subject {
     uint64_t cpu_before_ns;
 };
 
-/* Starts the subject of the plan (words/definition.h) on the socket of the lobby, which listens, or on its
+/* Starts the subject of the plan (words/definition.h) on the socket of the data listener, or on its
  * address. It waits until a connection is accepted, for up to 5 s. `sink`: where a relay connects to;
  * NULL: it is none. `remote`: the other ends are on other machines. 0, or -1 with a problem;
  * subject_stop() it in both cases. */
