@@ -29,179 +29,179 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GUESTS_MAX 1024    /* connections, each with a thread */
+#define CLIENTS_MAX 1024   /* connections, each with a thread */
 #define DEPTH "depth=4096" /* requests of a connection that are read before they are answered */
 #define CONTENT_PRESET (UINT64_C(64) << 20)
 #define QUIET_MS 1000 /* between two lines about clients */
 
-struct hall {
+struct service {
     struct listener listener;
     struct plan plan;
     const struct engine *engine;
     struct source content;
     struct security_terms terms;
-    struct guest *guests;
+    struct client *clients;
     size_t count;
-    uv_mutex_t mutex; /* guest->can_wake, and the descriptor of an engine that closes it */
-    uv_async_t left;  /* a thread is done */
+    uv_mutex_t mutex; /* client->can_wake, and the descriptor of an engine that closes it */
+    uv_async_t ended; /* a thread is done */
     uint64_t quiet_ms;
 };
 
 /* A foreign client's connection. */
-struct guest {
-    struct hall *hall;
-    struct guest *next;
+struct client {
+    struct service *service;
+    struct client *next;
     uv_thread_t thread;
     struct connection connection;
     struct workbench bench;
     struct duty duty;
     bool can_wake; /* the engine is open */
     atomic_bool done;
-    struct problem problem; /* why it was turned away */
+    struct problem problem; /* why its thread ended */
 };
 
 /* ---- the thread of a connection ---- */
 
-static int prepare(struct guest *guest, int fd)
+static int prepare(struct client *client, int fd)
 {
-    struct hall *hall = guest->hall;
-    struct connection *connection = &guest->connection;
-    struct problem *problem = &guest->problem;
-    int result = workbench_open(&guest->bench, &hall->plan, END_SERVER, 1);
+    struct service *service = client->service;
+    struct connection *connection = &client->connection;
+    struct problem *problem = &client->problem;
+    int result = workbench_open(&client->bench, &service->plan, END_SERVER, 1);
 
     if (result == 0)
-        result = connection_open(connection, &guest->bench);
-    if (result == 0 && hall->plan.encrypts)
-        result = security_agree(&guest->bench, END_CLIENT, &hall->terms);
+        result = connection_open(connection, &client->bench);
+    if (result == 0 && service->plan.encrypts)
+        result = security_agree(&client->bench, END_CLIENT, &service->terms);
     if (result < 0)
         return problem_failure(problem, "a connection cannot be made ready: %s", strerror(-result));
-    if (transport_prepare(&hall->plan, END_SERVER, fd, problem) < 0)
+    if (transport_prepare(&service->plan, END_SERVER, fd, problem) < 0)
         return -1;
-    sockets_set_blocking(fd, !hall->engine->nonblocking);
+    sockets_set_blocking(fd, !service->engine->nonblocking);
     return establish_handshake(connection, problem);
 }
 
 /* Answers until the client ends. */
-static void answer(struct guest *guest)
+static void answer(struct client *client)
 {
-    const struct engine *engine = guest->hall->engine;
+    const struct engine *engine = client->service->engine;
     int result;
 
-    uv_mutex_lock(&guest->hall->mutex); /* descriptors and rings of a thread that ended come back here */
-    result = engine->open(&guest->duty);
-    guest->can_wake = result == 0;
-    uv_mutex_unlock(&guest->hall->mutex);
+    uv_mutex_lock(&client->service->mutex); /* descriptors and rings of a thread that ended come back here */
+    result = engine->open(&client->duty);
+    client->can_wake = result == 0;
+    uv_mutex_unlock(&client->service->mutex);
     if (result == 0) {
-        workbench_begin_phase(&guest->bench, UINT64_MAX, false);
-        result = engine->run(&guest->duty);
+        workbench_begin_phase(&client->bench, UINT64_MAX, false);
+        result = engine->run(&client->duty);
         if (result == 0)
-            result = engine->finish(&guest->duty);
+            result = engine->finish(&client->duty);
     }
-    uv_mutex_lock(&guest->hall->mutex);
-    guest->can_wake = false;
-    engine->close(&guest->duty);
-    uv_mutex_unlock(&guest->hall->mutex);
+    uv_mutex_lock(&client->service->mutex);
+    client->can_wake = false;
+    engine->close(&client->duty);
+    uv_mutex_unlock(&client->service->mutex);
     if (result == -EBADMSG)
-        guest->problem = guest->bench.problem;
+        client->problem = client->bench.problem;
 }
 
-static void guest_main(void *argument)
+static void client_main(void *argument)
 {
-    struct guest *guest = argument;
+    struct client *client = argument;
 
-    if (prepare(guest, guest->connection.calls.fd) == 0)
-        answer(guest);
-    atomic_store(&guest->done, true);
-    uv_async_send(&guest->hall->left);
+    if (prepare(client, client->connection.calls.fd) == 0)
+        answer(client);
+    atomic_store(&client->done, true);
+    uv_async_send(&client->service->ended);
 }
 
 /* ---- all connections ---- */
 
 /* At most one line a second: whoever can connect can make them. */
-static void complain(struct hall *hall, const struct problem *problem)
+static void report_problem(struct service *service, const struct problem *problem)
 {
-    uint64_t now_ms = uv_now(&hall->listener.loop);
+    uint64_t now_ms = uv_now(&service->listener.loop);
 
-    if (problem->kind == PROBLEM_NONE || hall->listener.is_stopped || now_ms < hall->quiet_ms)
+    if (problem->kind == PROBLEM_NONE || service->listener.is_stopped || now_ms < service->quiet_ms)
         return;
     fprintf(stderr, "uncork-server: %s\n", problem->text);
-    hall->quiet_ms = now_ms + QUIET_MS;
+    service->quiet_ms = now_ms + QUIET_MS;
 }
 
-static void free_guest(struct guest *guest)
+static void free_client(struct client *client)
 {
-    if (guest->connection.calls.fd >= 0)
-        close(guest->connection.calls.fd);
-    connection_close(&guest->connection);
-    workbench_close(&guest->bench);
-    free(guest);
+    if (client->connection.calls.fd >= 0)
+        close(client->connection.calls.fd);
+    connection_close(&client->connection);
+    workbench_close(&client->bench);
+    free(client);
 }
 
 /* Joins the threads that are done. After the last one of a server that ends, so does the loop. */
-static void on_left(uv_async_t *left)
+static void on_ended(uv_async_t *ended)
 {
-    struct hall *hall = left->data;
+    struct service *service = ended->data;
 
-    for (struct guest **at = &hall->guests, *guest; (guest = *at);) {
-        if (!atomic_load(&guest->done)) {
-            at = &guest->next;
+    for (struct client **at = &service->clients, *client; (client = *at);) {
+        if (!atomic_load(&client->done)) {
+            at = &client->next;
             continue;
         }
-        *at = guest->next;
-        uv_thread_join(&guest->thread);
-        complain(hall, &guest->problem);
-        free_guest(guest);
-        listener_set_occupied(&hall->listener, --hall->count > 0);
+        *at = client->next;
+        uv_thread_join(&client->thread);
+        report_problem(service, &client->problem);
+        free_client(client);
+        listener_set_occupied(&service->listener, --service->count > 0);
     }
-    if (hall->listener.is_stopped && !hall->guests)
-        uv_close((uv_handle_t *)left, NULL);
+    if (service->listener.is_stopped && !service->clients)
+        uv_close((uv_handle_t *)ended, NULL);
 }
 
 static void on_accepted(void *owner, int fd)
 {
-    struct hall *hall = owner;
-    struct guest *guest = hall->count < GUESTS_MAX ? calloc(1, sizeof *guest) : NULL;
+    struct service *service = owner;
+    struct client *client = service->count < CLIENTS_MAX ? calloc(1, sizeof *client) : NULL;
     struct problem problem = {0};
 
-    if (!guest) {
-        problem_failure(&problem, "turned away a client: %d are connected", GUESTS_MAX);
-        complain(hall, &problem);
+    if (!client) {
+        problem_failure(&problem, "turned away a client: %d are connected", CLIENTS_MAX);
+        report_problem(service, &problem);
         close(fd);
         return;
     }
-    if (!hall->left.data) {
-        uv_async_init(&hall->listener.loop, &hall->left, on_left);
-        hall->left.data = hall;
+    if (!service->ended.data) {
+        uv_async_init(&service->listener.loop, &service->ended, on_ended);
+        service->ended.data = service;
     }
-    guest->hall = hall;
-    guest->bench.content = &hall->content;
-    guest->connection.calls.fd = fd;
-    guest->duty = (struct duty){.connections = &guest->connection, .count = 1, .bench = &guest->bench};
-    if (uv_thread_create(&guest->thread, guest_main, guest) < 0) {
-        free_guest(guest);
+    client->service = service;
+    client->bench.content = &service->content;
+    client->connection.calls.fd = fd;
+    client->duty = (struct duty){.connections = &client->connection, .count = 1, .bench = &client->bench};
+    if (uv_thread_create(&client->thread, client_main, client) < 0) {
+        free_client(client);
         return;
     }
-    guest->next = hall->guests;
-    hall->guests = guest;
-    hall->count++;
-    listener_set_occupied(&hall->listener, true);
+    client->next = service->clients;
+    service->clients = client;
+    service->count++;
+    listener_set_occupied(&service->listener, true);
 }
 
 static void on_stopped(void *owner)
 {
-    struct hall *hall = owner;
+    struct service *service = owner;
 
-    uv_mutex_lock(&hall->mutex);
-    for (struct guest *guest = hall->guests; guest; guest = guest->next) {
-        atomic_store(&guest->bench.cancelled, true);
-        if (guest->connection.calls.fd >= 0)
-            shutdown(guest->connection.calls.fd, SHUT_RDWR);
-        if (guest->can_wake && hall->engine->wake)
-            hall->engine->wake(&guest->duty);
+    uv_mutex_lock(&service->mutex);
+    for (struct client *client = service->clients; client; client = client->next) {
+        atomic_store(&client->bench.cancelled, true);
+        if (client->connection.calls.fd >= 0)
+            shutdown(client->connection.calls.fd, SHUT_RDWR);
+        if (client->can_wake && service->engine->wake)
+            service->engine->wake(&client->duty);
     }
-    uv_mutex_unlock(&hall->mutex);
-    if (hall->left.data)
-        on_left(&hall->left);
+    uv_mutex_unlock(&service->mutex);
+    if (service->ended.data)
+        on_ended(&service->ended);
 }
 
 static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
@@ -220,16 +220,16 @@ static int refuse_word(const char *text, struct problem *problem)
     return problem_usage(problem, "'%s' is no word of --serve, which takes %s", text, known);
 }
 
-static int check_words(const struct hall *hall, const struct options *options, struct problem *problem)
+static int check_words(const struct service *service, const struct options *options, struct problem *problem)
 {
-    const struct plan *plan = &hall->plan;
+    const struct plan *plan = &service->plan;
     bool fetches = false;
 
     for (uint32_t i = 0; i < plan->operations.count; i++)
         fetches |= plan->operations.list[i].kind->fetches;
     if (!fetches)
         return problem_usage(problem, "op= of --serve says how long a get is: op=get:100");
-    if (plan->reply.longest_span > hall->content.period && !plan->protocol->welcome)
+    if (plan->reply.longest_span > service->content.period && !plan->protocol->welcome)
         return problem_usage(problem, "--size is less than the longest reply that op= has");
     if (plan->encrypts && !plan->protocol->welcome)
         return problem_usage(problem, "security= of --serve is for nbd: --serve %s has no handshake",
@@ -240,7 +240,7 @@ static int check_words(const struct hall *hall, const struct options *options, s
                                                 : "security= needs --psk FILE, with the key of the clients");
 }
 
-static int parse_words(struct hall *hall, const struct options *options, struct problem *problem)
+static int parse_words(struct service *service, const struct options *options, struct problem *problem)
 {
     bool is_unix = options->address.storage.ss_family == AF_UNIX, has_op = false, has_write = false;
     const char *words[SERVE_WORDS_MAX + 6], *name = options->serve->name;
@@ -269,11 +269,11 @@ static int parse_words(struct hall *hall, const struct options *options, struct 
         words[count++] = options->keys ? "reply_write=cork" : "reply_write=writev"; /* a call, a record */
     if (!has_op)
         words[count++] = strncmp(name, "nbd", 3) != 0 ? "op=get:4K+get:32M" : "op=read:32M+write:32M";
-    return plan_parse(&hall->plan, words, count, problem);
+    return plan_parse(&service->plan, words, count, problem);
 }
 
 /* The key of the clients is the only one of the file. */
-static int take_key(struct hall *hall, const struct psk_list *keys, struct problem *problem)
+static int take_key(struct service *service, const struct psk_list *keys, struct problem *problem)
 {
     const struct psk *key = keys->entries;
 
@@ -281,42 +281,43 @@ static int take_key(struct hall *hall, const struct psk_list *keys, struct probl
         return problem_usage(problem,
                              "--serve takes one key of %u bytes, as psktool makes it, and not %zu of %zu",
                              SECURITY_KEY_SIZE, keys->count, key->key_size);
-    hall->terms = (struct security_terms){
-        .serves = true, .cipher = hall->plan.cipher, .handshake = hall->plan.handshake};
-    memcpy(hall->terms.identity, key->identity, key->identity_size);
-    memcpy(hall->terms.key, key->key, key->key_size);
+    service->terms = (struct security_terms){
+        .serves = true, .cipher = service->plan.cipher, .handshake = service->plan.handshake};
+    memcpy(service->terms.identity, key->identity, key->identity_size);
+    memcpy(service->terms.key, key->key, key->key_size);
     return 0;
 }
 
-static int open_content(struct hall *hall, uint64_t size, struct problem *problem)
+static int open_content(struct service *service, uint64_t size, struct problem *problem)
 {
-    bool as_file = plan_strategy(&hall->plan, END_SERVER)->strategy->from_file;
-    int result = source_open(&hall->content,
+    bool as_file = plan_strategy(&service->plan, END_SERVER)->strategy->from_file;
+    int result = source_open(&service->content,
                              (struct source_kind){.cold = size, .patterned = true, .as_file = as_file});
 
-    hall->content.period = size;
+    service->content.period = size;
     return result < 0 ? problem_failure(problem, "no memory for a content of %" PRIu64 " bytes", size) : 0;
 }
 
 void serve_run(const struct options *options, struct problem *problem)
 {
-    struct hall hall = {.listener = {.options = options, .events = &listener_events, .owner = &hall}};
+    struct service service = {
+        .listener = {.options = options, .events = &listener_events, .owner = &service}};
     int fd;
 
-    if (parse_words(&hall, options, problem) < 0)
+    if (parse_words(&service, options, problem) < 0)
         return;
-    hall.engine = engine_of(&hall.plan, END_SERVER);
-    hall.content.period = options->size ? options->size : CONTENT_PRESET;
-    if (check_words(&hall, options, problem) == 0 &&
-        (!options->keys || take_key(&hall, options->keys, problem) == 0) &&
-        legality_check(&hall.plan, END_SERVER, false, problem) == 0 &&
-        open_content(&hall, hall.content.period, problem) == 0 &&
-        (fd = transport_socket(&hall.plan, END_SERVER, &options->address, problem)) >= 0) {
-        uv_mutex_init(&hall.mutex);
-        listener_serve(&hall.listener, fd, problem);
-        uv_mutex_destroy(&hall.mutex);
+    service.engine = engine_of(&service.plan, END_SERVER);
+    service.content.period = options->size ? options->size : CONTENT_PRESET;
+    if (check_words(&service, options, problem) == 0 &&
+        (!options->keys || take_key(&service, options->keys, problem) == 0) &&
+        legality_check(&service.plan, END_SERVER, false, problem) == 0 &&
+        open_content(&service, service.content.period, problem) == 0 &&
+        (fd = transport_socket(&service.plan, END_SERVER, &options->address, problem)) >= 0) {
+        uv_mutex_init(&service.mutex);
+        listener_serve(&service.listener, fd, problem);
+        uv_mutex_destroy(&service.mutex);
     }
-    source_close(&hall.content);
-    secret_wipe(&hall.terms, sizeof hall.terms);
-    plan_free(&hall.plan);
+    source_close(&service.content);
+    secret_wipe(&service.terms, sizeof service.terms);
+    plan_free(&service.plan);
 }
