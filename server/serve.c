@@ -164,7 +164,7 @@ static void on_accepted(void *owner, int fd)
     struct problem problem = {0};
 
     if (!client) {
-        problem_failure(&problem, "turned away a client: %d are connected", CLIENTS_MAX);
+        problem_failure(&problem, "refused a client: %d are connected, the most that it serves", CLIENTS_MAX);
         report_problem(service, &problem);
         close(fd);
         return;

@@ -18,7 +18,7 @@ void *turns_open(struct duty *duty, const struct turns_events *events, size_t st
     turns->on = events;
     turns->watches = needed(calloc(duty->count, size));
     turns->list = needed(calloc(duty->count, sizeof *turns->list));
-    agenda_open(&turns->agenda, duty->count);
+    timers_open(&turns->timers, duty->count);
     for (size_t i = 0; i < duty->count; i++) {
         turns->list[i] = (struct turn *)((char *)turns->watches + i * size + offset);
         *turns->list[i] = (struct turn){.turns = turns, .connection = &first[i], .next_fd = -1};
@@ -37,7 +37,7 @@ void turns_close(struct duty *duty)
         if (turns->list[i]->next_fd >= 0)
             close(turns->list[i]->next_fd);
     if (turns) {
-        agenda_close(&turns->agenda);
+        timers_close(&turns->timers);
         free(turns->watches);
         free(turns->list);
     }
@@ -70,7 +70,7 @@ static void await_due(struct turn *turn)
     if (turn->scheduled || due_ns == NEVER)
         return;
     turn->scheduled = true;
-    agenda_put(&turn->turns->agenda, due_ns, turn);
+    timers_add(&turn->turns->timers, due_ns, turn);
 }
 
 /* ---- descriptors of connections that reconnect ---- */
@@ -348,7 +348,7 @@ static void run_due(struct turns *turns)
     if (turns_next(turns) == NEVER)
         return;
     bench->now_ns = clock_now_ns();
-    while (turns->result == 0 && (turn = agenda_take(&turns->agenda, bench->now_ns))) {
+    while (turns->result == 0 && (turn = timers_take(&turns->timers, bench->now_ns))) {
         turn->scheduled = false;
         if (!turn->over && !turn->connection->awaits && !turn->busy)
             turn_step(turn);
@@ -361,7 +361,7 @@ static void begin(struct turns *turns)
     turns->open = turns->duty->count;
     turns->busy = NULL;
     turns->last_busy = &turns->busy;
-    turns->agenda.count = 0;
+    turns->timers.count = 0;
     for (size_t i = 0; i < turns->duty->count; i++) {
         struct turn *turn = turns->list[i];
 

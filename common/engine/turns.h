@@ -6,7 +6,7 @@
  * event; the scheduler decides what the connection does next. */
 #pragma once
 
-#include "engine/agenda.h"
+#include "engine/timers.h"
 #include "engine/engine.h"
 
 struct turns;
@@ -17,7 +17,7 @@ struct turn {
     struct turn *twin; /* of a proxy: relays the bytes that arrive here; else NULL */
     bool over;         /* has finished the phase */
     bool busy;         /* on the busy list */
-    bool scheduled;    /* on the agenda */
+    bool scheduled;    /* on the timers */
     int next_fd;       /* accepted while it still has a descriptor; -1: none */
     struct turn *next_busy;
 };
@@ -56,7 +56,7 @@ struct turns {
     struct turn **list;             /* by number of the connection in the thread */
     size_t open;                    /* connections that have not finished the phase */
     struct turn *busy, **last_busy; /* have more to do in the next turn */
-    struct agenda agenda;           /* of an open loop */
+    struct timers timers;           /* of an open loop */
     bool finishing;                 /* has half-closed; waits for the peer's half-close */
     int result;                     /* of the phase */
 };
@@ -78,7 +78,7 @@ void turns_wake(struct turns *turns);
 /* When the next start is due, CLOCK_MONOTONIC; NEVER if none is. */
 static inline uint64_t turns_next(const struct turns *turns)
 {
-    return agenda_next(&turns->agenda);
+    return timers_next(&turns->timers);
 }
 
 /* Sends the messages that are due, without waiting. */

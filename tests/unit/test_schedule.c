@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "engine/agenda.h"
+#include "engine/timers.h"
 #include "workload/schedule.h"
 
 #include <math.h>
@@ -157,32 +157,32 @@ TEST(many_poisson_starts_are_counted_as_if_each_were_drawn)
     assert_true(fabs(squares / count / 20000 - 1) < 5 * sqrt(2.0 / count));
 }
 
-TEST(an_agenda_gives_the_earliest_first_and_nobody_before_the_time)
+TEST(timers_are_taken_earliest_first_and_none_before_it_is_due)
 {
     static int who[1000];
-    struct agenda agenda;
+    struct timers timers;
     uint64_t random = 1, last = 0;
 
-    agenda_open(&agenda, COUNT_OF(who));
-    assert_null(agenda_take(&agenda, UINT64_MAX));
+    timers_open(&timers, COUNT_OF(who));
+    assert_null(timers_take(&timers, UINT64_MAX));
     for (size_t i = 0; i < COUNT_OF(who); i++) {
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        agenda_put(&agenda, 1 + random % 500, &who[i]);
+        timers_add(&timers, 1 + random % 500, &who[i]);
     }
-    assert_null(agenda_take(&agenda, 0));
+    assert_null(timers_take(&timers, 0));
     for (size_t i = 0; i < COUNT_OF(who); i++) {
-        uint64_t due = agenda_next(&agenda);
+        uint64_t due = timers_next(&timers);
         int *taken;
 
         assert_true(due >= last);
         last = due;
-        assert_null(agenda_take(&agenda, due - 1));
-        taken = agenda_take(&agenda, due);
+        assert_null(timers_take(&timers, due - 1));
+        taken = timers_take(&timers, due);
         assert_non_null(taken);
         assert_int_equal((*taken)++, 0);
     }
-    assert_int_equal(agenda_next(&agenda), UINT64_MAX);
-    agenda_close(&agenda);
+    assert_int_equal(timers_next(&timers), UINT64_MAX);
+    timers_close(&timers);
 }
 
 int main(void)
@@ -197,7 +197,7 @@ int main(void)
         cmocka_unit_test(an_even_schedule_has_as_many_starts_as_rate_times_duration),
         cmocka_unit_test(a_billion_starts_a_second_up_to_a_deadline_in_an_hour_are_counted),
         cmocka_unit_test(many_poisson_starts_are_counted_as_if_each_were_drawn),
-        cmocka_unit_test(an_agenda_gives_the_earliest_first_and_nobody_before_the_time),
+        cmocka_unit_test(timers_are_taken_earliest_first_and_none_before_it_is_due),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
