@@ -10,7 +10,7 @@
 #include "net/sockets.h"
 #include "record.h"
 #include "segments.h"
-#include "team/conduct.h"
+#include "team/coordinator.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 
@@ -38,7 +38,7 @@ struct run {
     struct address target;        /* of the data connections */
     json_t *ready;                /* CONTROL_READY of the end that has their token; NULL: not yet */
     struct team team;
-    struct conduct conduct;
+    struct coordinator coordinator;
     struct command *command; /* in place of the team; NULL: not yet */
     struct capture *capture; /* NULL: no capture */
     uv_timer_t patience;     /* for a missing report, or for another end's reason */
@@ -236,7 +236,7 @@ static void on_passed(void *owner, enum phase passed)
     const struct problem *problem;
     const char *phase = "run";
 
-    conduct_passed(&run->conduct, passed);
+    coordinator_passed(&run->coordinator, passed);
     if (passed != PHASE_REPORT)
         return;
     run->team_done = true;
@@ -259,10 +259,10 @@ static int start_team(struct run *run, struct problem *problem)
     run->has_team = true;
     run->team_done = true; /* no thread runs yet that could reach PHASE_REPORT */
     run->open_parts++;
-    run->conduct = (struct conduct){.team = team};
+    run->coordinator = (struct coordinator){.team = team};
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
-            run->conduct.channels[end] = &run->links[end].channel;
+            run->coordinator.channels[end] = &run->links[end].channel;
     if (team_open(team, &run->client->loop, plan, END_CLIENT, run->remote, &team_events, run, problem) < 0)
         return -1;
     team->target = run->target;
@@ -474,9 +474,9 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         take_answer(run, link, type, body, &problem);
         break;
     default:
-        if (run->command
-                ? go_on_with_command(run, type) == 0
-                : run->has_team && conduct_message(&run->conduct, link->end, type, body, &problem) != 0)
+        if (run->command ? go_on_with_command(run, type) == 0
+                         : run->has_team &&
+                               coordinator_message(&run->coordinator, link->end, type, body, &problem) != 0)
             break;
         refuse_message(link, &problem);
     }
@@ -510,7 +510,7 @@ static int begin_alone(struct run *run, struct problem *problem)
     }
     if (start_team(run, problem) < 0)
         return -1;
-    conduct_start(&run->conduct);
+    coordinator_start(&run->coordinator);
     return 0;
 }
 

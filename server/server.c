@@ -14,7 +14,7 @@
 #include "data_listener.h"
 #include "subject.h"
 #include "measure/facts.h"
-#include "team/conduct.h"
+#include "team/coordinator.h"
 #include "words/parse.h"
 
 #include <inttypes.h>
@@ -60,7 +60,7 @@ struct session {
     struct plan plan;
     struct data_listener data;
     struct team team;
-    struct conduct conduct;
+    struct coordinator coordinator;
     struct subject subject;
     size_t joined; /* connections */
     bool remote, has_plan, waits, has_team, asked, ending;
@@ -224,7 +224,7 @@ static void on_passed(void *owner, enum phase passed)
     uint64_t strangers;
     json_t *report;
 
-    conduct_passed(&session->conduct, passed);
+    coordinator_passed(&session->coordinator, passed);
     if (passed != PHASE_REPORT)
         return;
     if ((problem = team_problem(&session->team, &phase))) {
@@ -272,7 +272,7 @@ static int open_team(struct session *session, struct problem *problem)
 
     session->has_team = true;
     session->open_parts++;
-    session->conduct = (struct conduct){.team = team, .channels[END_CLIENT] = &session->channel};
+    session->coordinator = (struct coordinator){.team = team, .channels[END_CLIENT] = &session->channel};
     if (team_open(team, &session->server->listener.loop, plan, session->end, session->remote, &team_events,
                   session, problem) < 0)
         return -1;
@@ -523,7 +523,8 @@ static void take_phase(struct session *session, enum control_type type, const js
         take_mark(session);
         return;
     }
-    if (!session->has_team || conduct_message(&session->conduct, END_CLIENT, type, body, &problem) == 0)
+    if (!session->has_team ||
+        coordinator_message(&session->coordinator, END_CLIENT, type, body, &problem) == 0)
         problem_failure(&problem, "a message that does not belong here");
     if (problem.kind != PROBLEM_NONE)
         fail(session, "run", &problem);

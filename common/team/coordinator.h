@@ -8,7 +8,7 @@
 #include "control/channel.h"
 #include "team/team.h"
 
-struct conduct {
+struct coordinator {
     struct team *team;
     struct channel *channels[END_COUNT];      /* by end; NULL: no channel, nothing to wait for */
     unsigned ready[RELEASE_NEVER][END_COUNT]; /* by release and driver: ends, as bits 1 << end */
@@ -17,12 +17,12 @@ struct conduct {
 };
 
 /* Call when the threads of all ends run. */
-void conduct_start(struct conduct *conduct);
+void coordinator_start(struct coordinator *coordinator);
 
 /* Call when the team has passed a phase. Sends the message of phases.def, but for the report. */
-void conduct_passed(struct conduct *conduct, enum phase phase);
+void coordinator_passed(struct coordinator *coordinator, enum phase phase);
 
 /* Handles a message from end `from`. Returns 1 if it was handled, and 0 if it is not a message of
  * the phases. Returns -1 with a failure if it is not valid here. */
-int conduct_message(struct conduct *conduct, enum end from, enum control_type type, const json_t *body,
-                    struct problem *problem);
+int coordinator_message(struct coordinator *coordinator, enum end from, enum control_type type,
+                        const json_t *body, struct problem *problem);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include "team/coordinator.h"
+
+#include "base/cleanup.h"
+#include "connection/workload.h"
+
+static bool is_hub(const struct coordinator *coordinator)
+{
+    return coordinator->team->end == END_CLIENT;
+}
+
+static unsigned others(const struct coordinator *coordinator)
+{
+    unsigned ends = 0;
+
+    for (int end = 0; end < END_COUNT; end++)
+        if (coordinator->channels[end])
+            ends |= 1u << end;
+    return ends;
+}
+
+/* The end with a subject counts no bytes. The hub asks it for its figures. END_COUNT: none has one. */
+static enum end subject_end(const struct plan *plan)
+{
+    return plan_has_subject(plan) ? plan_second_end(plan) : END_COUNT;
+}
+
+/* The ends that receive from `driver`; none if it is no driver of the plan. A subject that relays is
+ * none. */
+static unsigned receivers_of(const struct plan *plan, int driver)
+{
+    unsigned ends = 0;
+
+    if (!plan_has_end(plan, (enum end)driver) || !plan->ends[driver].drives)
+        return 0;
+    for (int end = 0; end < END_COUNT; end++)
+        if (end != driver && plan_has_end(plan, (enum end)end) && plan->ends[end].follows &&
+            (end != END_PROXY || subject_end(plan) != END_PROXY))
+            ends |= 1u << end;
+    return ends;
+}
+
+static void notify(struct coordinator *coordinator, enum end end, enum control_type type, json_t *body)
+{
+    if (coordinator->channels[end])
+        channel_send(coordinator->channels[end], type, body);
+    else
+        json_decref(body);
+}
+
+static json_t *body_of_end(enum end end)
+{
+    return json_pack("{s:s}", "end", end_names[end]);
+}
+
+void coordinator_start(struct coordinator *coordinator)
+{
+    team_release(coordinator->team, others(coordinator) ? RELEASE_START : RELEASE_GO);
+}
+
+/* ---- receivers are ready ---- */
+
+/* The hub releases a driver when all its receivers are ready. */
+static void note_ready(struct coordinator *coordinator, enum release release, int driver, enum end end)
+{
+    unsigned receivers = receivers_of(coordinator->team->plan, driver),
+             *ready = &coordinator->ready[release][driver];
+
+    *ready |= 1u << end;
+    if (!(receivers & 1u << end) || (*ready & receivers) != receivers)
+        return;
+    if (driver == (int)coordinator->team->end)
+        team_release(coordinator->team, release);
+    else if (release == RELEASE_LAST)
+        notify(coordinator, (enum end)driver, CONTROL_DRAINING, body_of_end((enum end)driver));
+    else
+        notify(coordinator, (enum end)driver, CONTROL_MARKED, NULL);
+}
+
+/* `end` has its start figures. Of a subject that relays they are taken when all others have theirs:
+ * then no data is in flight. */
+static void note_marked(struct coordinator *coordinator, enum end end)
+{
+    const struct plan *plan = coordinator->team->plan;
+    bool relays = subject_end(plan) == END_PROXY;
+    unsigned receivers = 0;
+
+    if (!is_hub(coordinator)) {
+        notify(coordinator, END_CLIENT, CONTROL_MARKED, NULL);
+        return;
+    }
+    coordinator->marked |= 1u << end;
+    for (int driver = 0; driver < END_COUNT; driver++)
+        receivers |= receivers_of(plan, driver);
+    if (relays && coordinator->marked == receivers)
+        notify(coordinator, END_PROXY, CONTROL_MARKED, NULL);
+    if (relays && end != END_PROXY)
+        return;
+    for (int driver = 0; driver < END_COUNT; driver++)
+        for (int each = 0; each < END_COUNT; each++)
+            if (relays || each == (int)end)
+                note_ready(coordinator, RELEASE_GO, driver, (enum end)each);
+}
+
+/* The phases after which a subject reads its figures; one that relays is asked by note_marked(). */
+static void ask_subject(struct coordinator *coordinator, enum phase passed)
+{
+    const struct team *team = coordinator->team;
+    enum end end = subject_end(team->plan);
+    bool begins = end == END_SERVER && passed == (team->plan->warmup_ns ? PHASE_WARM_UP : PHASE_START);
+
+    if (is_hub(coordinator) && end != END_COUNT && (begins || (passed == PHASE_REPORT && !team->cancelled)))
+        notify(coordinator, end, CONTROL_MARKED, NULL);
+}
+
+/* ---- a driver's last byte ---- */
+
+/* Announces the byte at which each connection will end, after `more` messages. */
+static void announce(struct coordinator *coordinator, uint64_t more)
+{
+    const struct team *team = coordinator->team;
+    CLEANUP_JSON json_t *bytes = json_array();
+
+    for (size_t i = 0; i < team->connection_count; i++)
+        json_array_append_new(bytes, json_integer((json_int_t)team_sent_bytes(team, i, more)));
+    for (int end = 0; end < END_COUNT; end++)
+        notify(coordinator, (enum end)end, CONTROL_DRAIN,
+               json_pack("{s:s, s:O}", "end", end_names[team->end], "bytes", bytes));
+}
+
+static enum end driver_in(const struct coordinator *coordinator, const json_t *body)
+{
+    enum end end = end_parse(json_string_value(json_object_get(body, "end")));
+    const struct plan *plan = coordinator->team->plan;
+
+    return end < END_COUNT && plan_has_end(plan, end) && plan->ends[end].drives ? end : END_COUNT;
+}
+
+static int set_stops(struct coordinator *coordinator, enum end driver, const json_t *body)
+{
+    const json_t *bytes = json_object_get(body, "bytes"), *value;
+    size_t i;
+
+    if (json_array_size(bytes) != coordinator->team->plan->connections)
+        return -1;
+    json_array_foreach(bytes, i, value)
+        team_set_stop(coordinator->team, driver, i, (uint64_t)json_integer_value(value));
+    team_stops_set(coordinator->team);
+    if (is_hub(coordinator))
+        note_ready(coordinator, RELEASE_LAST, driver, END_CLIENT);
+    else
+        notify(coordinator, END_CLIENT, CONTROL_DRAINING, body_of_end(driver));
+    return 0;
+}
+
+/* The client forwards the announcement of the server to a proxy. */
+static int learn_stops(struct coordinator *coordinator, enum end from, const json_t *body,
+                       struct problem *problem)
+{
+    enum end driver = driver_in(coordinator, body);
+    bool is_theirs =
+        driver != END_COUNT && driver != coordinator->team->end && coordinator->team->part != PART_DRIVER;
+
+    if (is_theirs && is_hub(coordinator)) {
+        is_theirs = driver == from;
+        notify(coordinator, END_PROXY, CONTROL_DRAIN, json_deep_copy(body));
+    }
+    if (!is_theirs || set_stops(coordinator, driver, body) < 0)
+        return problem_failure(problem, "the %s announced a warm-up of connections that there are not",
+                               end_names[from]);
+    return 1;
+}
+
+static int learn_draining(struct coordinator *coordinator, enum end from, const json_t *body,
+                          struct problem *problem)
+{
+    enum end driver = driver_in(coordinator, body);
+
+    if (driver == END_COUNT || (!is_hub(coordinator) && driver != coordinator->team->end))
+        return problem_failure(problem, "the %s knows of a warm-up that there is not", end_names[from]);
+    if (is_hub(coordinator))
+        note_ready(coordinator, RELEASE_LAST, driver, from);
+    else
+        team_release(coordinator->team, RELEASE_LAST);
+    return 1;
+}
+
+/* ---- what happens ---- */
+
+void coordinator_passed(struct coordinator *coordinator, enum phase phase)
+{
+    const struct team *team = coordinator->team;
+
+    if (!others(coordinator))
+        return;
+    if (phase == PHASE_START && !is_hub(coordinator)) {
+        notify(coordinator, END_CLIENT, CONTROL_JOINED, NULL);
+        coordinator_start(coordinator);
+    }
+    if (phase == PHASE_WARM_UP)
+        announce(coordinator, 1);
+    if (phase == PHASE_MARK)
+        note_marked(coordinator, team->end);
+    /* With reconnects, the close of a descriptor is not the end of the work. */
+    if (phase == PHASE_REPORT && team->part != PART_FOLLOWER && !team->cancelled &&
+        team->plan->workload->reconnects)
+        announce(coordinator, 0);
+    ask_subject(coordinator, phase);
+}
+
+int coordinator_message(struct coordinator *coordinator, enum end from, enum control_type type,
+                        const json_t *body, struct problem *problem)
+{
+    switch (type) {
+    case CONTROL_JOINED:
+        coordinator->joined |= 1u << from;
+        if (coordinator->joined == others(coordinator))
+            coordinator_start(coordinator);
+        return 1;
+    case CONTROL_DRAIN:
+        return learn_stops(coordinator, from, body, problem);
+    case CONTROL_DRAINING:
+        return learn_draining(coordinator, from, body, problem);
+    case CONTROL_MARKED:
+        if (is_hub(coordinator))
+            note_marked(coordinator, from);
+        else
+            team_release(coordinator->team, RELEASE_GO);
+        return 1;
+    default:
+        return 0;
+    }
+}
