@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "connection/protocol.h"
 #include "connection/source.h"
-#include "keeper.h"
+#include "supervisor.h"
 #include "measure/facts.h"
 #include "override/override.h"
 #include "override/reach.h"
@@ -41,12 +41,12 @@ enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
 
 struct command {
     struct command_task task;
-    uv_poll_t answers; /* of the keeper */
+    uv_poll_t answers; /* of the supervisor */
     uv_timer_t timer;  /* of the step */
     int open_handles;
     enum step step;
     uint64_t until_ns;
-    struct keeper keeper;
+    struct supervisor supervisor;
     const char *name;
     char folder[FOLDER_MAX], program[PATH_MAX], timer_path[PATH_MAX], version[160], timer_version[32];
     char version_argument[64];
@@ -426,7 +426,7 @@ static void on_answer(uv_poll_t *answers, int result, int events)
     int status;
 
     (void)events;
-    if (result == 0 && keeper_ended(&command->keeper, &status)) {
+    if (result == 0 && supervisor_ended(&command->supervisor, &status)) {
         end_step(command, status);
         return;
     }
@@ -447,7 +447,7 @@ static void take_step(struct command *command, enum step step)
     }
     command->until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
     uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? LOOK_MS : limit_ms + 1, LOOK_MS);
-    keeper_begin(&command->keeper, (uint8_t)step);
+    supervisor_begin(&command->supervisor, (uint8_t)step);
 }
 
 /* ---- the interface ---- */
@@ -464,7 +464,7 @@ static void on_closed(uv_handle_t *handle)
 /* What ends without the loop. */
 static void end(struct command *command)
 {
-    keeper_stop(&command->keeper);
+    supervisor_stop(&command->supervisor);
     override_close(&command->override);
     json_decref(command->arguments);
     json_decref(command->times);
@@ -480,14 +480,14 @@ struct command *command_open(const struct command_task *task, uv_loop_t *loop, s
     *command = (struct command){.task = *task,
                                 .name = *task->plan->load ? task->plan->load : "command",
                                 .override = {.file = -1, .library_file = -1}};
-    command->keeper = (struct keeper){
-        .folder = command->folder, .cpus = &command->task.cpus, .jobs = command->jobs, .tie = -1};
-    if (prepare(command, problem) < 0 || keeper_start(&command->keeper, problem) < 0) {
+    command->supervisor = (struct supervisor){
+        .folder = command->folder, .cpus = &command->task.cpus, .jobs = command->jobs, .channel_fd = -1};
+    if (prepare(command, problem) < 0 || supervisor_start(&command->supervisor, problem) < 0) {
         end(command);
         free(command);
         return NULL;
     }
-    uv_poll_init(loop, &command->answers, command->keeper.tie);
+    uv_poll_init(loop, &command->answers, command->supervisor.channel_fd);
     uv_timer_init(loop, &command->timer);
     command->open_handles = 2;
     command->answers.data = command->timer.data = command;

@@ -206,16 +206,16 @@ def test_what_a_load_leaves_running_ends_with_it(definitions: str, folder: Path)
 @pytest.mark.parametrize(("victim", "number", "mode"), [
     ("client", signal.SIGTERM, "hangs"), ("client", signal.SIGKILL, "hangs"),
     ("load", signal.SIGTERM, "hangs"), ("load", signal.SIGKILL, "hangs"),
-    ("keeper", signal.SIGKILL, "waits")])  # what has left its session has no other end
+    ("supervisor", signal.SIGKILL, "waits")])  # what has left its session has no other end
 def test_a_kill_leaves_no_process_and_no_folder(definitions: str, folder: Path, victim: str,
                                                 number: signal.Signals, mode: str) -> None:
     """The fixture looks."""
     client = client_start("--subjects", definitions, *WORDS, f"asks.mode={mode}")
     until = time.monotonic() + WITHIN_S
-    while not (load := [pid for pid in children_of(keeper_of(client.pid)) if children_of(pid)]):
+    while not (load := [pid for pid in children_of(supervisor_of(client.pid)) if children_of(pid)]):
         assert time.monotonic() < until and client.poll() is None
         time.sleep(0.01)
-    pids = {"client": client.pid, "load": load[0], "keeper": keeper_of(client.pid)}
+    pids = {"client": client.pid, "load": load[0], "supervisor": supervisor_of(client.pid)}
     os.kill(pids[victim], number)
     client.communicate(timeout=WITHIN_S)
     assert client.returncode != 0
@@ -227,7 +227,7 @@ def children_of(pid: int) -> list[int]:
     return []
 
 
-def keeper_of(client: int) -> int:
+def supervisor_of(client: int) -> int:
     """The child of the client that is no server; 0: not yet."""
     for pid in children_of(client):
         with contextlib.suppress(OSError):

@@ -28,7 +28,7 @@ WORDS = {"nbdkit": ("protocol=nbd", "op=read:4K"), "qemu-nbd": ("protocol=nbd", 
          "uncork": ("protocol=nbd-structured", "op=read:4K")}
 LOADED = {name: ("workload=command", "load=nbdcopy", f"{name}.size={size}")  # a second, twice
           for name, size in (("nbdkit", "2G"), ("uncork", "1G"))}
-OF_LOAD = {"load": "nbdcopy", "timer": "hyperfine", "keeper": "uncork-client"}
+OF_LOAD = {"load": "nbdcopy", "timer": "hyperfine", "supervisor": "uncork-client"}
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 

@@ -21,25 +21,27 @@ struct job {
     char *const *environment;                 /* two more variables; NULL: none */
 };
 
-struct keeper {
+struct supervisor {
     /* Set by the owner. */
     char *folder; /* where the programs run; "" when it is removed */
     const struct place_list *cpus;
     const struct job *jobs;
 
     struct child process;
-    int tie; /* -1: closed; readable when a job has ended, or the keeper */
+    int channel_fd; /* -1: closed; readable when a job has ended, or the supervisor */
 };
 
-/* Starts the process, which knows the jobs as they are now. 0, or -1 with a failure; keeper_stop() it in
+/* Starts the process, which knows the jobs as they are now. 0, or -1 with a failure; supervisor_stop() it in
  * both cases. */
-int keeper_start(struct keeper *keeper, struct problem *problem);
+int supervisor_start(struct supervisor *supervisor, struct problem *problem);
 
-/* Begins a job. Where the keeper has ended, keeper_ended() says so. */
-void keeper_begin(const struct keeper *keeper, uint8_t number);
+/* Begins a job. Where the supervisor has ended, supervisor_ended() says so. */
+void supervisor_begin(const struct supervisor *supervisor, uint8_t number);
 
-/* After `tie` became readable: the status of the job as of waitpid(2). False: the keeper has ended. */
-bool keeper_ended(const struct keeper *keeper, int *status);
+/* After `channel_fd` became readable: the status of the job as of waitpid(2). False: the supervisor has
+ * ended.
+ */
+bool supervisor_ended(const struct supervisor *supervisor, int *status);
 
 /* Ends all, and removes the folder. May be called twice. */
-void keeper_stop(struct keeper *keeper);
+void supervisor_stop(struct supervisor *supervisor);

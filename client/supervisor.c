@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "keeper.h"
+#include "supervisor.h"
 
 #include "base/folder.h"
 #include "net/sockets.h"
@@ -20,7 +20,7 @@
 
 #define ENDS_WITHIN_MS 2000
 
-static const int ended_by[] = {SIGTERM, SIGINT, SIGHUP}; /* the client is; then its keeper ends */
+static const int ended_by[] = {SIGTERM, SIGINT, SIGHUP}; /* the client is; then its supervisor ends */
 
 static void on_child(int number)
 {
@@ -69,9 +69,9 @@ static _Noreturn void become(const struct job *job, pid_t parent)
 }
 
 /* Returns the status as of waitpid(2), or -1 where the client has gone. */
-static int do_job(const struct job *job, int tie, const sigset_t *awake)
+static int do_job(const struct job *job, int channel_fd, const sigset_t *awake)
 {
-    struct pollfd client = {.fd = tie, .events = POLLIN};
+    struct pollfd client = {.fd = channel_fd, .events = POLLIN};
     pid_t parent = getpid(), child = fork();
     int status = 127 << 8;
 
@@ -87,9 +87,9 @@ static int do_job(const struct job *job, int tie, const sigset_t *awake)
 }
 
 /* Descriptors of the client stay open in no load: some end other processes by closing. */
-static _Noreturn void keep(const struct keeper *keeper, int its_tie)
+static _Noreturn void keep(const struct supervisor *supervisor, int its_channel_fd)
 {
-    int null = open("/dev/null", O_RDONLY), status = 0, tie = STDERR_FILENO + 1;
+    int null = open("/dev/null", O_RDONLY), status = 0, channel_fd = STDERR_FILENO + 1;
     sigset_t child, awake;
     uint8_t number;
 
@@ -104,59 +104,59 @@ static _Noreturn void keep(const struct keeper *keeper, int its_tie)
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
-    dup2(its_tie, tie);
-    syscall(SYS_close_range, tie + 1, ~0U, 0);
-    fcntl(tie, F_SETFD, FD_CLOEXEC);
-    if (keeper->cpus->count)
-        cores_restrict(keeper->cpus);
-    if (chdir(keeper->folder) == 0)
-        while (status >= 0 && read(tie, &number, 1) == 1) {
-            status = do_job(&keeper->jobs[number], tie, &awake);
-            if (status >= 0 && write(tie, &status, sizeof status) < 0)
+    dup2(its_channel_fd, channel_fd);
+    syscall(SYS_close_range, channel_fd + 1, ~0U, 0);
+    fcntl(channel_fd, F_SETFD, FD_CLOEXEC);
+    if (supervisor->cpus->count)
+        cores_restrict(supervisor->cpus);
+    if (chdir(supervisor->folder) == 0)
+        while (status >= 0 && read(channel_fd, &number, 1) == 1) {
+            status = do_job(&supervisor->jobs[number], channel_fd, &awake);
+            if (status >= 0 && write(channel_fd, &status, sizeof status) < 0)
                 break;
         }
     end_all();
-    folder_remove(keeper->folder);
+    folder_remove(supervisor->folder);
     _exit(0);
 }
 
-int keeper_start(struct keeper *keeper, struct problem *problem)
+int supervisor_start(struct supervisor *supervisor, struct problem *problem)
 {
     int ends[2];
 
     if (sockets_make_pair(ends) < 0)
         return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(errno));
-    keeper->process.pid = fork();
-    if (keeper->process.pid == 0)
-        keep(keeper, ends[1]);
+    supervisor->process.pid = fork();
+    if (supervisor->process.pid == 0)
+        keep(supervisor, ends[1]);
     close(ends[1]);
-    keeper->tie = ends[0];
-    if (keeper->process.pid > 0)
+    supervisor->channel_fd = ends[0];
+    if (supervisor->process.pid > 0)
         return 0;
-    keeper->process.pid = 0;
+    supervisor->process.pid = 0;
     return problem_failure(problem, "cannot start a process: %s", strerror(errno));
 }
 
-void keeper_begin(const struct keeper *keeper, uint8_t number)
+void supervisor_begin(const struct supervisor *supervisor, uint8_t number)
 {
-    send(keeper->tie, &number, 1, MSG_NOSIGNAL);
+    send(supervisor->channel_fd, &number, 1, MSG_NOSIGNAL);
 }
 
-bool keeper_ended(const struct keeper *keeper, int *status)
+bool supervisor_ended(const struct supervisor *supervisor, int *status)
 {
-    return recv(keeper->tie, status, sizeof *status, MSG_DONTWAIT) == sizeof *status;
+    return recv(supervisor->channel_fd, status, sizeof *status, MSG_DONTWAIT) == sizeof *status;
 }
 
-void keeper_stop(struct keeper *keeper)
+void supervisor_stop(struct supervisor *supervisor)
 {
-    pid_t session = keeper->process.pid;
+    pid_t session = supervisor->process.pid;
 
-    if (keeper->tie >= 0)
-        close(keeper->tie);
-    keeper->tie = -1;
-    if (session && !child_ends_within(&keeper->process, ENDS_WITHIN_MS))
-        child_end(&keeper->process, ENDS_WITHIN_MS);
+    if (supervisor->channel_fd >= 0)
+        close(supervisor->channel_fd);
+    supervisor->channel_fd = -1;
+    if (session && !child_ends_within(&supervisor->process, ENDS_WITHIN_MS))
+        child_end(&supervisor->process, ENDS_WITHIN_MS);
     if (session)
-        kill(-session, SIGKILL); /* where the keeper was killed */
-    folder_remove(keeper->folder);
+        kill(-session, SIGKILL); /* where the supervisor was killed */
+    folder_remove(supervisor->folder);
 }
