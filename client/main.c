@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define LINE_WORDS_MAX 256
-#define BATCH_END "end" /* last line of the input: it may stay open as a lifeline */
+#define BATCH_END "end" /* last line of the input: it may stay open for --with-parent */
 
 static const char help[] =
     "Usage: uncork-client [OPTIONS] [key=value ...]\n"
@@ -216,18 +216,18 @@ static void on_parent_gone(void *owner)
     client->orphaned = true;
 }
 
-/* With a lifeline: ends the run when the parent process closes the other end of that descriptor.
+/* With --with-parent: ends the run when the parent process closes the other end of that descriptor.
  * Returns 0, or -1 with a usage problem if it is neither a pipe nor a socket. */
 static int follow_parent(struct client *client, struct problem *problem)
 {
-    int fd = client->options->lifeline;
+    int fd = client->options->parent_fd;
 
-    if (fd == NO_LIFELINE)
+    if (fd == NO_PARENT_FD)
         return 0;
     if (uv_guess_handle(fd) != UV_NAMED_PIPE)
         return problem_usage(problem, "--with-parent needs a pipe or a socket, which descriptor %d is not",
                              fd);
-    lifeline_hold(&client->parent, &client->loop, fd, on_parent_gone, client);
+    parent_watch_start(&client->parent, &client->loop, fd, on_parent_gone, client);
     return 0;
 }
 
@@ -267,7 +267,7 @@ static void run(const struct options *options, const struct cells *cells, struct
     }
     for (int end = 0; end < END_COUNT; end++)
         own_server_stop(&client.own[end]);
-    lifeline_release(&client.parent);
+    parent_watch_stop(&client.parent);
     uv_run(&client.loop, UV_RUN_NOWAIT);
     uv_loop_close(&client.loop);
     if (record && options->action == ACTION_FACTS)

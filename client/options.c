@@ -58,7 +58,7 @@ static int take_pcap(struct options *options, const char *path, struct problem *
     return 0;
 }
 
-static int take_lifeline(struct options *options, const char *text, struct problem *problem)
+static int take_parent_fd(struct options *options, const char *text, struct problem *problem)
 {
     uint64_t fd = STDIN_FILENO;
 
@@ -67,7 +67,7 @@ static int take_lifeline(struct options *options, const char *text, struct probl
                              "--with-parent=%.40s: write --with-parent, or --with-parent=FD with the number "
                              "of a descriptor",
                              text);
-    options->lifeline = (int)fd;
+    options->parent_fd = (int)fd;
     return 0;
 }
 
@@ -122,7 +122,7 @@ static int take_option(struct options *options, int option, struct problem *prob
     case 'c':
         return take_pcap(options, optarg, problem);
     case 'p':
-        return take_lifeline(options, optarg, problem);
+        return take_parent_fd(options, optarg, problem);
     case 'l':
         return take_list(options, optarg, problem);
     case OPTION_ARGUMENT:
@@ -174,7 +174,7 @@ int options_parse(struct options *options, int count, char **arguments, struct p
     int option, index = 0;
 
     *options =
-        (struct options){.lifeline = NO_LIFELINE, .words = needed(calloc((size_t)count, sizeof(char *)))};
+        (struct options){.parent_fd = NO_PARENT_FD, .words = needed(calloc((size_t)count, sizeof(char *)))};
     for (int end = 0; end < END_COUNT; end++)
         options->where[end] = (struct where){.listen = "127.0.0.1:0"};
     opterr = 0;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define NO_LIFELINE -1
+#define NO_PARENT_FD -1
 
 enum action {
     ACTION_RUN,
@@ -30,7 +30,7 @@ struct options {
     const char *pcap;      /* file for the packets of capture=on; NULL: none */
     bool json;             /* ACTION_RUN prints a record instead of an answer */
     const char *file;      /* ACTION_BATCH, ACTION_CHECK: input; record: output, NULL: stdout */
-    int lifeline;          /* descriptor that closes when the parent ends, or NO_LIFELINE */
+    int parent_fd;         /* descriptor that closes when the parent ends, or NO_PARENT_FD */
     const char *for_runs;  /* the last option given that is only for a run; or NULL */
     const char **words;
     size_t word_count;

@@ -2,7 +2,7 @@
 /* One run: leads all ends through the phases and makes one record. */
 #pragma once
 
-#include "base/lifeline.h"
+#include "base/parent_watch.h"
 #include "options.h"
 #include "own_server.h"
 
@@ -14,8 +14,8 @@ struct client {
     uv_loop_t loop;
     struct own_server own[END_COUNT]; /* by end; own[END_CLIENT] is never started */
     const struct options *options;
-    struct lifeline parent; /* with --with-parent */
-    bool orphaned;          /* the parent has ended: a run in progress ends */
+    struct parent_watch parent; /* with --with-parent */
+    bool orphaned;              /* the parent has ended: a run in progress ends */
 };
 
 /* Runs the plan and returns its record (new reference), also of a failed run. Returns NULL and

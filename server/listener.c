@@ -22,7 +22,7 @@ static void stop(void *owner)
     uv_close((uv_handle_t *)&listener->terminate, NULL);
     uv_close((uv_handle_t *)&listener->interrupt, NULL);
     uv_close((uv_handle_t *)&listener->idle, NULL);
-    lifeline_release(&listener->parent);
+    parent_watch_stop(&listener->parent);
     close(listener->fd);
     address_unlink(&listener->address, false);
     listener->events->stopped(listener->owner);
@@ -95,7 +95,7 @@ static void start_handles(struct listener *listener)
     uv_signal_start(&listener->interrupt, on_signal, SIGINT);
     listener_set_occupied(listener, false);
     if (listener->options->with_parent)
-        lifeline_hold(&listener->parent, &listener->loop, STDIN_FILENO, stop, listener);
+        parent_watch_start(&listener->parent, &listener->loop, STDIN_FILENO, stop, listener);
 }
 
 void listener_serve(struct listener *listener, int fd, struct problem *problem)

@@ -2,7 +2,7 @@
 /* Accepts clients until SIGTERM, SIGINT, the end of standard input or the idle timeout. */
 #pragma once
 
-#include "base/lifeline.h"
+#include "base/parent_watch.h"
 #include "options.h"
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct listener {
     int fd;                 /* listening socket */
     uv_poll_t poll;
     uv_signal_t terminate, interrupt;
-    struct lifeline parent;
+    struct parent_watch parent;
     uv_timer_t idle;
     bool is_stopped;
 };

@@ -26,7 +26,7 @@ __attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *proble
 #define problem_failure(problem, ...) problem_of_kind(problem, PROBLEM_FAILURE, __VA_ARGS__)
 #define problem_unsupported(problem, ...) problem_of_kind(problem, PROBLEM_UNSUPPORTED, __VA_ARGS__)
 
-/* Appends "; " and the text, cut where the problem is full. */
+/* Appends "; " and the text, gone where the problem is full. */
 void problem_add(struct problem *problem, const char *text);
 
 /* The name of a kind on the control channel and in a record's `status`: "usage", "failed",
