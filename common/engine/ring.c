@@ -4,7 +4,7 @@
  * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
  * completion. A strategy or a reading of the ring makes its requests itself. For any other the ring
  * polls the descriptor, and the engine makes nonblocking calls. */
-#include "engine/ringer.h"
+#include "engine/ring_engine.h"
 
 #include "base/cleanup.h"
 #include "ring/check.h"
@@ -34,9 +34,9 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 
 /* ---- one connection ---- */
 
-static struct ringer *ringer_of(const struct watch *watch)
+static struct ring_engine *ring_engine_of(const struct watch *watch)
 {
-    return (struct ringer *)watch->turn.turns;
+    return (struct ring_engine *)watch->turn.turns;
 }
 
 /* Makes the request unless one of this kind is outstanding. 0, or a negative errno value. */
@@ -51,13 +51,13 @@ static int request(struct watch *watch, enum ring_kind kind)
 
 static void await_buffers(struct watch *watch)
 {
-    struct ringer *ringer = ringer_of(watch);
+    struct ring_engine *engine = ring_engine_of(watch);
 
     if (watch->starved)
         return;
     watch->starved = true;
-    watch->next_starved = ringer->starved;
-    ringer->starved = watch;
+    watch->next_starved = engine->starved;
+    engine->starved = watch;
 }
 
 /* If a multishot receive may miss the end of the stream, a request of its own reports it. */
@@ -73,7 +73,7 @@ static int begin_receiving(struct watch *watch)
         result = request(watch, RING_HALF_CLOSED);
     if (result < 0)
         return result;
-    if (!intake_has_buffers(&ringer_of(watch)->intake)) {
+    if (!intake_has_buffers(&ring_engine_of(watch)->intake)) {
         await_buffers(watch);
         return 0;
     }
@@ -158,15 +158,15 @@ static bool forget(struct turn *turn)
     return watch->outstanding;
 }
 
-static int open_acceptor(struct ringer *ringer)
+static int open_acceptor(struct ring_engine *engine)
 {
-    int result = acceptor_open(&ringer->acceptor, &ringer->turns, false);
+    int result = acceptor_open(&engine->acceptor, &engine->turns, false);
 
     for (size_t i = 0; i < ACCEPTOR_FDS && result == 0; i++) {
-        ringer->accepting[i] = (struct ring_slot){.ring = ringer->ring,
-                                                  .number = (uint32_t)(ringer->turns.duty->count + i),
-                                                  .file = ringer->acceptor.fds[i]};
-        result = ring_watch(&ringer->accepting[i], RING_READABLE);
+        engine->accepting[i] = (struct ring_slot){.ring = engine->ring,
+                                                  .number = (uint32_t)(engine->turns.duty->count + i),
+                                                  .file = engine->acceptor.fds[i]};
+        result = ring_watch(&engine->accepting[i], RING_READABLE);
     }
     return result;
 }
@@ -174,13 +174,13 @@ static int open_acceptor(struct ringer *ringer)
 /* ---- the loop ---- */
 
 /* If buffers have come back, connections that found none request to receive again. */
-static void resume_starved(struct ringer *ringer)
+static void resume_starved(struct ring_engine *engine)
 {
-    struct watch *watch = ringer->starved;
+    struct watch *watch = engine->starved;
 
-    if (!watch || !intake_has_buffers(&ringer->intake))
+    if (!watch || !intake_has_buffers(&engine->intake))
         return;
-    ringer->starved = NULL;
+    engine->starved = NULL;
     while (watch) {
         struct watch *next = watch->next_starved;
 
@@ -192,22 +192,22 @@ static void resume_starved(struct ringer *ringer)
 
 static void wait_in_ring(struct turns *turns)
 {
-    struct ringer *ringer = (struct ringer *)turns;
+    struct ring_engine *engine = (struct ring_engine *)turns;
     uint64_t due_ns = turns->finishing ? NEVER : turns_next(turns);
     bool spins = due_ns != NEVER && turns->duty->bench->plan->pace == PACE_SPIN;
     struct ring_event event;
     int result;
 
-    resume_starved(ringer);
-    intake_publish(&ringer->intake);
+    resume_starved(engine);
+    intake_publish(&engine->intake);
     if (spins || (turns->busy && !turns->finishing))
-        result = ring_poll(ringer->ring);
+        result = ring_poll(engine->ring);
     else
-        result = ring_enter(ringer->ring, true, due_ns);
+        result = ring_enter(engine->ring, true, due_ns);
     if (result < 0)
         turns->result = engine_fail(turns->duty->connections, "wait in its ring for", result);
-    while (turns->result == 0 && ring_next(ringer->ring, &event))
-        ring_dispatch(ringer, &event);
+    while (turns->result == 0 && ring_next(engine->ring, &event))
+        ring_dispatch(engine, &event);
 }
 
 static const struct turns_events turns_events = {.connect = begin_connect,
@@ -221,9 +221,9 @@ static const struct turns_events turns_events = {.connect = begin_connect,
 
 static void wake_ring(struct duty *duty)
 {
-    struct ringer *ringer = duty->state;
+    struct ring_engine *engine = duty->state;
 
-    ring_wake(ringer->ring);
+    ring_wake(engine->ring);
 }
 
 /* ---- open and close ---- */
@@ -240,78 +240,78 @@ static uint32_t completions_of(const struct duty *duty)
     return (uint32_t)completions;
 }
 
-static int open_watch(struct ringer *ringer, size_t index)
+static int open_watch(struct ring_engine *engine, size_t index)
 {
-    struct watch *watch = &ringer->watches[index];
-    struct connection *connection = &ringer->turns.duty->connections[index];
+    struct watch *watch = &engine->watches[index];
+    struct connection *connection = &engine->turns.duty->connections[index];
     const struct strategy *strategy = connection->strategy;
 
-    watch->slot = (struct ring_slot){.ring = ringer->ring,
+    watch->slot = (struct ring_slot){.ring = engine->ring,
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
-                                     .intake = &ringer->intake};
+                                     .intake = &engine->intake};
     layer_stack(connection, &layer_ring, &watch->slot);
     connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
     if (!strategy || !strategy->buffers)
         return 0;
-    return ring_buffers_open(ringer->ring, &watch->slot.outgoing, (uint16_t)(index + 1),
+    return ring_buffers_open(engine->ring, &watch->slot.outgoing, (uint16_t)(index + 1),
                              strategy->buffers(connection->strategy_parameter));
 }
 
 /* All later requests name the descriptors by index (IOSQE_FIXED_FILE). */
-static int register_files(struct ringer *ringer)
+static int register_files(struct ring_engine *engine)
 {
-    size_t count = ringer->turns.duty->count;
+    size_t count = engine->turns.duty->count;
     CLEANUP_FREE int *fds = needed(calloc(count, sizeof *fds));
     int result;
 
     for (size_t i = 0; i < count; i++)
-        fds[i] = ringer->watches[i].slot.file;
-    result = ring_register_files(ringer->ring, fds, (uint32_t)count);
+        fds[i] = engine->watches[i].slot.file;
+    result = ring_register_files(engine->ring, fds, (uint32_t)count);
     for (size_t i = 0; i < count && result == 0; i++) {
-        ringer->watches[i].slot.file = (int)i;
-        ringer->watches[i].slot.registered = true;
+        engine->watches[i].slot.file = (int)i;
+        engine->watches[i].slot.registered = true;
     }
     return result;
 }
 
-static int open_parts(struct ringer *ringer)
+static int open_parts(struct ring_engine *engine)
 {
-    struct duty *duty = ringer->turns.duty;
+    struct duty *duty = engine->turns.duty;
     const struct end_plan *own = &duty->bench->plan->ends[duty->bench->end];
     struct ring_setup setup = setup_of(own);
     int result;
 
     setup.completions = completions_of(duty);
-    result = ring_open(&ringer->ring, &setup, &duty->bench->waits);
+    result = ring_open(&engine->ring, &setup, &duty->bench->waits);
     if (result == 0 && reads_by_ring(duty->connections))
-        result = intake_open(&ringer->intake, ringer->ring, &duty->bench->pool);
+        result = intake_open(&engine->intake, engine->ring, &duty->bench->pool);
     for (size_t i = 0; i < duty->count && result == 0; i++)
-        result = open_watch(ringer, i);
+        result = open_watch(engine, i);
     if (result == 0 && duty->dial && duty->dial->listener >= 0)
-        result = open_acceptor(ringer);
-    return result == 0 && own->fixed_files && !duty->dial ? register_files(ringer) : result;
+        result = open_acceptor(engine);
+    return result == 0 && own->fixed_files && !duty->dial ? register_files(engine) : result;
 }
 
 static int open_ring(struct duty *duty)
 {
-    struct ringer *ringer = turns_open(duty, &turns_events, sizeof *ringer, sizeof(struct watch), 0);
+    struct ring_engine *engine = turns_open(duty, &turns_events, sizeof *engine, sizeof(struct watch), 0);
 
-    ringer->watches = ringer->turns.watches;
-    return open_parts(ringer);
+    engine->watches = engine->turns.watches;
+    return open_parts(engine);
 }
 
 static void close_ring(struct duty *duty)
 {
-    struct ringer *ringer = duty->state;
+    struct ring_engine *engine = duty->state;
 
-    if (!ringer)
+    if (!engine)
         return;
-    ring_close(ringer->ring);
-    intake_close(&ringer->intake);
+    ring_close(engine->ring);
+    intake_close(&engine->intake);
     for (size_t i = 0; i < duty->count; i++)
-        ring_buffers_close(&ringer->watches[i].slot.outgoing);
-    acceptor_close(&ringer->acceptor);
+        ring_buffers_close(&engine->watches[i].slot.outgoing);
+    acceptor_close(&engine->acceptor);
     turns_close(duty);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The ring engine: handling completions. */
-#include "engine/ringer.h"
+#include "engine/ring_engine.h"
 
 #include "connection/loans.h"
 
@@ -86,14 +86,14 @@ static void connected(struct watch *watch, int result)
 }
 
 /* The acceptor has the slots after those of the connections. */
-static void on_acceptor(struct ringer *ringer, const struct ring_event *event)
+static void on_acceptor(struct ring_engine *engine, const struct ring_event *event)
 {
-    size_t index = event->number - ringer->turns.duty->count;
+    size_t index = event->number - engine->turns.duty->count;
 
     if (event->kind != RING_READABLE)
         return;
-    acceptor_readable(&ringer->acceptor, index);
-    ring_watch(&ringer->accepting[index], RING_READABLE);
+    acceptor_readable(&engine->acceptor, index);
+    ring_watch(&engine->accepting[index], RING_READABLE);
 }
 
 /* ---- by kind of request ---- */
@@ -151,9 +151,9 @@ static void on_poll_event(struct watch *watch, const struct ring_event *event)
 
 /* Completions that continue each other are one: a wake-up that brings a hundred small chunks costs
  * as much as one that brings a bundle. */
-static void gather(struct ringer *ringer, struct ring_event *event)
+static void gather(struct ring_engine *engine, struct ring_event *event)
 {
-    const struct pool *pool = ringer->intake.pool;
+    const struct pool *pool = engine->intake.pool;
     struct completion *completion = &event->completion;
     uint16_t buffer = completion->buffer;
     int before = 0;
@@ -162,34 +162,34 @@ static void gather(struct ringer *ringer, struct ring_event *event)
         return;
     while (completion->result > 0 && (size_t)(completion->result - before) == pool->size) {
         before = completion->result;
-        buffer = intake_after(&ringer->intake, buffer);
-        if (!ring_continue(ringer->ring, event, buffer))
+        buffer = intake_after(&engine->intake, buffer);
+        if (!ring_continue(engine->ring, event, buffer))
             return;
     }
 }
 
 /* With data, the connection continues after all completions of this wake-up: a proxy gets many chunks
  * in one wake-up and relays them in one turn. */
-void ring_dispatch(struct ringer *ringer, struct ring_event *event)
+void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
 {
     struct watch *watch;
     int result = 0;
 
     if (event->kind == RING_WAKE) {
-        turns_wake(&ringer->turns);
+        turns_wake(&engine->turns);
         return;
     }
-    if (event->number >= ringer->turns.duty->count) {
-        on_acceptor(ringer, event);
+    if (event->number >= engine->turns.duty->count) {
+        on_acceptor(engine, event);
         return;
     }
-    watch = &ringer->watches[event->number];
+    watch = &engine->watches[event->number];
     if (event->kind == RING_SEND) {
         sent(watch, &event->completion);
         return;
     }
     if (event->kind == RING_RECEIVE)
-        gather(ringer, event);
+        gather(engine, event);
     if (!event->completion.more)
         watch->outstanding &= ~(1u << event->kind);
     if (event->kind == RING_RECEIVE)

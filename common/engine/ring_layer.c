@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The transport of the ring engine: requests of a slot, and nonblocking calls. */
-#include "engine/ringer.h"
+#include "engine/ring_engine.h"
 
 static int submit(struct connection *connection, const struct send_request *request)
 {

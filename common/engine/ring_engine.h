@@ -17,7 +17,7 @@ struct watch {
     struct watch *next_starved;
 };
 
-struct ringer {
+struct ring_engine {
     struct turns turns; /* first */
     struct ring *ring;
     struct ring_intake intake;
@@ -47,4 +47,4 @@ extern const struct layer layer_ring;
 
 /* ---- ring_events.c ---- */
 
-void ring_dispatch(struct ringer *ringer, struct ring_event *event);
+void ring_dispatch(struct ring_engine *engine, struct ring_event *event);
