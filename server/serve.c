@@ -54,7 +54,7 @@ struct client {
     uv_thread_t thread;
     struct connection connection;
     struct workbench bench;
-    struct duty duty;
+    struct engine_job job;
     bool can_wake; /* the engine is open */
     atomic_bool done;
     struct problem problem; /* why its thread ended */
@@ -88,18 +88,18 @@ static void answer(struct client *client)
     int result;
 
     uv_mutex_lock(&client->service->mutex); /* descriptors and rings of a thread that ended come back here */
-    result = engine->open(&client->duty);
+    result = engine->open(&client->job);
     client->can_wake = result == 0;
     uv_mutex_unlock(&client->service->mutex);
     if (result == 0) {
         workbench_begin_phase(&client->bench, UINT64_MAX, false);
-        result = engine->run(&client->duty);
+        result = engine->run(&client->job);
         if (result == 0)
-            result = engine->finish(&client->duty);
+            result = engine->finish(&client->job);
     }
     uv_mutex_lock(&client->service->mutex);
     client->can_wake = false;
-    engine->close(&client->duty);
+    engine->close(&client->job);
     uv_mutex_unlock(&client->service->mutex);
     if (result == -EBADMSG)
         client->problem = client->bench.problem;
@@ -176,7 +176,8 @@ static void on_accepted(void *owner, int fd)
     client->service = service;
     client->bench.content = &service->content;
     client->connection.calls.fd = fd;
-    client->duty = (struct duty){.connections = &client->connection, .count = 1, .bench = &client->bench};
+    client->job =
+        (struct engine_job){.connections = &client->connection, .count = 1, .bench = &client->bench};
     if (uv_thread_create(&client->thread, client_main, client) < 0) {
         free_client(client);
         return;
@@ -197,7 +198,7 @@ static void on_stopped(void *owner)
         if (client->connection.calls.fd >= 0)
             shutdown(client->connection.calls.fd, SHUT_RDWR);
         if (client->can_wake && service->engine->wake)
-            service->engine->wake(&client->duty);
+            service->engine->wake(&client->job);
     }
     uv_mutex_unlock(&service->mutex);
     if (service->ended.data)

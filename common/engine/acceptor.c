@@ -24,14 +24,14 @@ int acceptor_open(struct acceptor *acceptor, struct turns *turns, bool nonblocki
     if (uv_loop_init(&acceptor->loop) < 0)
         return -ENOMEM;
     acceptor->turns = turns;
-    acceptor->fds[0] = turns->duty->dial->listener;
+    acceptor->fds[0] = turns->job->dial->listener;
     acceptor->fds[1] = uv_backend_fd(&acceptor->loop);
     return 0;
 }
 
 static void reject(struct acceptor *acceptor, int fd)
 {
-    acceptor->turns->duty->dial->strangers++;
+    acceptor->turns->job->dial->strangers++;
     close(fd);
 }
 
@@ -40,7 +40,7 @@ static int read_hello(struct acceptor *acceptor, struct pending *pending)
 {
     ssize_t size;
 
-    acceptor->turns->duty->bench->waits.made[CALL_RECVFROM]++;
+    acceptor->turns->job->bench->waits.made[CALL_RECVFROM]++;
     size = recv(pending->fd, pending->hello + pending->size, HELLO_SIZE - pending->size, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
@@ -54,8 +54,8 @@ static int read_hello(struct acceptor *acceptor, struct pending *pending)
 static void assign(struct acceptor *acceptor, const struct pending *pending)
 {
     struct turns *turns = acceptor->turns;
-    const struct duty *duty = turns->duty;
-    int64_t number = hello_read(pending->hello, duty->dial->token, duty->count);
+    const struct engine_job *job = turns->job;
+    int64_t number = hello_read(pending->hello, job->dial->token, job->count);
 
     if (number < 0 || turns->result < 0 || turns->list[number]->next_fd >= 0) {
         reject(acceptor, pending->fd);
@@ -103,7 +103,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 static void read_pending(struct acceptor *acceptor)
 {
-    acceptor->turns->duty->bench->waits.made[CALL_EPOLL_WAIT]++;
+    acceptor->turns->job->bench->waits.made[CALL_EPOLL_WAIT]++;
     uv_run(&acceptor->loop, UV_RUN_NOWAIT);
 }
 
@@ -112,7 +112,7 @@ static void add_pending(struct acceptor *acceptor, const struct pending *accepte
 {
     struct pending *pending = needed(malloc(sizeof *pending));
 
-    if (acceptor->count >= acceptor->turns->duty->count + PENDING_SPARE) {
+    if (acceptor->count >= acceptor->turns->job->count + PENDING_SPARE) {
         int fd = acceptor->first->fd;
 
         remove_pending(acceptor->first);
@@ -134,15 +134,15 @@ static void add_pending(struct acceptor *acceptor, const struct pending *accepte
  * descriptor when its loop runs. */
 static void accept_all(struct acceptor *acceptor)
 {
-    struct duty *duty = acceptor->turns->duty;
+    struct engine_job *job = acceptor->turns->job;
     bool added = false;
 
-    for (size_t i = 0; i < duty->count; i++) {
+    for (size_t i = 0; i < job->count; i++) {
         struct pending pending = {.acceptor = acceptor};
         int result;
 
-        duty->bench->waits.made[CALL_ACCEPT]++;
-        pending.fd = sockets_accept(duty->dial->listener, !acceptor->nonblocking);
+        job->bench->waits.made[CALL_ACCEPT]++;
+        pending.fd = sockets_accept(job->dial->listener, !acceptor->nonblocking);
         if (pending.fd < 0)
             break;
         result = read_hello(acceptor, &pending);

@@ -38,16 +38,16 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 
 static int connect_blocking(struct turn *turn)
 {
-    return dial_connect(turn->turns->duty->dial, turn->connection, false);
+    return dial_connect(turn->turns->job->dial, turn->connection, false);
 }
 
 static int push(struct turn *turn)
 {
-    struct duty *duty = turn->turns->duty;
+    struct engine_job *job = turn->turns->job;
 
-    if (!duty->handover)
+    if (!job->handover)
         return strategy_push(turn->connection);
-    handover_post(duty->handover, HANDOVER_SEND);
+    handover_post(job->handover, HANDOVER_SEND);
     return -EINPROGRESS;
 }
 
@@ -118,32 +118,32 @@ static int wait_until(struct connection *connection, uint64_t due_ns)
 
 /* If the sender thread failed, reports its error: it has shut the descriptor down, so the error of
  * the data thread is a consequence. */
-static int fail_by_sender(struct duty *duty, int result)
+static int fail_by_sender(struct engine_job *job, int result)
 {
-    int sent = handover_trywait(duty->handover) ? duty->handover->result : 0;
+    int sent = handover_trywait(job->handover) ? job->handover->result : 0;
 
     if (sent == 0)
         return result;
-    duty->bench->problem = (struct problem){0};
-    return engine_fail(duty->connections, "send to", sent);
+    job->bench->problem = (struct problem){0};
+    return engine_fail(job->connections, "send to", sent);
 }
 
 /* The sender thread has the request. The reply may arrive before its send call returns. After an
  * error, does not wait for the sender: the end of the run shuts the descriptor down. */
-static int await_reply(struct duty *duty)
+static int await_reply(struct engine_job *job)
 {
-    struct connection *connection = duty->connections;
+    struct connection *connection = job->connections;
     int result = 0;
     size_t wanted;
 
     while (result == 0 && (wanted = connection->role->wants(connection)))
         result = receive(connection, wanted);
     if (result < 0)
-        return fail_by_sender(duty, result);
-    result = handover_wait(duty->handover);
+        return fail_by_sender(job, result);
+    result = handover_wait(job->handover);
     if (result < 0)
         return engine_fail(connection, "send to", result);
-    histogram_record(&duty->bench->handover, duty->handover->taken_ns - duty->handover->given_ns);
+    histogram_record(&job->bench->handover, job->handover->taken_ns - job->handover->given_ns);
     connection->awaits = AWAITS_NOTHING;
     return 0;
 }
@@ -153,8 +153,8 @@ static int wait_for_one(struct turns *turns, struct connection *connection)
     bool lent = engine_has_lent(connection);
     size_t wanted;
 
-    if (turns->duty->handover && connection->awaits)
-        return await_reply(turns->duty);
+    if (turns->job->handover && connection->awaits)
+        return await_reply(turns->job);
     if (lent && (connection->awaits || !connection_room(connection)))
         return await_memory(connection); /* without room a reply could not be appended */
     if ((wanted = connection->role->wants(connection)))
@@ -209,9 +209,9 @@ static void rearm(struct turn *turn)
 static const struct turns_events turns_events = {
     .connect = connect_blocking, .push = push, .take = take, .rearm = rearm, .wait = wait_in_call};
 
-static int block_open(struct duty *duty)
+static int block_open(struct engine_job *job)
 {
-    turns_open(duty, &turns_events, sizeof(struct turns), sizeof(struct turn), 0);
+    turns_open(job, &turns_events, sizeof(struct turns), sizeof(struct turn), 0);
     return 0;
 }
 

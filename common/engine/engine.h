@@ -16,7 +16,7 @@
 #include "engine/handover.h"
 
 /* What the engine of one thread runs. */
-struct duty {
+struct engine_job {
     struct connection *connections;
     size_t count;
     struct workbench *bench;
@@ -38,25 +38,25 @@ struct engine {
     int (*suits)(const struct plan *plan, enum end end, struct problem *problem);
 
     /* Called in the thread before the first phase. 0 or a negative errno value. */
-    int (*open)(struct duty *duty);
+    int (*open)(struct engine_job *job);
 
     /* Called when the thread has ended or never ran; no other thread uses the connections then. The
      * engine sets each descriptor that it closes to -1. */
-    void (*close)(struct duty *duty);
+    void (*close)(struct engine_job *job);
 
     /* Called from another thread, between open and close. run() then checks all of its connections.
      * If the workbench is cancelled, run() returns -ECANCELED. NULL: the engine blocks in calls on
      * one descriptor, and shutdown(2) ends it. */
-    void (*wake)(struct duty *duty);
+    void (*wake)(struct engine_job *job);
 
     /* Runs the connections until the phase is over for all of them: their workload has finished and
      * their queue is idle. 0, or a negative errno value with the problem of the workbench. */
-    int (*run)(struct duty *duty);
+    int (*run)(struct engine_job *job);
 
     /* Half-closes the connections that drive, and waits for the peer's half-close: the peer has
      * received everything. Then half-closes the connections that only follow: so a proxy's source
      * learns that the sink has everything. Returns as run(). */
-    int (*finish)(struct duty *duty);
+    int (*finish)(struct engine_job *job);
 };
 
 extern const struct axis engine_axis;

@@ -192,7 +192,7 @@ static int watch_descriptor(struct watch *watch)
 
 static int connect_and_watch(struct turn *turn)
 {
-    int result = dial_connect(turn->turns->duty->dial, turn->connection, true);
+    int result = dial_connect(turn->turns->job->dial, turn->connection, true);
 
     return result < 0 ? result : watch_descriptor(watch_of(turn));
 }
@@ -255,13 +255,13 @@ static void turn_loop(struct poller *poller, uv_run_mode mode)
     poller->events = 0;
     poller->unregistered = false;
     uv_run(&poller->loop, mode);
-    poller->turns.duty->bench->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
+    poller->turns.job->bench->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
 }
 
 /* True if the loop must run before the next start is due. */
 static bool sleep_until(struct poller *poller, uint64_t due_ns)
 {
-    struct workbench *bench = poller->turns.duty->bench;
+    struct workbench *bench = poller->turns.job->bench;
 
     if (poller->unregistered || bench->plan->pace == PACE_SPIN)
         return true;
@@ -289,9 +289,9 @@ static const struct turns_events turns_events = {.connect = connect_and_watch,
 
 /* ---- from another thread ---- */
 
-static void poll_wake(struct duty *duty)
+static void poll_wake(struct engine_job *job)
 {
-    struct poller *poller = duty->state;
+    struct poller *poller = job->state;
 
     uv_async_send(&poller->wake);
 }
@@ -308,7 +308,7 @@ static void on_wake(uv_async_t *wake)
 static int open_watch(struct poller *poller, size_t index)
 {
     struct watch *watch = &poller->watches[index];
-    struct connection *connection = &poller->turns.duty->connections[index];
+    struct connection *connection = &poller->turns.job->connections[index];
 
     if (connection->reconnects)
         return 0;
@@ -319,29 +319,29 @@ static int open_watch(struct poller *poller, size_t index)
 
 /* libuv makes the writes and the reads of streams. If more may be ready than it takes at once, it also
  * calls epoll_wait(2) uncounted times. */
-static int poll_open(struct duty *duty)
+static int poll_open(struct engine_job *job)
 {
     struct poller *poller =
-        turns_open(duty, &turns_events, sizeof *poller, sizeof(struct watch), offsetof(struct watch, turn));
+        turns_open(job, &turns_events, sizeof *poller, sizeof(struct watch), offsetof(struct watch, turn));
     int result = uv_loop_init(&poller->loop);
 
     if (result < 0) {
-        turns_close(duty);
+        turns_close(job);
         return result;
     }
     poller->wake.data = poller;
     if ((result = uv_async_init(&poller->loop, &poller->wake, on_wake)) < 0)
         return result;
     poller->watches = poller->turns.watches;
-    for (size_t i = 0; i < duty->count; i++) {
+    for (size_t i = 0; i < job->count; i++) {
         result = open_watch(poller, i);
         if (result < 0)
             return result;
     }
-    if (stream_is(duty->connections))
-        duty->bench->uncounted =
-            1u << CALL_WRITES | 1u << CALL_READS | (duty->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
-    return duty->dial && duty->dial->listener >= 0 ? open_acceptor(poller) : 0;
+    if (stream_is(job->connections))
+        job->bench->uncounted =
+            1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
+    return job->dial && job->dial->listener >= 0 ? open_acceptor(poller) : 0;
 }
 
 static void close_watch(struct watch *watch)
@@ -354,14 +354,14 @@ static void close_watch(struct watch *watch)
         uv_close(&watch->handle, NULL);
 }
 
-static void poll_close(struct duty *duty)
+static void poll_close(struct engine_job *job)
 {
-    struct poller *poller = duty->state;
+    struct poller *poller = job->state;
 
     if (!poller)
         return;
     poller->turns.result = -ECANCELED; /* the callbacks begin nothing new */
-    for (size_t i = 0; poller->watches && i < duty->count; i++)
+    for (size_t i = 0; poller->watches && i < job->count; i++)
         close_watch(&poller->watches[i]);
     for (size_t i = 0; i < ACCEPTOR_FDS; i++)
         if (poller->accepting[i].loop)
@@ -371,7 +371,7 @@ static void poll_close(struct duty *duty)
     uv_run(&poller->loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->loop);
     acceptor_close(&poller->acceptor);
-    turns_close(duty);
+    turns_close(job);
 }
 
 const struct engine engine_poll = {

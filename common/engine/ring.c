@@ -129,7 +129,7 @@ static void use_descriptor(struct watch *watch)
 static int begin_connect(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);
-    struct dial *dial = turn->turns->duty->dial;
+    struct dial *dial = turn->turns->job->dial;
     const struct address *target = dial->target;
     int result = dial_open(dial, turn->connection, false);
 
@@ -164,7 +164,7 @@ static int open_acceptor(struct ring_engine *engine)
 
     for (size_t i = 0; i < ACCEPTOR_FDS && result == 0; i++) {
         engine->accepting[i] = (struct ring_slot){.ring = engine->ring,
-                                                  .number = (uint32_t)(engine->turns.duty->count + i),
+                                                  .number = (uint32_t)(engine->turns.job->count + i),
                                                   .file = engine->acceptor.fds[i]};
         result = ring_watch(&engine->accepting[i], RING_READABLE);
     }
@@ -194,7 +194,7 @@ static void wait_in_ring(struct turns *turns)
 {
     struct ring_engine *engine = (struct ring_engine *)turns;
     uint64_t due_ns = turns->finishing ? NEVER : turns_next(turns);
-    bool spins = due_ns != NEVER && turns->duty->bench->plan->pace == PACE_SPIN;
+    bool spins = due_ns != NEVER && turns->job->bench->plan->pace == PACE_SPIN;
     struct ring_event event;
     int result;
 
@@ -205,7 +205,7 @@ static void wait_in_ring(struct turns *turns)
     else
         result = ring_enter(engine->ring, true, due_ns);
     if (result < 0)
-        turns->result = engine_fail(turns->duty->connections, "wait in its ring for", result);
+        turns->result = engine_fail(turns->job->connections, "wait in its ring for", result);
     while (turns->result == 0 && ring_next(engine->ring, &event))
         ring_dispatch(engine, &event);
 }
@@ -219,9 +219,9 @@ static const struct turns_events turns_events = {.connect = begin_connect,
 
 /* ---- from another thread ---- */
 
-static void wake_ring(struct duty *duty)
+static void wake_ring(struct engine_job *job)
 {
-    struct ring_engine *engine = duty->state;
+    struct ring_engine *engine = job->state;
 
     ring_wake(engine->ring);
 }
@@ -231,9 +231,9 @@ static void wake_ring(struct duty *duty)
 #define COMPLETIONS_LEAST 4096u
 
 /* One completion for each buffer, and four for each connection. */
-static uint32_t completions_of(const struct duty *duty)
+static uint32_t completions_of(const struct engine_job *job)
 {
-    uint64_t count = 4 * duty->count + duty->bench->pool.count, completions = COMPLETIONS_LEAST;
+    uint64_t count = 4 * job->count + job->bench->pool.count, completions = COMPLETIONS_LEAST;
 
     while (completions < count && completions < 65536)
         completions *= 2;
@@ -243,7 +243,7 @@ static uint32_t completions_of(const struct duty *duty)
 static int open_watch(struct ring_engine *engine, size_t index)
 {
     struct watch *watch = &engine->watches[index];
-    struct connection *connection = &engine->turns.duty->connections[index];
+    struct connection *connection = &engine->turns.job->connections[index];
     const struct strategy *strategy = connection->strategy;
 
     watch->slot = (struct ring_slot){.ring = engine->ring,
@@ -261,7 +261,7 @@ static int open_watch(struct ring_engine *engine, size_t index)
 /* All later requests name the descriptors by index (IOSQE_FIXED_FILE). */
 static int register_files(struct ring_engine *engine)
 {
-    size_t count = engine->turns.duty->count;
+    size_t count = engine->turns.job->count;
     CLEANUP_FREE int *fds = needed(calloc(count, sizeof *fds));
     int result;
 
@@ -277,42 +277,42 @@ static int register_files(struct ring_engine *engine)
 
 static int open_parts(struct ring_engine *engine)
 {
-    struct duty *duty = engine->turns.duty;
-    const struct end_plan *own = &duty->bench->plan->ends[duty->bench->end];
+    struct engine_job *job = engine->turns.job;
+    const struct end_plan *own = &job->bench->plan->ends[job->bench->end];
     struct ring_setup setup = setup_of(own);
     int result;
 
-    setup.completions = completions_of(duty);
-    result = ring_open(&engine->ring, &setup, &duty->bench->waits);
-    if (result == 0 && reads_by_ring(duty->connections))
-        result = intake_open(&engine->intake, engine->ring, &duty->bench->pool);
-    for (size_t i = 0; i < duty->count && result == 0; i++)
+    setup.completions = completions_of(job);
+    result = ring_open(&engine->ring, &setup, &job->bench->waits);
+    if (result == 0 && reads_by_ring(job->connections))
+        result = intake_open(&engine->intake, engine->ring, &job->bench->pool);
+    for (size_t i = 0; i < job->count && result == 0; i++)
         result = open_watch(engine, i);
-    if (result == 0 && duty->dial && duty->dial->listener >= 0)
+    if (result == 0 && job->dial && job->dial->listener >= 0)
         result = open_acceptor(engine);
-    return result == 0 && own->fixed_files && !duty->dial ? register_files(engine) : result;
+    return result == 0 && own->fixed_files && !job->dial ? register_files(engine) : result;
 }
 
-static int open_ring(struct duty *duty)
+static int open_ring(struct engine_job *job)
 {
-    struct ring_engine *engine = turns_open(duty, &turns_events, sizeof *engine, sizeof(struct watch), 0);
+    struct ring_engine *engine = turns_open(job, &turns_events, sizeof *engine, sizeof(struct watch), 0);
 
     engine->watches = engine->turns.watches;
     return open_parts(engine);
 }
 
-static void close_ring(struct duty *duty)
+static void close_ring(struct engine_job *job)
 {
-    struct ring_engine *engine = duty->state;
+    struct ring_engine *engine = job->state;
 
     if (!engine)
         return;
     ring_close(engine->ring);
     intake_close(&engine->intake);
-    for (size_t i = 0; i < duty->count; i++)
+    for (size_t i = 0; i < job->count; i++)
         ring_buffers_close(&engine->watches[i].slot.outgoing);
     acceptor_close(&engine->acceptor);
-    turns_close(duty);
+    turns_close(job);
 }
 
 const struct engine engine_ring = {

@@ -79,7 +79,7 @@ static void connected(struct watch *watch, int result)
 
     connection->awaits = AWAITS_NOTHING;
     if (result < 0)
-        result = dial_fail(watch->turn.turns->duty->dial, connection, result);
+        result = dial_fail(watch->turn.turns->job->dial, connection, result);
     else
         lifecycle_advance(&connection->state, EVENT_CONNECTED);
     turn_continue(&watch->turn, result);
@@ -88,7 +88,7 @@ static void connected(struct watch *watch, int result)
 /* The acceptor has the slots after those of the connections. */
 static void on_acceptor(struct ring_engine *engine, const struct ring_event *event)
 {
-    size_t index = event->number - engine->turns.duty->count;
+    size_t index = event->number - engine->turns.job->count;
 
     if (event->kind != RING_READABLE)
         return;
@@ -179,7 +179,7 @@ void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         turns_wake(&engine->turns);
         return;
     }
-    if (event->number >= engine->turns.duty->count) {
+    if (event->number >= engine->turns.job->count) {
         on_acceptor(engine, event);
         return;
     }

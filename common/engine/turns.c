@@ -8,32 +8,32 @@
 
 #define PUSHES_PER_TURN 64 /* then other connections have their turn */
 
-void *turns_open(struct duty *duty, const struct turns_events *events, size_t state_size, size_t size,
+void *turns_open(struct engine_job *job, const struct turns_events *events, size_t state_size, size_t size,
                  size_t offset)
 {
-    struct turns *turns = duty->state = needed(calloc(1, state_size));
-    struct connection *first = duty->connections;
+    struct turns *turns = job->state = needed(calloc(1, state_size));
+    struct connection *first = job->connections;
 
-    turns->duty = duty;
+    turns->job = job;
     turns->on = events;
-    turns->watches = needed(calloc(duty->count, size));
-    turns->list = needed(calloc(duty->count, sizeof *turns->list));
-    timers_open(&turns->timers, duty->count);
-    for (size_t i = 0; i < duty->count; i++) {
+    turns->watches = needed(calloc(job->count, size));
+    turns->list = needed(calloc(job->count, sizeof *turns->list));
+    timers_open(&turns->timers, job->count);
+    for (size_t i = 0; i < job->count; i++) {
         turns->list[i] = (struct turn *)((char *)turns->watches + i * size + offset);
         *turns->list[i] = (struct turn){.turns = turns, .connection = &first[i], .next_fd = -1};
     }
-    for (size_t i = 0; i < duty->count; i++)
+    for (size_t i = 0; i < job->count; i++)
         if (first[i].twin)
             turns->list[i]->twin = turns->list[first[i].twin - first];
     return turns;
 }
 
-void turns_close(struct duty *duty)
+void turns_close(struct engine_job *job)
 {
-    struct turns *turns = duty->state;
+    struct turns *turns = job->state;
 
-    for (size_t i = 0; turns && i < duty->count; i++)
+    for (size_t i = 0; turns && i < job->count; i++)
         if (turns->list[i]->next_fd >= 0)
             close(turns->list[i]->next_fd);
     if (turns) {
@@ -42,7 +42,7 @@ void turns_close(struct duty *duty)
         free(turns->list);
     }
     free(turns);
-    duty->state = NULL;
+    job->state = NULL;
 }
 
 static void finish_phase(struct turn *turn)
@@ -81,7 +81,7 @@ static void close_descriptor(struct turn *turn)
     const struct turns_events *on = turn->turns->on;
     bool outstanding = on->forget && on->forget(turn);
 
-    dial_close(turn->turns->duty->dial, connection);
+    dial_close(turn->turns->job->dial, connection);
     connection->awaits = outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
     if (!outstanding)
         lifecycle_advance(&connection->state, EVENT_RELEASED);
@@ -90,7 +90,7 @@ static void close_descriptor(struct turn *turn)
 static void take_next(struct turn *turn)
 {
     struct turns *turns = turn->turns;
-    int result = dial_assign(turns->duty->dial, turn->connection, turn->next_fd);
+    int result = dial_assign(turns->job->dial, turn->connection, turn->next_fd);
 
     turn->next_fd = -1;
     if (result < 0)
@@ -186,7 +186,7 @@ static int establish(struct turn *turn)
     if (connection->state == STATE_UNOPENED)
         result = turn->turns->on->connect(turn);
     if (result == 0 && connection->state == STATE_GREETING)
-        result = dial_send_hello(turn->turns->duty->dial, connection);
+        result = dial_send_hello(turn->turns->job->dial, connection);
     if (result == 0 && connection->state == STATE_HANDSHAKING)
         result = engine_handshake(connection);
     return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
@@ -342,7 +342,7 @@ static void run_busy(struct turns *turns)
 
 static void run_due(struct turns *turns)
 {
-    struct workbench *bench = turns->duty->bench;
+    struct workbench *bench = turns->job->bench;
     struct turn *turn;
 
     if (turns_next(turns) == NEVER)
@@ -358,26 +358,26 @@ static void run_due(struct turns *turns)
 static void begin(struct turns *turns)
 {
     turns->result = 0;
-    turns->open = turns->duty->count;
+    turns->open = turns->job->count;
     turns->busy = NULL;
     turns->last_busy = &turns->busy;
     turns->timers.count = 0;
-    for (size_t i = 0; i < turns->duty->count; i++) {
+    for (size_t i = 0; i < turns->job->count; i++) {
         struct turn *turn = turns->list[i];
 
         turn->over = turn->busy = turn->scheduled = false;
     }
-    for (size_t i = 0; i < turns->duty->count && turns->result == 0; i++) {
-        turns->duty->bench->now_ns = clock_now_ns();
+    for (size_t i = 0; i < turns->job->count && turns->result == 0; i++) {
+        turns->job->bench->now_ns = clock_now_ns();
         turn_step(turns->list[i]);
     }
 }
 
-int turns_run(struct duty *duty)
+int turns_run(struct engine_job *job)
 {
-    struct turns *turns = duty->state;
+    struct turns *turns = job->state;
 
-    if (workbench_is_cancelled(duty->bench))
+    if (workbench_is_cancelled(job->bench))
         return -ECANCELED;
     begin(turns);
     while (turns->open && turns->result == 0) {
@@ -407,7 +407,7 @@ void turn_half_close(struct turn *turn)
 
 static int finish_those(struct turns *turns, bool drive)
 {
-    for (size_t i = 0; i < turns->duty->count && turns->result == 0; i++)
+    for (size_t i = 0; i < turns->job->count && turns->result == 0; i++)
         if (turns->list[i]->connection->drives == drive) {
             turns->list[i]->over = false;
             turns->open++;
@@ -418,9 +418,9 @@ static int finish_those(struct turns *turns, bool drive)
     return turns->result;
 }
 
-int turns_finish(struct duty *duty)
+int turns_finish(struct engine_job *job)
 {
-    struct turns *turns = duty->state;
+    struct turns *turns = job->state;
     int result;
 
     turns->finishing = true;
@@ -431,9 +431,9 @@ int turns_finish(struct duty *duty)
 
 void turns_wake(struct turns *turns)
 {
-    if (workbench_is_cancelled(turns->duty->bench))
+    if (workbench_is_cancelled(turns->job->bench))
         turns->result = -ECANCELED;
-    for (size_t i = 0; !turns->finishing && i < turns->duty->count && turns->result == 0; i++) {
+    for (size_t i = 0; !turns->finishing && i < turns->job->count && turns->result == 0; i++) {
         struct turn *turn = turns->list[i];
 
         if (!turn->over && queue_is_idle(&turn->connection->queue))

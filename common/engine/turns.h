@@ -50,7 +50,7 @@ struct turns_events {
 };
 
 struct turns {
-    struct duty *duty;
+    struct engine_job *job;
     const struct turns_events *on;
     void *watches;                  /* of the engine, one for each connection, zeroed at first */
     struct turn **list;             /* by number of the connection in the thread */
@@ -63,13 +63,13 @@ struct turns {
 
 /* Allocates the state of the engine, `state_size` zeroed bytes that begin with the turns, and watches of
  * `size` bytes, each with its turn at `offset`. Returns the state. */
-void *turns_open(struct duty *duty, const struct turns_events *events, size_t state_size, size_t size,
+void *turns_open(struct engine_job *job, const struct turns_events *events, size_t state_size, size_t size,
                  size_t offset);
 
 /* engine->close(), run() and finish() on that state. */
-void turns_close(struct duty *duty);
-int turns_run(struct duty *duty);
-int turns_finish(struct duty *duty);
+void turns_close(struct engine_job *job);
+int turns_run(struct engine_job *job);
+int turns_finish(struct engine_job *job);
 
 /* The thread was woken: checks every connection, unless the thread is cancelled. The wake-up may
  * belong to a phase that is over. After the half-close no message begins. */

@@ -183,7 +183,7 @@ static void put_cpu(json_t *thread, const struct worker *worker)
 {
     const struct thread_reading *before = &worker->sender.before, *after = &worker->sender.after;
     struct cpu_reading first = worker->before.own.cpu, last = worker->after.own.cpu;
-    json_t *sender = worker->duty.handover ? json_object() : NULL;
+    json_t *sender = worker->job.handover ? json_object() : NULL;
 
     if (sender) {
         first = cpu_sum(&first, &before->cpu);

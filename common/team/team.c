@@ -135,10 +135,10 @@ static int make_worker(struct worker *worker, struct team *team, size_t index)
         return -ENOMEM;
     worker->dial = (struct dial){
         .target = &team->target, .token = team->token, .adopt = team_adopt, .drop = drop, .owner = team};
-    worker->duty = (struct duty){.connections = worker->connections,
-                                 .count = worker->count,
-                                 .bench = &worker->bench,
-                                 .dial = team->plan->workload->reconnects ? &worker->dial : NULL};
+    worker->job = (struct engine_job){.connections = worker->connections,
+                                      .count = worker->count,
+                                      .bench = &worker->bench,
+                                      .dial = team->plan->workload->reconnects ? &worker->dial : NULL};
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
@@ -224,7 +224,7 @@ void team_report_phase(struct team *team, enum phase phase)
 static void wake_locked(struct worker *worker)
 {
     if (worker->can_wake)
-        worker->team->engine->wake(&worker->duty);
+        worker->team->engine->wake(&worker->job);
 }
 
 void team_release(struct team *team, enum release release)
@@ -355,7 +355,7 @@ void team_close(struct team *team)
         if (team->workers[i].own.started)
             uv_thread_join(&team->workers[i].own.handle);
     for (size_t i = 0; i < team->worker_count; i++) /* no thread runs now */
-        team->engine->close(&team->workers[i].duty);
+        team->engine->close(&team->workers[i].job);
     for (size_t i = 0; i < team->connection_count; i++) { /* before the workbench that it uses */
         struct connection *connection = team_connection(team, i);
 

@@ -66,10 +66,10 @@ struct worker {
     size_t count;
     struct workbench bench;
     struct dial dial;
-    struct duty duty;
+    struct engine_job job;
 
     struct team_thread own;
-    struct sender sender; /* for handoff=thread; duty.handover points into it */
+    struct sender sender; /* for handoff=thread; job.handover points into it */
     bool can_wake;        /* the engine is open until all threads are joined; under team->mutex */
     const char *phase;    /* its name in a record, if the thread fails */
     struct figures before, after;

@@ -125,7 +125,7 @@ static int open_sender(struct worker *worker, struct problem *problem)
 
     if (!team->plan->ends[team->end].hands_over)
         return 0;
-    worker->duty.handover = &worker->sender.handover;
+    worker->job.handover = &worker->sender.handover;
     return sender_start(&worker->sender, worker->connections, cpu, problem);
 }
 
@@ -138,7 +138,7 @@ static int start(struct worker *worker, struct problem *problem)
         establish_connect(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
         establish_handshakes(worker, problem) < 0 || open_sender(worker, problem) < 0)
         return -1;
-    result = team->engine->open(&worker->duty);
+    result = team->engine->open(&worker->job);
     if (result < 0)
         return unready(worker, result, problem);
     uv_mutex_lock(&team->mutex); /* from now on other threads may wake the engine */
@@ -174,7 +174,7 @@ static void prepare(struct connection *connection, uint64_t messages, bool until
 static int run_engine(struct worker *worker, uint64_t duration_ns, bool paced, struct problem *problem)
 {
     workbench_begin_phase(&worker->bench, duration_ns, paced && worker->team->plan->rate);
-    return settle(worker, worker->team->engine->run(&worker->duty), problem);
+    return settle(worker, worker->team->engine->run(&worker->job), problem);
 }
 
 /* ---- the warm-up ---- */
@@ -254,7 +254,7 @@ static int mark(struct worker *worker, struct problem *problem)
         prepare(connection, plan_messages_of(team->plan, connection->number), reconnects(worker));
     }
     thread_look(&worker->before.own);
-    if (worker->duty.handover)
+    if (worker->job.handover)
         sender_carry_out(&worker->sender, HANDOVER_BEGIN_TIME);
     return team_meet(team, &team->machine_before, problem);
 }
@@ -318,7 +318,7 @@ static void look_back(struct worker *worker)
     if (worker->team->plan->encrypts && !plan_is_foreign(worker->team->plan)) /* whose end is not awaited */
         leave_out_close_notify(worker);
     thread_look(&worker->after.own);
-    if (worker->duty.handover)
+    if (worker->job.handover)
         sender_carry_out(&worker->sender, HANDOVER_END_TIME);
 }
 
@@ -337,7 +337,7 @@ static int finish(struct worker *worker, struct problem *problem)
         read_options(worker);
     if (forgets)
         read_tcp(worker, &worker->after);
-    if (waits && settle(worker, team->engine->finish(&worker->duty), problem) < 0)
+    if (waits && settle(worker, team->engine->finish(&worker->job), problem) < 0)
         return -1;
     settle_interval(worker, clock_now_ns());
     if (works_on)

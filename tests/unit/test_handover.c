@@ -71,7 +71,7 @@ struct bed {
     struct workbench bench;
     struct connection connection;
     struct sender sender;
-    struct duty duty;
+    struct engine_job job;
     pthread_t peer;
     int other;
 };
@@ -96,10 +96,10 @@ static struct bed *bed_open(void)
     bed.connection.messages_left = MESSAGES;
     bed.other = fds[1];
     assert_int_equal(pthread_create(&bed.peer, NULL, answer, &bed.other), 0);
-    bed.duty = (struct duty){.connections = &bed.connection, .count = 1, .bench = &bed.bench};
+    bed.job = (struct engine_job){.connections = &bed.connection, .count = 1, .bench = &bed.bench};
     workbench_begin_phase(&bed.bench, UINT64_MAX, false);
     bed.connection.role->begin(&bed.connection);
-    assert_int_equal(engine_block.open(&bed.duty), 0);
+    assert_int_equal(engine_block.open(&bed.job), 0);
     return &bed;
 }
 
@@ -108,7 +108,7 @@ static void start_sender(struct bed *bed)
     struct problem problem = {0};
 
     assert_int_equal(sender_start(&bed->sender, &bed->connection, -1, &problem), 0);
-    bed->duty.handover = &bed->sender.handover;
+    bed->job.handover = &bed->sender.handover;
 }
 
 static void bed_close(struct bed *bed)
@@ -116,7 +116,7 @@ static void bed_close(struct bed *bed)
     shutdown(bed->connection.calls.fd, SHUT_RDWR);
     sender_end(&bed->sender);
     assert_int_equal(pthread_join(bed->peer, NULL), 0);
-    engine_block.close(&bed->duty);
+    engine_block.close(&bed->job);
     close(bed->connection.calls.fd);
     close(bed->other);
     connection_close(&bed->connection);
@@ -129,7 +129,7 @@ TEST(the_sender_thread_sends_and_the_data_thread_receives)
     struct bed *bed = bed_open();
 
     start_sender(bed);
-    assert_int_equal(engine_block.run(&bed->duty), 0);
+    assert_int_equal(engine_block.run(&bed->job), 0);
     assert_int_equal(calls.requests, MESSAGES);
     assert_int_equal(calls.replies, MESSAGES);
     assert_int_equal(calls.sent_by_data_thread, 0);
@@ -144,7 +144,7 @@ TEST(without_a_sender_nothing_is_handed_over)
 {
     struct bed *bed = bed_open();
 
-    assert_int_equal(engine_block.run(&bed->duty), 0);
+    assert_int_equal(engine_block.run(&bed->job), 0);
     assert_int_equal(calls.sent_by_data_thread, MESSAGES);
     assert_int_equal(bed->bench.handover.count, 0);
     bed_close(bed);
@@ -156,7 +156,7 @@ TEST(a_reply_may_come_before_the_sender_knows_that_all_is_sent)
 
     start_sender(bed);
     calls.waits_for_replies = true;
-    assert_int_equal(engine_block.run(&bed->duty), 0);
+    assert_int_equal(engine_block.run(&bed->job), 0);
     assert_int_equal(bed->connection.queue.flushed_messages, MESSAGES);
     assert_int_equal(bed->bench.handover.count, MESSAGES);
     bed_close(bed);
@@ -183,10 +183,10 @@ TEST(the_delay_lasts_until_the_sender_has_it_and_is_part_of_the_latency)
 
     handover_open(&handover, &bed->connection);
     assert_int_equal(pthread_create(&late, NULL, serve_late, &handover), 0);
-    bed->duty.handover = &handover;
+    bed->job.handover = &handover;
     bed->connection.messages_left = 1;
     workbench_begin_phase(&bed->bench, UINT64_MAX, false);
-    assert_int_equal(engine_block.run(&bed->duty), 0);
+    assert_int_equal(engine_block.run(&bed->job), 0);
     assert_true(bed->bench.handover.maximum + (handover.given_ns - before) >= LATE_NS);
     assert_true(bed->bench.handover.maximum <= bed->bench.latency.maximum);
     handover_post(&handover, HANDOVER_END);
@@ -201,7 +201,7 @@ TEST(what_fails_in_the_sender_is_told_as_its_failure)
 
     start_sender(bed);
     calls.fails = ENOBUFS;
-    assert_int_equal(engine_block.run(&bed->duty), -ENOBUFS);
+    assert_int_equal(engine_block.run(&bed->job), -ENOBUFS);
     assert_problem(&bed->bench.problem, PROBLEM_FAILURE,
                    "the client could not send to the server: No buffer space");
     bed_close(bed);
