@@ -53,7 +53,7 @@ struct client {
     struct client *next;
     uv_thread_t thread;
     struct connection connection;
-    struct workbench bench;
+    struct thread_shared shared;
     struct engine_job job;
     bool can_wake; /* the engine is open */
     atomic_bool done;
@@ -67,12 +67,12 @@ static int prepare(struct client *client, int fd)
     struct service *service = client->service;
     struct connection *connection = &client->connection;
     struct problem *problem = &client->problem;
-    int result = workbench_open(&client->bench, &service->plan, END_SERVER, 1);
+    int result = thread_shared_open(&client->shared, &service->plan, END_SERVER, 1);
 
     if (result == 0)
-        result = connection_open(connection, &client->bench);
+        result = connection_open(connection, &client->shared);
     if (result == 0 && service->plan.encrypts)
-        result = security_agree(&client->bench, END_CLIENT, &service->terms);
+        result = security_agree(&client->shared, END_CLIENT, &service->terms);
     if (result < 0)
         return problem_failure(problem, "a connection cannot be made ready: %s", strerror(-result));
     if (transport_prepare(&service->plan, END_SERVER, fd, problem) < 0)
@@ -92,7 +92,7 @@ static void answer(struct client *client)
     client->can_wake = result == 0;
     uv_mutex_unlock(&client->service->mutex);
     if (result == 0) {
-        workbench_begin_phase(&client->bench, UINT64_MAX, false);
+        thread_shared_begin_phase(&client->shared, UINT64_MAX, false);
         result = engine->run(&client->job);
         if (result == 0)
             result = engine->finish(&client->job);
@@ -102,7 +102,7 @@ static void answer(struct client *client)
     engine->close(&client->job);
     uv_mutex_unlock(&client->service->mutex);
     if (result == -EBADMSG)
-        client->problem = client->bench.problem;
+        client->problem = client->shared.problem;
 }
 
 static void client_main(void *argument)
@@ -133,7 +133,7 @@ static void free_client(struct client *client)
     if (client->connection.calls.fd >= 0)
         close(client->connection.calls.fd);
     connection_close(&client->connection);
-    workbench_close(&client->bench);
+    thread_shared_close(&client->shared);
     free(client);
 }
 
@@ -174,10 +174,10 @@ static void on_accepted(void *owner, int fd)
         service->ended.data = service;
     }
     client->service = service;
-    client->bench.content = &service->content;
+    client->shared.content = &service->content;
     client->connection.calls.fd = fd;
     client->job =
-        (struct engine_job){.connections = &client->connection, .count = 1, .bench = &client->bench};
+        (struct engine_job){.connections = &client->connection, .count = 1, .shared = &client->shared};
     if (uv_thread_create(&client->thread, client_main, client) < 0) {
         free_client(client);
         return;
@@ -194,7 +194,7 @@ static void on_stopped(void *owner)
 
     uv_mutex_lock(&service->mutex);
     for (struct client *client = service->clients; client; client = client->next) {
-        atomic_store(&client->bench.cancelled, true);
+        atomic_store(&client->shared.cancelled, true);
         if (client->connection.calls.fd >= 0)
             shutdown(client->connection.calls.fd, SHUT_RDWR);
         if (client->can_wake && service->engine->wake)

@@ -6,7 +6,7 @@
 #include "base/secret.h"
 #include "base/units.h"
 #include "base/version.h"
-#include "connection/workbench.h"
+#include "connection/thread_shared.h"
 #include "connection/workload.h"
 #include "listener.h"
 #include "legality/legality.h"

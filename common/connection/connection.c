@@ -34,7 +34,7 @@ static int open_sending(struct connection *connection)
     connection->strategy_parameter = choice->parameter;
     connection->cork_layer = strategy_cork_layer(choice, connection->security);
     connection->source_position =
-        source_start(&connection->bench->source, connection->number, plan->connections);
+        source_start(&connection->shared->source, connection->number, plan->connections);
     if (state && !(connection->strategy_state = calloc(1, state)))
         return -ENOMEM;
     if (strategy->lends && !(connection->loans = calloc(1, sizeof *connection->loans)))
@@ -57,14 +57,14 @@ static void take_part(struct connection *connection)
         connection->twin ? plan->ends[connection->peer].drives : plan->ends[connection->end].follows;
 }
 
-int connection_open(struct connection *connection, struct workbench *bench)
+int connection_open(struct connection *connection, struct thread_shared *shared)
 {
-    const struct plan *plan = bench->plan;
-    enum end end = bench->end;
+    const struct plan *plan = shared->plan;
+    enum end end = shared->end;
     size_t state;
 
     connection->plan = plan;
-    connection->bench = bench;
+    connection->shared = shared;
     connection->end = end;
     connection->window = plan_window(plan, end);
     take_part(connection);
@@ -133,7 +133,7 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
         size_t agree = pattern_compare(data, size, arrivals->bytes);
 
         if (agree != size) {
-            problem_failure(&connection->bench->problem,
+            problem_failure(&connection->shared->problem,
                             "the %s received wrong content at byte %" PRIu64 " of the stream",
                             end_names[connection->end], arrivals->bytes + agree);
             return -EBADMSG;
@@ -153,26 +153,26 @@ void connection_restart_loans(struct connection *connection)
 void connection_count(struct connection *connection, size_t size, uint64_t messages)
 {
     struct arrivals *arrivals = &connection->arrivals;
-    const struct workbench *bench = connection->bench;
+    const struct thread_shared *shared = connection->shared;
 
     arrivals->bytes += size;
     arrivals->messages += messages;
-    samples_count(&connection->bench->samples, messages, size);
+    samples_count(&connection->shared->samples, messages, size);
     if (!connection->role->clocks || (!messages && arrivals->first_ns))
         return;
     if (!arrivals->first_ns) {
-        arrivals->first_ns = bench->now_ns;
+        arrivals->first_ns = shared->now_ns;
         arrivals->first_bytes = size;
     }
-    arrivals->last_ns = bench->now_ns;
+    arrivals->last_ns = shared->now_ns;
     if (messages)
-        samples_reached(&connection->bench->samples, bench->now_ns);
+        samples_reached(&connection->shared->samples, shared->now_ns);
 }
 
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct arrivals *arrivals = &connection->arrivals;
-    struct workbench *bench = connection->bench;
+    struct thread_shared *shared = connection->shared;
     uint64_t whole = 0;
 
     if (data && inspect(connection, data, size) < 0)
@@ -183,7 +183,7 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
         arrivals->partial %= connection->incoming->bytes;
     }
     if (connection->role->clocks && (whole || !arrivals->first_ns))
-        bench->now_ns = clock_now_ns();
+        shared->now_ns = clock_now_ns();
     connection_count(connection, size, whole);
     return (int64_t)whole;
 }
@@ -202,7 +202,7 @@ uint64_t connection_room(const struct connection *connection)
 void connection_append(struct connection *connection, uint64_t messages)
 {
     const struct shape *shape = connection->outgoing;
-    const struct source *source = &connection->bench->source;
+    const struct source *source = &connection->shared->source;
 
     while (messages--) {
         for (uint32_t i = 0; i < shape->span_count; i++) {
@@ -221,27 +221,27 @@ void connection_append(struct connection *connection, uint64_t messages)
     }
 }
 
-static void look_at_clock(struct workbench *bench)
+static void look_at_clock(struct thread_shared *shared)
 {
-    uint64_t now = clock_now_ns(), passed = now - bench->now_ns;
+    uint64_t now = clock_now_ns(), passed = now - shared->now_ns;
 
-    if (passed < STRIDE_SHORT_NS && bench->stride < STRIDE_MAX)
-        bench->stride *= 2;
+    if (passed < STRIDE_SHORT_NS && shared->stride < STRIDE_MAX)
+        shared->stride *= 2;
     else if (passed > STRIDE_LONG_NS)
-        bench->stride = 1;
-    bench->unchecked = 0;
-    bench->now_ns = now;
+        shared->stride = 1;
+    shared->unchecked = 0;
+    shared->now_ns = now;
 }
 
 bool connection_may_begin(struct connection *connection, bool read_clock)
 {
-    struct workbench *bench = connection->bench;
+    struct thread_shared *shared = connection->shared;
 
     if (!connection->messages_left)
         return false;
-    if (read_clock && bench->deadline_ns != UINT64_MAX && ++bench->unchecked >= bench->stride)
-        look_at_clock(bench);
-    if (bench->now_ns >= bench->deadline_ns)
+    if (read_clock && shared->deadline_ns != UINT64_MAX && ++shared->unchecked >= shared->stride)
+        look_at_clock(shared);
+    if (shared->now_ns >= shared->deadline_ns)
         return false;
     connection->messages_left--;
     return true;

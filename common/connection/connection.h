@@ -15,7 +15,7 @@
 #include "base/calls.h"
 #include "connection/lifecycle.h"
 #include "connection/send_queue.h"
-#include "connection/workbench.h"
+#include "connection/thread_shared.h"
 #include "plan/plan.h"
 
 #include <stdatomic.h>
@@ -46,7 +46,7 @@ struct request {
 
 struct connection {
     const struct plan *plan;
-    struct workbench *bench; /* of its thread */
+    struct thread_shared *shared; /* of its thread */
     enum end end;
     enum end peer;           /* the end at the other side */
     bool reconnects;         /* as its workload */
@@ -92,12 +92,12 @@ struct connection {
 /* Makes `connection` ready to run. It must be zeroed, except its descriptor, which the caller owns,
  * its number, and at a proxy its peer and twin. 0 or a negative errno value; call
  * connection_close() once in both cases. */
-int connection_open(struct connection *connection, struct workbench *bench);
+int connection_open(struct connection *connection, struct thread_shared *shared);
 void connection_close(struct connection *connection);
 
 /* Counts `size` bytes that arrived, and verifies and touches them as the plan says. `data` is NULL
  * if the reading delivers none. Reads the clock if a message is complete. Returns the number of
- * messages that became complete, or -EBADMSG with the problem of the workbench. */
+ * messages that became complete, or -EBADMSG with the problem of the thread. */
 int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size);
 
 /* Counts `size` bytes that arrived and the messages that they completed, at the last reading of the
@@ -121,7 +121,7 @@ void connection_append(struct connection *connection, uint64_t messages);
 
 /* Returns true while a driver may begin another message in this phase, and counts it as begun. With
  * `read_clock` it reads the clock as seldom as the pace of the messages allows. Without, it takes
- * the time of the workbench. */
+ * the time of the thread. */
 bool connection_may_begin(struct connection *connection, bool read_clock);
 
 /* It has a descriptor, its handshake is done, and it has not failed. */
@@ -153,5 +153,5 @@ static inline bool connection_at_stop(const struct connection *connection)
 /* Returns true while the phase of a driver lasts, by the last reading of the clock. */
 static inline bool connection_goes_on(const struct connection *connection)
 {
-    return connection->messages_left && connection->bench->now_ns < connection->bench->deadline_ns;
+    return connection->messages_left && connection->shared->now_ns < connection->shared->deadline_ns;
 }

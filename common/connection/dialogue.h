@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What two ends say to each other before the first request, in calls that wait. By the security
  * layer once it is open, else by the transport. 0, or a negative errno value with the problem of
- * the workbench. An end that is silent for 5 s, and 5 ms for each connection, is a
+ * the thread. An end that is silent for 5 s, and 5 ms for each connection, is a
  * failure. */
 #pragma once
 

@@ -19,10 +19,10 @@ int framing_open(struct connection *connection)
     framing->calls = calloc(depth, sizeof *framing->calls);
     framing->spare = calloc(framing->mask + 1, sizeof *framing->spare);
     framing->heads = calloc(connection->queue.mask + 1, PROTOCOL_SENT_MAX);
-    if (connection->bench->content)
+    if (connection->shared->content)
         framing->keys = calloc(framing->mask + 1, PROTOCOL_KEY_MAX + 1);
     if (!framing->calls || !framing->spare || !framing->heads ||
-        (connection->bench->content && !framing->keys))
+        (connection->shared->content && !framing->keys))
         return -ENOMEM;
     for (uint32_t slot = 0; slot < framing->slots; slot++) {
         framing->calls[slot].cookie = slot;
@@ -105,7 +105,7 @@ int framing_refuse(struct connection *connection, const char *format, ...)
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    problem_failure(&connection->bench->problem, "protocol=%s: the %s %s", plan->protocol->variant.name,
+    problem_failure(&connection->shared->problem, "protocol=%s: the %s %s", plan->protocol->variant.name,
                     plan_name_of(plan, connection->peer), text);
     return -EBADMSG;
 }

@@ -75,7 +75,7 @@ struct protocol {
     /*
      * Read the head of the next piece from `data`. 0, with `piece` filled in; or the number of bytes
      * that the head has at least, which is above `size`; or -EBADMSG with the problem of the
-     * workbench. reply(), at the client, finds piece->call; request(), at the server, fills in the
+     * thread. reply(), at the client, finds piece->call; request(), at the server, fills in the
      * call that it is given there, all but its key, or returns -ESHUTDOWN: the client wants to end.
      */
     int (*reply)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
@@ -97,7 +97,7 @@ struct protocol {
     /* The dialogue before the first request, in calls that wait (connection/dialogue.h). `secured`:
      * what follows is plain by the plan, or encrypted already. With TLS both ends call it once before
      * and once after the handshake. Both call framing_set_size(). 0, or a negative errno value
-     * with the problem of the workbench. NULL: there is no dialogue. */
+     * with the problem of the thread. NULL: there is no dialogue. */
     int (*greet)(struct connection *connection, bool secured);
     int (*welcome)(struct connection *connection, bool secured);
 };
@@ -121,11 +121,11 @@ struct call *framing_take(struct framing *framing);
 void framing_release(struct framing *framing, struct call *call);
 
 /* The request under way that has waited longest, of a protocol that answers in order, or that has
- * this cookie. NULL, with the problem of the workbench: there is none. */
+ * this cookie. NULL, with the problem of the thread: there is none. */
 struct call *framing_oldest(struct connection *connection);
 struct call *framing_find(struct connection *connection, uint64_t cookie);
 
-/* Sets the problem of the workbench to what the other end did, in a sentence without a subject:
+/* Sets the problem of the thread to what the other end did, in a sentence without a subject:
  * "answered error 5 ...". Returns -EBADMSG. */
 __attribute__((format(printf, 2, 3))) int framing_refuse(struct connection *connection, const char *format,
                                                          ...);

@@ -66,27 +66,27 @@ int security_half_close(struct connection *connection)
     return result;
 }
 
-int security_agree(struct workbench *bench, enum end peer, const struct security_terms *terms)
+int security_agree(struct thread_shared *shared, enum end peer, const struct security_terms *terms)
 {
-    const struct security *security = bench->plan->ends[bench->end].security;
+    const struct security *security = shared->plan->ends[shared->end].security;
     struct security_terms *context = calloc(1, security->context_size);
 
     if (!context)
         return -ENOMEM;
     *context = *terms;
-    bench->contexts[peer] = context;
+    shared->contexts[peer] = context;
     return security->context_open(context);
 }
 
-void security_forget(struct workbench *bench, enum end peer)
+void security_forget(struct thread_shared *shared, enum end peer)
 {
-    void *context = bench->contexts[peer];
-    const struct security *security = context ? bench->plan->ends[bench->end].security : NULL;
+    void *context = shared->contexts[peer];
+    const struct security *security = context ? shared->plan->ends[shared->end].security : NULL;
 
     if (!context)
         return;
     security->context_close(context);
     secret_wipe(context, security->context_size);
     free(context);
-    bench->contexts[peer] = NULL;
+    shared->contexts[peer] = NULL;
 }

@@ -2,7 +2,7 @@
 /* The filter between a strategy and the transport: none (plain), or TLS records.
  *
  * A filter declares what it gives: a raw descriptor, on which every socket flag works, or records
- * that it can hold back. When TLS itself fails, the filter sets the problem of the workbench. */
+ * that it can hold back. When TLS itself fails, the filter sets the problem of the thread. */
 #pragma once
 
 #include "base/axis.h"
@@ -86,7 +86,7 @@ int security_half_close(struct connection *connection);
 
 /* Opens the context of a thread for its connections with `peer`, under these terms. 0 or a negative
  * errno value. */
-int security_agree(struct workbench *bench, enum end peer, const struct security_terms *terms);
+int security_agree(struct thread_shared *shared, enum end peer, const struct security_terms *terms);
 
 /* Closes that context, if there is one, and wipes its keys. */
-void security_forget(struct workbench *bench, enum end peer);
+void security_forget(struct thread_shared *shared, enum end peer);

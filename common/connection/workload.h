@@ -20,7 +20,7 @@ enum role_index { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY,
 struct role {
     bool sends, receives; /* uses outgoing, uses incoming */
     bool clocks;          /* reads the clock when a message is complete */
-    bool times;           /* receives replies and fills the workbench's latency; needs clocks */
+    bool times;           /* receives replies and fills the latency of the thread; needs clocks */
 
     bool frames; /* by the protocol of the plan; has connection->framing */
 
@@ -31,7 +31,8 @@ struct role {
     /* Bytes of state under this plan; NULL: none. */
     size_t (*state_size)(const struct plan *plan);
 
-    /* A phase begins: workbench and messages_left bound its length. NULL: nothing to prepare. */
+    /* A phase begins: the deadline of the thread and messages_left bound its length. NULL: nothing to
+     * prepare. */
     void (*begin)(struct connection *connection);
 
     /* Appends the messages that are due to the queue: at most connection_room(). NULL: it sends none. */
@@ -44,7 +45,7 @@ struct role {
     bool (*has_room)(const struct connection *connection);
 
     /* Handles bytes that arrived (`data` is NULL if the reading does not deliver). 0, or -EBADMSG
-     * with the problem of the workbench. */
+     * with the problem of the thread. */
     int (*arrived)(struct connection *connection, const uint8_t *data, size_t size);
 
     /* At a depth of 1, after bytes arrived: returns true if they answer all that was sent. NULL:
@@ -86,7 +87,7 @@ static inline size_t role_wants_all(const struct connection *connection)
 {
     bool over = connection_has_ended(connection) || connection_at_stop(connection);
 
-    return over ? 0 : connection->bench->pool.size;
+    return over ? 0 : connection->shared->pool.size;
 }
 
 static inline uint64_t role_next(const struct connection *connection)

@@ -40,7 +40,7 @@ static int read_hello(struct acceptor *acceptor, struct pending *pending)
 {
     ssize_t size;
 
-    acceptor->turns->job->bench->waits.made[CALL_RECVFROM]++;
+    acceptor->turns->job->shared->waits.made[CALL_RECVFROM]++;
     size = recv(pending->fd, pending->hello + pending->size, HELLO_SIZE - pending->size, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
@@ -103,7 +103,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 static void read_pending(struct acceptor *acceptor)
 {
-    acceptor->turns->job->bench->waits.made[CALL_EPOLL_WAIT]++;
+    acceptor->turns->job->shared->waits.made[CALL_EPOLL_WAIT]++;
     uv_run(&acceptor->loop, UV_RUN_NOWAIT);
 }
 
@@ -141,7 +141,7 @@ static void accept_all(struct acceptor *acceptor)
         struct pending pending = {.acceptor = acceptor};
         int result;
 
-        job->bench->waits.made[CALL_ACCEPT]++;
+        job->shared->waits.made[CALL_ACCEPT]++;
         pending.fd = sockets_accept(job->dial->listener, !acceptor->nonblocking);
         if (pending.fd < 0)
             break;

@@ -58,7 +58,7 @@ static int await_memory(struct connection *connection)
     int result = engine_reclaim(connection);
 
     if (result == 0) {
-        pause_for(connection->bench, connection->calls.fd, 0);
+        pause_for(connection->shared, connection->calls.fd, 0);
         result = engine_reclaim(connection);
     }
     if (result == 0) { /* another error of the socket, or control has shut the descriptor down */
@@ -76,7 +76,7 @@ static int receive(struct connection *connection, size_t wanted)
 
     if (result != -EAGAIN)
         return result;
-    pause_for(connection->bench, connection->calls.fd, POLLIN);
+    pause_for(connection->shared, connection->calls.fd, POLLIN);
     result = engine_reclaim(connection);
     return result < 0 ? result : 0;
 }
@@ -98,15 +98,15 @@ static int receive_window(struct connection *connection)
 
 static int wait_until(struct connection *connection, uint64_t due_ns)
 {
-    struct workbench *bench = connection->bench;
+    struct thread_shared *shared = connection->shared;
     bool woken = false;
     int result;
 
-    if (bench->plan->pace == PACE_SPIN)
-        pause_spin(bench, due_ns);
+    if (shared->plan->pace == PACE_SPIN)
+        pause_spin(shared, due_ns);
     else
-        woken = pause_sleep(bench, connection->calls.fd, due_ns);
-    if (workbench_is_cancelled(bench))
+        woken = pause_sleep(shared, connection->calls.fd, due_ns);
+    if (thread_shared_is_cancelled(shared))
         return -ECANCELED;
     if (!woken)
         return 0;
@@ -124,7 +124,7 @@ static int fail_by_sender(struct engine_job *job, int result)
 
     if (sent == 0)
         return result;
-    job->bench->problem = (struct problem){0};
+    job->shared->problem = (struct problem){0};
     return engine_fail(job->connections, "send to", sent);
 }
 
@@ -143,7 +143,7 @@ static int await_reply(struct engine_job *job)
     result = handover_wait(job->handover);
     if (result < 0)
         return engine_fail(connection, "send to", result);
-    histogram_record(&job->bench->handover, job->handover->taken_ns - job->handover->given_ns);
+    histogram_record(&job->shared->handover, job->handover->taken_ns - job->handover->given_ns);
     connection->awaits = AWAITS_NOTHING;
     return 0;
 }

@@ -12,7 +12,7 @@
 
 int dial_fail(const struct dial *dial, struct connection *connection, int result)
 {
-    struct problem *problem = &connection->bench->problem;
+    struct problem *problem = &connection->shared->problem;
     char text[ADDRESS_MAX];
 
     address_format(text, dial->target);
@@ -88,7 +88,7 @@ int dial_assign(struct dial *dial, struct connection *connection, int fd)
     if (result == 0)
         result = transport_prepare_again(connection->plan, connection->end, &connection->calls, false);
     if (result == 0 && !dial->proved &&
-        transport_prove(connection->plan, connection->end, fd, &connection->bench->problem) < 0)
+        transport_prove(connection->plan, connection->end, fd, &connection->shared->problem) < 0)
         result = -EPROTONOSUPPORT;
     dial->proved = true;
     return result < 0 ? result : security_begin(connection);

@@ -27,15 +27,15 @@ struct dial {
 };
 
 /* Opens a socket for the connection; the engine connects it. 0, or a negative errno value with the
- * problem of the workbench. */
+ * problem of the thread. */
 int dial_open(struct dial *dial, struct connection *connection, bool nonblocking);
 
-/* Reports the error `result` of connect(2) as the problem of the workbench. Returns `result`. */
+/* Reports the error `result` of connect(2) as the problem of the thread. Returns `result`. */
 int dial_fail(const struct dial *dial, struct connection *connection, int result);
 
 /* Opens a socket for the connection and calls connect(2). A nonblocking connect may still be in
  * progress; the first call on the descriptor reports its error. 0, or a negative errno value with
- * the problem of the workbench. -EAGAIN, without a problem or a descriptor, if the backlog of a
+ * the problem of the thread. -EAGAIN, without a problem or a descriptor, if the backlog of a
  * Unix listener is full for a nonblocking socket. */
 int dial_connect(struct dial *dial, struct connection *connection, bool nonblocking);
 

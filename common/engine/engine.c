@@ -86,15 +86,16 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 
 int engine_fail(struct connection *connection, const char *doing, int result)
 {
-    problem_failure(&connection->bench->problem, "the %s could not %s the %s: %s", end_names[connection->end],
-                    doing, plan_name_of(connection->plan, connection->peer), strerror(-result));
+    problem_failure(&connection->shared->problem, "the %s could not %s the %s: %s",
+                    end_names[connection->end], doing, plan_name_of(connection->plan, connection->peer),
+                    strerror(-result));
     lifecycle_advance(&connection->state, EVENT_BROKEN);
     return result;
 }
 
 int engine_handshake(struct connection *connection)
 {
-    struct workbench *bench = connection->bench;
+    struct thread_shared *shared = connection->shared;
     uint64_t since_ns = atomic_load_explicit(&connection->handshake_ns, memory_order_relaxed);
     int result;
 
@@ -107,10 +108,10 @@ int engine_handshake(struct connection *connection)
     if (connection->awaits)
         return result;
     if (result < 0) {
-        bench->handshake_failed = true;
+        shared->handshake_failed = true;
         return engine_fail(connection, "complete the TLS handshake with", result);
     }
-    histogram_record(&bench->handshake, clock_now_ns() - since_ns);
+    histogram_record(&shared->handshake, clock_now_ns() - since_ns);
     atomic_store_explicit(&connection->handshake_ns, 0, memory_order_relaxed);
     lifecycle_advance(&connection->state, EVENT_SECURED);
     return 0;
@@ -137,7 +138,7 @@ static int on_end(struct connection *connection)
         return 0;
     }
     lifecycle_advance(&connection->state, EVENT_BROKEN);
-    problem_failure(&connection->bench->problem, "the %s closed its connection %s",
+    problem_failure(&connection->shared->problem, "the %s closed its connection %s",
                     plan_name_of(connection->plan, connection->peer),
                     follows ? "in the middle of a message" : "before the work was done");
     return -EPIPE;
@@ -167,7 +168,7 @@ int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize
         return 1;
     }
     lifecycle_advance(&connection->state, EVENT_BROKEN);
-    problem_failure(&connection->bench->problem, "more came back than was due");
+    problem_failure(&connection->shared->problem, "more came back than was due");
     return -EBADMSG;
 }
 
@@ -215,7 +216,7 @@ static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
     const struct plan *plan = connection->plan;
 
-    return connection->top->pending && taken < connection->bench->pool.size &&
+    return connection->top->pending && taken < connection->shared->pool.size &&
            (plan->depth > 1 || !plan_role(plan, END_CLIENT)->times) && connection->role->wants(connection);
 }
 
@@ -237,7 +238,7 @@ int engine_receive_ready(struct connection *connection)
 int engine_receive_end(struct connection *connection)
 {
     bool (*pending)(const struct connection *) = connection->top->pending;
-    size_t wanted = connection->follows ? connection->bench->pool.size : 1;
+    size_t wanted = connection->follows ? connection->shared->pool.size : 1;
     int result;
 
     do

@@ -19,7 +19,7 @@
 struct engine_job {
     struct connection *connections;
     size_t count;
-    struct workbench *bench;
+    struct thread_shared *shared;
     struct dial *dial;         /* of workloads that reconnect; NULL: the connections are open */
     struct handover *handover; /* to the sender thread; NULL: this thread sends */
     void *state;               /* of the engine */
@@ -45,12 +45,12 @@ struct engine {
     void (*close)(struct engine_job *job);
 
     /* Called from another thread, between open and close. run() then checks all of its connections.
-     * If the workbench is cancelled, run() returns -ECANCELED. NULL: the engine blocks in calls on
+     * If the thread is cancelled, run() returns -ECANCELED. NULL: the engine blocks in calls on
      * one descriptor, and shutdown(2) ends it. */
     void (*wake)(struct engine_job *job);
 
     /* Runs the connections until the phase is over for all of them: their workload has finished and
-     * their queue is idle. 0, or a negative errno value with the problem of the workbench. */
+     * their queue is idle. 0, or a negative errno value with the problem of the thread. */
     int (*run)(struct engine_job *job);
 
     /* Half-closes the connections that drive, and waits for the peer's half-close: the peer has
@@ -78,7 +78,7 @@ int engine_check(unsigned needs, struct problem *problem);
 /* ---- for the engines ---- */
 
 /* Reports the error `result` of a strategy ("send to") or a reading ("receive from"). Sets the
- * problem of the workbench, unless it is set, and returns `result`. */
+ * problem of the thread, unless it is set, and returns `result`. */
 int engine_fail(struct connection *connection, const char *doing, int result);
 
 /* Continues the handshake of a connection in STATE_HANDSHAKING, and sets `awaits`. 0 when it is
@@ -119,7 +119,7 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 static inline void engine_take_buffer(struct connection *connection, ssize_t size)
 {
     if (size > 0 && connection->role->relay_buffers)
-        pool_take(&connection->bench->pool);
+        pool_take(&connection->shared->pool);
 }
 
 /* Whether the kernel has memory that it will return by the error queue of the descriptor. */

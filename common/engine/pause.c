@@ -25,35 +25,35 @@ static int poll_for(struct pollfd *watched, uint64_t ns)
 #define CANCEL_CHECK_NS (200 * NS_PER_MS)
 #define LONG_NS (3600 * NS_PER_S)
 
-bool pause_sleep(struct workbench *bench, int fd, uint64_t due_ns)
+bool pause_sleep(struct thread_shared *shared, int fd, uint64_t due_ns)
 {
     struct pollfd readable = {.fd = fd, .events = POLLIN};
     uint64_t longest_ns = fd < 0 ? CANCEL_CHECK_NS : UINT64_MAX, left_ns;
 
     do {
-        bench->now_ns = clock_now_ns();
-        if (bench->now_ns >= due_ns || (fd < 0 && workbench_is_cancelled(bench)))
+        shared->now_ns = clock_now_ns();
+        if (shared->now_ns >= due_ns || (fd < 0 && thread_shared_is_cancelled(shared)))
             return false;
-        bench->waits.made[CALL_PPOLL]++;
-        left_ns = due_ns - bench->now_ns;
+        shared->waits.made[CALL_PPOLL]++;
+        left_ns = due_ns - shared->now_ns;
     } while (poll_for(&readable, left_ns < longest_ns ? left_ns : longest_ns) <= 0);
     return true;
 }
 
-void pause_for(struct workbench *bench, int fd, short events)
+void pause_for(struct thread_shared *shared, int fd, short events)
 {
     struct pollfd watched = {.fd = fd, .events = events};
 
     do
-        bench->waits.made[CALL_PPOLL]++;
+        shared->waits.made[CALL_PPOLL]++;
     while (poll_for(&watched, LONG_NS) <= 0);
 }
 
-void pause_spin(struct workbench *bench, uint64_t due_ns)
+void pause_spin(struct thread_shared *shared, uint64_t due_ns)
 {
     do
-        bench->now_ns = clock_now_ns();
-    while (bench->now_ns < due_ns && !workbench_is_cancelled(bench));
+        shared->now_ns = clock_now_ns();
+    while (shared->now_ns < due_ns && !thread_shared_is_cancelled(shared));
 }
 
 void pause_precisely(void)

@@ -255,17 +255,17 @@ static void turn_loop(struct poller *poller, uv_run_mode mode)
     poller->events = 0;
     poller->unregistered = false;
     uv_run(&poller->loop, mode);
-    poller->turns.job->bench->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
+    poller->turns.job->shared->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
 }
 
 /* True if the loop must run before the next start is due. */
 static bool sleep_until(struct poller *poller, uint64_t due_ns)
 {
-    struct workbench *bench = poller->turns.job->bench;
+    struct thread_shared *shared = poller->turns.job->shared;
 
-    if (poller->unregistered || bench->plan->pace == PACE_SPIN)
+    if (poller->unregistered || shared->plan->pace == PACE_SPIN)
         return true;
-    return due_ns <= bench->now_ns || pause_sleep(bench, uv_backend_fd(&poller->loop), due_ns);
+    return due_ns <= shared->now_ns || pause_sleep(shared, uv_backend_fd(&poller->loop), due_ns);
 }
 
 static void wait_in_loop(struct turns *turns)
@@ -339,7 +339,7 @@ static int poll_open(struct engine_job *job)
             return result;
     }
     if (stream_is(job->connections))
-        job->bench->uncounted =
+        job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
     return job->dial && job->dial->listener >= 0 ? open_acceptor(poller) : 0;
 }

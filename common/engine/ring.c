@@ -194,7 +194,7 @@ static void wait_in_ring(struct turns *turns)
 {
     struct ring_engine *engine = (struct ring_engine *)turns;
     uint64_t due_ns = turns->finishing ? NEVER : turns_next(turns);
-    bool spins = due_ns != NEVER && turns->job->bench->plan->pace == PACE_SPIN;
+    bool spins = due_ns != NEVER && turns->job->shared->plan->pace == PACE_SPIN;
     struct ring_event event;
     int result;
 
@@ -233,7 +233,7 @@ static void wake_ring(struct engine_job *job)
 /* One completion for each buffer, and four for each connection. */
 static uint32_t completions_of(const struct engine_job *job)
 {
-    uint64_t count = 4 * job->count + job->bench->pool.count, completions = COMPLETIONS_LEAST;
+    uint64_t count = 4 * job->count + job->shared->pool.count, completions = COMPLETIONS_LEAST;
 
     while (completions < count && completions < 65536)
         completions *= 2;
@@ -278,14 +278,14 @@ static int register_files(struct ring_engine *engine)
 static int open_parts(struct ring_engine *engine)
 {
     struct engine_job *job = engine->turns.job;
-    const struct end_plan *own = &job->bench->plan->ends[job->bench->end];
+    const struct end_plan *own = &job->shared->plan->ends[job->shared->end];
     struct ring_setup setup = setup_of(own);
     int result;
 
     setup.completions = completions_of(job);
-    result = ring_open(&engine->ring, &setup, &job->bench->waits);
+    result = ring_open(&engine->ring, &setup, &job->shared->waits);
     if (result == 0 && reads_by_ring(job->connections))
-        result = intake_open(&engine->intake, engine->ring, &job->bench->pool);
+        result = intake_open(&engine->intake, engine->ring, &job->shared->pool);
     for (size_t i = 0; i < job->count && result == 0; i++)
         result = open_watch(engine, i);
     if (result == 0 && job->dial && job->dial->listener >= 0)

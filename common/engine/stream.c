@@ -6,11 +6,11 @@
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct stream *stream = handle->data;
-    const struct workbench *bench = stream->connection->bench;
+    const struct thread_shared *shared = stream->connection->shared;
 
     (void)suggested;
-    if (bench->pool.count)
-        *buffer = uv_buf_init((char *)pool_next(&bench->pool), (unsigned)bench->pool.size);
+    if (shared->pool.count)
+        *buffer = uv_buf_init((char *)pool_next(&shared->pool), (unsigned)shared->pool.size);
     else
         *buffer = uv_buf_init((char *)&stream->byte, sizeof stream->byte);
 }

@@ -342,13 +342,13 @@ static void run_busy(struct turns *turns)
 
 static void run_due(struct turns *turns)
 {
-    struct workbench *bench = turns->job->bench;
+    struct thread_shared *shared = turns->job->shared;
     struct turn *turn;
 
     if (turns_next(turns) == NEVER)
         return;
-    bench->now_ns = clock_now_ns();
-    while (turns->result == 0 && (turn = timers_take(&turns->timers, bench->now_ns))) {
+    shared->now_ns = clock_now_ns();
+    while (turns->result == 0 && (turn = timers_take(&turns->timers, shared->now_ns))) {
         turn->scheduled = false;
         if (!turn->over && !turn->connection->awaits && !turn->busy)
             turn_step(turn);
@@ -368,7 +368,7 @@ static void begin(struct turns *turns)
         turn->over = turn->busy = turn->scheduled = false;
     }
     for (size_t i = 0; i < turns->job->count && turns->result == 0; i++) {
-        turns->job->bench->now_ns = clock_now_ns();
+        turns->job->shared->now_ns = clock_now_ns();
         turn_step(turns->list[i]);
     }
 }
@@ -377,7 +377,7 @@ int turns_run(struct engine_job *job)
 {
     struct turns *turns = job->state;
 
-    if (workbench_is_cancelled(job->bench))
+    if (thread_shared_is_cancelled(job->shared))
         return -ECANCELED;
     begin(turns);
     while (turns->open && turns->result == 0) {
@@ -431,7 +431,7 @@ int turns_finish(struct engine_job *job)
 
 void turns_wake(struct turns *turns)
 {
-    if (workbench_is_cancelled(turns->job->bench))
+    if (thread_shared_is_cancelled(turns->job->shared))
         turns->result = -ECANCELED;
     for (size_t i = 0; !turns->finishing && i < turns->job->count && turns->result == 0; i++) {
         struct turn *turn = turns->list[i];

@@ -17,7 +17,7 @@
 struct rehearsal {
     struct plan plan; /* what the layers see; both ends have it */
     struct side {
-        struct workbench bench;
+        struct thread_shared shared;
         struct connection connection;
     } sides[2]; /* client and server, in one thread */
 };
@@ -25,7 +25,7 @@ struct rehearsal {
 static int open_side(struct rehearsal *rehearsal, enum end end, int fd)
 {
     const struct plan *plan = &rehearsal->plan;
-    struct workbench *bench = &rehearsal->sides[end].bench;
+    struct thread_shared *shared = &rehearsal->sides[end].shared;
     struct connection *connection = &rehearsal->sides[end].connection;
     struct security_terms terms = {.identity = SECURITY_IDENTITY,
                                    .serves = end == END_SERVER,
@@ -33,25 +33,25 @@ static int open_side(struct rehearsal *rehearsal, enum end end, int fd)
                                    .handshake = plan->handshake};
     int result;
 
-    bench->plan = plan;
-    bench->end = end;
+    shared->plan = plan;
+    shared->end = end;
     *connection = (struct connection){
         .plan = plan,
-        .bench = bench,
+        .shared = shared,
         .end = end,
         .peer = end == END_CLIENT ? END_SERVER : END_CLIENT,
         .security = plan->ends[end].security,
         .calls = {.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT},
     };
     layer_stack(connection, &layer_socket, NULL);
-    result = security_agree(bench, connection->peer, &terms);
+    result = security_agree(shared, connection->peer, &terms);
     return result < 0 ? result : security_begin(connection);
 }
 
 static void close_side(struct side *side)
 {
     security_end(&side->connection);
-    workbench_close(&side->bench);
+    thread_shared_close(&side->shared);
 }
 
 /* ---- the trial ---- */
@@ -126,8 +126,8 @@ static int play(struct rehearsal *rehearsal, const int fds[2])
 static const char *why(const struct rehearsal *rehearsal, int result)
 {
     for (int side = 0; side < 2; side++)
-        if (rehearsal->sides[side].bench.problem.kind != PROBLEM_NONE)
-            return rehearsal->sides[side].bench.problem.text;
+        if (rehearsal->sides[side].shared.problem.kind != PROBLEM_NONE)
+            return rehearsal->sides[side].shared.problem.text;
     return strerror(-result);
 }
 

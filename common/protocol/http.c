@@ -96,7 +96,7 @@ static bool has_word(const char *text, const char *end, const char *word)
     return text + size <= end;
 }
 
-/* Reads the lines of a head behind its first. 0, or -EBADMSG with the problem of the workbench. */
+/* Reads the lines of a head behind its first. 0, or -EBADMSG with the problem of the thread. */
 static int read_fields(struct connection *connection, const uint8_t *data, size_t size, struct fields *fields)
 {
     const uint8_t *last = data + size - 2, *line = memmem(data, size, "\r\n", 2), *end;

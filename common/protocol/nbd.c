@@ -413,7 +413,7 @@ int nbd_welcome(struct connection *connection, bool secured)
     bool encrypts = connection->plan->encrypts;
     uint32_t wanted = encrypts && !secured ? OPTION_STARTTLS : OPTION_GO, option = 0, answer;
     int result = encrypts && secured ? 0 : welcome_begin(connection);
-    const struct source *content = connection->bench->content;
+    const struct source *content = connection->shared->content;
     bool structures = false;
 
     framing_set_size(connection, content ? content->period : CONTENT_SIZE);

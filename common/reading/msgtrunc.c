@@ -5,7 +5,7 @@
 /* With MSG_TRUNC, Linux discards the bytes of a TCP stream instead of copying them: tcp(7). */
 static ssize_t read_nothing(struct connection *connection, size_t limit, const uint8_t **data)
 {
-    const struct pool *pool = &connection->bench->pool;
+    const struct pool *pool = &connection->shared->pool;
 
     *data = NULL;
     return connection->top->receive(connection, pool_next(pool), limit < pool->size ? limit : pool->size,

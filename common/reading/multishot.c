@@ -34,7 +34,7 @@ int multishot_completed(struct connection *connection, const struct completion *
     while (result == 0 && (size = connection->bottom->take(connection, &rest, &data))) {
         result = arrived(connection, data, (ssize_t)size);
         if (!connection->role->relay_buffers)
-            pool_release(&connection->bench->pool, data, size);
+            pool_release(&connection->shared->pool, data, size);
     }
     return result;
 }

@@ -3,7 +3,7 @@
 
 static ssize_t read_chunk(struct connection *connection, size_t limit, const uint8_t **data)
 {
-    const struct pool *pool = &connection->bench->pool;
+    const struct pool *pool = &connection->shared->pool;
     uint8_t *buffer = pool_next(pool);
 
     *data = buffer;

@@ -26,7 +26,7 @@ static int open_pages(struct connection *connection)
 
     connection->reading_state = pages;
     pages->page = page;
-    return mapping_open(&pages->mapping, connection->calls.fd, connection->bench->pool.size);
+    return mapping_open(&pages->mapping, connection->calls.fd, connection->shared->pool.size);
 }
 
 static void close_pages(struct connection *connection)
@@ -49,7 +49,7 @@ static ssize_t deliver_rest(struct pages *pages, size_t limit, const uint8_t **d
 static ssize_t receive(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;
-    uint8_t *buffer = pool_next(&connection->bench->pool);
+    uint8_t *buffer = pool_next(&connection->shared->pool);
     ssize_t size = connection->top->receive(connection, buffer, limit, 0);
 
     *data = buffer;
@@ -87,7 +87,7 @@ static ssize_t map(struct connection *connection, size_t limit, const uint8_t **
 static ssize_t read_pages(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;
-    size_t chunk = connection->bench->pool.size;
+    size_t chunk = connection->shared->pool.size;
     ssize_t size = 0;
 
     if (pages->rest_size)

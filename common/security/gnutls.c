@@ -139,7 +139,7 @@ static ssize_t pull(gnutls_transport_ptr_t opaque, void *data, size_t size)
  * KeyUpdate. */
 int gnutls_layer_open(struct connection *connection)
 {
-    struct gnutls_context *context = connection->bench->contexts[connection->peer];
+    struct gnutls_context *context = connection->shared->contexts[connection->peer];
     bool serves = context->terms.serves;
     unsigned flags = (serves ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_REKEY;
     struct gnutls_layer *session = connection->filter_state;

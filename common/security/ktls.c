@@ -106,7 +106,7 @@ static int handshake(struct connection *connection)
         return result;
     result = install_keys(connection);
     if (result < 0)
-        problem_failure(&connection->bench->problem, "the kernel does not take the keys of the %s: %s",
+        problem_failure(&connection->shared->problem, "the kernel does not take the keys of the %s: %s",
                         end_names[connection->end], strerror(-result));
     return result < 0 ? -EPROTO : 0;
 }
@@ -144,7 +144,7 @@ static int receive_record(const struct connection *connection, struct record *re
 
 static int unexpected(struct connection *connection, const char *what, const char *name)
 {
-    problem_failure(&connection->bench->problem, "the %s received %s%s from the %s, and could not go on",
+    problem_failure(&connection->shared->problem, "the %s received %s%s from the %s, and could not go on",
                     end_names[connection->end], what, name, end_names[connection->peer]);
     return -EPROTO;
 }

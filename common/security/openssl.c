@@ -251,7 +251,7 @@ static int use_ticket(const struct session *session)
 
 static int open_session(struct connection *connection)
 {
-    struct context *context = connection->bench->contexts[connection->peer];
+    struct context *context = connection->shared->contexts[connection->peer];
     struct session *session = connection->filter_state;
     BIO *bio = BIO_new(context->calls);
 

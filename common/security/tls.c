@@ -83,9 +83,9 @@ void tls_agreed(struct connection *connection, const char *cipher, int handshake
 {
     connection->calls.counts.handshakes++;
     connection->calls.counts.resumed += handshake == HANDSHAKE_TICKET;
-    connection->bench->agreed = (struct security_agreed){.version = "1.3", /* the only one */
-                                                         .cipher = cipher,
-                                                         .key_exchange = handshake_names[handshake]};
+    connection->shared->agreed = (struct security_agreed){.version = "1.3", /* the only one */
+                                                          .cipher = cipher,
+                                                          .key_exchange = handshake_names[handshake]};
 }
 
 int tls_broken(const struct tls_wire *wire, const char *doing, const char *why)
@@ -96,7 +96,7 @@ int tls_broken(const struct tls_wire *wire, const char *doing, const char *why)
         return -wire->error;
     if (wire->ended)
         why = "the connection was closed without a close_notify";
-    problem_failure(&connection->bench->problem, "the %s could not %s the %s: %s: %.*s",
+    problem_failure(&connection->shared->problem, "the %s could not %s the %s: %s: %.*s",
                     end_names[connection->end], doing, end_names[connection->peer],
                     connection->security->variant.name, (int)strcspn(why, "."), why);
     return -EPROTO;

@@ -46,5 +46,5 @@ uint64_t tls_scan(struct tls_scan *scan, const uint8_t *data, size_t size);
 void tls_agreed(struct connection *connection, const char *cipher, int handshake);
 
 /* The library failed while `doing` ("receive from"). Returns the errno of the call that failed, or
- * sets `why` as the problem of the workbench. Returns a negative errno value, never -EAGAIN. */
+ * sets `why` as the problem of the thread. Returns a negative errno value, never -EAGAIN. */
 int tls_broken(const struct tls_wire *wire, const char *doing, const char *why);

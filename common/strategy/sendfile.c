@@ -23,7 +23,7 @@ static bool corks(const struct connection *connection)
 
 static ssize_t send_payload(struct connection *connection, struct fragment rest)
 {
-    const struct memory *memory = &connection->bench->source.memory;
+    const struct memory *memory = &connection->shared->source.memory;
 
     return socket_sendfile(connection, memory->file, rest.data - memory->bytes, rest.size);
 }

@@ -139,7 +139,7 @@ static int agree(struct worker *worker, enum end peer, struct problem *problem)
     int result;
 
     memcpy(terms.key, team->keys[peer], sizeof terms.key);
-    result = security_agree(&worker->bench, peer, &terms);
+    result = security_agree(&worker->shared, peer, &terms);
     secret_wipe(&terms, sizeof terms);
     return result < 0 ? problem_failure(problem, "security=%s cannot be made ready: %s",
                                         team->plan->ends[team->end].security->variant.name, strerror(-result))
@@ -163,7 +163,7 @@ static int make_handshake(struct connection *connection, struct problem *problem
     connection->calls.flags = 0;
     if (result == 0)
         return 0;
-    *problem = connection->bench->problem;
+    *problem = connection->shared->problem;
     return problem_failure(problem, "a session of %s cannot be begun: %s", connection->security->variant.name,
                            strerror(-result));
 }
@@ -176,7 +176,7 @@ static int begin_protocol(struct connection *connection, bool secured, struct pr
 
     if (!connection->framing || !begin || begin(connection, secured) == 0)
         return 0;
-    *problem = connection->bench->problem;
+    *problem = connection->shared->problem;
     return -1;
 }
 
@@ -196,7 +196,7 @@ int establish_handshakes(struct worker *worker, struct problem *problem)
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
-        if (plan->encrypts && !worker->bench.contexts[connection->peer] &&
+        if (plan->encrypts && !worker->shared.contexts[connection->peer] &&
             agree(worker, connection->peer, problem) < 0)
             return -1;
         if (connection->reconnects)

@@ -18,7 +18,7 @@ static void put_number(json_t *object, const char *key, uint64_t value)
 
 static bool is_counted(const struct worker *worker, enum call_path path)
 {
-    return !(worker->bench.uncounted & 1u << path);
+    return !(worker->shared.uncounted & 1u << path);
 }
 
 static json_t *report_calls(const struct worker *worker, const struct call_counts *counts)
@@ -47,7 +47,7 @@ static void put_tls(json_t *thread, const struct worker *worker, const struct ca
     put_number(thread, "handshakes", calls->handshakes);
     put_number(thread, "resumed", calls->resumed);
     if (worker->connections->drives)
-        json_object_set_new(thread, "handshake", histogram_to_json(&worker->bench.handshake));
+        json_object_set_new(thread, "handshake", histogram_to_json(&worker->shared.handshake));
 }
 
 /* Absent where libuv makes the calls: these cannot be counted. */
@@ -133,23 +133,23 @@ static void put_interval(json_t *thread, const struct worker *worker)
 
 static void put_latency(json_t *thread, const struct worker *worker)
 {
-    const struct workbench *bench = &worker->bench;
+    const struct thread_shared *shared = &worker->shared;
 
     if (!worker->connections->role->times)
         return;
-    json_object_set_new(thread, "latency", histogram_to_json(&bench->latency));
-    json_object_set_new(thread, "handover", histogram_to_json(&bench->handover));
-    if (!bench->plan->rate)
+    json_object_set_new(thread, "latency", histogram_to_json(&shared->latency));
+    json_object_set_new(thread, "handover", histogram_to_json(&shared->handover));
+    if (!shared->plan->rate)
         return;
-    json_object_set_new(thread, "service", histogram_to_json(&bench->service));
-    json_object_set_new(thread, "late_start", histogram_to_json(&bench->late_start));
-    put_number(thread, "due", bench->due + worker->missed);
+    json_object_set_new(thread, "service", histogram_to_json(&shared->service));
+    json_object_set_new(thread, "late_start", histogram_to_json(&shared->late_start));
+    put_number(thread, "due", shared->due + worker->missed);
     put_number(thread, "late", worker->missed);
 }
 
 static json_t *report_options(const struct worker *worker)
 {
-    const struct security_agreed *agreed = &worker->bench.agreed;
+    const struct security_agreed *agreed = &worker->shared.agreed;
 
     if (worker->options && agreed->version) {
         json_object_set_new(worker->options, "tls_version", json_string(agreed->version));
@@ -212,7 +212,7 @@ static json_t *report_thread(const struct worker *worker)
                             tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
     json_object_set_new(thread, "options", report_options(worker));
     put_placement(thread, &worker->own, &worker->before.own, &worker->after.own);
-    json_object_set_new(thread, "samples", samples_to_json(&worker->bench.samples));
+    json_object_set_new(thread, "samples", samples_to_json(&worker->shared.samples));
     return thread;
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/secret.h"
-#include "connection/workbench.h"
+#include "connection/thread_shared.h"
 #include "connection/workload.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
@@ -137,7 +137,7 @@ static int make_worker(struct worker *worker, struct team *team, size_t index)
         .target = &team->target, .token = team->token, .adopt = team_adopt, .drop = drop, .owner = team};
     worker->job = (struct engine_job){.connections = worker->connections,
                                       .count = worker->count,
-                                      .bench = &worker->bench,
+                                      .shared = &worker->shared,
                                       .dial = team->plan->workload->reconnects ? &worker->dial : NULL};
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
@@ -234,7 +234,7 @@ void team_release(struct team *team, enum release release)
         team->release = release;
     uv_cond_broadcast(&team->released);
     for (size_t i = 0; release == RELEASE_LAST && team->part == PART_BOTH && i < team->worker_count; i++) {
-        atomic_store_explicit(&team->workers[i].bench.until_released, false, memory_order_release);
+        atomic_store_explicit(&team->workers[i].shared.until_released, false, memory_order_release);
         wake_locked(&team->workers[i]); /* it is in PHASE_RECEIVE */
     }
     uv_mutex_unlock(&team->mutex);
@@ -312,7 +312,7 @@ void team_cancel(struct team *team, const char *phase, const struct problem *pro
         if (team_connection(team, i)->calls.fd >= 0)
             shutdown(team_connection(team, i)->calls.fd, SHUT_RDWR);
     for (size_t i = 0; i < team->worker_count; i++) {
-        atomic_store(&team->workers[i].bench.cancelled, true);
+        atomic_store(&team->workers[i].shared.cancelled, true);
         wake_locked(&team->workers[i]);
     }
     uv_mutex_unlock(&team->mutex);
@@ -356,7 +356,7 @@ void team_close(struct team *team)
             uv_thread_join(&team->workers[i].own.handle);
     for (size_t i = 0; i < team->worker_count; i++) /* no thread runs now */
         team->engine->close(&team->workers[i].job);
-    for (size_t i = 0; i < team->connection_count; i++) { /* before the workbench that it uses */
+    for (size_t i = 0; i < team->connection_count; i++) { /* before what its thread shares */
         struct connection *connection = team_connection(team, i);
 
         if (connection->calls.fd >= 0)
@@ -370,7 +370,7 @@ void team_close(struct team *team)
         free(worker->before.tcp);
         free(worker->after.tcp);
         json_decref(worker->options);
-        workbench_close(&worker->bench);
+        thread_shared_close(&worker->shared);
     }
     free(team->workers);
     team->connection_count = team->worker_count = 0;

@@ -64,7 +64,7 @@ struct worker {
     size_t index;
     struct connection *connections; /* in memory that no other thread writes to */
     size_t count;
-    struct workbench bench;
+    struct thread_shared shared;
     struct dial dial;
     struct engine_job job;
 

@@ -28,7 +28,7 @@ static bool reconnects(const struct worker *worker)
 /* Sums the counts of all connections, once. */
 static void read_counts(const struct worker *worker, struct figures *figures)
 {
-    figures->calls = worker->bench.waits;
+    figures->calls = worker->shared.waits;
     for (size_t i = 0; i < worker->count; i++) {
         const struct connection *connection = &worker->connections[i];
 
@@ -103,14 +103,14 @@ static int unready(const struct worker *worker, int result, struct problem *prob
 static int open_connections(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    int result = workbench_open(&worker->bench, team->plan, team->end, worker->count);
+    int result = thread_shared_open(&worker->shared, team->plan, team->end, worker->count);
 
-    worker->bench.samples.look = watch_windows;
-    worker->bench.samples.context = worker;
+    worker->shared.samples.look = watch_windows;
+    worker->shared.samples.context = worker;
     for (size_t i = 0; i < worker->count && result == 0; i++) {
         struct connection *connection = &worker->connections[i];
 
-        result = connection_open(connection, &worker->bench);
+        result = connection_open(connection, &worker->shared);
     }
     return result == 0 ? 0 : unready(worker, result, problem);
 }
@@ -154,8 +154,8 @@ static int settle(struct worker *worker, int result, struct problem *problem)
 {
     if (result == 0)
         return 0;
-    *problem = worker->bench.problem;
-    if (worker->bench.handshake_failed)
+    *problem = worker->shared.problem;
+    if (worker->shared.handshake_failed)
         worker->phase = "handshake";
     return problem_failure(problem, "the engine stopped: %s", strerror(-result));
 }
@@ -173,7 +173,7 @@ static void prepare(struct connection *connection, uint64_t messages, bool until
  * one. */
 static int run_engine(struct worker *worker, uint64_t duration_ns, bool paced, struct problem *problem)
 {
-    workbench_begin_phase(&worker->bench, duration_ns, paced && worker->team->plan->rate);
+    thread_shared_begin_phase(&worker->shared, duration_ns, paced && worker->team->plan->rate);
     return settle(worker, worker->team->engine->run(&worker->job), problem);
 }
 
@@ -206,7 +206,7 @@ static int warm_up(struct worker *worker, struct problem *problem)
         return run_before(worker, 0, UINT64_MAX, true, problem);
     if (run_before(worker, UINT64_MAX, team->plan->warmup_ns, false, problem) < 0)
         return -1;
-    atomic_store(&worker->bench.until_released, team->part == PART_BOTH); /* control clears it */
+    atomic_store(&worker->shared.until_released, team->part == PART_BOTH); /* control clears it */
     return 0;
 }
 
@@ -246,7 +246,7 @@ static int mark(struct worker *worker, struct problem *problem)
     read_tcp(worker, &worker->before);
     memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
     read_counts(worker, &worker->before);
-    workbench_restart(&worker->bench);
+    thread_shared_restart(&worker->shared);
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
@@ -282,7 +282,7 @@ static void settle_interval(struct worker *worker, uint64_t finished_ns)
     bool drives = worker->team->part != PART_FOLLOWER;
     bool takes = role->clocks && !role->times; /* a stream is timed at its receiver */
 
-    worker->begun_ns = drives && !takes ? worker->bench.start_ns : UINT64_MAX;
+    worker->begun_ns = drives && !takes ? worker->shared.start_ns : UINT64_MAX;
     worker->ended_ns = drives && !role->clocks ? finished_ns : 0;
     for (size_t i = 0; role->clocks && i < worker->count; i++) {
         const struct arrivals *arrivals = &worker->connections[i].arrivals;
@@ -312,7 +312,7 @@ static void look_back(struct worker *worker)
     const struct role *role = worker->connections->role;
 
     read_options(worker);
-    for (size_t i = 0; worker->bench.paced && role->missed && i < worker->count; i++)
+    for (size_t i = 0; worker->shared.paced && role->missed && i < worker->count; i++)
         worker->missed += role->missed(&worker->connections[i]);
     read_tcp(worker, &worker->after);
     if (worker->team->plan->encrypts && !plan_is_foreign(worker->team->plan)) /* whose end is not awaited */

@@ -16,43 +16,43 @@ void asking_begin(struct connection *connection)
 }
 
 /* Open loop: a request is due at its time in the schedule. */
-static uint64_t due_ns(const struct workbench *bench, const struct asking *asking)
+static uint64_t due_ns(const struct thread_shared *shared, const struct asking *asking)
 {
-    return bench->start_ns + asking->schedule.due_ns;
+    return shared->start_ns + asking->schedule.due_ns;
 }
 
 /* Closed loop: a request is due when the previous one was answered, at the last clock reading. */
-void asking_note_begun(struct workbench *bench, struct asking *asking, uint64_t slot)
+void asking_note_begun(struct thread_shared *shared, struct asking *asking, uint64_t slot)
 {
     struct asked *asked = &asking->in_flight[slot];
 
     asking->begun++;
-    asked->intended_ns = asked->sent_ns = bench->now_ns;
-    if (!bench->paced)
+    asked->intended_ns = asked->sent_ns = shared->now_ns;
+    if (!shared->paced)
         return;
-    asked->intended_ns = due_ns(bench, asking);
-    asked->sent_ns = bench->now_ns = clock_now_ns();
-    histogram_record(&bench->late_start, asked->sent_ns - asked->intended_ns);
-    bench->due++;
+    asked->intended_ns = due_ns(shared, asking);
+    asked->sent_ns = shared->now_ns = clock_now_ns();
+    histogram_record(&shared->late_start, asked->sent_ns - asked->intended_ns);
+    shared->due++;
     schedule_advance(&asking->schedule);
 }
 
 bool asking_is_due(const struct connection *connection, const struct asking *asking)
 {
-    const struct workbench *bench = connection->bench;
+    const struct thread_shared *shared = connection->shared;
 
     return asking->begun - asking->answered < connection->plan->depth &&
-           (!bench->paced || due_ns(bench, asking) <= bench->now_ns);
+           (!shared->paced || due_ns(shared, asking) <= shared->now_ns);
 }
 
 static void asking_fill(struct connection *connection)
 {
     struct asking *asking = connection->role_state;
-    struct workbench *bench = connection->bench;
+    struct thread_shared *shared = connection->shared;
     uint64_t room = connection_room(connection), count = 0;
 
     while (count < room && asking_is_due(connection, asking) && connection_may_begin(connection, false)) {
-        asking_note_begun(bench, asking, asking->begun & asking->mask);
+        asking_note_begun(shared, asking, asking->begun & asking->mask);
         count++;
     }
     if (count)
@@ -66,14 +66,14 @@ static size_t asking_wants(const struct connection *connection)
     return (asking->begun - asking->answered) * connection->incoming->bytes - connection->arrivals.partial;
 }
 
-void asking_note_answered(struct workbench *bench, struct asking *asking, uint64_t slot)
+void asking_note_answered(struct thread_shared *shared, struct asking *asking, uint64_t slot)
 {
     const struct asked *asked = &asking->in_flight[slot];
 
     asking->answered++;
-    histogram_record(&bench->latency, bench->now_ns - asked->intended_ns);
-    if (bench->paced)
-        histogram_record(&bench->service, bench->now_ns - asked->sent_ns);
+    histogram_record(&shared->latency, shared->now_ns - asked->intended_ns);
+    if (shared->paced)
+        histogram_record(&shared->service, shared->now_ns - asked->sent_ns);
 }
 
 static int asking_arrived(struct connection *connection, const uint8_t *data, size_t size)
@@ -83,7 +83,7 @@ static int asking_arrived(struct connection *connection, const uint8_t *data, si
     int64_t whole;
 
     if (size > wanted) {
-        problem_failure(&connection->bench->problem, "%zu bytes came of replies of which %zu were due", size,
+        problem_failure(&connection->shared->problem, "%zu bytes came of replies of which %zu were due", size,
                         wanted);
         return -EBADMSG;
     }
@@ -91,7 +91,7 @@ static int asking_arrived(struct connection *connection, const uint8_t *data, si
     if (whole < 0)
         return (int)whole;
     while (whole--)
-        asking_note_answered(connection->bench, asking, asking->answered & asking->mask);
+        asking_note_answered(connection->shared, asking, asking->answered & asking->mask);
     return 0;
 }
 
@@ -106,23 +106,23 @@ bool asking_answered(const struct connection *connection)
 uint64_t asking_next(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
-    const struct workbench *bench = connection->bench;
+    const struct thread_shared *shared = connection->shared;
 
     if (asking->begun - asking->answered == connection->plan->depth || !connection_goes_on(connection))
         return NEVER;
-    if (!bench->paced)
-        return bench->now_ns;
-    return due_ns(bench, asking) < bench->deadline_ns ? due_ns(bench, asking) : NEVER;
+    if (!shared->paced)
+        return shared->now_ns;
+    return due_ns(shared, asking) < shared->deadline_ns ? due_ns(shared, asking) : NEVER;
 }
 
 uint64_t asking_missed(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
-    const struct workbench *bench = connection->bench;
+    const struct thread_shared *shared = connection->shared;
 
-    return bench->deadline_ns == UINT64_MAX
+    return shared->deadline_ns == UINT64_MAX
                ? 0
-               : schedule_count_until(&asking->schedule, bench->deadline_ns - bench->start_ns);
+               : schedule_count_until(&asking->schedule, shared->deadline_ns - shared->start_ns);
 }
 
 const struct role asking_role = {
@@ -151,11 +151,11 @@ static size_t answering_size(const struct plan *plan)
     return sizeof(struct answering);
 }
 
-void answering_burn(const struct workbench *bench, uint64_t replies)
+void answering_burn(const struct thread_shared *shared, uint64_t replies)
 {
-    uint64_t burnt_ns = replies * bench->plan->spin_ns, until = burnt_ns ? clock_now_ns() + burnt_ns : 0;
+    uint64_t burnt_ns = replies * shared->plan->spin_ns, until = burnt_ns ? clock_now_ns() + burnt_ns : 0;
 
-    while (burnt_ns && clock_now_ns() < until && !workbench_is_cancelled(bench))
+    while (burnt_ns && clock_now_ns() < until && !thread_shared_is_cancelled(shared))
         ;
 }
 
@@ -167,7 +167,7 @@ static void answering_fill(struct connection *connection)
 
     if (!count)
         return;
-    answering_burn(connection->bench, count);
+    answering_burn(connection->shared, count);
     connection_append(connection, count);
     answering->owed -= count;
 }

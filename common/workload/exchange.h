@@ -20,13 +20,13 @@ struct asking {
 bool asking_is_due(const struct connection *connection, const struct asking *asking);
 
 /* A request begins, in this slot. */
-void asking_note_begun(struct workbench *bench, struct asking *asking, uint64_t slot);
+void asking_note_begun(struct thread_shared *shared, struct asking *asking, uint64_t slot);
 
 /* Its reply is whole, at the last reading of the clock. */
-void asking_note_answered(struct workbench *bench, struct asking *asking, uint64_t slot);
+void asking_note_answered(struct thread_shared *shared, struct asking *asking, uint64_t slot);
 
 /* Burns the CPU time of the word `spin`. */
-void answering_burn(const struct workbench *bench, uint64_t replies);
+void answering_burn(const struct thread_shared *shared, uint64_t replies);
 
 /* Functions of a role that asks, by whatever frame. */
 size_t asking_size(const struct plan *plan);

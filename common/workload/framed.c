@@ -24,7 +24,7 @@ static struct span *append(struct connection *connection, const uint8_t *data, u
 /* Under verify=on, byte n of the content is byte n of the pattern. */
 static const uint8_t *content(struct connection *connection, uint64_t offset, uint64_t size)
 {
-    const struct source *source = &connection->bench->source;
+    const struct source *source = &connection->shared->source;
 
     if (!source->patterned)
         return source_take(source, &connection->source_position, size);
@@ -73,7 +73,7 @@ static void fill_requests(struct connection *connection)
         call->kind = operation->kind;
         call->bytes = operation->bytes;
         call->offset = place(connection, operation->bytes);
-        asking_note_begun(connection->bench, asking, (uint32_t)call->cookie);
+        asking_note_begun(connection->shared, asking, (uint32_t)call->cookie);
         last =
             append_piece(connection, plan->protocol->ask, call, call->kind->stores, plan->protocol->ask_end);
     }
@@ -122,7 +122,7 @@ static void store(struct connection *connection, const uint8_t *data, size_t siz
     uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
 
     if (size && !connection->plan->protocol->has_keys)
-        memcpy(connection->bench->source.memory.bytes + offset, data, size);
+        memcpy(connection->shared->source.memory.bytes + offset, data, size);
 }
 
 /* Takes bytes of a head, up to where it ends. Returns their number, or a negative errno value. */
@@ -187,7 +187,7 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
         part = framing->left < (size_t)(end - data) ? framing->left : (size_t)(end - data);
         if (connection->plan->verify && inspect(connection, data, part) < 0)
             return -EBADMSG;
-        if (connection->bench->content)
+        if (connection->shared->content)
             store(connection, data, part);
         framing->left -= part;
         data += part;
@@ -204,7 +204,7 @@ static int client_whole(struct connection *connection)
 {
     struct call *call = connection->framing->piece.call;
 
-    asking_note_answered(connection->bench, connection->role_state, (uint32_t)call->cookie);
+    asking_note_answered(connection->shared, connection->role_state, (uint32_t)call->cookie);
     framing_release(connection->framing, call);
     return 0;
 }
@@ -213,11 +213,11 @@ static int client_whole(struct connection *connection)
 static int client_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct asking *asking = connection->role_state;
-    struct workbench *bench = connection->bench;
+    struct thread_shared *shared = connection->shared;
     uint64_t before = asking->answered;
     int result;
 
-    bench->now_ns = clock_now_ns();
+    shared->now_ns = clock_now_ns();
     result = take(connection, data, size, connection->plan->protocol->reply, client_whole);
     connection_count(connection, size, asking->answered - before);
     return result;
@@ -228,7 +228,7 @@ static size_t client_wants(const struct connection *connection)
 {
     const struct asking *asking = connection->role_state;
 
-    return asking->begun != asking->answered ? connection->bench->pool.size : 0;
+    return asking->begun != asking->answered ? connection->shared->pool.size : 0;
 }
 
 /* ---- the server ---- */
@@ -257,7 +257,7 @@ static struct call *call_at(const struct connection *connection, uint64_t number
 static bool is_in_op(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
-    const struct source *content = connection->bench->content;
+    const struct source *content = connection->shared->content;
     uint64_t size = content ? content->period : connection->framing->size;
 
     if (content && call->kind->stores && connection->plan->protocol->has_keys)
@@ -315,7 +315,7 @@ static void fill_replies(struct connection *connection)
 
     if (count > room)
         count = room;
-    answering_burn(connection->bench, count);
+    answering_burn(connection->shared, count);
     for (; count; count--) {
         const struct call *call = call_at(connection, owing->answered++);
 
@@ -334,7 +334,7 @@ static size_t server_wants(const struct connection *connection)
     uint64_t room = connection->plan->depth - (owing->received - owing->answered);
     uint64_t heads = room ? HEAD_LEAST * room - (connection->framing->held > 0) : 0;
 
-    if (connection->bench->content && wanted > heads && wanted - heads > connection->framing->left)
+    if (connection->shared->content && wanted > heads && wanted - heads > connection->framing->left)
         wanted = connection->framing->left + heads;
     return wanted;
 }

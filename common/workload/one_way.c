@@ -5,7 +5,7 @@
 
 static void send_messages(struct connection *connection)
 {
-    struct samples *samples = &connection->bench->samples;
+    struct samples *samples = &connection->shared->samples;
     uint64_t room = connection_room(connection), count = 0;
 
     while (count < room && connection_may_begin(connection, true))
@@ -16,7 +16,7 @@ static void send_messages(struct connection *connection)
     if (connection->incoming)
         return; /* arrivals are sampled */
     samples_count(samples, count, count * connection->outgoing->bytes);
-    samples_reached(samples, connection->bench->now_ns);
+    samples_reached(samples, connection->shared->now_ns);
 }
 
 static size_t wants_nothing(const struct connection *connection)
@@ -28,13 +28,13 @@ static size_t wants_nothing(const struct connection *connection)
 int one_way_refuse(struct connection *connection, const uint8_t *data, size_t size)
 {
     (void)data;
-    problem_failure(&connection->bench->problem, "%zu bytes came from the end that only receives", size);
+    problem_failure(&connection->shared->problem, "%zu bytes came from the end that only receives", size);
     return -EBADMSG;
 }
 
 static uint64_t next_message(const struct connection *connection)
 {
-    return connection_goes_on(connection) ? connection->bench->now_ns : NEVER;
+    return connection_goes_on(connection) ? connection->shared->now_ns : NEVER;
 }
 
 static int arrived(struct connection *connection, const uint8_t *data, size_t size)
@@ -47,9 +47,9 @@ static int arrived(struct connection *connection, const uint8_t *data, size_t si
 /* The incoming direction ends at the stop, or when the peer half-closes. */
 static bool sent_all(const struct connection *connection)
 {
-    const struct workbench *bench = connection->bench;
+    const struct thread_shared *shared = connection->shared;
 
-    if (atomic_load_explicit(&bench->until_released, memory_order_acquire) &&
+    if (atomic_load_explicit(&shared->until_released, memory_order_acquire) &&
         !connection_has_ended(connection))
         return false;
     return !connection_goes_on(connection) &&

@@ -38,7 +38,7 @@ static size_t relay_size(const struct plan *plan)
 /* Appends the first `count` chunks of a kept span, and leaves the rest kept. */
 static void append_kept(struct connection *connection, struct relay *relay, uint32_t count, uint32_t marks)
 {
-    const struct pool *pool = &connection->bench->pool;
+    const struct pool *pool = &connection->shared->pool;
     const struct kept kept = pool->kept[relay->first];
     uint32_t chunk = (uint32_t)pool->size, size = count < kept.count ? count * chunk : kept.size;
 
@@ -65,7 +65,7 @@ static void relay_fill(struct connection *connection)
     count = count < room ? count : room;
     connection->groups += count != 0;
     while (count) {
-        uint32_t kept = connection->bench->pool.kept[relay->first].count;
+        uint32_t kept = connection->shared->pool.kept[relay->first].count;
         uint32_t part = kept < count ? kept : (uint32_t)count;
 
         count -= part;
@@ -77,7 +77,7 @@ static void relay_fill(struct connection *connection)
 static size_t relay_wants(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;
-    size_t size = connection->bench->pool.size;
+    size_t size = connection->shared->pool.size;
 
     if (!connection->follows)
         return size;
@@ -127,7 +127,7 @@ static int relay_arrived(struct connection *connection, const uint8_t *data, siz
     whole = connection_receive(connection, data, size);
     if (whole < 0)
         return (int)whole;
-    keep(relay, &connection->bench->pool, data, (uint32_t)size);
+    keep(relay, &connection->shared->pool, data, (uint32_t)size);
     return 0;
 }
 
@@ -136,7 +136,7 @@ static void relay_released(void *owner, const struct span *span)
     struct connection *connection = owner;
     struct relay *relay = connection->twin->role_state;
 
-    pool_release(&connection->bench->pool, span->data, span->size);
+    pool_release(&connection->shared->pool, span->data, span->size);
     relay->given += span_count(span);
 }
 

@@ -12,8 +12,8 @@ static int taker_arrived(struct connection *connection, const uint8_t *data, siz
 
     if (whole < 0)
         return (int)whole;
-    if (!whole && connection->bench->deadline_ns != UINT64_MAX)
-        connection->bench->now_ns = clock_now_ns();
+    if (!whole && connection->shared->deadline_ns != UINT64_MAX)
+        connection->shared->now_ns = clock_now_ns();
     if (connection->messages_left != UINT64_MAX)
         connection->messages_left -=
             (uint64_t)whole < connection->messages_left ? (uint64_t)whole : connection->messages_left;
@@ -22,7 +22,7 @@ static int taker_arrived(struct connection *connection, const uint8_t *data, siz
 
 static size_t taker_wants(const struct connection *connection)
 {
-    return connection_goes_on(connection) ? connection->bench->pool.size : 0;
+    return connection_goes_on(connection) ? connection->shared->pool.size : 0;
 }
 
 static const struct role taker = {

@@ -71,7 +71,7 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
 {
     struct source content = {
         .memory = {malloc(CONTENT_SIZE), CONTENT_SIZE, -1}, .period = CONTENT_SIZE, .patterned = true};
-    struct workbench bench = {.content = foreign ? &content : NULL};
+    struct thread_shared shared = {.content = foreign ? &content : NULL};
     struct connection connection = {.calls.fd = -1};
     struct outcome outcome = {0};
     int result = 0;
@@ -79,9 +79,9 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
     if (!content.memory.bytes)
         abort();
     pattern_fill(content.memory.bytes, CONTENT_SIZE, 0);
-    if (workbench_open(&bench, plan, end, 1) < 0 || connection_open(&connection, &bench) < 0)
+    if (thread_shared_open(&shared, plan, end, 1) < 0 || connection_open(&connection, &shared) < 0)
         abort();
-    workbench_begin_phase(&bench, UINT64_MAX, false);
+    thread_shared_begin_phase(&shared, UINT64_MAX, false);
     connection.messages_left = UINT64_MAX;
     framing_set_size(&connection, CONTENT_SIZE);
     if (connection.role->begin)
@@ -106,13 +106,13 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
         result = connection.role->arrived(&connection, piece, part);
         free(piece);
     }
-    if ((result < 0) != (bench.problem.kind == PROBLEM_FAILURE))
+    if ((result < 0) != (shared.problem.kind == PROBLEM_FAILURE))
         abort();
     if (result == 0)
         send_all(&connection, &outcome);
     outcome.refuses = result < 0;
     connection_close(&connection);
-    workbench_close(&bench);
+    thread_shared_close(&shared);
     free(content.memory.bytes);
     return outcome;
 }

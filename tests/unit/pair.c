@@ -66,9 +66,9 @@ void pair_open(struct pair *pair, const char *transport, const char *write, cons
     prepare(pair, END_CLIENT, fds[0]);
     prepare(pair, END_SERVER, fds[1]);
     pair->other = fds[1];
-    assert_int_equal(workbench_open(&pair->bench, &pair->plan, END_CLIENT, 1), 0);
+    assert_int_equal(thread_shared_open(&pair->shared, &pair->plan, END_CLIENT, 1), 0);
     pair->connection.calls.fd = fds[0];
-    assert_int_equal(connection_open(&pair->connection, &pair->bench), 0);
+    assert_int_equal(connection_open(&pair->connection, &pair->shared), 0);
 }
 
 void pair_close(struct pair *pair)
@@ -77,7 +77,7 @@ void pair_close(struct pair *pair)
         close(pair->connection.calls.fd);
     close(pair->other);
     connection_close(&pair->connection);
-    workbench_close(&pair->bench);
+    thread_shared_close(&pair->shared);
     plan_free(&pair->plan);
 }
 

@@ -7,7 +7,7 @@
 
 struct pair {
     struct plan plan;
-    struct workbench bench;
+    struct thread_shared shared;
     struct connection connection; /* the driver's */
     int other;                    /* descriptor of the other end */
     uint64_t received;            /* bytes read there, all of which were as the pattern says */

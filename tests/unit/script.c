@@ -90,9 +90,9 @@ static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
     (void)fd;
     if (sent < 0)
         return -1;
-    assert_int_equal(file, script.bench.source.memory.file);
+    assert_int_equal(file, script.shared.source.memory.file);
     remember(CALL_SENDFILE, 0, 0, size);
-    take(script.bench.source.memory.bytes + offset, (size_t)sent);
+    take(script.shared.source.memory.bytes + offset, (size_t)sent);
     let_go(0, (size_t)sent == size);
     return sent;
 }
@@ -144,8 +144,8 @@ struct script *script_open(const char *write, const char *message, size_t odd, s
     snprintf(texts[1], sizeof texts[1], "message=%s", message);
     if (plan_parse(&script.plan, words, COUNT_OF(words), &problem) < 0)
         fail_msg("%s", problem.text);
-    assert_int_equal(workbench_open(&script.bench, &script.plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&script.connection, &script.bench), 0);
+    assert_int_equal(thread_shared_open(&script.shared, &script.plan, END_CLIENT, 1), 0);
+    assert_int_equal(connection_open(&script.connection, &script.shared), 0);
     script.connection.calls.table = &scripted_calls;
     script.odd = odd;
     script.odd_answer = odd_answer;
@@ -155,7 +155,7 @@ struct script *script_open(const char *write, const char *message, size_t odd, s
 void script_close(struct script *opened)
 {
     connection_close(&opened->connection);
-    workbench_close(&opened->bench);
+    thread_shared_close(&opened->shared);
     plan_free(&opened->plan);
 }
 

@@ -22,7 +22,7 @@ struct scripted_call {
 
 struct script {
     struct plan plan;
-    struct workbench bench;
+    struct thread_shared shared;
     struct connection connection; /* sends `message` by `write`; the content is the pattern */
 
     size_t made;        /* calls so far, failed ones too */

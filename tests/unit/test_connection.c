@@ -9,7 +9,7 @@
 #include "words/parse.h"
 
 static struct plan plan;
-static struct workbench bench;
+static struct thread_shared shared;
 static struct connection connection;
 static uint8_t pattern[4096];
 
@@ -20,9 +20,9 @@ static void open_end(enum end end, const char *const *words, size_t count)
     if (plan_parse(&plan, words, count, &problem) < 0)
         fail_msg("%s", problem.text);
     memset(&connection, 0, sizeof connection);
-    memset(&bench, 0, sizeof bench);
-    assert_int_equal(workbench_open(&bench, &plan, end, 1), 0);
-    assert_int_equal(connection_open(&connection, &bench), 0);
+    memset(&shared, 0, sizeof shared);
+    assert_int_equal(thread_shared_open(&shared, &plan, end, 1), 0);
+    assert_int_equal(connection_open(&connection, &shared), 0);
     assert_int_equal(security_begin(&connection), 0);
     pattern_fill(pattern, sizeof pattern, 0);
 }
@@ -32,7 +32,7 @@ static void open_end(enum end end, const char *const *words, size_t count)
 
 static void begin_phase(uint64_t duration_ns, uint64_t messages)
 {
-    workbench_begin_phase(&bench, duration_ns, plan.rate != 0);
+    thread_shared_begin_phase(&shared, duration_ns, plan.rate != 0);
     connection.messages_left = messages;
     if (connection.role->begin)
         connection.role->begin(&connection);
@@ -41,7 +41,7 @@ static void begin_phase(uint64_t duration_ns, uint64_t messages)
 static void close_end(void)
 {
     connection_close(&connection);
-    workbench_close(&bench);
+    thread_shared_close(&shared);
     plan_free(&plan);
 }
 
@@ -64,7 +64,7 @@ TEST(wrong_content_is_named_by_its_byte)
     assert_int_equal(connection_receive(&connection, pattern, 100), 10);
     pattern[123] ^= 1;
     assert_int_equal(connection_receive(&connection, pattern + 100, 100), -EBADMSG);
-    assert_problem(&bench.problem, PROBLEM_FAILURE, "the server received wrong content at byte 123");
+    assert_problem(&shared.problem, PROBLEM_FAILURE, "the server received wrong content at byte 123");
     assert_int_equal(connection.arrivals.bytes, 100);
     close_end();
 }
@@ -148,7 +148,7 @@ TEST(a_deadline_is_noticed_however_fast_the_messages_go)
     while (connection_may_begin(&connection, true))
         begun++;
     assert_true(begun > 0);
-    assert_true(clock_now_ns() >= bench.deadline_ns);
+    assert_true(clock_now_ns() >= shared.deadline_ns);
     close_end();
 }
 
@@ -165,9 +165,9 @@ TEST(a_request_waits_for_its_whole_reply)
     assert_int_equal(connection.role->wants(&connection), 6);
     assert_int_equal(connection.role->arrived(&connection, pattern, 4), 0);
     assert_int_equal(connection.role->wants(&connection), 2);
-    assert_int_equal(bench.latency.count, 0);
+    assert_int_equal(shared.latency.count, 0);
     assert_int_equal(connection.role->arrived(&connection, pattern, 2), 0);
-    assert_int_equal(bench.latency.count, 1);
+    assert_int_equal(shared.latency.count, 1);
     connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 2);
     close_end();
@@ -191,7 +191,7 @@ TEST(a_stop_that_was_told_before_the_thread_began_is_kept)
     connection_close(&connection);
     memset(&connection, 0, sizeof connection);
     connection.stop = 31;
-    assert_int_equal(connection_open(&connection, &bench), 0);
+    assert_int_equal(connection_open(&connection, &shared), 0);
     assert_int_equal(connection.role->arrived(&connection, pattern, 30), 0);
     assert_int_equal(connection.role->wants(&connection), 0);
     close_end();
@@ -210,7 +210,7 @@ TEST(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order)
     assert_int_equal(connection.queue.appended, 3);
     assert_int_equal(connection.role->wants(&connection), 18);
     assert_int_equal(connection.role->arrived(&connection, pattern, 13), 0);
-    assert_int_equal(bench.latency.count, 2);
+    assert_int_equal(shared.latency.count, 2);
     assert_int_equal(connection.role->wants(&connection), 5);
     connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 4);
@@ -255,13 +255,13 @@ TEST(only_a_driver_ends_the_work_and_only_between_two_messages)
     OPEN(END_SERVER, "workload=stream", "message=10");
     assert_int_equal(connection.role->arrived(&connection, pattern, 11), 0);
     assert_int_equal(engine_on_data(&connection, NULL, 0), -EPIPE);
-    assert_problem(&bench.problem, PROBLEM_FAILURE,
+    assert_problem(&shared.problem, PROBLEM_FAILURE,
                    "the client closed its connection in the middle of a message");
     close_end();
 
     OPEN(END_CLIENT, "message=10");
     assert_int_equal(engine_on_data(&connection, NULL, 0), -EPIPE);
-    assert_problem(&bench.problem, PROBLEM_FAILURE,
+    assert_problem(&shared.problem, PROBLEM_FAILURE,
                    "the server closed its connection before the work was done");
     close_end();
 }
@@ -282,7 +282,7 @@ TEST(what_comes_back_in_a_stream_is_an_error)
     OPEN(END_CLIENT, "workload=stream", "message=10");
     assert_int_equal(connection.role->wants(&connection), 0);
     assert_int_equal(connection.role->arrived(&connection, pattern, 1), -EBADMSG);
-    assert_problem(&bench.problem, PROBLEM_FAILURE, "1 bytes came from the end that only receives");
+    assert_problem(&shared.problem, PROBLEM_FAILURE, "1 bytes came from the end that only receives");
     close_end();
 }
 
@@ -292,7 +292,7 @@ TEST(more_than_the_reply_that_was_due_is_an_error)
     begin_phase(UINT64_MAX, 1);
     connection.role->fill(&connection);
     assert_int_equal(connection.role->arrived(&connection, pattern, 7), -EBADMSG);
-    assert_problem(&bench.problem, PROBLEM_FAILURE, "7 bytes came of replies of which 6 were due");
+    assert_problem(&shared.problem, PROBLEM_FAILURE, "7 bytes came of replies of which 6 were due");
     close_end();
 }
 

@@ -25,7 +25,7 @@ struct moments {
 };
 
 struct side {
-    struct workbench bench;
+    struct thread_shared shared;
     struct connection connection;
     struct moments moments;
     uint64_t released; /* fragments that the owner was told of */
@@ -61,12 +61,12 @@ static void open_side(enum end end, int fd, uint64_t messages)
 
     memset(side, 0, sizeof *side);
     assert_int_equal(shrink(fd), 0);
-    assert_int_equal(workbench_open(&side->bench, &plan, end, 1), 0);
+    assert_int_equal(thread_shared_open(&side->shared, &plan, end, 1), 0);
     side->connection.calls.fd = fd;
-    assert_int_equal(connection_open(&side->connection, &side->bench), 0);
+    assert_int_equal(connection_open(&side->connection, &side->shared), 0);
     side->connection.queue.on_release = on_release;
     side->connection.queue.owner = side;
-    workbench_begin_phase(&side->bench, UINT64_MAX, false);
+    thread_shared_begin_phase(&side->shared, UINT64_MAX, false);
     side->connection.messages_left = messages;
     if (side->connection.role->begin)
         side->connection.role->begin(&side->connection);
@@ -75,13 +75,13 @@ static void open_side(enum end end, int fd, uint64_t messages)
 static void begin_session(struct side *side)
 {
     struct security_terms terms = {.identity = SECURITY_IDENTITY,
-                                   .serves = side->bench.end == END_SERVER,
+                                   .serves = side->shared.end == END_SERVER,
                                    .cipher = CIPHER_AES_128_GCM,
                                    .handshake = HANDSHAKE_PSK_ECDHE,
                                    .key = "the same at both ends"};
 
     if (plan.encrypts)
-        assert_int_equal(security_agree(&side->bench, side->connection.peer, &terms), 0);
+        assert_int_equal(security_agree(&side->shared, side->connection.peer, &terms), 0);
     assert_int_equal(security_begin(&side->connection), 0);
 }
 
@@ -95,7 +95,7 @@ static void shake_hands(void)
             int result = engine_handshake(&sides[end].connection);
 
             if (result < 0 && result != -EAGAIN && result != -EINPROGRESS)
-                fail_msg("%s", sides[end].bench.problem.text);
+                fail_msg("%s", sides[end].shared.problem.text);
         }
 }
 
@@ -137,7 +137,7 @@ static void close_sides(void)
     for (int end = 0; end < END_COUNT; end++) {
         close(sides[end].connection.calls.fd);
         connection_close(&sides[end].connection);
-        workbench_close(&sides[end].bench);
+        thread_shared_close(&sides[end].shared);
     }
     plan_free(&plan);
 }
@@ -177,7 +177,7 @@ static void receive(struct connection *connection)
         if (result == -EAGAIN)
             return;
         if (result < 0)
-            fail_msg("%s", connection->bench->problem.text);
+            fail_msg("%s", connection->shared->problem.text);
     }
 }
 
@@ -234,7 +234,7 @@ static void check_totals(uint64_t messages)
     assert_int_equal(receiver->arrivals.bytes, messages * plan.message.bytes);
     assert_int_equal(receiver->queue.flushed_messages, replies);
     assert_int_equal(sender->arrivals.messages, replies);
-    assert_int_equal(sides[driver()].bench.latency.count, replies);
+    assert_int_equal(sides[driver()].shared.latency.count, replies);
 }
 
 /* Runs it and leaves what was seen apart on the side that drives. */

@@ -68,7 +68,7 @@ static void *answer(void *argument)
 
 struct bed {
     struct plan plan;
-    struct workbench bench;
+    struct thread_shared shared;
     struct connection connection;
     struct sender sender;
     struct engine_job job;
@@ -88,16 +88,16 @@ static struct bed *bed_open(void)
     calls.data_thread = pthread_self();
     assert_int_equal(plan_parse(&bed.plan, words, COUNT_OF(words), &problem), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    assert_int_equal(workbench_open(&bed.bench, &bed.plan, END_CLIENT, 1), 0);
+    assert_int_equal(thread_shared_open(&bed.shared, &bed.plan, END_CLIENT, 1), 0);
     bed.connection.calls.fd = fds[0];
-    assert_int_equal(connection_open(&bed.connection, &bed.bench), 0);
+    assert_int_equal(connection_open(&bed.connection, &bed.shared), 0);
     assert_int_equal(security_begin(&bed.connection), 0);
     bed.connection.calls.table = &watched;
     bed.connection.messages_left = MESSAGES;
     bed.other = fds[1];
     assert_int_equal(pthread_create(&bed.peer, NULL, answer, &bed.other), 0);
-    bed.job = (struct engine_job){.connections = &bed.connection, .count = 1, .bench = &bed.bench};
-    workbench_begin_phase(&bed.bench, UINT64_MAX, false);
+    bed.job = (struct engine_job){.connections = &bed.connection, .count = 1, .shared = &bed.shared};
+    thread_shared_begin_phase(&bed.shared, UINT64_MAX, false);
     bed.connection.role->begin(&bed.connection);
     assert_int_equal(engine_block.open(&bed.job), 0);
     return &bed;
@@ -120,7 +120,7 @@ static void bed_close(struct bed *bed)
     close(bed->connection.calls.fd);
     close(bed->other);
     connection_close(&bed->connection);
-    workbench_close(&bed->bench);
+    thread_shared_close(&bed->shared);
     plan_free(&bed->plan);
 }
 
@@ -135,8 +135,8 @@ TEST(the_sender_thread_sends_and_the_data_thread_receives)
     assert_int_equal(calls.sent_by_data_thread, 0);
     assert_int_equal(calls.received_by_sender, 0);
     assert_int_equal(bed->connection.queue.flushed_messages, MESSAGES);
-    assert_int_equal(bed->bench.handover.count, MESSAGES);
-    assert_int_equal(bed->bench.latency.count, MESSAGES);
+    assert_int_equal(bed->shared.handover.count, MESSAGES);
+    assert_int_equal(bed->shared.latency.count, MESSAGES);
     bed_close(bed);
 }
 
@@ -146,7 +146,7 @@ TEST(without_a_sender_nothing_is_handed_over)
 
     assert_int_equal(engine_block.run(&bed->job), 0);
     assert_int_equal(calls.sent_by_data_thread, MESSAGES);
-    assert_int_equal(bed->bench.handover.count, 0);
+    assert_int_equal(bed->shared.handover.count, 0);
     bed_close(bed);
 }
 
@@ -158,7 +158,7 @@ TEST(a_reply_may_come_before_the_sender_knows_that_all_is_sent)
     calls.waits_for_replies = true;
     assert_int_equal(engine_block.run(&bed->job), 0);
     assert_int_equal(bed->connection.queue.flushed_messages, MESSAGES);
-    assert_int_equal(bed->bench.handover.count, MESSAGES);
+    assert_int_equal(bed->shared.handover.count, MESSAGES);
     bed_close(bed);
 }
 
@@ -185,10 +185,10 @@ TEST(the_delay_lasts_until_the_sender_has_it_and_is_part_of_the_latency)
     assert_int_equal(pthread_create(&late, NULL, serve_late, &handover), 0);
     bed->job.handover = &handover;
     bed->connection.messages_left = 1;
-    workbench_begin_phase(&bed->bench, UINT64_MAX, false);
+    thread_shared_begin_phase(&bed->shared, UINT64_MAX, false);
     assert_int_equal(engine_block.run(&bed->job), 0);
-    assert_true(bed->bench.handover.maximum + (handover.given_ns - before) >= LATE_NS);
-    assert_true(bed->bench.handover.maximum <= bed->bench.latency.maximum);
+    assert_true(bed->shared.handover.maximum + (handover.given_ns - before) >= LATE_NS);
+    assert_true(bed->shared.handover.maximum <= bed->shared.latency.maximum);
     handover_post(&handover, HANDOVER_END);
     assert_int_equal(pthread_join(late, NULL), 0);
     handover_close(&handover);
@@ -202,7 +202,7 @@ TEST(what_fails_in_the_sender_is_told_as_its_failure)
     start_sender(bed);
     calls.fails = ENOBUFS;
     assert_int_equal(engine_block.run(&bed->job), -ENOBUFS);
-    assert_problem(&bed->bench.problem, PROBLEM_FAILURE,
+    assert_problem(&bed->shared.problem, PROBLEM_FAILURE,
                    "the client could not send to the server: No buffer space");
     bed_close(bed);
 }

@@ -25,7 +25,7 @@ int main(void)
 
 static struct plan plan;
 static struct side {
-    struct workbench bench;
+    struct thread_shared shared;
     struct connection connection;
 } sides[2];
 
@@ -50,14 +50,14 @@ static void open_side(size_t number, int fd)
                                    .handshake = plan.handshake,
                                    .key = {1, 2, 3}};
 
-    *side = (struct side){.bench = {.plan = &plan, .end = number ? END_SERVER : END_CLIENT}};
+    *side = (struct side){.shared = {.plan = &plan, .end = number ? END_SERVER : END_CLIENT}};
     connection->plan = &plan;
-    connection->bench = &side->bench;
-    connection->end = side->bench.end;
+    connection->shared = &side->shared;
+    connection->end = side->shared.end;
     connection->peer = number ? END_CLIENT : END_SERVER;
     connection->security = plan.ends[connection->end].security;
     connection->calls = (struct calls){.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT};
-    assert_int_equal(security_agree(&side->bench, connection->peer, &terms), 0);
+    assert_int_equal(security_agree(&side->shared, connection->peer, &terms), 0);
     assert_int_equal(security_begin(connection), 0);
 }
 
@@ -90,7 +90,7 @@ static int close_sides(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         security_end(&sides[i].connection);
-        security_forget(&sides[i].bench, sides[i].connection.peer);
+        security_forget(&sides[i].shared, sides[i].connection.peer);
         close(sides[i].connection.calls.fd);
     }
     plan_free(&plan);
@@ -126,7 +126,7 @@ static void breaks(const char *why)
     char text[64];
 
     assert_int_equal(receive(ours, text, sizeof text), -EPROTO);
-    assert_problem(&sides[0].bench.problem, PROBLEM_FAILURE, why);
+    assert_problem(&sides[0].shared.problem, PROBLEM_FAILURE, why);
 }
 
 /* ---- the tests ---- */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static struct plan plan;
-static struct workbench bench;
+static struct thread_shared shared;
 static struct connection connection;
 static int other = -1;
 
@@ -29,11 +29,11 @@ static void open_reader(const char *chunk)
     assert_int_equal(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(lending_allow(fds[0]), 0);
     other = fds[0];
-    memset(&bench, 0, sizeof bench);
+    memset(&shared, 0, sizeof shared);
     memset(&connection, 0, sizeof connection);
-    assert_int_equal(workbench_open(&bench, &plan, END_SERVER, 1), 0);
+    assert_int_equal(thread_shared_open(&shared, &plan, END_SERVER, 1), 0);
     connection.calls.fd = fds[1];
-    assert_int_equal(connection_open(&connection, &bench), 0);
+    assert_int_equal(connection_open(&connection, &shared), 0);
 }
 
 static void close_reader(void)
@@ -42,7 +42,7 @@ static void close_reader(void)
     if (other >= 0)
         close(other);
     connection_close(&connection);
-    workbench_close(&bench);
+    thread_shared_close(&shared);
     plan_free(&plan);
 }
 

@@ -12,7 +12,7 @@
 #define WINDOW 4u
 
 static struct plan plan;
-static struct workbench bench;
+static struct thread_shared shared;
 static struct connection pair[2];
 
 static void open_pair(const char *direction)
@@ -24,14 +24,14 @@ static void open_pair(const char *direction)
     snprintf(word, sizeof word, "direction=%s", direction);
     if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
         fail_msg("%s", problem.text);
-    memset(&bench, 0, sizeof bench);
+    memset(&shared, 0, sizeof shared);
     memset(pair, 0, sizeof pair);
-    assert_int_equal(workbench_open(&bench, &plan, END_PROXY, 2), 0);
+    assert_int_equal(thread_shared_open(&shared, &plan, END_PROXY, 2), 0);
     for (int i = 0; i < 2; i++) {
         pair[i].peer = i ? END_SERVER : END_CLIENT;
         pair[i].twin = &pair[!i];
         pair[i].calls.fd = -1;
-        assert_int_equal(connection_open(&pair[i], &bench), 0);
+        assert_int_equal(connection_open(&pair[i], &shared), 0);
     }
 }
 
@@ -39,20 +39,20 @@ static void close_pair(void)
 {
     for (int i = 0; i < 2; i++)
         connection_close(&pair[i]);
-    workbench_close(&bench);
+    thread_shared_close(&shared);
     plan_free(&plan);
 }
 
 /* As an engine does it: into the buffer that comes next, which is then taken. Each of its bytes is `mark`. */
 static int arrive(struct connection *connection, size_t size, uint8_t mark)
 {
-    uint8_t *data = pool_next(&bench.pool);
+    uint8_t *data = pool_next(&shared.pool);
 
     if (!data)
         fail_msg("no buffer is spare");
     else
         memset(data, mark, CHUNK);
-    pool_take(&bench.pool);
+    pool_take(&shared.pool);
     return connection->role->arrived(connection, data, size);
 }
 
@@ -107,15 +107,15 @@ TEST(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back)
         arrive(&pair[0], 1, 0);
     }
     assert_int_equal(pair[0].role->wants(&pair[0]), 0);
-    assert_int_equal(bench.pool.spare_count, 1); /* to receive into an end that is not to come */
+    assert_int_equal(shared.pool.spare_count, 1); /* to receive into an end that is not to come */
     pair[1].role->fill(&pair[1]);
     assert_int_equal(pair[0].role->wants(&pair[0]), 0); /* lent to the queue, not given back */
     send_all(&pair[1]);
     assert_int_equal(pair[0].role->wants(&pair[0]), CHUNK);
-    assert_int_equal(bench.pool.spare_count, WINDOW + 1);
+    assert_int_equal(shared.pool.spare_count, WINDOW + 1);
     pair[1].role->fill(&pair[1]);
     send_all(&pair[1]);
-    assert_int_equal(bench.pool.spare_count, 2 * WINDOW + 1);
+    assert_int_equal(shared.pool.spare_count, 2 * WINDOW + 1);
     close_pair();
 }
 
@@ -127,7 +127,7 @@ TEST(a_group_that_is_half_sent_gives_back_what_is_whole)
     pair[1].role->fill(&pair[1]);
     queue_accept(&pair[1].queue, 1 + 3);
     queue_release(&pair[1].queue);
-    assert_int_equal(bench.pool.spare_count, 2 * WINDOW);
+    assert_int_equal(shared.pool.spare_count, 2 * WINDOW);
     close_pair();
 }
 
@@ -135,8 +135,8 @@ TEST(a_group_that_is_half_sent_gives_back_what_is_whole)
 TEST(chunks_behind_headroom_are_spans_of_their_own)
 {
     open_pair("send");
-    pool_close(&bench.pool);
-    assert_int_equal(pool_open(&bench.pool, CHUNK, 16, 2 * WINDOW + 1), 0);
+    pool_close(&shared.pool);
+    assert_int_equal(pool_open(&shared.pool, CHUNK, 16, 2 * WINDOW + 1), 0);
     for (uint8_t i = 0; i < 3; i++)
         assert_int_equal(arrive(&pair[0], CHUNK, i), 0);
     pair[1].role->fill(&pair[1]);
@@ -193,7 +193,7 @@ TEST(what_comes_from_the_sink_is_refused)
 {
     open_pair("send");
     assert_int_equal(arrive(&pair[1], 1, 0), -EBADMSG);
-    assert_problem(&bench.problem, PROBLEM_FAILURE, "came from the end that only receives");
+    assert_problem(&shared.problem, PROBLEM_FAILURE, "came from the end that only receives");
     close_pair();
 }
 

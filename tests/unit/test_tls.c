@@ -84,15 +84,15 @@ TEST(a_layer_that_encrypts_has_all_that_this_takes)
 /* ---- errors ---- */
 
 static struct plan plan;
-static struct workbench bench = {.plan = &plan, .end = END_CLIENT};
+static struct thread_shared shared = {.plan = &plan, .end = END_CLIENT};
 
 static struct connection broken_at(int fd)
 {
     static const struct security named = {.variant = {"named", ""}};
     struct connection connection = {
-        .bench = &bench, .end = END_CLIENT, .peer = END_SERVER, .security = &named};
+        .shared = &shared, .end = END_CLIENT, .peer = END_SERVER, .security = &named};
 
-    bench.problem.kind = PROBLEM_NONE;
+    shared.problem.kind = PROBLEM_NONE;
     connection.calls.table = &calls_of_sockets;
     connection.calls.fd = fd;
     layer_stack(&connection, &layer_socket, NULL);
@@ -107,7 +107,7 @@ TEST(a_call_that_failed_is_the_reason_and_not_what_the_library_makes_of_it)
 
     assert_int_equal(tls_write(&wire, &vector, 1), -EBADF);
     assert_int_equal(tls_broken(&wire, "send to", "the push function failed."), -EBADF);
-    assert_int_equal(bench.problem.kind, PROBLEM_NONE);
+    assert_int_equal(shared.problem.kind, PROBLEM_NONE);
 }
 
 TEST(an_end_without_a_close_notify_is_called_that)
@@ -123,7 +123,7 @@ TEST(an_end_without_a_close_notify_is_called_that)
     assert_int_equal(tls_read(&wire, &byte, 1), 0);
     assert_int_equal(tls_broken(&wire, "receive from", "eof."), -EPROTO);
     assert_problem(
-        &bench.problem, PROBLEM_FAILURE,
+        &shared.problem, PROBLEM_FAILURE,
         "could not receive from the server: named: the connection was closed without a close_notify");
     close(fds[0]);
 }
@@ -134,7 +134,7 @@ TEST(what_a_library_says_stands_without_its_full_stop)
     struct tls_wire wire = {.connection = &connection};
 
     assert_int_equal(tls_broken(&wire, "complete the TLS handshake with", "No cipher. Really."), -EPROTO);
-    assert_string_equal(bench.problem.text,
+    assert_string_equal(shared.problem.text,
                         "the client could not complete the TLS handshake with the server: named: No cipher");
 }
 
@@ -176,10 +176,10 @@ TEST(a_handshake_begins_with_its_first_call_when_the_session_is_set_up)
 {
     static const struct security layer = {
         .encrypts = true, .open = open_session, .handshake = shake_in_two_calls};
-    struct connection connection = {.bench = &bench, .security = &layer};
-    const struct histogram *handshake = &bench.handshake;
+    struct connection connection = {.shared = &shared, .security = &layer};
+    const struct histogram *handshake = &shared.handshake;
 
-    histogram_reset(&bench.handshake);
+    histogram_reset(&shared.handshake);
     assert_int_equal(security_begin(&connection), 0);
     assert_int_equal(engine_handshake(&connection), -EINPROGRESS);
     assert_int_equal(engine_handshake(&connection), 0);

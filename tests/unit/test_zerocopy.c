@@ -124,7 +124,7 @@ static const struct call_table late_calls = {.sendmsg = late_sendmsg, .take_retu
 /* ---- who sends ---- */
 
 static struct plan plan;
-static struct workbench bench;
+static struct thread_shared shared;
 static struct connection connection;
 static size_t appended_bytes;
 
@@ -160,10 +160,10 @@ static void open_late(uint32_t first, uint64_t seed)
 
     if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
         fail_msg("%s", problem.text);
-    memset(&bench, 0, sizeof bench);
+    memset(&shared, 0, sizeof shared);
     memset(&connection, 0, sizeof connection);
-    assert_int_equal(workbench_open(&bench, &plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&connection, &bench), 0);
+    assert_int_equal(thread_shared_open(&shared, &plan, END_CLIENT, 1), 0);
+    assert_int_equal(connection_open(&connection, &shared), 0);
     connection.calls.table = &late_calls;
     connection.queue.on_release = poison;
     *connection.loans = (struct loans){.sends = first, .returned = first};
@@ -177,7 +177,7 @@ static void open_late(uint32_t first, uint64_t seed)
 static void close_late(void)
 {
     connection_close(&connection);
-    workbench_close(&bench);
+    thread_shared_close(&shared);
     plan_free(&plan);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The connections of one data thread share a workbench: memory, clock, measurements.
+/* What the connections of one data thread share: its memory, clock, measurements.
  *
  * A thread with ten thousand connections has one receive buffer and one source. A connection has
  * only its state. */
@@ -20,7 +20,7 @@ struct security_agreed {
     const char *version, *cipher, *key_exchange; /* "1.3", "aes-128-gcm", "psk-ecdhe"; NULL: none */
 };
 
-struct workbench {
+struct thread_shared {
     const struct plan *plan;
     enum end end;
 
@@ -55,20 +55,21 @@ struct workbench {
     atomic_bool cancelled;      /* by another thread: a spin or a sleep must return */
 };
 
-/* 0 or -ENOMEM; call workbench_close() in both cases. `content` is set before, or NULL. */
-int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections);
-void workbench_close(struct workbench *bench);
+/* 0 or -ENOMEM; call thread_shared_close() in both cases. `content` is set before, or NULL. */
+int thread_shared_open(struct thread_shared *shared, const struct plan *plan, enum end end,
+                       uint64_t connections);
+void thread_shared_close(struct thread_shared *shared);
 
 /* A phase of `duration_ns` (UINT64_MAX: it has no deadline) begins now, and with it the samples.
  * `paced`: by the schedule of an open loop. */
-void workbench_begin_phase(struct workbench *bench, uint64_t duration_ns, bool paced);
+void thread_shared_begin_phase(struct thread_shared *shared, uint64_t duration_ns, bool paced);
 
 /* Clears the measurements. */
-void workbench_restart(struct workbench *bench);
+void thread_shared_restart(struct thread_shared *shared);
 
-static inline bool workbench_is_cancelled(const struct workbench *bench)
+static inline bool thread_shared_is_cancelled(const struct thread_shared *shared)
 {
-    return atomic_load_explicit(&bench->cancelled, memory_order_acquire);
+    return atomic_load_explicit(&shared->cancelled, memory_order_acquire);
 }
 
 /* ---- what one end of a plan needs: groups, queues, buffers, memory ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/workbench.h"
+#include "connection/thread_shared.h"
 
 #include "base/clock.h"
 #include "connection/reading.h"
@@ -31,21 +31,22 @@ static uint64_t receive_buffers(const struct plan *plan, enum end end, uint64_t 
     return buffers;
 }
 
-int workbench_open(struct workbench *bench, const struct plan *plan, enum end end, uint64_t connections)
+int thread_shared_open(struct thread_shared *shared, const struct plan *plan, enum end end,
+                       uint64_t connections)
 {
     const struct end_plan *own = &plan->ends[end];
     const struct role *role = plan_role(plan, end);
     const struct shape *outgoing = role->relay_buffers ? NULL : plan_outgoing(plan, end);
     uint64_t numbers = role->relay_buffers ? connections / 2 : connections; /* a proxy has pairs */
 
-    bench->plan = plan;
-    bench->end = end;
-    workbench_restart(bench);
-    samples_restart(&bench->samples, clock_now_ns());
-    if (bench->content)
-        bench->source = *bench->content;
+    shared->plan = plan;
+    shared->end = end;
+    thread_shared_restart(shared);
+    samples_restart(&shared->samples, clock_now_ns());
+    if (shared->content)
+        shared->source = *shared->content;
     else if (outgoing &&
-             source_open(&bench->source,
+             source_open(&shared->source,
                          (struct source_kind){.longest = outgoing->longest_span,
                                               .cold = own->source_bytes,
                                               .patterned = plan->verify,
@@ -53,37 +54,37 @@ int workbench_open(struct workbench *bench, const struct plan *plan, enum end en
         return -ENOMEM;
     if (!plan_incoming(plan, end))
         return 0;
-    return pool_open(&bench->pool, own->chunk_bytes, own->reading->headroom,
+    return pool_open(&shared->pool, own->chunk_bytes, own->reading->headroom,
                      (uint32_t)receive_buffers(plan, end, numbers));
 }
 
-void workbench_close(struct workbench *bench)
+void thread_shared_close(struct thread_shared *shared)
 {
     for (int peer = 0; peer < END_COUNT; peer++)
-        security_forget(bench, (enum end)peer);
-    if (!bench->content)
-        source_close(&bench->source);
-    pool_close(&bench->pool);
+        security_forget(shared, (enum end)peer);
+    if (!shared->content)
+        source_close(&shared->source);
+    pool_close(&shared->pool);
 }
 
-void workbench_begin_phase(struct workbench *bench, uint64_t duration_ns, bool paced)
+void thread_shared_begin_phase(struct thread_shared *shared, uint64_t duration_ns, bool paced)
 {
-    bench->paced = paced;
-    bench->unchecked = 0;
-    bench->stride = 1;
-    bench->now_ns = bench->start_ns = clock_now_ns();
-    bench->deadline_ns = duration_ns == UINT64_MAX ? UINT64_MAX : bench->start_ns + duration_ns;
-    samples_restart(&bench->samples, bench->start_ns);
+    shared->paced = paced;
+    shared->unchecked = 0;
+    shared->stride = 1;
+    shared->now_ns = shared->start_ns = clock_now_ns();
+    shared->deadline_ns = duration_ns == UINT64_MAX ? UINT64_MAX : shared->start_ns + duration_ns;
+    samples_restart(&shared->samples, shared->start_ns);
 }
 
-void workbench_restart(struct workbench *bench)
+void thread_shared_restart(struct thread_shared *shared)
 {
-    histogram_reset(&bench->latency);
-    histogram_reset(&bench->handover);
-    histogram_reset(&bench->handshake);
-    histogram_reset(&bench->service);
-    histogram_reset(&bench->late_start);
-    bench->due = 0;
+    histogram_reset(&shared->latency);
+    histogram_reset(&shared->handover);
+    histogram_reset(&shared->handshake);
+    histogram_reset(&shared->service);
+    histogram_reset(&shared->late_start);
+    shared->due = 0;
 }
 
 /* ---- sizes ---- */
