@@ -30,7 +30,8 @@ struct command_task {
 };
 
 #ifdef __linux__
-/* Begins the rehearsal, of which done() tells later. NULL with a problem, and closed() is not called. */
+/* Begins the rehearsal, of which done() tells later. NULL with a problem, and closed() is not
+ * called. */
 struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem);
 
 /* Begins the timed run, once, after the rehearsal. */

@@ -36,8 +36,8 @@ static int find_program(char *path, size_t size, struct problem *problem)
     return 0;
 }
 
-/* Draws the server's key. Returns the read end of a pipe that holds its line; -1 with a failure. A key
- * in an argument, a file or the environment would stay readable there. */
+/* Draws the server's key. Returns the read end of a pipe that holds its line; -1 with a failure. A
+ * key in an argument, a file or the environment would stay readable there. */
 static int open_key(struct own_server *server, struct problem *problem)
 {
     char line[PSK_LINE_MAX];

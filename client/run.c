@@ -357,7 +357,8 @@ static int ask(struct run *run, enum end end, struct problem *problem)
     return 0;
 }
 
-/* Gets the address of the data connections. An end chooses their port or path, but not the machine. */
+/* Gets the address of the data connections. An end chooses their port or path, but not the
+ * machine. */
 static int find_data(const struct link *link, struct address *data, const json_t *ready,
                      struct problem *problem)
 {

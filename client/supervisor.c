@@ -27,7 +27,8 @@ static void on_child(int number)
     (void)number; /* ends ppoll(2) */
 }
 
-/* Ends all descendants of this process: it is their subreaper, so that orphans become its children. */
+/* Ends all descendants of this process: it is their subreaper, so that orphans become its
+ * children. */
 static void end_all(void)
 {
     char path[64];

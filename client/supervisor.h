@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process that starts programs for this one and outlives it. It is the subreaper of all that they
- * start. When a program ends, or this process does, however that happens, it ends the rest; at its own
- * end it removes their folder.
+ * start. When a program ends, or this process does, however that happens, it ends the rest; at its
+ * own end it removes their folder.
  */
 #pragma once
 
@@ -31,16 +31,15 @@ struct supervisor {
     int channel_fd; /* -1: closed; readable when a job has ended, or the supervisor */
 };
 
-/* Starts the process, which knows the jobs as they are now. 0, or -1 with a failure; supervisor_stop() it in
- * both cases. */
+/* Starts the process, which knows the jobs as they are now. 0, or -1 with a failure;
+ * supervisor_stop() it in both cases. */
 int supervisor_start(struct supervisor *supervisor, struct problem *problem);
 
 /* Begins a job. Where the supervisor has ended, supervisor_ended() says so. */
 void supervisor_begin(const struct supervisor *supervisor, uint8_t number);
 
-/* After `channel_fd` became readable: the status of the job as of waitpid(2). False: the supervisor has
- * ended.
- */
+/* After `channel_fd` became readable: the status of the job as of waitpid(2). False: the supervisor
+ * has ended. */
 bool supervisor_ended(const struct supervisor *supervisor, int *status);
 
 /* Ends all, and removes the folder. May be called twice. */

@@ -91,8 +91,8 @@ static void reject(struct pending *pending)
     uv_close((uv_handle_t *)&pending->poll, on_closed);
 }
 
-/* The hello is complete. Rejects it if the token is wrong, the number is taken, or the answer cannot
- * be sent. */
+/* The hello is complete. Rejects it if the token is wrong, the number is taken, or the answer
+ * cannot be sent. */
 static void admit(struct pending *pending)
 {
     struct data_listener *listener = pending->poll.data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The data connections of a session: their listening socket, token and key. Where no data thread
- * accepts them, the data listener does and checks their token. It closes and counts those with a wrong
- * token. */
+ * accepts them, the data listener does and checks their token. It closes and counts those with a
+ * wrong token. */
 #pragma once
 
 #include "connection/security.h"
@@ -46,6 +46,6 @@ json_t *data_listener_describe(const struct data_listener *listener);
 void data_listener_accept(struct data_listener *listener, uv_loop_t *loop,
                           const struct data_listener_events *events, void *owner);
 
-/* Closes the socket and removes its file. After data_listener_accept() also closes the connections without
- * a complete hello, and then calls `closed`. May be called twice. */
+/* Closes the socket and removes its file. After data_listener_accept() also closes the connections
+ * without a complete hello, and then calls `closed`. May be called twice. */
 void data_listener_close(struct data_listener *listener);

@@ -23,8 +23,8 @@ struct launch {
 /* Starts it as the leader of a session. 0, or -1 with errno. */
 int process_start(struct child *child, const struct launch *launch);
 
-/* Kills it and the rest of its session: all that it keeps is in its folder. Harmless where it does not
- * run. */
+/* Kills it and the rest of its session: all that it keeps is in its folder. Harmless where it does
+ * not run. */
 void process_end(struct child *child);
 
 /* The CPU time of all its threads, ended ones too. 0 where it cannot be read. */

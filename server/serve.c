@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server for real clients: it answers requests of a protocol, and its replies leave as the words say.
+ * A server for real clients: it answers requests of a protocol, and its replies leave as the words
+ * say.
  *
- * Each connection has a data thread with the engine of the plan, as in a run. So a client that never
- * reads, or sends a byte a second, costs its own thread and nothing else. All threads share one content:
- * the export of nbd, which keeps what is written, or the bytes that the other protocols answer.
+ * Each connection has a data thread with the engine of the plan, as in a run. So a client that
+ * never reads, or sends a byte a second, costs its own thread and nothing else. All threads share
+ * one content: the export of nbd, which keeps what is written, or the bytes that the other
+ * protocols answer.
  */
 #include "base/cleanup.h"
 #include "base/secret.h"

@@ -324,8 +324,8 @@ static void take_mark(struct session *session)
         set_timeout(session, LIMIT_LEAVE_MS, "the report was not taken");
 }
 
-/* The client has failed. If that was because the subject ended, the server knows why. Else the client
- * closes. */
+/* The client has failed. If that was because the subject ended, the server knows why. Else the
+ * client closes. */
 static void explain_failure(struct session *session)
 {
     struct problem problem = {0};
@@ -336,9 +336,9 @@ static void explain_failure(struct session *session)
         close_parts(session);
 }
 
-/* A proxy starts its team or subject when it knows the sink. legality_check() probes sockets, rings,
- * TLS layers and placement. This takes the loop and two CPUs for up to 3 s: no other client may be
- * measured in that time. */
+/* A proxy starts its team or subject when it knows the sink. legality_check() probes sockets,
+ * rings, TLS layers and placement. This takes the loop and two CPUs for up to 3 s: no other client
+ * may be measured in that time. */
 static void begin(struct session *session)
 {
     bool hosts = has_subject(session), waits = session->end == END_PROXY;
@@ -382,7 +382,8 @@ static void take_secrets(struct session *session, const json_t *body, struct pro
         problem_failure(problem, "the key of the server is none");
 }
 
-/* Parses the numeric address of the sink. Returns -1 with a problem if it is none or not allowed. */
+/* Parses the numeric address of the sink. Returns -1 with a problem if it is none or not
+ * allowed. */
 static int parse_sink(const struct options *options, const char *text, struct address *sink,
                       struct problem *problem)
 {

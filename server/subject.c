@@ -119,8 +119,8 @@ static int write_certificate(const struct subject *subject, const struct data_li
     return result;
 }
 
-/* A file for each size that op= fetches; its name is the size, and the pattern its content. They have
- * a folder of their own: what a program serves must not be the keys. */
+/* A file for each size that op= fetches; its name is the size, and the pattern its content. They
+ * have a folder of their own: what a program serves must not be the keys. */
 static int write_content(const struct subject *subject, uid_t owner)
 {
     const struct operations *operations = &subject->plan->operations;
@@ -202,7 +202,8 @@ static int find_program(struct subject *subject, const json_t *values, struct pr
     return problem_unsupported(problem, "subject=%s needs the program %s: uncork setup %s", own, name, own);
 }
 
-/* The first line that a program prints, by a run of its own; its output is a file with this name. */
+/* The first line that a program prints, by a run of its own; its output is a file with this
+ * name. */
 static void read_line(const struct subject *subject, struct launch *launch, char line[160])
 {
     struct child asked = {0};
@@ -216,8 +217,8 @@ static void read_line(const struct subject *subject, struct launch *launch, char
     scan_file(path, 1, "%159[^\n]", line);
 }
 
-/* The package that has the program: "nginx 1.22.1-9". Empty: none has it. dpkg 1.21 takes 0.1 s to find
- * it, so it is asked once for each of the last programs. */
+/* The package that has the program: "nginx 1.22.1-9". Empty: none has it. dpkg 1.21 takes 0.1 s to
+ * find it, so it is asked once for each of the last programs. */
 static void read_package(struct subject *subject, const struct passwd *user)
 {
     static char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
@@ -274,8 +275,8 @@ static int await_ready(struct subject *subject, const struct address *address, s
                            subject->plan->subject.name, READY_WITHIN_MS / 1000);
 }
 
-/* A server that accepts by a blocking socket may take the one of the data listener. With the process the
- * socket ends then, and no client waits for it. */
+/* A server that accepts by a blocking socket may take the one of the data listener. With the
+ * process the socket ends then, and no client waits for it. */
 static int launch_on(struct subject *subject, struct launch *launch, struct problem *problem)
 {
     struct data_listener *data = subject->data;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A subject: a server that knows nothing of uncork. This server starts it for one session, in a
- * temporary folder, and ends it with the session. In the phases of the run this server answers for it.
+ * temporary folder, and ends it with the session. In the phases of the run this server answers for
+ * it.
  */
 #pragma once
 
@@ -29,18 +30,19 @@ struct subject {
 };
 
 /* Starts the subject of the plan (words/definition.h) on the socket of the data listener, or on its
- * address. It waits until a connection is accepted, for up to 5 s. `sink`: where a relay connects to;
- * NULL: it is none. `remote`: the other ends are on other machines. 0, or -1 with a problem;
+ * address. It waits until a connection is accepted, for up to 5 s. `sink`: where a relay connects
+ * to; NULL: it is none. `remote`: the other ends are on other machines. 0, or -1 with a problem;
  * subject_stop() it in both cases. */
 int subject_start(struct subject *subject, const json_t *definitions, const struct address *sink, bool remote,
                   struct problem *problem);
 
 /* CONTROL_MARKED: no data is in flight, before the run and after it. Reads the CPU time, and sends
- * the report after the run: then 1, else 0, or -1 with a problem where the override did not reach the
- * program. */
+ * the report after the run: then 1, else 0, or -1 with a problem where the override did not reach
+ * the program. */
 int subject_mark(struct subject *subject, struct problem *problem);
 
-/* If it has ended by itself, or ends within 400 ms: 0 with a failure that has the end of its log. Else -1. */
+/* If it has ended by itself, or ends within 400 ms: 0 with a failure that has the end of its log.
+ * Else -1. */
 int subject_fate(struct subject *subject, struct problem *problem);
 
 /* Ends the process and removes the folder. May be called twice. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches one end of a pipe, mostly standard input. It closes when the process that started this one
- * has ended, normally or not. */
+/* Watches one end of a pipe, mostly standard input. It closes when the process that started this
+ * one has ended, normally or not. */
 #pragma once
 
 #include <stdbool.h>

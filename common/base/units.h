@@ -31,6 +31,6 @@ int units_take_size(const char **text, uint64_t *bytes);
  * above. */
 int units_parse(const struct units *units, const char *text, uint64_t *value);
 
-/* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K", 200000000
- * ns -> "200ms". */
+/* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K",
+ * 200000000 ns -> "200ms". */
 void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value);

@@ -175,8 +175,8 @@ static void add_packet(struct total *total, struct stream *stream, struct packet
 
 /* ---- a connection ---- */
 
-/* Ends a connection: the next segment of its port belongs to another one. A close_notify alone in its
- * segment is left out; one that shares a segment is counted. */
+/* Ends a connection: the next segment of its port belongs to another one. A close_notify alone in
+ * its segment is left out; one that shares a segment is counted. */
 static void end_flow(struct tally *tally, struct flow *flow)
 {
     static const struct stream ended_stream;

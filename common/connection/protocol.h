@@ -73,8 +73,8 @@ struct protocol {
     const struct operation_kind *kinds; /* NULL: raw */
 
     /*
-     * Read the head of the next piece from `data`. 0, with `piece` filled in; or the number of bytes
-     * that the head has at least, which is above `size`; or -EBADMSG with the problem of the
+     * Read the head of the next piece from `data`. 0, with `piece` filled in; or the number of
+     * bytes that the head has at least, which is above `size`; or -EBADMSG with the problem of the
      * thread. reply(), at the client, finds piece->call; request(), at the server, fills in the
      * call that it is given there, all but its key, or returns -ESHUTDOWN: the client wants to end.
      */
@@ -85,8 +85,8 @@ struct protocol {
     size_t (*ask)(uint8_t *head, const struct call *call);
     size_t (*answer)(uint8_t *head, const struct call *call);
 
-    /* What follows the payload of a request or a reply; NULL: nothing. The readers see it as a piece
-     * of its own. */
+    /* What follows the payload of a request or a reply; NULL: nothing. The readers see it as a
+     * piece of its own. */
     const char *ask_end, *answer_end;
 
     /* The content is values by key, PROTOCOL_KEYS() of each size: a call of `bytes` at `offset` is
@@ -95,9 +95,9 @@ struct protocol {
     const char *missing; /* with keys: the reply to a get of a key that the server does not have */
 
     /* The dialogue before the first request, in calls that wait (connection/dialogue.h). `secured`:
-     * what follows is plain by the plan, or encrypted already. With TLS both ends call it once before
-     * and once after the handshake. Both call framing_set_size(). 0, or a negative errno value
-     * with the problem of the thread. NULL: there is no dialogue. */
+     * what follows is plain by the plan, or encrypted already. With TLS both ends call it once
+     * before and once after the handshake. Both call framing_set_size(). 0, or a negative errno
+     * value with the problem of the thread. NULL: there is no dialogue. */
     int (*greet)(struct connection *connection, bool secured);
     int (*welcome)(struct connection *connection, bool secured);
 };
@@ -109,8 +109,8 @@ extern const struct axis protocol_axis; /* protocol/list.def */
 int framing_open(struct connection *connection);
 void framing_close(struct framing *framing);
 
-/* The server has `size` bytes of content: every connection gets its share of them. With verify=on that
- * is at most FRAMING_CHECKED_MAX, which a client writes into a subject. */
+/* The server has `size` bytes of content: every connection gets its share of them. With verify=on
+ * that is at most FRAMING_CHECKED_MAX, which a client writes into a subject. */
 void framing_set_size(struct connection *connection, uint64_t size);
 
 /* The call of a request that may begin, in the slot that has been free for the longest time. There

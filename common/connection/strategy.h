@@ -28,8 +28,8 @@ struct strategy {
     size_t state_size;
     size_t (*group_state_size)(size_t longest_group);
 
-    /* Sends the rest of the group at the head. 0: the end of the group was accepted, or a request is
-     * in flight, which takes as much of the group as it can. Else as strategy_push(). */
+    /* Sends the rest of the group at the head. 0: the end of the group was accepted, or a request
+     * is in flight, which takes as much of the group as it can. Else as strategy_push(). */
     int (*send_group)(struct connection *connection);
 
     /* The end of the group was accepted: sends what the strategy holds back. 0, or as

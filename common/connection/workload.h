@@ -31,11 +31,12 @@ struct role {
     /* Bytes of state under this plan; NULL: none. */
     size_t (*state_size)(const struct plan *plan);
 
-    /* A phase begins: the deadline of the thread and messages_left bound its length. NULL: nothing to
-     * prepare. */
+    /* A phase begins: the deadline of the thread and messages_left bound its length. NULL: nothing
+     * to prepare. */
     void (*begin)(struct connection *connection);
 
-    /* Appends the messages that are due to the queue: at most connection_room(). NULL: it sends none. */
+    /* Appends the messages that are due to the queue: at most connection_room(). NULL: it sends
+     * none. */
     void (*fill)(struct connection *connection);
 
     /* The number of bytes that it accepts now. */

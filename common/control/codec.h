@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages of the control channel, encoded and decoded. Pure: no sockets, no clock. A
- * message is a length (4 bytes, big endian) and that number of bytes of JSON: at most 256 KiB, or 128
- * MiB of a report and of facts. The JSON is an object with a "type" and exactly the fields of that
+/* The messages of the control channel, encoded and decoded. Pure: no sockets, no clock. A message
+ * is a length (4 bytes, big endian) and that number of bytes of JSON: at most 256 KiB, or 128 MiB
+ * of a report and of facts. The JSON is an object with a "type" and exactly the fields of that
  * type. */
 #pragma once
 

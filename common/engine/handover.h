@@ -12,8 +12,8 @@
  *
  * No lock is needed: at each moment one thread owns the shared state. From post to done the sender
  * owns the send queue, the state of the strategy and the counts of the write path. Before and
- * after, the data thread owns them. The data thread always owns the receive state, the role, the
- * shared memory of its connections and the histograms. The semaphores order the writes of one thread before
+ * after, the data thread owns them. The data thread always owns the receive state, the role, what
+ * its connections share and the histograms. The semaphores order the writes of one thread before
  * the reads of the other.
  */
 #pragma once

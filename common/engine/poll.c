@@ -81,9 +81,9 @@ static void watch_for(struct watch *watch, int events)
  * have to send that before it continues with another connection.
  *
  * epoll(7) always reports EPOLLERR. libuv 1.44 takes it for a dead descriptor and stops watching,
- * unless EPOLLERR comes alone and UV_PRIORITIZED is watched. No peer sends urgent data, so the engine
- * watches for it where the error queue is used. Only an EPOLLERR together with other events then costs
- * two epoll_ctl(2). */
+ * unless EPOLLERR comes alone and UV_PRIORITIZED is watched. No peer sends urgent data, so the
+ * engine watches for it where the error queue is used. Only an EPOLLERR together with other events
+ * then costs two epoll_ctl(2). */
 static void rearm(struct turn *turn)
 {
     const struct connection *connection = turn->connection;
@@ -317,8 +317,8 @@ static int open_watch(struct poller *poller, size_t index)
     return uv_poll_init(&poller->loop, &watch->poll, connection->calls.fd);
 }
 
-/* libuv makes the writes and the reads of streams. If more may be ready than it takes at once, it also
- * calls epoll_wait(2) uncounted times. */
+/* libuv makes the writes and the reads of streams. If more may be ready than it takes at once, it
+ * also calls epoll_wait(2) uncounted times. */
 static int poll_open(struct engine_job *job)
 {
     struct poller *poller =

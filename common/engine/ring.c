@@ -98,8 +98,8 @@ static bool should_receive(const struct turn *turn)
            (always || connection->state == STATE_HANDSHAKING || role->wants(connection));
 }
 
-/* Makes the requests that the connection needs and that are not outstanding. RING_READABLE completes
- * on errors too. */
+/* Makes the requests that the connection needs and that are not outstanding. RING_READABLE
+ * completes on errors too. */
 static void rearm(struct turn *turn)
 {
     struct watch *watch = watch_of(turn);

@@ -168,8 +168,8 @@ static void gather(struct ring_engine *engine, struct ring_event *event)
     }
 }
 
-/* With data, the connection continues after all completions of this wake-up: a proxy gets many chunks
- * in one wake-up and relays them in one turn. */
+/* With data, the connection continues after all completions of this wake-up: a proxy gets many
+ * chunks in one wake-up and relays them in one turn. */
 void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
 {
     struct watch *watch;

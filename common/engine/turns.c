@@ -127,7 +127,8 @@ static inline void close_if_done(struct turn *turn)
         close_descriptor(turn);
 }
 
-/* If the received bytes prove that the other end has received all, the request in flight is done. */
+/* If the received bytes prove that the other end has received all, the request in flight is
+ * done. */
 static void on_answer(struct turn *turn)
 {
     struct connection *connection = turn->connection;

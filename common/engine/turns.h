@@ -33,12 +33,12 @@ struct turns_events {
      * engine_on_data(). */
     int (*take)(struct connection *connection);
 
-    /* The connection has an accepted descriptor: begins to receive from it. NULL: the engine accepts
-     * no connections. */
+    /* The connection has an accepted descriptor: begins to receive from it. NULL: the engine
+     * accepts no connections. */
     void (*accepted)(struct turn *turn);
 
-    /* The descriptor of a connection that reconnects will be closed: stops to watch it. True if that
-     * takes until turn_released(). NULL: nothing watches it. */
+    /* The descriptor of a connection that reconnects will be closed: stops to watch it. True if
+     * that takes until turn_released(). NULL: nothing watches it. */
     bool (*forget)(struct turn *turn);
 
     /* Re-arm: the set of wanted events may have changed. */
@@ -61,8 +61,8 @@ struct turns {
     int result;                     /* of the phase */
 };
 
-/* Allocates the state of the engine, `state_size` zeroed bytes that begin with the turns, and watches of
- * `size` bytes, each with its turn at `offset`. Returns the state. */
+/* Allocates the state of the engine, `state_size` zeroed bytes that begin with the turns, and
+ * watches of `size` bytes, each with its turn at `offset`. Returns the state. */
 void *turns_open(struct engine_job *job, const struct turns_events *events, size_t state_size, size_t size,
                  size_t offset);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* CPU cost of a thread, CPU time of the machine, and memory of the process. System differences live in
- * cpu.c. */
+/* CPU cost of a thread, CPU time of the machine, and memory of the process. System differences live
+ * in cpu.c. */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Count, key in the record. A thread has those up to CPU_INSTRUCTIONS; all CPUs of the machine since
- * boot have the times. */
+/* Count, key in the record. A thread has those up to CPU_INSTRUCTIONS; all CPUs of the machine
+ * since boot have the times. */
 #define CPU_COUNTS(X)                                                                                        \
     X(CPU_USER, "user_ns")                                                                                   \
     X(CPU_SYSTEM, "system_ns")                                                                               \
@@ -55,7 +55,8 @@ void cpu_look(struct cpu_reading *reading);
 #define CPU_SWITCHES (1u << CPU_VOLUNTARY | 1u << CPU_FORCED)
 
 /* Tests the counts that `read` returns: the calling thread works and sleeps for a moment. Returns
- * CPU_TIMES, CPU_SWITCHES or both: those that follow its work, or that the system does not report. */
+ * CPU_TIMES, CPU_SWITCHES or both: those that follow its work, or that the system does not
+ * report. */
 uint32_t cpu_account_try(void (*read)(struct cpu_reading *reading));
 
 /* Tests which counts work here; later readings omit the others. Call it once, before threads

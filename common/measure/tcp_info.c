@@ -83,8 +83,8 @@ static void read_figures(int fd, struct tcp_reading *reading)
         put(reading, TCP_RTT, info.tcpi_rtt * NS_PER_US);
 #endif
 #ifdef __OpenBSD__
-    /* It reports the window and the retransmissions to root only. For other users both are 0, and so
-     * is the size of the send buffer, which is never 0 in truth. */
+    /* It reports the window and the retransmissions to root only. For other users both are 0, and
+     * so is the size of the send buffer, which is never 0 in truth. */
     if (!info.tcpi_so_snd_sb_hiwat)
         return;
 #endif
@@ -131,7 +131,8 @@ static void raise_largest(struct tcp_reading *reading, uint64_t window)
         reading->figures[TCP_LARGEST_PEER_WINDOW] = window;
 }
 
-/* A 32-bit counter may wrap. It cannot advance by half of its range in a moment: then it went back. */
+/* A 32-bit counter may wrap. It cannot advance by half of its range in a moment: then it went
+ * back. */
 void tcp_info_read(int fd, struct tcp_reading *reading)
 {
     struct tcp_reading now = {0};

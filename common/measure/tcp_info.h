@@ -41,7 +41,8 @@ struct tcp_reading {
 
 /* Reads the figures of a connected socket; none are known where it is not TCP or the system does
  * not report them. `reading` is zeroed or has earlier figures. They stay if the system reports none
- * any more, or counts from 0 again: an MPTCP connection does so after its first subflow has ended. */
+ * any more, or counts from 0 again: an MPTCP connection does so after its first subflow has
+ * ended. */
 void tcp_info_read(int fd, struct tcp_reading *reading);
 
 void tcp_info_watch_window(int fd, struct tcp_reading *reading);

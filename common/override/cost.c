@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a counted call costs; apart from override.c, because a static program cannot load a library. */
+/* What a counted call costs; apart from override.c, because a static program cannot load a
+ * library. */
 #include "base/clock.h"
 #include "override/override.h"
 
@@ -25,8 +26,8 @@ static double pairs_ns(const int pair[2], __typeof__(send) *sends, __typeof__(re
     return (double)(clock_now_ns() - began);
 }
 
-/* The quickest round with the library less the quickest without it: both in turns, so that what else
- * the machine does meets both. */
+/* The quickest round with the library less the quickest without it: both in turns, so that what
+ * else the machine does meets both. */
 double override_call_ns(void)
 {
     double with = HUGE_VAL, without = HUGE_VAL;

@@ -61,8 +61,8 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
     return sent < 0 ? (int)sending_end(&sending, sent) : sent;
 }
 
-/* write(2) has no flags: where one is added, the same bytes leave by sendto(2) or sendmsg(2), unless
- * the descriptor turns out to be no socket. */
+/* write(2) has no flags: where one is added, the same bytes leave by sendto(2) or sendmsg(2),
+ * unless the descriptor turns out to be no socket. */
 ssize_t write(int fd, const void *data, size_t size)
 {
     struct sending sending = sending_begin(fd, COUNTED_write, size, 0);

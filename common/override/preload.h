@@ -106,8 +106,8 @@ struct slot *slot_of(int fd);
 void slot_open(int fd, enum kind_role role, const struct sockaddr *address, socklen_t size);
 void slot_accepted(int fd);
 
-/* A descriptor is new (-1: none) or about to be closed: what was known of it is forgotten. Or `to` is
- * a copy of `from`, as dup(2) makes it. */
+/* A descriptor is new (-1: none) or about to be closed: what was known of it is forgotten. Or `to`
+ * is a copy of `from`, as dup(2) makes it. */
 void slot_forget(int fd);
 void slot_copy(int from, int to);
 
@@ -133,8 +133,8 @@ struct sending {
     int fd, flags, made;
 };
 
-/* Before a send of `size` bytes: what the thread holds on other connections leaves. After a send that
- * returned `moved`; returns `moved`. */
+/* Before a send of `size` bytes: what the thread holds on other connections leaves. After a send
+ * that returned `moved`; returns `moved`. */
 struct sending sending_begin(int fd, enum counted call, size_t size, int flags);
 ssize_t sending_end(const struct sending *sending, ssize_t moved);
 

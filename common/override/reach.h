@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 /* Refuses a file that the library does not reach: a static program, one of another machine or of
- * another C library, a Go program, one that changes its user or capabilities. A script is judged by its
- * interpreter. 0, or -1 with a problem. */
+ * another C library, a Go program, one that changes its user or capabilities. A script is judged by
+ * its interpreter. 0, or -1 with a problem. */
 int reach_check(const char *path, struct problem *problem);
 
 /* Refuses a running process whose sends the library may not see: it has an io_uring, or a seccomp

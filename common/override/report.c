@@ -66,8 +66,8 @@ static bool all_alike(const struct shared_shape *shape)
     return shape->sends > 2;
 }
 
-/* How a shape is written: as the words message= and reply= take it, "38+4118" or "16x1100"; for people,
- * "16 MSG_MORE, 4096" or "16 x 1100"; the same with calls. */
+/* How a shape is written: as the words message= and reply= take it, "38+4118" or "16x1100"; for
+ * people, "16 MSG_MORE, 4096" or "16 x 1100"; the same with calls. */
 enum form { AS_WORD, AS_SIZES, AS_CALLS };
 
 static void print_shape(FILE *file, const struct shared_shape *shape, enum form form)
@@ -95,7 +95,8 @@ static void print_shape(FILE *file, const struct shared_shape *shape, enum form 
 
 /* ---- advice ---- */
 
-/* What the most frequent shape is. Its sentence: sizes, `how`, a stall, `before` override `after`. */
+/* What the most frequent shape is. Its sentence: sizes, `how`, a stall, `before` override
+ * `after`. */
 enum finding { ALONE, ALONE_NAGLE, ON_UNIX, WITH_MORE, WITH_CORK, APART, APART_NAGLE };
 static const struct {
     const char *how, *before, *override, *after, *writes;
@@ -134,8 +135,8 @@ static enum finding find(const struct shared_kind *kind, const struct shared_sha
     return kind->nodelay ? APART : APART_NAGLE;
 }
 
-/* The bound of more:SIZE that joins the sends of a shape. 0: only `join` does, as no send but the last
- * is a short header. */
+/* The bound of more:SIZE that joins the sends of a shape. 0: only `join` does, as no send but the
+ * last is a short header. */
 static uint64_t more_bytes(const struct shared_shape *shape)
 {
     uint32_t last = known_fragments(shape) - 1;

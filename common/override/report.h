@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the counts of a program say: how its messages leave, and which override would change that. */
+/* What the counts of a program say: how its messages leave, and which override would change
+ * that. */
 #pragma once
 
 #include "override/shared.h"
@@ -19,8 +20,8 @@ const struct shared_shape *report_shape(const struct shared_kind *kind);
 /* `subject`: the program as subject= knows it, other words may follow; NULL: it does not. */
 void report_advise(const struct shared_kind *kind, const char *subject, struct advice *advice);
 
-/* The whole report: docs/record.md has its keys. `call_ns`: what a counted call costs. `limit`: what the
- * library cannot see or change in this program; "": nothing is known. New reference. */
+/* The whole report: docs/record.md has its keys. `call_ns`: what a counted call costs. `limit`:
+ * what the library cannot see or change in this program; "": nothing is known. New reference. */
 json_t *report_make(const struct shared *shared, const char *subject, double call_ns, const char *limit);
 
 /* Prints the report for people, in lines of at most 100 columns where paths are short. */

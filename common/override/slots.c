@@ -72,7 +72,8 @@ void options_read(int fd, const struct slot *slot)
     kind->read_back++;
 }
 
-/* To set TCP_NODELAY sends it, even if it is set. Then the socket has the program's setting again. */
+/* To set TCP_NODELAY sends it, even if it is set. Then the socket has the program's setting
+ * again. */
 void options_push(int fd, const struct slot *slot)
 {
     bool delays;
@@ -182,8 +183,8 @@ struct slot *slot_of(int fd)
     return slot && slot->state == SLOT_STREAM ? slot : NULL;
 }
 
-/* The slot, where it is one of this process: a child of vfork(2) closes its descriptors in the memory
- * of its parent. */
+/* The slot, where it is one of this process: a child of vfork(2) closes its descriptors in the
+ * memory of its parent. */
 static struct slot *slot_own(int fd)
 {
     return getpid() == preload_process ? slot_at(fd) : NULL;

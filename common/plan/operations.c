@@ -14,7 +14,8 @@ static int refuse(const char *text, const char *why, struct problem *problem)
     return problem_usage(problem, "op=%.60s: %s; write it like read:4K or read:4K*7+write:4K*3", text, why);
 }
 
-/* NAME, NAME:SIZE or either with *WEIGHT at `*at`, which it advances. Returns NULL, or what is wrong. */
+/* NAME, NAME:SIZE or either with *WEIGHT at `*at`, which it advances. Returns NULL, or what is
+ * wrong. */
 static const char *take_operation(struct operation *operation, const char **at)
 {
     size_t length = 0;

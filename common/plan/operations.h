@@ -31,8 +31,8 @@ struct operations {
     uint8_t order[OPERATIONS_WEIGHT_MAX]; /* indices of `list`, by position in the cycle */
 };
 
-/* Parses the whole of `text`, but not whether a protocol knows the names and their sizes. 0, or -1 with a
- * usage problem. */
+/* Parses the whole of `text`, but not whether a protocol knows the names and their sizes. 0, or -1
+ * with a usage problem. */
 int operations_parse(struct operations *operations, const char *text, struct problem *problem);
 
 char *operations_format(const struct operations *operations);

@@ -236,8 +236,8 @@ static inline bool plan_has_proxy(const struct plan *plan)
 bool plan_is_own(const struct plan *plan, enum end end);
 const char *plan_address(const struct plan *plan, enum end end);
 
-/* The end behind the client, which gets its plan first: the server, or the proxy before it. A subject
- * runs in its place. */
+/* The end behind the client, which gets its plan first: the server, or the proxy before it. A
+ * subject runs in its place. */
 static inline enum end plan_second_end(const struct plan *plan)
 {
     return plan_has_proxy(plan) ? END_PROXY : END_SERVER;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP/1.1 (RFC 9112) on connections that stay: GET of a path that is a size in bytes, "/4096", and a
- * reply with status 200 and Content-Length. The content of each path is the pattern from byte 0 on.
- * Replies come in the order of the requests.
+ * HTTP/1.1 (RFC 9112) on connections that stay: GET of a path that is a size in bytes, "/4096", and
+ * a reply with status 200 and Content-Length. The content of each path is the pattern from byte 0
+ * on. Replies come in the order of the requests.
  */
 #include "base/units.h"
 #include "protocol/text.h"
@@ -78,7 +78,8 @@ static const char *skip_blanks(const char *text)
     return text;
 }
 
-/* Whether a line is the field `name`, which ends with a colon. `value` moves to where its value is. */
+/* Whether a line is the field `name`, which ends with a colon. `value` moves to where its value
+ * is. */
 static bool is_field(const uint8_t *line, const uint8_t *end, const char *name, const char **value)
 {
     if ((size_t)(end - line) < strlen(name) || strncasecmp((const char *)line, name, strlen(name)) != 0)

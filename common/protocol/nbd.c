@@ -312,7 +312,8 @@ static int go(struct connection *connection)
                                  : result;
 }
 
-/* Writes what reads will return, into the share of this connection: a subject has nothing to lose. */
+/* Writes what reads will return, into the share of this connection: a subject has nothing to
+ * lose. */
 static int fill(struct connection *connection)
 {
     uint64_t first = connection->framing->first, share = connection->framing->share, size;

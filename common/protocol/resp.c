@@ -46,7 +46,8 @@ static size_t answer(uint8_t *head, const struct call *call)
     return (size_t)(text_put(head, answers[call->kind - kinds]) - head);
 }
 
-/* A size behind `mark`, "*2\r\n", at `*at`, which it advances. 0; 1: it is not whole; -1: it is none. */
+/* A size behind `mark`, "*2\r\n", at `*at`, which it advances. 0; 1: it is not whole; -1: it is
+ * none. */
 static int take_size(const uint8_t *data, size_t size, size_t *at, char mark, uint64_t *number)
 {
     size_t end = *at + 1;
@@ -63,7 +64,8 @@ static int take_size(const uint8_t *data, size_t size, size_t *at, char mark, ui
     return 0;
 }
 
-/* What the strings of a command ask for. The value of SET is not among them: its size ends the head. */
+/* What the strings of a command ask for. The value of SET is not among them: its size ends the
+ * head. */
 static const struct operation_kind *kind_of(struct connection *connection, const char *const *strings,
                                             const uint64_t *sizes, uint64_t count, struct call *call)
 {

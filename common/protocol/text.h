@@ -3,8 +3,9 @@
  * Protocols in text, of servers that keep values by key. Replies come in order. A server writes a
  * head in one way only, so a client compares what comes with what it would write itself.
  *
- * The key of value 3 of 100 bytes is "uncork-00000100-03". It holds the pattern from byte 300 on. To
- * foreign clients the server has every key: another one holds as many bytes as the first get of op=.
+ * The key of value 3 of 100 bytes is "uncork-00000100-03". It holds the pattern from byte 300 on.
+ * To foreign clients the server has every key: another one holds as many bytes as the first get of
+ * op=.
  */
 #pragma once
 
@@ -30,7 +31,8 @@ int text_reply(struct connection *connection, const uint8_t *data, size_t size, 
 int text_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX],
               size_t *length);
 
-/* Takes the key of a request into the call, and what it says of its value. False: no server has it. */
+/* Takes the key of a request into the call, and what it says of its value. False: no server has
+ * it. */
 bool text_take_key(const struct connection *connection, const char *key, size_t size, struct call *call);
 
 /* The head has `size` bytes, and its request carries or fetches `bytes`. Returns 0. */

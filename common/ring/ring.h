@@ -130,8 +130,8 @@ void ring_buffers_close(struct ring_buffers *buffers);
 /* Removes all buffers; none may be in use. 0 or a negative errno value. */
 int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers);
 
-/* Adds `count` buffers of `size` bytes, one after the other in memory and numbered from `number` on,
- * at the tail; there must be room. The kernel sees them after ring_buffers_publish(). */
+/* Adds `count` buffers of `size` bytes, one after the other in memory and numbered from `number`
+ * on, at the tail; there must be room. The kernel sees them after ring_buffers_publish(). */
 void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number,
                       uint32_t count);
 void ring_buffers_publish(struct ring_buffers *buffers);

@@ -117,8 +117,8 @@ static int keep_ticket(SSL *openssl, SSL_SESSION *ticket)
 
 /* ---- the certificate ---- */
 
-/* Compares the public keys. Nothing else in a certificate says who shows it. A server that has to know
- * the pre-shared key may show none. */
+/* Compares the public keys. Nothing else in a certificate says who shows it. A server that has to
+ * know the pre-shared key may show none. */
 static int check_certificate(X509_STORE_CTX *store, void *opaque)
 {
     const struct context *context = opaque;

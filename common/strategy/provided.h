@@ -18,7 +18,8 @@ struct provided_request {
 uint32_t provided_buffers(uint64_t parameter);
 int provided_completed(struct connection *connection, const struct completion *completion);
 
-/* send_group(): queues one request, for the next buffer, or for all as CAPABLE_SEND_BUNDLE allows. */
+/* send_group(): queues one request, for the next buffer, or for all as CAPABLE_SEND_BUNDLE
+ * allows. */
 int provided_submit(struct connection *connection);
 
 #define PROVIDED_PARAMETER                                                                                   \

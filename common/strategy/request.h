@@ -9,8 +9,9 @@
  * next request sends the rest of a short send. */
 int request_flags(const struct connection *connection);
 
-/* Notes a request of `bytes` in flight, up to the end of a fragment with these marks. Returns SEND_SILENT
- * if the request needs no completion, else 0. A request without MSG_WAITALL needs one. */
+/* Notes a request of `bytes` in flight, up to the end of a fragment with these marks. Returns
+ * SEND_SILENT if the request needs no completion, else 0. A request without MSG_WAITALL needs
+ * one. */
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks);
 
 /* Returns the bytes that were sent, or a negative errno value. 0: the kernel cancelled the request

@@ -6,13 +6,13 @@
 
 extern const struct axis strategy_axis;
 
-/* send_group(): sends the fragments of the group at the head by one send() each, with the flags of the
- * strategy. 0 when the end of the group was accepted or the queue is empty, else as
+/* send_group(): sends the fragments of the group at the head by one send() each, with the flags of
+ * the strategy. 0 when the end of the group was accepted or the queue is empty, else as
  * strategy_push(). */
 int strategy_send_group(struct connection *connection);
 
-/* send_group(): sends the group at the head by one sendmsg(). A group of more than IOV_MAX fragments takes
- * several, joined by MSG_MORE. Returns as strategy_send_group(). */
+/* send_group(): sends the group at the head by one sendmsg(). A group of more than IOV_MAX
+ * fragments takes several, joined by MSG_MORE. Returns as strategy_send_group(). */
 int strategy_send_vector(struct connection *connection);
 
 /* For a strategy whose state is a bool: the cork of the connection's layer is on. group_cork()

@@ -4,8 +4,8 @@
 
 #include <limits.h>
 
-/* Writes the group at the head, or as much of it as one call takes. Submits the rest of it to libuv:
- * accepted now, released when libuv has written it. libuv copies the vectors. */
+/* Writes the group at the head, or as much of it as one call takes. Submits the rest of it to
+ * libuv: accepted now, released when libuv has written it. libuv copies the vectors. */
 static int write_group(struct connection *connection)
 {
     struct iovec vectors[IOV_MAX];

@@ -19,14 +19,15 @@ static unsigned others(const struct coordinator *coordinator)
     return ends;
 }
 
-/* The end with a subject counts no bytes. The hub asks it for its figures. END_COUNT: none has one. */
+/* The end with a subject counts no bytes. The hub asks it for its figures. END_COUNT: none has
+ * one. */
 static enum end subject_end(const struct plan *plan)
 {
     return plan_has_subject(plan) ? plan_second_end(plan) : END_COUNT;
 }
 
-/* The ends that receive from `driver`; none if it is no driver of the plan. A subject that relays is
- * none. */
+/* The ends that receive from `driver`; none if it is no driver of the plan. A subject that relays
+ * is none. */
 static unsigned receivers_of(const struct plan *plan, int driver)
 {
     unsigned ends = 0;

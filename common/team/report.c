@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One end of the record; docs/record.md explains every key. A value that is NULL leaves its key out. */
+/* One end of the record; docs/record.md explains every key. A value that is NULL leaves its key
+ * out. */
 #include "team/team.h"
 
 #include "base/digest.h"

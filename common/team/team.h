@@ -188,8 +188,8 @@ int establish_connect(struct worker *worker, struct problem *problem);
  * descriptors, in the order of their numbers, as the other end does. 0, or -1 with a problem. */
 int establish_handshakes(struct worker *worker, struct problem *problem);
 
-/* The same for one connection, whose context is there: the dialogue of its protocol, and between its
- * parts the handshake of TLS. */
+/* The same for one connection, whose context is there: the dialogue of its protocol, and between
+ * its parts the handshake of TLS. */
 int establish_handshake(struct connection *connection, struct problem *problem);
 
 /* Reports the end of a phase to control. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One table maps words to options: when each is set and how it is read back. Only this file depends on
- * the system. */
+/* One table maps words to options: when each is set and how it is read back. Only this file depends
+ * on the system. */
 
 #include "base/clock.h"
 #include "base/scan.h"
@@ -304,9 +304,9 @@ int transport_prepare(const struct plan *plan, enum end end, int fd, struct prob
     return set_options(plan, end, fd, AFTER_CONNECT, problem);
 }
 
-/* The effect of busy_poll shows only on a connection. After received data, SO_INCOMING_NAPI_ID names
- * the device queue. If it is 0, as on loopback, the kernel does not poll (include/net/busy_poll.h,
- * Linux 4.12). */
+/* The effect of busy_poll shows only on a connection. After received data, SO_INCOMING_NAPI_ID
+ * names the device queue. If it is 0, as on loopback, the kernel does not poll
+ * (include/net/busy_poll.h, Linux 4.12). */
 int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
     int queue = 0;

@@ -82,8 +82,8 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
  * -1 with an unsupported problem. */
 int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem);
 
-/* transport_prepare() for another socket of a run after transport_prove(), and if this end `made` it,
- * as transport_socket(): reads nothing back, counts its calls. 0 or a negative errno value. */
+/* transport_prepare() for another socket of a run after transport_prove(), and if this end `made`
+ * it, as transport_socket(): reads nothing back, counts its calls. 0 or a negative errno value. */
 int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls, bool made);
 
 /* Sets or clears TCP_QUICKACK, by one counted call. The kernel clears it, so quickack=rearm repeats

@@ -275,7 +275,8 @@ static int spelled_parse(const struct word *word, const char *text, void *field,
 
 #define CONGESTION_WRONG " is no congestion control; write one like cubic, or system"
 
-/* No component of a name may be empty, so that its path stays inside the folder of these sysctls. */
+/* No component of a name may be empty, so that its path stays inside the folder of these
+ * sysctls. */
 #define SYSCTL_PATTERN "^(none|net(\\.[a-zA-Z0-9_-]+)+:[a-zA-Z0-9_.:+-]+)$"
 #define SYSCTL_WRONG ": write none, or NAME:VALUE like net.ipv4.tcp_sack:0"
 

@@ -299,8 +299,8 @@ static bool is_used(const struct plan *plan, const struct word *word, enum end e
     return word->used && plan_has_end(plan, end) && word->used(plan, end);
 }
 
-/* Puts the parameters of the subject into `used`, the keys of other subjects into `unused`; NULL: not
- * wanted. */
+/* Puts the parameters of the subject into `used`, the keys of other subjects into `unused`; NULL:
+ * not wanted. */
 static void sort_parameters(const struct plan *plan, json_t *used, json_t *unused)
 {
     for (uint32_t i = 0; i < plan->subject.count; i++) {

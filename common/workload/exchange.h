@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests and replies: two roles (workload.h) that several workloads share. One sends requests; the
- * other answers each whole request with a reply. */
+/* Requests and replies: two roles (workload.h) that several workloads share. One sends requests;
+ * the other answers each whole request with a reply. */
 #pragma once
 
 #include "connection/workload.h"

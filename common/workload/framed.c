@@ -113,9 +113,9 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
                           framing->piece.call->kind->name);
 }
 
-/* A server for foreign clients keeps what they write where its content has addresses. Clients that write
- * and read the same bytes at the same time race, as on a disk: each byte is the old one or the new one. No
- * test of ours does that, so ThreadSanitizer needs no exception. */
+/* A server for foreign clients keeps what they write where its content has addresses. Clients that
+ * write and read the same bytes at the same time race, as on a disk: each byte is the old one or
+ * the new one. No test of ours does that, so ThreadSanitizer needs no exception. */
 static void store(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct framing *framing = connection->framing;
@@ -252,8 +252,8 @@ static struct call *call_at(const struct connection *connection, uint64_t number
 }
 
 /* Whether a request is one that op= can ask for: the source has the memory of its largest reply. A
- * protocol whose content has no addresses leaves framing->size at 0. Values that foreign clients set
- * are not kept. */
+ * protocol whose content has no addresses leaves framing->size at 0. Values that foreign clients
+ * set are not kept. */
 static bool is_in_op(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
@@ -325,8 +325,8 @@ static void fill_replies(struct connection *connection)
         last->marks |= FRAGMENT_ENDS_GROUP;
 }
 
-/* A foreign client may have any number of requests under way: so many bytes that their heads fit into
- * the ring. A byte may end a head that is held. */
+/* A foreign client may have any number of requests under way: so many bytes that their heads fit
+ * into the ring. A byte may end a head that is held. */
 static size_t server_wants(const struct connection *connection)
 {
     const struct owing *owing = connection->role_state;
