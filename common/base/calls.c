@@ -18,9 +18,9 @@ const struct call_table calls_of_sockets = {
     .sendmsg = sendmsg,
     .recv = recv,
     .setsockopt = setsockopt,
-#ifdef __linux__ /* elsewhere memory_open(), lending_allow() and mapping_open() fail before these */
+#ifdef __linux__ /* elsewhere memory_open(), zerocopy_enable() and mapping_open() fail before these */
     .sendfile = send_file,
-    .take_returned = lending_take,
+    .take_notification = zerocopy_take_notification,
     .map = mapping_receive,
 #endif
 };
@@ -48,10 +48,10 @@ static ssize_t nothing_sendfile(int fd, int file, off_t offset, size_t size)
 }
 
 /* Reports that the kernel has released every send. */
-static int nothing_take_returned(int fd, struct returned *returned)
+static int nothing_take_notification(int fd, struct zerocopy_notification *notification)
 {
     (void)fd;
-    *returned = (struct returned){.first = 0, .last = UINT32_MAX};
+    *notification = (struct zerocopy_notification){.first = 0, .last = UINT32_MAX};
     return 0;
 }
 
@@ -71,7 +71,7 @@ const struct call_table calls_of_nothing = {
     .send = nothing_send,
     .sendmsg = nothing_sendmsg,
     .sendfile = nothing_sendfile,
-    .take_returned = nothing_take_returned,
+    .take_notification = nothing_take_notification,
     .recv = nothing_recv,
     .setsockopt = nothing_setsockopt,
 };

@@ -59,7 +59,8 @@ struct call_table {
     ssize_t (*send)(int fd, const void *data, size_t size, int flags);
     ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);
     ssize_t (*sendfile)(int fd, int file, off_t offset, size_t size);
-    int (*take_returned)(int fd, struct returned *returned); /* as lending_take() */
+    int (*take_notification)(
+        int fd, struct zerocopy_notification *notification); /* as zerocopy_take_notification() */
     ssize_t (*recv)(int fd, void *data, size_t size, int flags);
     int (*map)(int fd, struct mapped *mapped); /* as mapping_receive() */
     int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
@@ -154,10 +155,10 @@ static inline ssize_t calls_sendfile(struct calls *calls, int file, off_t offset
 
 /* recvmsg(2) of the error queue. 0, -EAGAIN when the queue is empty, or another negative errno
  * value. */
-static inline int calls_take_returned(struct calls *calls, struct returned *returned)
+static inline int calls_take_notification(struct calls *calls, struct zerocopy_notification *notification)
 {
     calls->counts.made[CALL_RECVMSG]++;
-    return (int)calls_result(calls, calls->table->take_returned(calls->fd, returned));
+    return (int)calls_result(calls, calls->table->take_notification(calls->fd, notification));
 }
 
 /* recv(2). 0 is the peer's half-close; that call is not counted, because it belongs to no

@@ -19,9 +19,9 @@ size_t mapping_page(void)
 #include <netinet/in.h>
 #include <string.h>
 
-const int lending_flag = MSG_ZEROCOPY;
+const int zerocopy_flag = MSG_ZEROCOPY;
 
-int lending_allow(int fd)
+int zerocopy_enable(int fd)
 {
     int on = 1;
 
@@ -29,7 +29,7 @@ int lending_allow(int fd)
 }
 
 /* The first control message that carries an extended error is of IPv4 or IPv6. */
-int lending_take(int fd, struct returned *returned)
+int zerocopy_take_notification(int fd, struct zerocopy_notification *notification)
 {
     union {
         struct cmsghdr header;
@@ -50,7 +50,7 @@ int lending_take(int fd, struct returned *returned)
         errno = EPROTO;
         return -1;
     }
-    *returned = (struct returned){
+    *notification = (struct zerocopy_notification){
         .first = error.ee_info, .last = error.ee_data, .copied = error.ee_code & SO_EE_CODE_ZEROCOPY_COPIED};
     return 0;
 }
@@ -91,9 +91,9 @@ int mapping_receive(int fd, struct mapped *mapped)
 
 #else
 
-const int lending_flag = 0;
+const int zerocopy_flag = 0;
 
-int lending_allow(int fd)
+int zerocopy_enable(int fd)
 {
     (void)fd;
     return -EOPNOTSUPP;

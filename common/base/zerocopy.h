@@ -5,7 +5,8 @@
  * The kernel numbers the zero-copy sends of a socket, from 0 on. The error queue of the socket
  * reports which of these sends the kernel has completed: their memory may be reused.
  *
- * Other systems lend and map nothing. Their lending_take() and mapping_receive() do not exist. */
+ * Other systems lend and map nothing. Their zerocopy_take_notification() and mapping_receive() do not exist.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -14,20 +15,20 @@
 
 /* Completed sends: all from `first` to `last`. `last` is less than `first` where the 32-bit number
  * has wrapped. */
-struct returned {
+struct zerocopy_notification {
     uint32_t first, last;
     bool copied; /* the kernel has copied them after all */
 };
 
 /* The flag of sendmsg(2); 0 where the system has none. */
-extern const int lending_flag;
+extern const int zerocopy_flag;
 
 /* Enables zero-copy sends on this socket (SO_ZEROCOPY). 0 or a negative errno value. */
-int lending_allow(int fd);
+int zerocopy_enable(int fd);
 
 /* Takes the first message of the error queue, by one non-blocking recvmsg(2). 0, or -1 with errno:
  * EAGAIN where the queue is empty, EPROTO where the message is not a zero-copy notification. */
-int lending_take(int fd, struct returned *returned);
+int zerocopy_take_notification(int fd, struct zerocopy_notification *notification);
 
 struct mapping {
     uint8_t *pages;

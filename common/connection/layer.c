@@ -39,14 +39,14 @@ int socket_hold(struct connection *connection, bool on)
 /* Reads the error queue until it is empty or no memory is lent any more. */
 int socket_reclaim(struct connection *connection)
 {
-    struct returned returned;
+    struct zerocopy_notification notification;
     int found = 0, result;
 
     while (loans_outstanding(connection->loans) &&
-           (result = calls_take_returned(&connection->calls, &returned)) != -EAGAIN) {
+           (result = calls_take_notification(&connection->calls, &notification)) != -EAGAIN) {
         if (result < 0)
             return result;
-        connection_returned(connection, returned.first, returned.last, returned.copied);
+        connection_returned(connection, notification.first, notification.last, notification.copied);
         found = 1;
     }
     return found;

@@ -57,7 +57,7 @@ static void sent(struct watch *watch, const struct completion *completion)
     struct connection *connection = watch->turn.connection;
     int result = 0;
 
-    if (completion->gives_back) {
+    if (completion->is_notification) {
         uint32_t number = loans_number(connection->loans, completion->token, REQUEST_TOKEN_MAX);
 
         connection_returned(connection, number, number, completion->copied);

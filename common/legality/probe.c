@@ -99,13 +99,14 @@ static bool probe_sendfile(struct pair *pair)
 static bool probe_zerocopy(struct pair *pair)
 {
     struct pollfd returns = {.fd = pair->from.fd};
-    struct returned returned;
+    struct zerocopy_notification notification;
     char byte;
 
-    return lending_allow(pair->from.fd) == 0 && send_byte(pair, lending_flag) &&
+    return zerocopy_enable(pair->from.fd) == 0 && send_byte(pair, zerocopy_flag) &&
            arrives(pair, ARRIVES_WITHIN_MS) && recv(pair->to, &byte, 1, 0) == 1 &&
-           poll(&returns, 1, ARRIVES_WITHIN_MS) == 1 && calls_take_returned(&pair->from, &returned) == 0 &&
-           returned.first == 0 && returned.last == 0;
+           poll(&returns, 1, ARRIVES_WITHIN_MS) == 1 &&
+           calls_take_notification(&pair->from, &notification) == 0 && notification.first == 0 &&
+           notification.last == 0;
 }
 
 #define MAPPED_PAGES 4
@@ -116,8 +117,8 @@ static bool arrives_as_pages(struct pair *pair, const struct memory *memory, con
     struct calls to = {.table = &calls_of_sockets, .fd = pair->to};
     struct mapped mapped = {.pages = mapping->pages, .most = mapping->size};
 
-    return lending_allow(pair->from.fd) == 0 &&
-           calls_send(&pair->from, memory->bytes, memory->size, lending_flag) == (ssize_t)memory->size &&
+    return zerocopy_enable(pair->from.fd) == 0 &&
+           calls_send(&pair->from, memory->bytes, memory->size, zerocopy_flag) == (ssize_t)memory->size &&
            arrives(pair, ARRIVES_WITHIN_MS) && calls_map(&to, &mapped) == 0 && mapped.mapped &&
            !memcmp(mapping->pages, memory->bytes, mapped.mapped);
 }
@@ -215,12 +216,12 @@ static const struct probe {
     {CAPABLE_MAP, .holds = probe_map},
     {CAPABLE_QUICKACK, .holds = probe_quickack},
     {CAPABLE_KEEP, .holds = probe_keep},
-    {CAPABLE_RECEIVE_AGAIN, .ability = RING_RECEIVES_AGAIN},
+    {CAPABLE_RECEIVE_AGAIN, .ability = RING_RECEIVES_MULTISHOT},
     {CAPABLE_RECEIVE_MESSAGE, .ability = RING_RECEIVES_MESSAGES},
     {CAPABLE_RECEIVE_BUNDLE, .ability = RING_RECEIVES_BUNDLES},
     {CAPABLE_SEND_BUFFERS, .ability = RING_SENDS_BUFFERS},
     {CAPABLE_SEND_BUNDLE, .ability = RING_SENDS_BUNDLES},
-    {CAPABLE_SEND_ZC, .ability = RING_LENDS_MEMORY},
+    {CAPABLE_SEND_ZC, .ability = RING_SENDS_ZEROCOPY},
 };
 
 /* 1 or 0, or a negative errno value: no pair to test. */

@@ -142,20 +142,20 @@ static bool sends_provided(struct trial *trial, unsigned options, size_t count)
     return sends(trial, &request, count);
 }
 
-static bool lends_memory(struct trial *trial)
+static bool sends_zerocopy(struct trial *trial)
 {
     struct iovec vectors[2] = {{(void *)(uintptr_t)pieces[0], PIECE}, {(void *)(uintptr_t)pieces[1], PIECE}};
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = 2};
-    struct send_request request = {.message = &message, .flags = MSG_WAITALL, .options = SEND_LEND};
+    struct send_request request = {.message = &message, .flags = MSG_WAITALL, .options = SEND_ZEROCOPY};
     struct ring_event event;
 
-    return sends(trial, &request, 2) && await(trial, &event) && event.completion.gives_back;
+    return sends(trial, &request, 2) && await(trial, &event) && event.completion.is_notification;
 }
 
 static bool holds(struct trial *trial, enum ring_ability ability)
 {
     switch (ability) {
-    case RING_RECEIVES_AGAIN:
+    case RING_RECEIVES_MULTISHOT:
         return receives_again(trial, 0);
     case RING_RECEIVES_MESSAGES:
         return receives_again(trial, RECEIVE_MESSAGE);
@@ -167,7 +167,7 @@ static bool holds(struct trial *trial, enum ring_ability ability)
     case RING_SENDS_BUNDLES:
         return sends_provided(trial, SEND_BUNDLE, PIECES);
     default:
-        return lends_memory(trial);
+        return sends_zerocopy(trial);
     }
 }
 

@@ -10,12 +10,12 @@
 int ring_check(const struct ring_setup *setup, struct problem *problem);
 
 enum ring_ability {
-    RING_RECEIVES_AGAIN,    /* multishot: one request, several completions */
-    RING_RECEIVES_MESSAGES, /* the same by RECVMSG */
-    RING_RECEIVES_BUNDLES,  /* one completion, several buffers */
-    RING_SENDS_BUFFERS,     /* sends a provided buffer */
-    RING_SENDS_BUNDLES,     /* one completion, several buffers */
-    RING_LENDS_MEMORY,      /* a second completion returns memory */
+    RING_RECEIVES_MULTISHOT, /* multishot: one request, several completions */
+    RING_RECEIVES_MESSAGES,  /* the same by RECVMSG */
+    RING_RECEIVES_BUNDLES,   /* one completion, several buffers */
+    RING_SENDS_BUFFERS,      /* sends a provided buffer */
+    RING_SENDS_BUNDLES,      /* one completion, several buffers */
+    RING_SENDS_ZEROCOPY,     /* a second completion returns memory */
 };
 
 /* Tests an ability: sends bytes from `from` to `to`, which are connected. False also without a

@@ -12,8 +12,8 @@ struct msghdr;
 enum send_option {
     SEND_LINK = 1,     /* the next request begins when this one is complete: IOSQE_IO_LINK */
     SEND_SILENT = 2,   /* success posts no completion: IOSQE_CQE_SKIP_SUCCESS, Linux 5.17 */
-    SEND_LEND = 4,     /* without a copy (Linux 6.0, several vectors 6.1); a second completion
-                          returns the memory */
+    SEND_ZEROCOPY = 4, /* without a copy (Linux 6.0, several vectors 6.1); a second completion
+                      returns the memory */
     SEND_PROVIDED = 8, /* from the next of the provided buffers (Linux 6.10) */
     SEND_BUNDLE = 16,  /* from all of them, with SEND_PROVIDED */
     SEND_RESTART = 32, /* the provided buffers are emptied first */
@@ -44,10 +44,10 @@ enum receive_option {
 #define RECEIVE_HEADER 16u /* bytes: struct io_uring_recvmsg_out */
 
 struct completion {
-    int result;      /* bytes, or a negative errno value */
-    uint32_t token;  /* of the request */
-    bool more;       /* more completions of the request follow (IORING_CQE_F_MORE) */
-    bool gives_back; /* only a notification: lent memory has come back (IORING_CQE_F_NOTIF) */
-    bool copied;     /* if gives_back: it was copied (IORING_NOTIF_USAGE_ZC_COPIED) */
-    uint16_t buffer; /* number of the first provided buffer that it used */
+    int result;           /* bytes, or a negative errno value */
+    uint32_t token;       /* of the request */
+    bool more;            /* more completions of the request follow (IORING_CQE_F_MORE) */
+    bool is_notification; /* only a notification: lent memory has come back (IORING_CQE_F_NOTIF) */
+    bool copied;          /* if is_notification: it was copied (IORING_NOTIF_USAGE_ZC_COPIED) */
+    uint16_t buffer;      /* number of the first provided buffer that it used */
 };

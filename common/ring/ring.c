@@ -147,16 +147,16 @@ bool ring_next(struct ring *ring, struct ring_event *event)
 
     io_uring_for_each_cqe(&ring->uring, head, cqe)
     {
-        bool gives_back = cqe->flags & IORING_CQE_F_NOTIF;
+        bool is_notification = cqe->flags & IORING_CQE_F_NOTIF;
 
         data = event->label = cqe->user_data;
         event->kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1));
         event->completion.token = (uint32_t)(data >> KIND_BITS) & REQUEST_TOKEN_MAX;
         event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
-        event->completion.result = gives_back ? 0 : cqe->res;
+        event->completion.result = is_notification ? 0 : cqe->res;
         event->completion.more = cqe->flags & IORING_CQE_F_MORE;
-        event->completion.gives_back = gives_back;
-        event->completion.copied = gives_back && (uint32_t)cqe->res & ZC_COPIED;
+        event->completion.is_notification = is_notification;
+        event->completion.copied = is_notification && (uint32_t)cqe->res & ZC_COPIED;
         event->completion.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
         io_uring_cqe_seen(&ring->uring, cqe);
         ring->counts->completions++;
@@ -215,7 +215,7 @@ static void prepare_send(struct io_uring_sqe *entry, const struct ring_slot *slo
 
     if (!message)
         io_uring_prep_send(entry, slot->file, request->data, request->size, flags);
-    else if (!(request->options & SEND_LEND))
+    else if (!(request->options & SEND_ZEROCOPY))
         io_uring_prep_sendmsg(entry, slot->file, message, (unsigned)flags);
     else if (message->msg_iovlen == 1)
         io_uring_prep_send_zc(entry, slot->file, message->msg_iov->iov_base, message->msg_iov->iov_len, flags,
@@ -235,7 +235,7 @@ int ring_send(struct ring_slot *slot, const struct send_request *request)
         return result;
     prepare_send(entry, slot, request);
     entry->ioprio |=
-        (uint16_t)((options & SEND_LEND ? ZC_REPORT_USAGE : 0) | (options & SEND_BUNDLE ? BUNDLE : 0));
+        (uint16_t)((options & SEND_ZEROCOPY ? ZC_REPORT_USAGE : 0) | (options & SEND_BUNDLE ? BUNDLE : 0));
     entry->flags |= (uint8_t)((options & SEND_LINK ? IOSQE_IO_LINK : 0) |
                               (options & SEND_SILENT ? IOSQE_CQE_SKIP_SUCCESS : 0));
     if (options & SEND_PROVIDED) {

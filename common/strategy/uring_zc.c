@@ -19,7 +19,7 @@ static int submit(struct connection *connection)
     return connection->bottom->submit(
         connection, &(struct send_request){.message = &lending->message,
                                            .flags = MSG_WAITALL | (group.complete ? 0 : MSG_MORE),
-                                           .options = SEND_LEND,
+                                           .options = SEND_ZEROCOPY,
                                            .token = number & REQUEST_TOKEN_MAX});
 }
 

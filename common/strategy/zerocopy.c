@@ -22,7 +22,7 @@ static int send_group(struct connection *connection)
 
         if (!loans_full(loans))
             sent = connection->top->sendv(connection, vectors, group.count,
-                                          lending_flag | (group.complete ? 0 : MSG_MORE));
+                                          zerocopy_flag | (group.complete ? 0 : MSG_MORE));
         if (sent == -ENOBUFS && loans_outstanding(loans))
             return -EINPROGRESS;
         if (sent < 0)

@@ -297,7 +297,7 @@ int transport_socket(const struct plan *plan, enum end end, const struct address
 
 int transport_prepare(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
-    int result = plan->ends[end].sets_zerocopy ? lending_allow(fd) : 0;
+    int result = plan->ends[end].sets_zerocopy ? zerocopy_enable(fd) : 0;
 
     if (result < 0)
         return problem_unsupported(problem, "SO_ZEROCOPY cannot be switched on here: %s", strerror(-result));
@@ -358,7 +358,7 @@ int transport_prepare_again(const struct plan *plan, enum end end, struct calls 
 
     if (result == 0 && plan->ends[end].sets_zerocopy) {
         calls->counts.made[CALL_OPTION]++;
-        result = lending_allow(calls->fd);
+        result = zerocopy_enable(calls->fd);
     }
     return result < 0 ? result : set_again(plan, end, calls, AFTER_CONNECT);
 }

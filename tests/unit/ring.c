@@ -83,7 +83,7 @@ static int give_back(struct late_request *request)
 
     memmove(request, request + 1, (size_t)(requests + request_count - request - 1) * sizeof *request);
     request_count--;
-    return connection->strategy->completed(connection, &(struct completion){.gives_back = true});
+    return connection->strategy->completed(connection, &(struct completion){.is_notification = true});
 }
 
 int ring_turn(void)
@@ -158,7 +158,7 @@ static int late_completed(struct connection *connection, const struct completion
     struct late *late = connection->strategy_state;
     int result = completion->result;
 
-    if (completion->gives_back)
+    if (completion->is_notification)
         return late_give_back(connection, late);
     connection->request.in_flight = false;
     if (result < 0)

@@ -98,10 +98,10 @@ static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
 }
 
 /* All that was lent, whenever it is asked. */
-static int scripted_take_returned(int fd, struct returned *returned)
+static int scripted_take_notification(int fd, struct zerocopy_notification *notification)
 {
     (void)fd;
-    *returned = (struct returned){.first = 0, .last = UINT32_MAX};
+    *notification = (struct zerocopy_notification){.first = 0, .last = UINT32_MAX};
     return 0;
 }
 
@@ -128,7 +128,7 @@ static const struct call_table scripted_calls = {
     .send = scripted_send,
     .sendmsg = scripted_sendmsg,
     .sendfile = scripted_sendfile,
-    .take_returned = scripted_take_returned,
+    .take_notification = scripted_take_notification,
     .recv = scripted_recv,
     .setsockopt = scripted_setsockopt,
 };

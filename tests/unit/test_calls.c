@@ -35,10 +35,10 @@ static ssize_t fake_sendfile(int fd, int file, off_t offset, size_t size)
     return answer(0);
 }
 
-static int fake_take_returned(int fd, struct returned *returned)
+static int fake_take_notification(int fd, struct zerocopy_notification *notification)
 {
     (void)fd;
-    *returned = (struct returned){.last = 7};
+    *notification = (struct zerocopy_notification){.last = 7};
     return (int)answer(0);
 }
 
@@ -64,7 +64,7 @@ static int fake_setsockopt(int fd, int level, int name, const void *value, sockl
 static const struct call_table fake = {.send = fake_send,
                                        .sendmsg = fake_sendmsg,
                                        .sendfile = fake_sendfile,
-                                       .take_returned = fake_take_returned,
+                                       .take_notification = fake_take_notification,
                                        .recv = fake_recv,
                                        .map = fake_map,
                                        .setsockopt = fake_setsockopt};
@@ -84,7 +84,7 @@ TEST(every_call_is_counted_by_its_kind)
     struct calls calls = BEGIN(5, 6, 7, 0, 0, 8, 0, 0);
     struct msghdr message = {0};
     struct mapped mapped = {0};
-    struct returned returned;
+    struct zerocopy_notification notification;
 
     assert_int_equal(calls_send(&calls, NULL, 5, MSG_MORE), 5);
     assert_int_equal(flags_seen, MSG_MORE | MSG_NOSIGNAL);
@@ -95,8 +95,8 @@ TEST(every_call_is_counted_by_its_kind)
     assert_int_equal(calls_set_option(&calls, CALL_SETSOCKOPT, 1, 2, 3), 0);
     assert_int_equal(calls_set_option(&calls, CALL_QUICKACK, 1, 2, 3), 0);
     assert_int_equal(calls_sendfile(&calls, 3, 100, 8), 8);
-    assert_int_equal(calls_take_returned(&calls, &returned), 0);
-    assert_int_equal(returned.last, 7);
+    assert_int_equal(calls_take_notification(&calls, &notification), 0);
+    assert_int_equal(notification.last, 7);
     assert_int_equal(calls_map(&calls, &mapped), 0);
     assert_int_equal(calls.counts.mapped_bytes, 4096);
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
@@ -146,13 +146,13 @@ TEST(calls_of_nothing_move_everything_and_touch_no_memory)
     struct calls calls = {.table = &calls_of_nothing, .fd = -1};
     struct iovec vectors[3] = {{NULL, 10}, {NULL, SIZE_MAX / 8}, {NULL, 5}};
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = 3};
-    struct returned returned;
+    struct zerocopy_notification notification;
 
     assert_int_equal(calls_send(&calls, NULL, 1 << 30, 0), 1 << 30);
     assert_int_equal(calls_sendmsg(&calls, &message, 0), SIZE_MAX / 8 + 15);
     assert_int_equal(calls_sendfile(&calls, -1, 0, 1 << 30), 1 << 30);
-    assert_int_equal(calls_take_returned(&calls, &returned), 0);
-    assert_int_equal(returned.last - returned.first, UINT32_MAX); /* whatever was lent is back */
+    assert_int_equal(calls_take_notification(&calls, &notification), 0);
+    assert_int_equal(notification.last - notification.first, UINT32_MAX); /* whatever was lent is back */
     assert_int_equal(calls_recv(&calls, NULL, 77, 0), 77);
     assert_int_equal(calls_set_option(&calls, CALL_SETSOCKOPT, 1, 2, 3), 0);
     assert_int_equal(calls_set_option(&calls, CALL_QUICKACK, 1, 2, 3), 0);

@@ -27,7 +27,7 @@ static void open_reader(const char *chunk)
         fail_msg("%s", problem.text);
     assert_int_equal(plan.transport->pair(0, fds), 0);
     assert_int_equal(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
-    assert_int_equal(lending_allow(fds[0]), 0);
+    assert_int_equal(zerocopy_enable(fds[0]), 0);
     other = fds[0];
     memset(&shared, 0, sizeof shared);
     memset(&connection, 0, sizeof connection);
@@ -76,15 +76,15 @@ static size_t send_some(struct dice *dice, size_t at)
 
     if (size > BYTES - at)
         size = BYTES - at;
-    sent = send(other, outgoing + at, size, MSG_DONTWAIT | (dice_roll(dice, 4) ? lending_flag : 0));
+    sent = send(other, outgoing + at, size, MSG_DONTWAIT | (dice_roll(dice, 4) ? zerocopy_flag : 0));
     return sent > 0 ? (size_t)sent : 0;
 }
 
 static void forget_returned(void)
 {
-    struct returned returned;
+    struct zerocopy_notification notification;
 
-    while (lending_take(other, &returned) == 0)
+    while (zerocopy_take_notification(other, &notification) == 0)
         ;
 }
 

@@ -68,7 +68,7 @@ static ssize_t late_sendmsg(int fd, const struct msghdr *message, int flags)
     size_t most = dice_roll(&kernel.dice, 3) ? SIZE_MAX : 1 + dice_roll(&kernel.dice, 3000);
 
     (void)fd;
-    assert_true(flags & lending_flag);
+    assert_true(flags & zerocopy_flag);
     if (kernel.begun - kernel.told >= kernel.notes) {
         kernel.out_of_notes++;
         return refuse(ENOBUFS);
@@ -97,7 +97,7 @@ static void transmit(struct late_send *send)
 }
 
 /* Any send that is under way, and as many of its neighbours as are, in one range. */
-static int late_take_returned(int fd, struct returned *returned)
+static int late_take_notification(int fd, struct zerocopy_notification *notification)
 {
     uint32_t under_way = kernel.begun - kernel.told, first, last;
 
@@ -115,11 +115,12 @@ static int late_take_returned(int fd, struct returned *returned)
         kernel.told++;
     kernel.ranges++;
     kernel.spans += first != last;
-    *returned = (struct returned){.first = first, .last = last, .copied = first % 2};
+    *notification = (struct zerocopy_notification){.first = first, .last = last, .copied = first % 2};
     return 0;
 }
 
-static const struct call_table late_calls = {.sendmsg = late_sendmsg, .take_returned = late_take_returned};
+static const struct call_table late_calls = {.sendmsg = late_sendmsg,
+                                             .take_notification = late_take_notification};
 
 /* ---- who sends ---- */
 
