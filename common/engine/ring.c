@@ -73,7 +73,7 @@ static int begin_receiving(struct watch *watch)
         result = request(watch, RING_HALF_CLOSED);
     if (result < 0)
         return result;
-    if (!intake_has_buffers(&ring_engine_of(watch)->intake)) {
+    if (!recv_buffers_left(&ring_engine_of(watch)->recv_buffers)) {
         await_buffers(watch);
         return 0;
     }
@@ -178,7 +178,7 @@ static void resume_starved(struct ring_engine *engine)
 {
     struct watch *watch = engine->starved;
 
-    if (!watch || !intake_has_buffers(&engine->intake))
+    if (!watch || !recv_buffers_left(&engine->recv_buffers))
         return;
     engine->starved = NULL;
     while (watch) {
@@ -199,7 +199,7 @@ static void wait_in_ring(struct turns *turns)
     int result;
 
     resume_starved(engine);
-    intake_publish(&engine->intake);
+    recv_buffers_publish(&engine->recv_buffers);
     if (spins || (turns->busy && !turns->finishing))
         result = ring_poll(engine->ring);
     else
@@ -249,7 +249,7 @@ static int open_watch(struct ring_engine *engine, size_t index)
     watch->slot = (struct ring_slot){.ring = engine->ring,
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
-                                     .intake = &engine->intake};
+                                     .recv_buffers = &engine->recv_buffers};
     layer_stack(connection, &layer_ring, &watch->slot);
     connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
     if (!strategy || !strategy->buffers)
@@ -285,7 +285,7 @@ static int open_parts(struct ring_engine *engine)
     setup.completions = completions_of(job);
     result = ring_open(&engine->ring, &setup, &job->shared->waits);
     if (result == 0 && reads_by_ring(job->connections))
-        result = intake_open(&engine->intake, engine->ring, &job->shared->pool);
+        result = recv_buffers_open(&engine->recv_buffers, engine->ring, &job->shared->pool);
     for (size_t i = 0; i < job->count && result == 0; i++)
         result = open_watch(engine, i);
     if (result == 0 && job->dial && job->dial->listener >= 0)
@@ -308,7 +308,7 @@ static void close_ring(struct engine_job *job)
     if (!engine)
         return;
     ring_close(engine->ring);
-    intake_close(&engine->intake);
+    recv_buffers_close(&engine->recv_buffers);
     for (size_t i = 0; i < job->count; i++)
         ring_buffers_close(&engine->watches[i].slot.outgoing);
     acceptor_close(&engine->acceptor);

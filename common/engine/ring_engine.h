@@ -6,7 +6,7 @@
 
 #include "engine/acceptor.h"
 #include "engine/turns.h"
-#include "ring/intake.h"
+#include "ring/recv_buffers.h"
 
 struct watch {
     struct turn turn; /* first */
@@ -20,7 +20,7 @@ struct watch {
 struct ring_engine {
     struct turns turns; /* first */
     struct ring *ring;
-    struct ring_intake intake;
+    struct recv_buffers recv_buffers;
     struct watch *watches, *starved;
     struct acceptor acceptor; /* of a follower that reconnects */
     struct ring_slot accepting[ACCEPTOR_FDS];

@@ -33,7 +33,7 @@ static int received(struct watch *watch, struct completion *completion)
     struct connection *connection = watch->turn.connection;
     bool finishing = watch->turn.turns->finishing;
 
-    intake_align(watch->slot.intake, completion);
+    recv_buffers_align(watch->slot.recv_buffers, completion);
     if (completion->result > 0)
         calls_note_moved(&connection->calls, (uint64_t)completion->result);
     return connection->reading->completed(connection, completion,
@@ -153,7 +153,7 @@ static void on_poll_event(struct watch *watch, const struct ring_event *event)
  * as much as one that brings a bundle. */
 static void gather(struct ring_engine *engine, struct ring_event *event)
 {
-    const struct pool *pool = engine->intake.pool;
+    const struct pool *pool = engine->recv_buffers.pool;
     struct completion *completion = &event->completion;
     uint16_t buffer = completion->buffer;
     int before = 0;
@@ -162,7 +162,7 @@ static void gather(struct ring_engine *engine, struct ring_event *event)
         return;
     while (completion->result > 0 && (size_t)(completion->result - before) == pool->size) {
         before = completion->result;
-        buffer = intake_after(&engine->intake, buffer);
+        buffer = recv_buffers_after(&engine->recv_buffers, buffer);
         if (!ring_continue(engine->ring, event, buffer))
             return;
     }

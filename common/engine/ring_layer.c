@@ -33,7 +33,7 @@ static size_t take(struct connection *connection, struct completion *completion,
 
     if (completion->result <= 0)
         return 0;
-    size = intake_take(slot->intake, &completion->buffer, (size_t)completion->result, data);
+    size = recv_buffers_take(slot->recv_buffers, &completion->buffer, (size_t)completion->result, data);
     completion->result -= (int)size;
     return size;
 }

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/scan.h"
-#include "ring/intake.h"
+#include "ring/recv_buffers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,14 +77,14 @@ struct trial {
     struct ring *ring;
     struct call_counts counts;
     struct pool pool;
-    struct ring_intake intake;
+    struct recv_buffers recv_buffers;
     struct ring_slot from, to;
 };
 
 static bool begin_receiving(struct trial *trial, unsigned options)
 {
     return pool_open(&trial->pool, PIECE, options & RECEIVE_MESSAGE ? RECEIVE_HEADER : 0, PIECES) == 0 &&
-           intake_open(&trial->intake, trial->ring, &trial->pool) == 0 &&
+           recv_buffers_open(&trial->recv_buffers, trial->ring, &trial->pool) == 0 &&
            ring_receive(&trial->to, options) == 0 && ring_enter(trial->ring, false, 0) == 0;
 }
 
@@ -174,7 +174,8 @@ static bool holds(struct trial *trial, enum ring_ability ability)
 bool ring_has(enum ring_ability ability, int from, int to)
 {
     struct ring_setup setup = {.completions = 64};
-    struct trial trial = {.from.file = from, .to = {.number = 1, .file = to, .intake = &trial.intake}};
+    struct trial trial = {.from.file = from,
+                          .to = {.number = 1, .file = to, .recv_buffers = &trial.recv_buffers}};
     bool result;
 
     if (ring_open(&trial.ring, &setup, &trial.counts) < 0)
@@ -182,7 +183,7 @@ bool ring_has(enum ring_ability ability, int from, int to)
     trial.from.ring = trial.to.ring = trial.ring;
     result = holds(&trial, ability);
     ring_close(trial.ring);
-    intake_close(&trial.intake);
+    recv_buffers_close(&trial.recv_buffers);
     ring_buffers_close(&trial.from.outgoing);
     pool_close(&trial.pool);
     return result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring/intake.h"
+#include "ring/recv_buffers.h"
 
 #include "base/clock.h"
 
@@ -261,12 +261,12 @@ int ring_receive(struct ring_slot *slot, unsigned options)
     if (slot->receives)
         io_uring_prep_recvmsg_multishot(entry, slot->file, &no_address, 0);
     else if (slot->ending)
-        io_uring_prep_recv(entry, slot->file, NULL, slot->intake->pool->size, 0);
+        io_uring_prep_recv(entry, slot->file, NULL, slot->recv_buffers->pool->size, 0);
     else
         io_uring_prep_recv_multishot(entry, slot->file, NULL, 0, 0);
     entry->ioprio |= options & RECEIVE_BUNDLE ? BUNDLE : 0;
     entry->flags |= IOSQE_BUFFER_SELECT;
-    entry->buf_group = INTAKE_GROUP;
+    entry->buf_group = RECV_GROUP;
     finish_entry(entry, slot, RING_RECEIVE, slot->receives);
     return 0;
 }

@@ -89,12 +89,12 @@ struct ring_buffers {
 struct ring_slot {
     struct ring *ring;
     uint32_t number;
-    int file;                     /* descriptor, or index among the registered */
-    bool registered;              /* `file` is an index */
-    bool ending;                  /* the peer has half-closed: receives are single-shot */
-    uint32_t receives;            /* token of the receive in flight */
-    struct ring_intake *intake;   /* receive buffers of the thread */
-    struct ring_buffers outgoing; /* send buffers, where the strategy uses them */
+    int file;                          /* descriptor, or index among the registered */
+    bool registered;                   /* `file` is an index */
+    bool ending;                       /* the peer has half-closed: receives are single-shot */
+    uint32_t receives;                 /* token of the receive in flight */
+    struct recv_buffers *recv_buffers; /* receive buffers of the thread */
+    struct ring_buffers outgoing;      /* send buffers, where the strategy uses them */
 };
 
 /* Size of the submission queue. A full queue is submitted. A chain of linked requests must fit. */

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "ring/check.h"
-#include "ring/intake.h"
+#include "ring/recv_buffers.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@ static struct ring *ring;
 static struct call_counts counts;
 static struct ring_slot from, to;
 static struct pool pool;
-static struct ring_intake intake;
+static struct recv_buffers recv_buffers;
 static int fds[2];
 
 static void set_buffers(int fd)
@@ -35,7 +35,7 @@ static int open_ring(void **state)
     if (ring_open(&ring, &(struct ring_setup){true, true, true, 0}, &counts) < 0)
         return -1;
     from = (struct ring_slot){.ring = ring, .number = 7, .file = fds[0]};
-    to = (struct ring_slot){.ring = ring, .number = 8, .file = fds[1], .intake = &intake};
+    to = (struct ring_slot){.ring = ring, .number = 8, .file = fds[1], .recv_buffers = &recv_buffers};
     return 0;
 }
 
@@ -43,7 +43,7 @@ static int close_ring(void **state)
 {
     (void)state;
     ring_close(ring);
-    intake_close(&intake);
+    recv_buffers_close(&recv_buffers);
     pool_close(&pool);
     ring_buffers_close(&from.outgoing);
     close(fds[0]);
@@ -84,10 +84,10 @@ static bool completes(struct ring_event *event)
     return ring_next(ring, event);
 }
 
-static void open_intake(size_t size, uint32_t count)
+static void open_recv_buffers(size_t size, uint32_t count)
 {
     assert_int_equal(pool_open(&pool, size, 0, count), 0);
-    assert_int_equal(intake_open(&intake, ring, &pool), 0);
+    assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
 }
 
 /* Reads all that comes, by calls, in a thread. */
@@ -305,7 +305,7 @@ static void receive_all(bool bundle, size_t total)
     size_t kept_count = 0;
     bool receiving = false;
 
-    open_intake(16, 8);
+    open_recv_buffers(16, 8);
     while (received < total) {
         uint8_t piece[100];
         size_t size = 1 + dice_roll(&dice, sizeof piece);
@@ -317,7 +317,7 @@ static void receive_all(bool bundle, size_t total)
             piece[i] = (uint8_t)((sent + i) * 131 >> 3);
         if (size && (written = send(fds[0], piece, size, MSG_DONTWAIT)) > 0)
             sent += (size_t)written;
-        if (!receiving && intake_has_buffers(&intake)) {
+        if (!receiving && recv_buffers_left(&recv_buffers)) {
             assert_int_equal(ring_receive(&to, bundle ? RECEIVE_BUNDLE : 0), 0);
             receiving = true;
         }
@@ -329,7 +329,7 @@ static void receive_all(bool bundle, size_t total)
             receiving = event.completion.more;
             while (left) {
                 const uint8_t *data;
-                size_t part = intake_take(&intake, &number, left, &data);
+                size_t part = recv_buffers_take(&recv_buffers, &number, left, &data);
 
                 for (size_t i = 0; i < part; i++)
                     assert_int_equal(data[i], (uint8_t)((received + i) * 131 >> 3));
@@ -344,7 +344,7 @@ static void receive_all(bool bundle, size_t total)
             pool_release(&pool, kept[which].iov_base, kept[which].iov_len);
             kept[which] = kept[--kept_count];
         }
-        intake_publish(&intake);
+        recv_buffers_publish(&recv_buffers);
     }
 }
 
@@ -365,15 +365,15 @@ TEST(completions_may_come_in_another_order_than_their_buffers_were_used)
     const uint8_t *data;
     uint16_t number;
 
-    open_intake(16, 8);
+    open_recv_buffers(16, 8);
     number = 4;
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(intake_take(&intake, &number, 16, &data), 16);
+        assert_int_equal(recv_buffers_take(&recv_buffers, &number, 16, &data), 16);
         pool_release(&pool, data, 16);
     }
     number = 0;
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(intake_take(&intake, &number, 16, &data), 16);
+        assert_int_equal(recv_buffers_take(&recv_buffers, &number, 16, &data), 16);
         assert_int_equal(pool_number(&pool, data), i);
     }
 }
@@ -383,14 +383,14 @@ TEST(buffers_that_follow_each_other_in_memory_are_taken_together)
     const uint8_t *data;
     uint16_t number = 0;
 
-    open_intake(16, 8);
-    assert_int_equal(intake_take(&intake, &number, 40, &data), 40);
+    open_recv_buffers(16, 8);
+    assert_int_equal(recv_buffers_take(&recv_buffers, &number, 40, &data), 40);
     assert_int_equal(pool_number(&pool, data), 0);
     pool_release(&pool, data, 40); /* 0 to 2 come after 7 again */
     number = 3;
-    assert_int_equal(intake_take(&intake, &number, 7 * 16, &data), 5 * 16);
+    assert_int_equal(recv_buffers_take(&recv_buffers, &number, 7 * 16, &data), 5 * 16);
     assert_int_equal(pool_number(&pool, data), 3);
-    assert_int_equal(intake_take(&intake, &number, 2 * 16, &data), 2 * 16);
+    assert_int_equal(recv_buffers_take(&recv_buffers, &number, 2 * 16, &data), 2 * 16);
     assert_int_equal(pool_number(&pool, data), 0);
 }
 
@@ -400,19 +400,20 @@ TEST(a_completion_that_continues_another_is_taken_with_it_and_no_other)
     const uint8_t *data;
     uint16_t number;
 
-    open_intake(16, 8);
+    open_recv_buffers(16, 8);
     assert_int_equal(ring_receive(&to, 0), 0);
     assert_int_equal(send(fds[0], "0123456789abcdef0123456789abcdef0123", 36, 0), 36);
     event = await();
     assert_int_equal(event.completion.result, 16);
     number = event.completion.buffer;
     assert_false(ring_continue(ring, &event, number)); /* the next is in another buffer */
-    assert_true(ring_continue(ring, &event, intake_after(&intake, number)));
-    assert_true(ring_continue(ring, &event, intake_after(&intake, intake_after(&intake, number))));
+    assert_true(ring_continue(ring, &event, recv_buffers_after(&recv_buffers, number)));
+    assert_true(ring_continue(ring, &event,
+                              recv_buffers_after(&recv_buffers, recv_buffers_after(&recv_buffers, number))));
     assert_false(ring_continue(ring, &event, 3)); /* there is no other */
     assert_int_equal(event.completion.result, 36);
     assert_true(event.completion.more);
-    assert_int_equal(intake_take(&intake, &number, 36, &data), 36);
+    assert_int_equal(recv_buffers_take(&recv_buffers, &number, 36, &data), 36);
     assert_memory_equal(data, "0123456789abcdef0123456789abcdef0123", 36);
 }
 
@@ -422,9 +423,9 @@ static int receive_aligned(const uint8_t **data)
     struct ring_event event = await();
     uint16_t number = event.completion.buffer;
 
-    intake_align(&intake, &event.completion);
+    recv_buffers_align(&recv_buffers, &event.completion);
     if (event.completion.result > 0)
-        intake_take(&intake, &number, (size_t)event.completion.result, data);
+        recv_buffers_take(&recv_buffers, &number, (size_t)event.completion.result, data);
     return event.completion.result;
 }
 
@@ -435,7 +436,7 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_
 
     need(RING_RECEIVES_MESSAGES, "receive again by RECVMSG (Linux 6.0)");
     assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
-    assert_int_equal(intake_open(&intake, ring, &pool), 0);
+    assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
     assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
     assert_int_equal(receive_aligned(&data), 8);
@@ -444,10 +445,10 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_
     assert_int_equal(receive_aligned(&data), 2);
     assert_memory_equal(data, "ij", 2);
     pool_release(&pool, data, 2);
-    free_buffers = intake.added - intake.taken;
+    free_buffers = recv_buffers.added - recv_buffers.taken;
     shutdown(fds[0], SHUT_WR);
     assert_int_equal(receive_aligned(&data), 0);
-    assert_int_equal(intake.added - intake.taken, free_buffers);
+    assert_int_equal(recv_buffers.added - recv_buffers.taken, free_buffers);
 }
 
 /* A receive that does not go on has no header. */
@@ -456,7 +457,7 @@ TEST(what_is_left_at_the_end_begins_where_a_message_would)
     const uint8_t *data = NULL;
 
     assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
-    assert_int_equal(intake_open(&intake, ring, &pool), 0);
+    assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
     to.ending = true;
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
     assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
@@ -469,7 +470,7 @@ TEST(the_end_of_a_peer_is_a_completion_of_nothing)
 {
     struct ring_event event;
 
-    open_intake(16, 2);
+    open_recv_buffers(16, 2);
     assert_int_equal(ring_receive(&to, 0), 0);
     shutdown(fds[0], SHUT_WR);
     event = await();
@@ -484,7 +485,7 @@ TEST(the_end_of_a_peer_is_told_by_itself_and_received_after_all_that_is_left)
     struct ring_event event;
     int received = 0;
 
-    open_intake(16, 128);
+    open_recv_buffers(16, 128);
     assert_int_equal(send(fds[0], bytes, sizeof bytes, 0), sizeof bytes);
     shutdown(fds[0], SHUT_WR);
     assert_int_equal(ring_watch(&to, RING_HALF_CLOSED), 0);
@@ -504,7 +505,7 @@ TEST(a_receive_that_is_cancelled_ends)
 {
     struct ring_event event;
 
-    open_intake(16, 2);
+    open_recv_buffers(16, 2);
     assert_int_equal(ring_receive(&to, 0), 0);
     assert_false(completes(&event));
     assert_int_equal(ring_cancel(&to, RING_RECEIVE), 0);
