@@ -3,7 +3,7 @@
 #include "answer.h"
 #include "base/cleanup.h"
 #include "base/version.h"
-#include "base/whole_file.h"
+#include "base/atomic_file.h"
 #include "legality/legality.h"
 #include "legality/probe.h"
 #include "list.h"
@@ -86,7 +86,7 @@ static int check_output(const struct options *options, struct problem *problem)
         return 0;
     if (options->pcap && !strcmp(options->pcap, options->file))
         return problem_usage(problem, "--json and --pcap name the same file, %s", options->file);
-    return whole_file_write(options->file, NULL, NULL, problem);
+    return atomic_file_write(options->file, NULL, NULL, problem);
 }
 
 /* ---- cells ---- */
@@ -158,7 +158,7 @@ static int read_cells(struct cells *cells, const struct options *options, struct
     return result;
 }
 
-static int refuse_unused(const struct plan *plan, struct problem *problem)
+static int reject_unused(const struct plan *plan, struct problem *problem)
 {
     CLEANUP_JSON json_t *unused = json_array();
     const char *key;
@@ -184,7 +184,7 @@ static int check_cells(const struct options *options, const struct cells *cells,
     bool is_facts = options->action == ACTION_FACTS;
 
     for (size_t i = 0; i < cells->count; i++)
-        if ((!is_facts && refuse_unused(&cells->plans[i], problem) < 0) ||
+        if ((!is_facts && reject_unused(&cells->plans[i], problem) < 0) ||
             options_check(options, &cells->plans[i], problem) < 0)
             return -1;
     if (options->action == ACTION_RUN)
@@ -195,12 +195,12 @@ static int check_cells(const struct options *options, const struct cells *cells,
 }
 
 /* The record of ACTION_RUN. A failed run is a problem. */
-static void answer(const struct options *options, json_t *record, struct problem *problem)
+static void report_run(const struct options *options, json_t *record, struct problem *problem)
 {
     const char *status = json_string_value(json_object_get(record, "status"));
 
     if (options->file)
-        whole_file_write(options->file, write_json, record, problem);
+        atomic_file_write(options->file, write_json, record, problem);
     else if (options->json)
         print_json(json_incref(record), problem);
     if (strcmp(status, "ok") != 0)
@@ -218,7 +218,7 @@ static void on_parent_gone(void *owner)
 
 /* With --with-parent: ends the run when the parent process closes the other end of that descriptor.
  * Returns 0, or -1 with a usage problem if it is neither a pipe nor a socket. */
-static int follow_parent(struct client *client, struct problem *problem)
+static int watch_parent(struct client *client, struct problem *problem)
 {
     int fd = client->options->parent_fd;
 
@@ -258,7 +258,7 @@ static void run(const struct options *options, const struct cells *cells, struct
     uv_loop_init(&client.loop);
     if (options->action == ACTION_FACTS) {
         record = run_facts(&client, cells->plans, problem);
-    } else if (follow_parent(&client, problem) == 0) {
+    } else if (watch_parent(&client, problem) == 0) {
         probe_counters();
         if (options->action == ACTION_BATCH)
             run_batch(&client, cells, problem);
@@ -273,7 +273,7 @@ static void run(const struct options *options, const struct cells *cells, struct
     if (record && options->action == ACTION_FACTS)
         print_json(json_incref(record), problem);
     else if (record)
-        answer(options, record, problem);
+        report_run(options, record, problem);
 }
 
 /* The reason why an end does not support the plan. For server and proxy only if they are ours:
@@ -361,7 +361,7 @@ int main(int count, char **arguments)
     struct options options;
 
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
-    scheduling_give_back();
+    scheduling_reset();
     if (options_parse(&options, count, arguments, &problem) == 0)
         actions[options.action](&options, &problem);
     options_free(&options);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/program.h"
 #include "base/version.h"
-#include "base/whole_file.h"
+#include "base/atomic_file.h"
 #include "override/override.h"
 #include "override/reach.h"
 #include "override/report.h"
@@ -20,8 +20,8 @@
 /* As env(1), nice(1) and stdbuf(1) have it. */
 enum status { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 
-#define LOOK_FIRST_MS 200 /* at the processes; then after twice the time */
-#define LOOK_LAST_MS 10000
+#define CHECK_FIRST_MS 200 /* at the processes; then after twice the time */
+#define CHECK_LAST_MS 10000
 
 static const char help[] = "Usage: uncork-exec [OPTIONS] [override=CHANGE] [--] COMMAND [ARGUMENT ...]\n"
                            "\n"
@@ -90,7 +90,7 @@ static int parse(struct watch *watch, char **arguments, struct problem *problem)
     if (!*arguments)
         return problem_usage(problem, "nothing to run: uncork exec [override=more:64] -- COMMAND");
     watch->command = arguments;
-    return watch->file ? whole_file_write(watch->file, NULL, NULL, problem) : 0;
+    return watch->file ? atomic_file_write(watch->file, NULL, NULL, problem) : 0;
 }
 
 /* ---- the report ---- */
@@ -117,14 +117,15 @@ static void report(const struct watch *watch)
         report_print(stderr, made);
     else if (!watch->file)
         write_json(stderr, made, &problem);
-    else if (whole_file_write(watch->file, write_json, made, &problem) < 0)
+    else if (atomic_file_write(watch->file, write_json, made, &problem) < 0)
         fprintf(stderr, "uncork: %s\n", problem.text);
 }
 
 /* ---- the program ---- */
 
 /* Replaces the child by the program. */
-_Noreturn static void become(const struct watch *watch, const char *path, pid_t parent, const sigset_t *mask)
+_Noreturn static void exec_program(const struct watch *watch, const char *path, pid_t parent,
+                                   const sigset_t *mask)
 {
     sigprocmask(SIG_SETMASK, mask, NULL);
     putenv(watch->override.environment[0]);
@@ -137,18 +138,18 @@ _Noreturn static void become(const struct watch *watch, const char *path, pid_t 
 }
 
 /* Passes signals on and reports until the program ends. Returns its status as of waitpid(2). */
-static int follow(struct watch *watch, const sigset_t *signals)
+static int wait_for_program(struct watch *watch, const sigset_t *signals)
 {
-    long look_ms = LOOK_FIRST_MS;
+    long check_ms = CHECK_FIRST_MS;
     int status = 0;
 
     while (waitpid(watch->child, &status, WNOHANG) == 0) {
-        struct timespec time = {.tv_sec = look_ms / 1000, .tv_nsec = look_ms % 1000 * 1000000};
+        struct timespec time = {.tv_sec = check_ms / 1000, .tv_nsec = check_ms % 1000 * 1000000};
         siginfo_t signal;
         int number = sigtimedwait(signals, &signal, &time);
 
-        if (number < 0 && errno == EAGAIN && look_ms < LOOK_LAST_MS)
-            look_ms *= 2;
+        if (number < 0 && errno == EAGAIN && check_ms < CHECK_LAST_MS)
+            check_ms *= 2;
         if (number != SIGCHLD) { /* a ring that is closed again hides nothing: qemu-nbd 7.2 starts with one */
             watch->limit = (struct problem){0};
             reach_check_all(watch->override.shared, &watch->limit);
@@ -162,7 +163,7 @@ static int follow(struct watch *watch, const sigset_t *signals)
 }
 
 /* Ends as the program did. */
-static int end_as(int status)
+static int exit_as(int status)
 {
     const struct rlimit no_core = {0, 0};
     sigset_t all;
@@ -194,15 +195,15 @@ static int run(struct watch *watch, const char *path, struct problem *problem)
     sigprocmask(SIG_BLOCK, &signals, &before);
     watch->child = fork();
     if (watch->child == 0)
-        become(watch, path, parent, &before);
+        exec_program(watch, path, parent, &before);
     signal(SIGPIPE, SIG_IGN); /* where nothing reads the report the program goes on */
     if (watch->child < 0) {
         problem_failure(problem, "cannot start %s: %s", path, strerror(errno));
         return STATUS_FAILED;
     }
-    status = follow(watch, &signals);
+    status = wait_for_program(watch, &signals);
     report(watch);
-    return end_as(status);
+    return exit_as(status);
 }
 
 int main(int count, char **arguments)

@@ -233,7 +233,7 @@ int main(int count, char **arguments)
     struct options options = {0};
 
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
-    scheduling_give_back();
+    scheduling_reset();
     if (parse_options(&options, count, arguments, &problem) == 0 && check_address(&options, &problem) == 0)
         (options.plain ? plain_run : options.serve ? serve_run : server_run)(&options, &problem);
     psk_free(options.keys);

@@ -7,7 +7,7 @@
 #ifdef UNCORK_HAS_PCAP
 
 #include "base/cleanup.h"
-#include "base/whole_file.h"
+#include "base/atomic_file.h"
 #include "capture/frame.h"
 #include "measure/device.h"
 #include "placement/cores.h"
@@ -20,21 +20,21 @@
 #include <uv.h>
 
 #define RING_BYTES (16 << 20) /* of the kernel: some hundred thousand packets between two looks */
-#define LOOK_EVERY_MS 3
+#define POLL_EVERY_MS 3
 /* Memory that is never used takes no page. */
-#define ROOM_BYTES (CAPTURE_PACKETS_MAX * (sizeof(struct pcap_pkthdr) + CAPTURE_SNAP_BYTES))
+#define BUFFER_BYTES (CAPTURE_PACKETS_MAX * (sizeof(struct pcap_pkthdr) + CAPTURE_SNAP_BYTES))
 
 struct capture {
     pcap_t *pcap;
     struct capture_facts facts;
-    uint8_t *room; /* the stored packets; only the thread uses it while it runs */
+    uint8_t *buffer; /* the stored packets; only the thread uses it while it runs */
     size_t used_bytes;
     struct problem problem; /* of the thread */
     int cpu;
 
     uv_thread_t thread;
-    bool runs;
-    atomic_bool stops; /* the thread takes what is there, and ends */
+    bool is_running;
+    atomic_bool stop_requested; /* the thread takes what is there, and ends */
 };
 
 /* ---- the thread ---- */
@@ -48,18 +48,18 @@ static size_t stored_bytes(uint32_t size)
 static void store(u_char *context, const struct pcap_pkthdr *header, const u_char *bytes)
 {
     struct capture *capture = (struct capture *)(void *)context;
-    size_t needed = stored_bytes(header->caplen);
+    size_t bytes_needed = stored_bytes(header->caplen);
     struct pcap_pkthdr *stored;
 
-    if (capture->facts.packets == CAPTURE_PACKETS_MAX || needed > ROOM_BYTES - capture->used_bytes) {
+    if (capture->facts.packets == CAPTURE_PACKETS_MAX || bytes_needed > BUFFER_BYTES - capture->used_bytes) {
         capture->facts.truncated = true;
         pcap_breakloop(capture->pcap);
         return;
     }
-    stored = (struct pcap_pkthdr *)(void *)(capture->room + capture->used_bytes);
+    stored = (struct pcap_pkthdr *)(void *)(capture->buffer + capture->used_bytes);
     *stored = *header;
     memcpy(stored + 1, bytes, header->caplen);
-    capture->used_bytes += needed;
+    capture->used_bytes += bytes_needed;
     capture->facts.packets++;
 }
 
@@ -90,14 +90,14 @@ static void count_dropped(struct capture *capture)
 static void capture_main(void *context)
 {
     struct capture *capture = context;
-    bool goes_on = true;
+    bool continues = true;
 
     if (capture->cpu >= 0)
         cores_pin_thread(capture->cpu);
-    while (goes_on && !capture->facts.truncated && capture->problem.kind == PROBLEM_NONE) {
-        goes_on = !atomic_load(&capture->stops);
-        if (goes_on)
-            uv_sleep(LOOK_EVERY_MS);
+    while (continues && !capture->facts.truncated && capture->problem.kind == PROBLEM_NONE) {
+        continues = !atomic_load(&capture->stop_requested);
+        if (continues)
+            uv_sleep(POLL_EVERY_MS);
         take_all(capture);
     }
     if (capture->problem.kind == PROBLEM_NONE)
@@ -106,7 +106,7 @@ static void capture_main(void *context)
 
 /* ---- its beginning ---- */
 
-static int refuse(struct problem *problem)
+static int reject_permission(struct problem *problem)
 {
     char program[512];
     size_t size = sizeof program;
@@ -135,7 +135,7 @@ static pcap_t *open_device(const char *device, int ring_bytes, struct problem *p
     if (result >= 0 && pcap_setnonblock(pcap, 1, why) == 0)
         return pcap;
     if (result == PCAP_ERROR_PERM_DENIED)
-        refuse(problem);
+        reject_permission(problem);
     else if (result == PCAP_ERROR && strstr(pcap_geterr(pcap), "memory-mapped"))
         problem_unsupported(problem,
                             "capture=on needs a system with memory-mapped capture, which this one has not "
@@ -197,11 +197,11 @@ static int open_towards(struct capture *capture, const struct address *server, s
 
 static void join(struct capture *capture)
 {
-    if (!capture->runs)
+    if (!capture->is_running)
         return;
-    atomic_store(&capture->stops, true);
+    atomic_store(&capture->stop_requested, true);
     uv_thread_join(&capture->thread);
-    capture->runs = false;
+    capture->is_running = false;
 }
 
 static void free_capture(struct capture *capture)
@@ -209,7 +209,7 @@ static void free_capture(struct capture *capture)
     join(capture);
     if (capture->pcap)
         pcap_close(capture->pcap);
-    free(capture->room);
+    free(capture->buffer);
     free(capture);
 }
 
@@ -218,14 +218,14 @@ static struct capture *start(const struct address *server, int cpu, const char *
     struct capture *capture = needed(calloc(1, sizeof *capture));
     int result;
 
-    capture->room = needed(malloc(ROOM_BYTES));
+    capture->buffer = needed(malloc(BUFFER_BYTES));
     capture->cpu = cpu;
     capture->facts.path = path;
-    if ((!path || whole_file_write(path, NULL, NULL, problem) == 0) &&
+    if ((!path || atomic_file_write(path, NULL, NULL, problem) == 0) &&
         open_towards(capture, server, problem) == 0) {
         result = uv_thread_create(&capture->thread, capture_main, capture);
-        capture->runs = result == 0;
-        if (capture->runs)
+        capture->is_running = result == 0;
+        if (capture->is_running)
             return capture;
         problem_failure(problem, "no thread for the capture: %s", uv_strerror(result));
     }
@@ -246,7 +246,7 @@ static const struct capture_facts *stop(struct capture *capture, struct problem 
 
 static bool next(const struct capture *capture, size_t *at, struct captured *captured)
 {
-    const struct pcap_pkthdr *stored = (const struct pcap_pkthdr *)(const void *)(capture->room + *at);
+    const struct pcap_pkthdr *stored = (const struct pcap_pkthdr *)(const void *)(capture->buffer + *at);
 
     if (*at >= capture->used_bytes)
         return false;
@@ -267,13 +267,13 @@ static int dump(FILE *file, void *context, struct problem *problem)
         return problem_failure(problem, "cannot write %s: %s", capture->facts.path,
                                pcap_geterr(capture->pcap));
     for (size_t before = 0; next(capture, &at, &captured); before = at)
-        pcap_dump((u_char *)dumper, (const void *)(capture->room + before), captured.bytes);
+        pcap_dump((u_char *)dumper, (const void *)(capture->buffer + before), captured.bytes);
     return pcap_dump_flush(dumper);
 }
 
 static int write_file(struct capture *capture, struct problem *problem)
 {
-    return capture->facts.path ? whole_file_write(capture->facts.path, dump, capture, problem) : 0;
+    return capture->facts.path ? atomic_file_write(capture->facts.path, dump, capture, problem) : 0;
 }
 
 static const struct capture_library pcap_library = {start, stop, next, write_file, free_capture};

@@ -16,12 +16,12 @@
 /* A packet with payload: how much of it is new, and the largest segment that its sender makes. */
 struct packet {
     uint32_t payload_bytes, mss;
-    uint64_t fresh_bytes;
+    uint64_t new_bytes;
 };
 
 struct stream {
     bool known; /* its SYN was seen */
-    uint32_t zero;
+    uint32_t first_sequence;
     uint64_t highest; /* the byte behind the last that was seen, from its first */
     uint64_t from;    /* the interval begins here */
     struct ranges seen;
@@ -44,7 +44,7 @@ struct size {
 
 struct total {
     uint64_t segments, packets, super_packets, payload_bytes;
-    uint64_t again_segments, again_bytes, shared_close_notify;
+    uint64_t retransmitted_segments, retransmitted_bytes, shared_close_notify;
     uint64_t sizes[SIZES]; /* segments, by bytes of payload */
     uint32_t first[FIRST_MAX];
     size_t first_count;
@@ -66,7 +66,7 @@ uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
 {
     struct range joined = {begin, end};
     size_t first = ranges->count, next;
-    uint64_t fresh = end - begin;
+    uint64_t added = end - begin;
 
     while (first > 0 && ranges->list[first - 1].end >= begin) /* new ranges are usually last */
         first--;
@@ -74,7 +74,7 @@ uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
         const struct range *known = &ranges->list[next];
         uint64_t from = known->begin > begin ? known->begin : begin, to = known->end < end ? known->end : end;
 
-        fresh -= to - from;
+        added -= to - from;
         joined.begin = known->begin < joined.begin ? known->begin : joined.begin;
         joined.end = known->end > joined.end ? known->end : joined.end;
     }
@@ -83,7 +83,7 @@ uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
     memmove(ranges->list + first + 1, ranges->list + next, (ranges->count - next) * sizeof *ranges->list);
     ranges->list[first] = joined;
     ranges->count += 1 - (next - first);
-    return fresh;
+    return added;
 }
 
 void ranges_free(struct ranges *ranges)
@@ -107,7 +107,7 @@ static void count_packet(struct total *total, const struct stream *stream, const
     uint32_t whole = (packet->payload_bytes - 1) / packet->mss; /* in front of the last */
 
     total->packets++;
-    total->payload_bytes += packet->fresh_bytes;
+    total->payload_bytes += packet->new_bytes;
     total->super_packets += whole > 0;
     if (whole)
         count_segments(total, packet->mss, whole);
@@ -118,7 +118,7 @@ static void count_packet(struct total *total, const struct stream *stream, const
         total->first[total->first_count++] = packet->payload_bytes;
 }
 
-static void settle_last(struct total *total, struct stream *stream)
+static void count_last(struct total *total, struct stream *stream)
 {
     if (stream->last.payload_bytes)
         count_packet(total, stream, &stream->last);
@@ -149,7 +149,7 @@ static void note_window(struct stream *stream, const struct segment *segment, co
 static void begin_stream(struct stream *stream, const struct segment *segment)
 {
     stream->known = true;
-    stream->zero = segment->sequence + 1;
+    stream->first_sequence = segment->sequence + 1;
     stream->mss = segment->mss ? segment->mss : MSS_WITHOUT_OPTION;
     stream->shift = segment->shift;
 }
@@ -159,17 +159,17 @@ static void add_packet(struct total *total, struct stream *stream, struct packet
 {
     uint64_t end = begin + packet->payload_bytes;
 
-    packet->fresh_bytes = ranges_add(&stream->seen, begin, end);
+    packet->new_bytes = ranges_add(&stream->seen, begin, end);
     if (end > stream->highest)
         stream->highest = end;
     if (begin < stream->from)
         return;
-    if (packet->fresh_bytes) {
-        settle_last(total, stream);
+    if (packet->new_bytes) {
+        count_last(total, stream);
         stream->last = *packet;
     } else {
-        total->again_segments += (packet->payload_bytes - 1) / packet->mss + 1;
-        total->again_bytes += packet->payload_bytes;
+        total->retransmitted_segments += (packet->payload_bytes - 1) / packet->mss + 1;
+        total->retransmitted_bytes += packet->payload_bytes;
     }
 }
 
@@ -190,7 +190,7 @@ static void end_flow(struct tally *tally, struct flow *flow)
             if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
                 stream->last = (struct packet){0};
         }
-        settle_last(total, stream);
+        count_last(total, stream);
         ranges_free(&stream->seen);
         if (total->first_stream == stream)
             total->first_stream = &ended_stream;
@@ -211,7 +211,7 @@ static void begin_flow(struct tally *tally, const struct segment *segment)
 {
     struct flow *flow = flow_of(tally, segment->source.port);
 
-    if (flow->begun && flow->streams[WAY_SENT].zero == segment->sequence + 1)
+    if (flow->begun && flow->streams[WAY_SENT].first_sequence == segment->sequence + 1)
         return;
     if (flow->begun) {
         end_flow(tally, flow);
@@ -235,8 +235,8 @@ static void add_to_flow(struct tally *tally, struct flow *flow, enum way way, co
     note_window(stream, segment, back);
     /* Sequence numbers wrap every 4 GiB: this is the offset nearest to the last one. It is negative
      * before the first byte, as in a keep-alive probe. */
-    begin =
-        (int64_t)stream->highest + (int32_t)(segment->sequence - stream->zero - (uint32_t)stream->highest);
+    begin = (int64_t)stream->highest +
+            (int32_t)(segment->sequence - stream->first_sequence - (uint32_t)stream->highest);
     if (!packet.payload_bytes || !stream->known || !back->known || begin < 0)
         return;
     packet.mss = mss_of(stream, back, segment);
@@ -316,11 +316,11 @@ json_t *tally_to_json(struct tally *tally, enum way way)
     json_t *summary, *first;
 
     end_flows(tally);
-    summary =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "data_segments", (json_int_t)total->segments,
-                  "payload_bytes", (json_int_t)total->payload_bytes, "packets", (json_int_t)total->packets,
-                  "super_packets", (json_int_t)total->super_packets, "retransmitted_segments",
-                  (json_int_t)total->again_segments, "retransmitted_bytes", (json_int_t)total->again_bytes);
+    summary = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "data_segments", (json_int_t)total->segments,
+                        "payload_bytes", (json_int_t)total->payload_bytes, "packets",
+                        (json_int_t)total->packets, "super_packets", (json_int_t)total->super_packets,
+                        "retransmitted_segments", (json_int_t)total->retransmitted_segments,
+                        "retransmitted_bytes", (json_int_t)total->retransmitted_bytes);
     if (total->shared_close_notify)
         json_object_set_new(summary, "shared_close_notifies",
                             json_integer((json_int_t)total->shared_close_notify));

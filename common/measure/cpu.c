@@ -50,7 +50,7 @@ static int event_open(enum cpu_count event)
 #endif
 
 /* Debugging figures of the scheduler (sched(7)), which not every kernel has. */
-void cpu_look(struct cpu_reading *reading)
+void cpu_read_migrations(struct cpu_reading *reading)
 {
     uint64_t migrations;
 
@@ -159,16 +159,16 @@ static bool switches_move(void (*read)(struct cpu_reading *reading))
     return after.counts[CPU_VOLUNTARY] > before.counts[CPU_VOLUNTARY];
 }
 
-uint32_t cpu_account_try(void (*read)(struct cpu_reading *reading))
+uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading))
 {
     return (times_move(read) ? CPU_TIMES : 0) | (switches_move(read) ? CPU_SWITCHES : 0);
 }
 
-static uint32_t believed = CPU_TIMES | CPU_SWITCHES;
+static uint32_t trusted = CPU_TIMES | CPU_SWITCHES;
 
 void cpu_probe(void)
 {
-    believed = cpu_account_try(read_usage);
+    trusted = cpu_test_counts(read_usage);
 }
 
 /* ---- readings ---- */
@@ -195,21 +195,21 @@ static void read_events(const struct cpu_meter *meter, struct cpu_reading *readi
             set(reading, events[event], value);
 }
 
-static void read_account(struct cpu_reading *reading)
+static void read_trusted_usage(struct cpu_reading *reading)
 {
     read_usage(reading);
-    reading->known &= believed | ~(CPU_TIMES | CPU_SWITCHES);
+    reading->known &= trusted | ~(CPU_TIMES | CPU_SWITCHES);
 }
 
 void cpu_meter_begin(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
     read_events(meter, reading);
-    read_account(reading);
+    read_trusted_usage(reading);
 }
 
 void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
-    read_account(reading);
+    read_trusted_usage(reading);
     read_events(meter, reading);
 }
 
@@ -239,7 +239,7 @@ json_t *cpu_process_to_json(void)
 {
     struct rusage usage;
 
-    if (!(believed & CPU_TIMES) || getrusage(RUSAGE_SELF, &usage) < 0)
+    if (!(trusted & CPU_TIMES) || getrusage(RUSAGE_SELF, &usage) < 0)
         return NULL;
     return json_pack("{s:I, s:I}", "user_ns", (json_int_t)timeval_ns(usage.ru_utime), "system_ns",
                      (json_int_t)timeval_ns(usage.ru_stime));

@@ -49,7 +49,7 @@ void cpu_meter_begin(const struct cpu_meter *meter, struct cpu_reading *reading)
 void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading);
 
 /* Reads the migrations from a file of /proc, which takes 12 us: call it outside of an interval. */
-void cpu_look(struct cpu_reading *reading);
+void cpu_read_migrations(struct cpu_reading *reading);
 
 #define CPU_TIMES (1u << CPU_USER | 1u << CPU_SYSTEM)
 #define CPU_SWITCHES (1u << CPU_VOLUNTARY | 1u << CPU_FORCED)
@@ -57,7 +57,7 @@ void cpu_look(struct cpu_reading *reading);
 /* Tests the counts that `read` returns: the calling thread works and sleeps for a moment. Returns
  * CPU_TIMES, CPU_SWITCHES or both: those that follow its work, or that the system does not
  * report. */
-uint32_t cpu_account_try(void (*read)(struct cpu_reading *reading));
+uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading));
 
 /* Tests which counts work here; later readings omit the others. Call it once, before threads
  * read. */

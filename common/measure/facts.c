@@ -115,7 +115,7 @@ const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES])
 
 /* A hypervisor with the interface of another reports its own name in a later leaf: KVM and Xen do
  * so behind Hyper-V's. */
-static const char *ask_processor(void)
+static const char *read_hypervisor(void)
 {
     unsigned a, b, c, d;
     const char *name = NULL;
@@ -138,7 +138,7 @@ static const char *ask_processor(void)
 
 #else
 
-static const char *ask_processor(void)
+static const char *read_hypervisor(void)
 {
     return NULL;
 }
@@ -147,7 +147,7 @@ static const char *ask_processor(void)
 
 const char *virtualisation_name(void)
 {
-    return is_gvisor() ? "gvisor" : ask_processor();
+    return is_gvisor() ? "gvisor" : read_hypervisor();
 }
 
 /* ---- one file, one fact ---- */

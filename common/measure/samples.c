@@ -24,8 +24,8 @@ void samples_take(struct samples *samples, uint64_t now_ns)
         samples->interval_ns *= 2;
     }
     samples->next_ns = samples->start_ns + (passed / samples->interval_ns + 1) * samples->interval_ns;
-    if (samples->look)
-        samples->look(samples->context);
+    if (samples->on_point)
+        samples->on_point(samples->context);
 }
 
 json_t *samples_to_json(const struct samples *samples)

@@ -21,7 +21,7 @@ struct samples {
     } points[SAMPLES_MAX];
 
     /* Called at every point, for readings that are cheap enough ten times a second; NULL: none. */
-    void (*look)(void *context);
+    void (*on_point)(void *context);
     void *context;
 };
 

@@ -159,7 +159,7 @@ void tcp_info_watch_window(int fd, struct tcp_reading *reading)
 
 /* Figures that a short exchange without loss cannot move. They are believed where the segment
  * counters move, and where the system has no segment counters. */
-#define BELIEVED                                                                                             \
+#define CANNOT_MOVE                                                                                          \
     (1u << TCP_RETRANS_SEGS | 1u << TCP_BYTES_RETRANS | 1u << TCP_BUSY | 1u << TCP_RWND_LIMITED |            \
      1u << TCP_SNDBUF_LIMITED | 1u << TCP_RTT | 1u << TCP_MIN_RTT)
 
@@ -180,8 +180,8 @@ void tcp_info_probe(const int fds[2])
 
         seen |= moved ? 1u << figure : 0;
     }
-    moving =
-        seen & 1u << TCP_DATA_SEGS_OUT || !(after.known & 1u << TCP_DATA_SEGS_OUT) ? seen | BELIEVED : seen;
+    moving = seen & 1u << TCP_DATA_SEGS_OUT || !(after.known & 1u << TCP_DATA_SEGS_OUT) ? seen | CANNOT_MOVE
+                                                                                        : seen;
 }
 
 static int compare(const void *a, const void *b)

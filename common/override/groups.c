@@ -19,7 +19,7 @@ struct group {
 
 /* `busy`: a signal handler that sends meanwhile makes its call, and notes nothing. */
 static __thread struct {
-    volatile bool busy, is_noted;
+    volatile bool busy, has_exit_handler;
     unsigned count;
     struct group groups[OPEN_GROUPS];
 } thread;
@@ -82,7 +82,7 @@ static void group_end(struct group *group)
     if (!(groups & (groups - 1))) /* a program may set options late: 1, 2, 4, 8, ... */
         options_read(group->fd, group->slot);
     kind->groups++;
-    if (preload_shared->watches)
+    if (preload_shared->records_groups)
         shapes_count(kind, group);
 }
 
@@ -129,8 +129,8 @@ static struct group *group_of(int fd, struct slot *slot)
             return &thread.groups[i];
     if (thread.count == OPEN_GROUPS)
         groups_end_busy(-1);
-    if (!thread.is_noted && has_exit_key)
-        thread.is_noted = pthread_setspecific(at_thread_exit, &thread) == 0;
+    if (!thread.has_exit_handler && has_exit_key)
+        thread.has_exit_handler = pthread_setspecific(at_thread_exit, &thread) == 0;
     thread.groups[thread.count] = (struct group){.fd = fd, .slot = slot};
     return &thread.groups[thread.count++];
 }
@@ -215,7 +215,7 @@ ssize_t sending_end(const struct sending *sending, ssize_t moved)
                                          (slot->corked ? FRAGMENT_CORKED : 0);
     group->sends++;
     group->held = sending->made & ~sending->flags & MSG_MORE;
-    if (preload_shared->watches)
+    if (preload_shared->records_groups)
         slot->sent_ns = clock_now_ns();
     thread.busy = false;
     return moved;

@@ -108,8 +108,8 @@ static int find_library(char path[PATH_MAX], struct problem *problem)
                : 0;
 }
 
-int override_open(struct override *override, const struct change *change, bool watches, bool closed,
-                  struct problem *problem)
+int override_open(struct override *override, const struct change *change, bool records_groups,
+                  bool other_user, struct problem *problem)
 {
     CLEANUP_CLOSE int file = memfd_create("uncork-override", MFD_CLOEXEC);
     const char *others = getenv("LD_PRELOAD");
@@ -118,7 +118,7 @@ int override_open(struct override *override, const struct change *change, bool w
     *override = (struct override){.file = -1, .library_file = -1};
     if (find_library(override->library, problem) < 0)
         return -1;
-    if (closed) {
+    if (other_user) {
         CLEANUP_CLOSE int library = open(override->library, O_RDONLY | O_CLOEXEC);
 
         override->library_file = fcntl(library, F_DUPFD, FILE_FROM);
@@ -132,7 +132,7 @@ int override_open(struct override *override, const struct change *change, bool w
     override->shared = shared;
     shared->magic = SHARED_MAGIC;
     shared->change = *change;
-    shared->watches = watches;
+    shared->records_groups = records_groups;
     if (asprintf(&override->environment[0], "LD_PRELOAD=%s%s%s", override->library,
                  others && *others ? ":" : "", others ? others : "") < 0 ||
         asprintf(&override->environment[1], SHARED_VARIABLE "=%d:/proc/%ld/fd/%d", override->file,

@@ -97,18 +97,20 @@ static void print_shape(FILE *file, const struct shared_shape *shape, enum form 
 
 /* What the most frequent shape is. Its sentence: sizes, `how`, a stall, `before` override
  * `after`. */
-enum finding { ALONE, ALONE_NAGLE, ON_UNIX, WITH_MORE, WITH_CORK, APART, APART_NAGLE };
+enum finding { SINGLE, SINGLE_NAGLE, UNIX_SOCKET, JOINED_BY_MORE, JOINED_BY_CORK, SEPARATE, SEPARATE_NAGLE };
 static const struct {
     const char *how, *before, *override, *after, *writes;
 } findings[] = {
-    [ALONE] = {"", "nothing to join", "", "", ""},
-    [ALONE_NAGLE] = {", no TCP_NODELAY", "nothing to join; try override=", "nodelay", "", "nagle,nodelay"},
-    [ON_UNIX] = {"", "on a Unix socket no override joins them; one writev(2) would", "", "",
-                 "nodelay,writev,coalesce"},
-    [WITH_MORE] = {", joined by MSG_MORE", "override=", "nomore", " shows what that saves", "nodelay,more"},
-    [WITH_CORK] = {", joined by TCP_CORK", "override=", "nocork", " shows what that saves", "nodelay,cork"},
-    [APART] = {"", "they would join; try override=", "join", "", "nodelay,more"},
-    [APART_NAGLE] = {", no TCP_NODELAY", "they would join; try override=", "join", "", "nagle,more"},
+    [SINGLE] = {"", "nothing to join", "", "", ""},
+    [SINGLE_NAGLE] = {", no TCP_NODELAY", "nothing to join; try override=", "nodelay", "", "nagle,nodelay"},
+    [UNIX_SOCKET] = {"", "on a Unix socket no override joins them; one writev(2) would", "", "",
+                     "nodelay,writev,coalesce"},
+    [JOINED_BY_MORE] = {", joined by MSG_MORE", "override=", "nomore", " shows what that saves",
+                        "nodelay,more"},
+    [JOINED_BY_CORK] = {", joined by TCP_CORK", "override=", "nocork", " shows what that saves",
+                        "nodelay,cork"},
+    [SEPARATE] = {"", "they would join; try override=", "join", "", "nodelay,more"},
+    [SEPARATE_NAGLE] = {", no TCP_NODELAY", "they would join; try override=", "join", "", "nagle,more"},
 };
 
 /* Whether each send but the last was joined with the next by this flag. */
@@ -120,19 +122,19 @@ static bool joined_by(const struct shared_shape *shape, uint64_t flag)
     return true;
 }
 
-static enum finding find(const struct shared_kind *kind, const struct shared_shape *shape)
+static enum finding classify(const struct shared_kind *kind, const struct shared_shape *shape)
 {
     bool stalls = (kind->waits_40ms + kind->waits_200ms) * 2 > kind->turns;
 
     if (shape->sends == 1)
-        return kind->nodelay == 0 && stalls ? ALONE_NAGLE : ALONE;
+        return kind->nodelay == 0 && stalls ? SINGLE_NAGLE : SINGLE;
     if (kind->name.family == AF_UNIX)
-        return ON_UNIX;
+        return UNIX_SOCKET;
     if (joined_by(shape, FRAGMENT_MORE))
-        return WITH_MORE;
+        return JOINED_BY_MORE;
     if (joined_by(shape, FRAGMENT_CORKED))
-        return WITH_CORK;
-    return kind->nodelay ? APART : APART_NAGLE;
+        return JOINED_BY_CORK;
+    return kind->nodelay ? SEPARATE : SEPARATE_NAGLE;
 }
 
 /* The bound of more:SIZE that joins the sends of a shape. 0: only `join` does, as no send but the
@@ -180,8 +182,8 @@ static void print_measure(FILE *file, const struct shared_kind *kind, const stru
 void report_advise(const struct shared_kind *kind, const char *subject, struct advice *advice)
 {
     const struct shared_shape *shape = report_shape(kind);
-    enum finding found = shape ? find(kind, shape) : ALONE;
-    uint64_t most = found == APART || found == APART_NAGLE ? more_bytes(shape) : 0;
+    enum finding found = shape ? classify(kind, shape) : SINGLE;
+    uint64_t most = found == SEPARATE || found == SEPARATE_NAGLE ? more_bytes(shape) : 0;
     FILE *says, *measure;
 
     *advice = (struct advice){.says = "It has sent nothing that the library saw."};
@@ -194,7 +196,7 @@ void report_advise(const struct shared_kind *kind, const char *subject, struct a
             shape->sends == 1 ? "Messages are single sends (" : "Messages are groups of %" PRIu32 " sends (",
             shape->sends);
     print_shape(says, shape, AS_SIZES);
-    fprintf(says, ")%s%s: %s%s%s.", findings[found].how, found == ALONE ? "" : stall_text(kind),
+    fprintf(says, ")%s%s: %s%s%s.", findings[found].how, found == SINGLE ? "" : stall_text(kind),
             findings[found].before, advice->override, findings[found].after);
     fclose(says);
     measure = *findings[found].writes ? fmemopen(advice->measure, sizeof advice->measure - 1, "w") : NULL;

@@ -2,7 +2,7 @@
 /*
  * The memory that a program under the preloaded library shares with the process that started it.
  *
- * The starter writes `change` and `watches` before the program starts. The library writes all else,
+ * The starter writes `change` and `records_groups` before the program starts. The library writes all else,
  * from many threads and processes at once, and takes no lock: a signal handler may send, too. An
  * entry of a table is claimed by its key, which is a hash and never 0. `described` follows the key.
  */
@@ -105,7 +105,7 @@ struct shared_kind {
 struct shared {
     uint64_t magic;
     struct change change;
-    uint32_t watches; /* groups and waits are recorded; else calls and options alone */
+    uint32_t records_groups; /* groups and waits are recorded; else calls and options alone */
     _Atomic uint32_t process_count;
     _Atomic int32_t processes[SHARED_PROCESSES]; /* that loaded the library, in this order */
     _Atomic uint64_t tls_corks;                  /* of GnuTLS that did nothing: CHANGE_NOCORK */

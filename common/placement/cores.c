@@ -225,7 +225,7 @@ static void walk_thread(void *argument)
 
 enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
 {
-    struct walk walk = {.pin = pin, .cpus = {a, b}, .trace = AFFINITY_DOUBTED};
+    struct walk walk = {.pin = pin, .cpus = {a, b}, .trace = AFFINITY_UNDECIDED};
     uv_thread_t thread;
 
     if (uv_thread_create(&thread, walk_thread, &walk) == 0)
@@ -237,13 +237,13 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
 
 /* Two threads pass a number to each other and spin while they wait. On one CPU each pass takes a
  * preemption, and a scheduler makes only a few of these in a millisecond. Between two CPUs a pass
- * takes 100 ns. HANDOVERS_IN_A_ROW passes within ROW_WITHIN_NS are impossible on one CPU, whatever
+ * takes 100 ns. PASSES_IN_A_ROW passes within ROW_WITHIN_NS are impossible on one CPU, whatever
  * else runs. */
-#define HANDOVERS_IN_A_ROW 64
+#define PASSES_IN_A_ROW 64
 #define ROW_WITHIN_NS (100 * NS_PER_US)
-#define SPINS_BETWEEN_LOOKS 256
+#define SPINS_BETWEEN_CLOCK_READS 256
 
-struct handing {
+struct ping_pong {
     pin_function *pin;
     int cpu;
     uint64_t patience_ns;
@@ -252,86 +252,86 @@ struct handing {
     bool seen;
 };
 
-static void answer(void *argument)
+static void run_second(void *argument)
 {
-    struct handing *handing = argument;
+    struct ping_pong *ping_pong = argument;
 
-    if (handing->pin(handing->cpu) < 0)
-        atomic_store(&handing->over, true);
-    atomic_store(&handing->joined, true);
-    while (!atomic_load(&handing->over))
-        if (atomic_load(&handing->number) % 2)
-            atomic_fetch_add(&handing->number, 1);
+    if (ping_pong->pin(ping_pong->cpu) < 0)
+        atomic_store(&ping_pong->over, true);
+    atomic_store(&ping_pong->joined, true);
+    while (!atomic_load(&ping_pong->over))
+        if (atomic_load(&ping_pong->number) % 2)
+            atomic_fetch_add(&ping_pong->number, 1);
 }
 
-/* Passes the number back and forth HANDOVERS_IN_A_ROW times. False after `until_ns`. */
-static bool hand_over_in_a_row(struct handing *handing, uint64_t until_ns)
+/* Passes the number back and forth PASSES_IN_A_ROW times. False after `until_ns`. */
+static bool pass_in_a_row(struct ping_pong *ping_pong, uint64_t until_ns)
 {
-    for (int i = 0; i < HANDOVERS_IN_A_ROW; i += 2) {
-        atomic_fetch_add(&handing->number, 1);
-        for (unsigned spins = 1; atomic_load(&handing->number) % 2; spins++)
-            if (spins % SPINS_BETWEEN_LOOKS == 0 && clock_now_ns() > until_ns)
+    for (int i = 0; i < PASSES_IN_A_ROW; i += 2) {
+        atomic_fetch_add(&ping_pong->number, 1);
+        for (unsigned spins = 1; atomic_load(&ping_pong->number) % 2; spins++)
+            if (spins % SPINS_BETWEEN_CLOCK_READS == 0 && clock_now_ns() > until_ns)
                 return false;
     }
     return clock_now_ns() <= until_ns;
 }
 
-static void ask(void *argument)
+static void run_first(void *argument)
 {
-    struct handing *handing = argument;
+    struct ping_pong *ping_pong = argument;
     uint64_t now_ns, until_ns;
 
-    if (handing->pin(handing->cpu) < 0)
-        atomic_store(&handing->over, true);
-    while (!atomic_load(&handing->joined))
+    if (ping_pong->pin(ping_pong->cpu) < 0)
+        atomic_store(&ping_pong->over, true);
+    while (!atomic_load(&ping_pong->joined))
         sched_yield();
     now_ns = clock_now_ns();
-    until_ns = now_ns + handing->patience_ns;
-    while (!handing->seen && !atomic_load(&handing->over)) {
+    until_ns = now_ns + ping_pong->patience_ns;
+    while (!ping_pong->seen && !atomic_load(&ping_pong->over)) {
         uint64_t begun_ns = now_ns;
 
-        if (!hand_over_in_a_row(handing, until_ns))
+        if (!pass_in_a_row(ping_pong, until_ns))
             break;
         now_ns = clock_now_ns();
-        handing->seen = now_ns - begun_ns <= ROW_WITHIN_NS;
+        ping_pong->seen = now_ns - begun_ns <= ROW_WITHIN_NS;
     }
-    atomic_store(&handing->over, true);
+    atomic_store(&ping_pong->over, true);
 }
 
 bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns)
 {
-    struct handing handing = {.pin = pin, .cpu = cpu, .patience_ns = patience_ns};
+    struct ping_pong ping_pong = {.pin = pin, .cpu = cpu, .patience_ns = patience_ns};
     uv_thread_t first, second;
 
-    if (uv_thread_create(&second, answer, &handing) < 0)
+    if (uv_thread_create(&second, run_second, &ping_pong) < 0)
         return false;
-    if (uv_thread_create(&first, ask, &handing) < 0)
-        atomic_store(&handing.over, true);
+    if (uv_thread_create(&first, run_first, &ping_pong) < 0)
+        atomic_store(&ping_pong.over, true);
     else
         uv_thread_join(&first);
     uv_thread_join(&second);
-    return handing.seen;
+    return ping_pong.seen;
 }
 
 /* ---- whether pinning works: the verdict ---- */
 
-#define LOOK_NS (10 * NS_PER_MS)
-#define LOOKS_IN_DOUBT 300 /* busy machine: threads seldom overlap, but they move */
+#define ATTEMPT_NS (10 * NS_PER_MS)
+#define ATTEMPTS_MAX 300 /* busy machine: threads seldom overlap, but they move */
 
 static bool works = true;
 
-static void find_out(void)
+static void test_pinning(void)
 {
-    enum affinity_trace trace = AFFINITY_DOUBTED;
+    enum affinity_trace trace = AFFINITY_UNDECIDED;
     struct cores cores;
 
     if (cores_read(&cores) < 0 || cores.cpu_count < 2)
         return;
-    for (int look = 0; look < LOOKS_IN_DOUBT && trace == AFFINITY_DOUBTED && works; look++) {
+    for (int attempt = 0; attempt < ATTEMPTS_MAX && trace == AFFINITY_UNDECIDED && works; attempt++) {
         trace = affinity_follow(cores_pin_thread, cores.cpus[0], cores.cpus[cores.cpu_count - 1]);
         if (trace != AFFINITY_FOLLOWED)
-            works =
-                trace != AFFINITY_IGNORED && !affinity_is_ignored(cores_pin_thread, cores.cpus[0], LOOK_NS);
+            works = trace != AFFINITY_IGNORED &&
+                    !affinity_is_ignored(cores_pin_thread, cores.cpus[0], ATTEMPT_NS);
     }
 }
 
@@ -339,6 +339,6 @@ bool affinity_works(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, find_out);
+    pthread_once(&once, test_pinning);
     return works;
 }

@@ -54,10 +54,10 @@ bool affinity_works(void);
 /* Pins a thread to `a`, `b`, `a` and so on, and reads each time from the processor, not from the
  * system, where it runs. */
 enum affinity_trace {
-    AFFINITY_FOLLOWED, /* two processors in turn: pinning works */
-    AFFINITY_IGNORED,  /* not always the same processor for the same CPU: pinning has no effect */
-    AFFINITY_DOUBTED,  /* always the same processor, or pinning failed */
-    AFFINITY_UNKNOWN,  /* a program cannot read the number of the processor */
+    AFFINITY_FOLLOWED,  /* two processors in turn: pinning works */
+    AFFINITY_IGNORED,   /* not always the same processor for the same CPU: pinning has no effect */
+    AFFINITY_UNDECIDED, /* always the same processor, or pinning failed */
+    AFFINITY_UNKNOWN,   /* a program cannot read the number of the processor */
 };
 enum affinity_trace affinity_follow(pin_function *pin, int a, int b);
 

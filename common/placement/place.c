@@ -100,7 +100,7 @@ static int take_half(const struct cores *cores, int which, bool remote, struct p
     return 0;
 }
 
-static int refuse_pretence(const struct place *place, struct problem *problem)
+static int reject_useless_pinning(const struct place *place, struct problem *problem)
 {
     bool is_listed = place->kind == PLACE_CPUS;
 
@@ -126,7 +126,7 @@ int place_cpus(const struct place *place, int list, int half, bool remote, struc
             problem,
             "place: this system does not tell which CPUs a process may use; place=free runs anywhere");
     if (!works)
-        return refuse_pretence(place, problem);
+        return reject_useless_pinning(place, problem);
     switch (place->kind) {
     case PLACE_CPUS:
         return take_listed(&cores, &place->lists[list], cpus, problem);

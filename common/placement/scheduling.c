@@ -91,7 +91,7 @@ int scheduling_read_thread(struct scheduling *scheduling)
     return result < 0 ? result : -ENOTSUP;
 }
 
-static bool is_in(const struct scheduling *wanted)
+static bool has_class(const struct scheduling *wanted)
 {
     struct scheduling found;
 
@@ -104,7 +104,7 @@ static int set_thread(const struct scheduling *wanted)
     int policy = policies[wanted->class], result;
     struct sched_param parameters = {.sched_priority = wanted->priority};
 
-    if (is_in(wanted))
+    if (has_class(wanted))
         return 0;
     if (!scheduling_is_realtime(wanted))
         parameters.sched_priority = sched_get_priority_min(policy);
@@ -112,7 +112,7 @@ static int set_thread(const struct scheduling *wanted)
              wanted->priority > sched_get_priority_max(policy))
         return -ERANGE;
     result = -pthread_setschedparam(pthread_self(), policy, &parameters);
-    return result == 0 && !is_in(wanted) ? -EOPNOTSUPP : result;
+    return result == 0 && !has_class(wanted) ? -EOPNOTSUPP : result;
 }
 
 #else /* other systems may have classes of these names with other guarantees */
@@ -197,7 +197,7 @@ static bool find_empty_group(char path[2 * GROUP_MAX + 32])
 }
 
 /* Why the system rejected a real-time class, and the command that would permit it. */
-static int refuse_realtime(const char *word, int priority, struct problem *problem)
+static int explain_rejection(const char *word, int priority, struct problem *problem)
 {
     char path[2 * GROUP_MAX + 32];
 
@@ -236,7 +236,7 @@ int scheduling_set_thread(const struct scheduling *wanted, struct problem *probl
                                        "sched=%s: this process was started in a class that it may not "
                                        "leave, as by chrt --idle; start it without",
                                        word);
-        return refuse_realtime(word, wanted->priority, problem);
+        return explain_rejection(word, wanted->priority, problem);
     case -ERANGE:
         return problem_unsupported(problem, "sched=%s: this system has no priority %d in that class", word,
                                    wanted->priority);
@@ -256,7 +256,7 @@ struct trial {
     int result;
 };
 
-static void try_it(void *argument)
+static void check_in_thread(void *argument)
 {
     struct trial *trial = argument;
 
@@ -267,7 +267,7 @@ int scheduling_check(const struct scheduling *wanted, struct problem *problem)
 {
     struct trial trial = {.wanted = wanted, .problem = problem};
     uv_thread_t thread;
-    int result = uv_thread_create(&thread, try_it, &trial);
+    int result = uv_thread_create(&thread, check_in_thread, &trial);
 
     if (result < 0)
         return problem_failure(problem, "sched: a thread to try it in cannot be started: %s",
@@ -276,7 +276,7 @@ int scheduling_check(const struct scheduling *wanted, struct problem *problem)
     return trial.result;
 }
 
-void scheduling_give_back(void)
+void scheduling_reset(void)
 {
     static const struct scheduling other = {SCHEDULING_OTHER, 0};
 

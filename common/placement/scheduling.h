@@ -40,4 +40,4 @@ int scheduling_read_thread(struct scheduling *scheduling);
 /* Call at the start of a program. Resets an inherited real-time class: `sched` sets classes of data
  * threads only. A real-time control thread could spin forever: it wakes up inside uv_async_send()
  * of a thread of class `other` and waits for that thread, which gets no CPU. */
-void scheduling_give_back(void);
+void scheduling_reset(void);

@@ -152,7 +152,7 @@ static bool sends_zerocopy(struct trial *trial)
     return sends(trial, &request, 2) && await(trial, &event) && event.completion.is_notification;
 }
 
-static bool holds(struct trial *trial, enum ring_ability ability)
+static bool test_ability(struct trial *trial, enum ring_ability ability)
 {
     switch (ability) {
     case RING_RECEIVES_MULTISHOT:
@@ -181,7 +181,7 @@ bool ring_has(enum ring_ability ability, int from, int to)
     if (ring_open(&trial.ring, &setup, &trial.counts) < 0)
         return false;
     trial.from.ring = trial.to.ring = trial.ring;
-    result = holds(&trial, ability);
+    result = test_ability(&trial, ability);
     ring_close(trial.ring);
     recv_buffers_close(&trial.recv_buffers);
     ring_buffers_close(&trial.from.outgoing);

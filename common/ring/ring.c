@@ -20,8 +20,8 @@
 struct ring {
     struct io_uring uring;
     struct call_counts *counts;
-    uint32_t sends;         /* sends queued since the last enter(2) */
-    struct ring_slot alarm; /* an eventfd(2): other threads wake this one */
+    uint32_t sends;          /* sends queued since the last enter(2) */
+    struct ring_slot wakeup; /* an eventfd(2): other threads wake this one */
 };
 
 /* ---- open and close ---- */
@@ -47,8 +47,8 @@ int ring_open(struct ring **ring, const struct ring_setup *setup, struct call_co
     }
     made->counts = counts;
     *ring = made;
-    made->alarm = (struct ring_slot){.ring = made, .number = UINT32_MAX, .file = eventfd(0, EFD_CLOEXEC)};
-    result = made->alarm.file < 0 ? -errno : ring_watch(&made->alarm, RING_WAKE);
+    made->wakeup = (struct ring_slot){.ring = made, .number = UINT32_MAX, .file = eventfd(0, EFD_CLOEXEC)};
+    result = made->wakeup.file < 0 ? -errno : ring_watch(&made->wakeup, RING_WAKE);
     if (result == 0 && setup->registered_ring)
         result = io_uring_register_ring_fd(&made->uring);
     if (result < 0) {
@@ -63,8 +63,8 @@ void ring_close(struct ring *ring)
     if (!ring)
         return;
     io_uring_queue_exit(&ring->uring);
-    if (ring->alarm.file >= 0)
-        close(ring->alarm.file);
+    if (ring->wakeup.file >= 0)
+        close(ring->wakeup.file);
     free(ring);
 }
 
@@ -75,7 +75,7 @@ int ring_register_files(struct ring *ring, const int *fds, uint32_t count)
 
 /* ---- enter ---- */
 
-static int settle(int result)
+static int ignore_interruption(int result)
 {
     return result < 0 && result != -EINTR && result != -ETIME ? result : 0;
 }
@@ -92,7 +92,7 @@ static int submit(struct ring *ring)
     if (!io_uring_sq_ready(&ring->uring))
         return 0;
     count_enter(ring);
-    return settle(io_uring_submit(&ring->uring));
+    return ignore_interruption(io_uring_submit(&ring->uring));
 }
 
 static int wait_until(struct ring *ring, uint64_t due_ns)
@@ -110,14 +110,14 @@ int ring_enter(struct ring *ring, bool wait, uint64_t due_ns)
     if (!wait || io_uring_cq_ready(&ring->uring))
         return submit(ring);
     count_enter(ring);
-    return settle(due_ns == UINT64_MAX ? io_uring_submit_and_wait(&ring->uring, 1)
-                                       : wait_until(ring, due_ns));
+    return ignore_interruption(due_ns == UINT64_MAX ? io_uring_submit_and_wait(&ring->uring, 1)
+                                                    : wait_until(ring, due_ns));
 }
 
 int ring_poll(struct ring *ring)
 {
     count_enter(ring);
-    return settle(io_uring_submit_and_get_events(&ring->uring));
+    return ignore_interruption(io_uring_submit_and_get_events(&ring->uring));
 }
 
 /* ---- user data: kind, token and number of a request ---- */
@@ -125,7 +125,7 @@ int ring_poll(struct ring *ring)
 #define KIND_BITS 8
 #define TOKEN_BITS 24
 
-static uint64_t label(const struct ring_slot *slot, enum ring_kind kind, uint32_t token)
+static uint64_t user_data(const struct ring_slot *slot, enum ring_kind kind, uint32_t token)
 {
     return (uint64_t)slot->number << (KIND_BITS + TOKEN_BITS) | (uint64_t)token << KIND_BITS | kind;
 }
@@ -133,12 +133,12 @@ static uint64_t label(const struct ring_slot *slot, enum ring_kind kind, uint32_
 void ring_wake(struct ring *ring)
 {
     uint64_t once = 1;
-    ssize_t ignored = write(ring->alarm.file, &once, sizeof once);
+    ssize_t ignored = write(ring->wakeup.file, &once, sizeof once);
 
     (void)ignored;
 }
 
-/* RING_WAKE: another thread has woken this one, and the alarm is re-armed. */
+/* RING_WAKE: another thread has woken this one, and the wakeup is re-armed. */
 bool ring_next(struct ring *ring, struct ring_event *event)
 {
     struct io_uring_cqe *cqe;
@@ -149,7 +149,7 @@ bool ring_next(struct ring *ring, struct ring_event *event)
     {
         bool is_notification = cqe->flags & IORING_CQE_F_NOTIF;
 
-        data = event->label = cqe->user_data;
+        data = event->user_data = cqe->user_data;
         event->kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1));
         event->completion.token = (uint32_t)(data >> KIND_BITS) & REQUEST_TOKEN_MAX;
         event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
@@ -160,8 +160,8 @@ bool ring_next(struct ring *ring, struct ring_event *event)
         event->completion.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
         io_uring_cqe_seen(&ring->uring, cqe);
         ring->counts->completions++;
-        if (event->kind == RING_WAKE && read(ring->alarm.file, &times, sizeof times) >= 0)
-            ring_watch(&ring->alarm, RING_WAKE);
+        if (event->kind == RING_WAKE && read(ring->wakeup.file, &times, sizeof times) >= 0)
+            ring_watch(&ring->wakeup, RING_WAKE);
         return true;
     }
     return false;
@@ -176,7 +176,7 @@ bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
     {
         break;
     }
-    if (!cqe || cqe->res <= 0 || cqe->user_data != event->label ||
+    if (!cqe || cqe->res <= 0 || cqe->user_data != event->user_data ||
         cqe->flags >> IORING_CQE_BUFFER_SHIFT != buffer || cqe->res > INT_MAX - event->completion.result)
         return false;
     event->completion.result += cqe->res;
@@ -204,7 +204,7 @@ static void finish_entry(struct io_uring_sqe *entry, const struct ring_slot *slo
                          uint32_t token)
 {
     entry->flags |= slot->registered ? IOSQE_FIXED_FILE : 0;
-    entry->user_data = label(slot, kind, token);
+    entry->user_data = user_data(slot, kind, token);
 }
 
 static void prepare_send(struct io_uring_sqe *entry, const struct ring_slot *slot,
@@ -307,8 +307,8 @@ int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 
     if (!entry)
         return result;
-    io_uring_prep_cancel64(entry, label(slot, kind, kind == RING_RECEIVE ? slot->receives : 0), 0);
-    entry->user_data = label(slot, RING_CANCEL, 0);
+    io_uring_prep_cancel64(entry, user_data(slot, kind, kind == RING_RECEIVE ? slot->receives : 0), 0);
+    entry->user_data = user_data(slot, RING_CANCEL, 0);
     return 0;
 }
 

@@ -61,8 +61,8 @@ enum ring_kind {
 
 struct ring_event {
     enum ring_kind kind;
-    uint32_t number; /* of the slot */
-    uint64_t label;  /* user data of the request */
+    uint32_t number;    /* of the slot */
+    uint64_t user_data; /* of the request */
     struct completion completion;
 };
 

@@ -22,7 +22,7 @@ int thread_settle(struct team_thread *thread, const struct end_plan *own, struct
 
 void thread_look(struct thread_reading *reading)
 {
-    cpu_look(&reading->cpu);
+    cpu_read_migrations(&reading->cpu);
     reading->cpu_number = affinity_works() ? cores_current() : -1;
     reading->scheduling_known = scheduling_read_thread(&reading->scheduling) == 0;
 }

@@ -105,7 +105,7 @@ static int open_connections(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
     int result = thread_shared_open(&worker->shared, team->plan, team->end, worker->count);
 
-    worker->shared.samples.look = watch_windows;
+    worker->shared.samples.on_point = watch_windows;
     worker->shared.samples.context = worker;
     for (size_t i = 0; i < worker->count && result == 0; i++) {
         struct connection *connection = &worker->connections[i];

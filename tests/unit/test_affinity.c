@@ -13,7 +13,7 @@
 #define LONG_NS (60 * NS_PER_S) /* for two threads to meet where others are busy */
 
 /* What it is about: says yes and does nothing. */
-static int pin_not(int cpu)
+static int pin_nowhere(int cpu)
 {
     (void)cpu;
     return 0;
@@ -70,20 +70,20 @@ static void load_end(uv_thread_t threads[LOAD])
 TEST(a_pinning_that_works_is_not_called_useless_on_a_busy_machine)
 {
     uv_thread_t load[LOAD];
-    int convicted = 0;
+    int rejected = 0;
 
     need_two();
     load_begin(load);
     for (int i = 0; i < TIMES; i++)
-        convicted += affinity_is_ignored(cores_pin_thread, own.cpus[i % own.cpu_count], PATIENCE_NS);
+        rejected += affinity_is_ignored(cores_pin_thread, own.cpus[i % own.cpu_count], PATIENCE_NS);
     load_end(load);
-    assert_int_equal(convicted, 0);
+    assert_int_equal(rejected, 0);
 }
 
 TEST(a_pinning_that_works_shows_by_the_processor_also_on_a_busy_machine)
 {
     uv_thread_t load[LOAD];
-    int acquitted = 0;
+    int accepted = 0;
 
     need_two();
     if (affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_UNKNOWN) {
@@ -92,27 +92,27 @@ TEST(a_pinning_that_works_shows_by_the_processor_also_on_a_busy_machine)
     }
     load_begin(load);
     for (int i = 0; i < TIMES; i++)
-        acquitted += affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_FOLLOWED;
+        accepted += affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_FOLLOWED;
     load_end(load);
-    assert_int_equal(acquitted, TIMES);
+    assert_int_equal(accepted, TIMES);
 }
 
-TEST(a_pinning_that_does_nothing_is_found_out)
+TEST(a_pinning_that_does_nothing_is_detected)
 {
     need_two();
-    assert_true(affinity_is_ignored(pin_not, own.cpus[0], LONG_NS));
+    assert_true(affinity_is_ignored(pin_nowhere, own.cpus[0], LONG_NS));
 }
 
 TEST(a_pinning_that_does_nothing_is_never_followed)
 {
     need_two();
     for (int i = 0; i < TIMES; i++)
-        assert_int_not_equal(affinity_follow(pin_not, own.cpus[0], last()), AFFINITY_FOLLOWED);
+        assert_int_not_equal(affinity_follow(pin_nowhere, own.cpus[0], last()), AFFINITY_FOLLOWED);
 }
 
 TEST(a_pinning_that_is_refused_proves_nothing)
 {
-    assert_int_equal(affinity_follow(pin_never, 0, 1), AFFINITY_DOUBTED);
+    assert_int_equal(affinity_follow(pin_never, 0, 1), AFFINITY_UNDECIDED);
     assert_false(affinity_is_ignored(pin_never, 0, PATIENCE_NS));
 }
 
@@ -122,7 +122,7 @@ TEST(one_cpu_is_no_proof_of_a_pinning)
     assert_int_not_equal(affinity_follow(cores_pin_thread, last(), last()), AFFINITY_FOLLOWED);
 }
 
-TEST(where_the_first_half_acquits_pinning_works)
+TEST(pinning_works_where_its_effect_was_seen)
 {
     need_two();
     if (affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_FOLLOWED)
@@ -136,11 +136,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pinning_that_works_is_not_called_useless_on_a_busy_machine),
         cmocka_unit_test(a_pinning_that_works_shows_by_the_processor_also_on_a_busy_machine),
-        cmocka_unit_test(a_pinning_that_does_nothing_is_found_out),
+        cmocka_unit_test(a_pinning_that_does_nothing_is_detected),
         cmocka_unit_test(a_pinning_that_does_nothing_is_never_followed),
         cmocka_unit_test(a_pinning_that_is_refused_proves_nothing),
         cmocka_unit_test(one_cpu_is_no_proof_of_a_pinning),
-        cmocka_unit_test(where_the_first_half_acquits_pinning_works),
+        cmocka_unit_test(pinning_works_where_its_effect_was_seen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,17 +30,17 @@ static void read_zeros(struct cpu_reading *reading)
 TEST(the_account_of_a_thread_moves_with_its_work_and_its_sleep)
 {
     for (int i = 0; i < TIMES; i++)
-        assert_int_equal(cpu_account_try(read_own), CPU_TIMES | CPU_SWITCHES);
+        assert_int_equal(cpu_test_counts(read_own), CPU_TIMES | CPU_SWITCHES);
 }
 
 TEST(times_that_are_told_in_ticks_are_found_out)
 {
-    assert_false(cpu_account_try(read_ticks) & CPU_TIMES);
+    assert_false(cpu_test_counts(read_ticks) & CPU_TIMES);
 }
 
 TEST(zeros_are_no_account)
 {
-    assert_int_equal(cpu_account_try(read_zeros), 0);
+    assert_int_equal(cpu_test_counts(read_zeros), 0);
 }
 
 TEST(what_was_found_true_stays_in_the_record)

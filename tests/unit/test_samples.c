@@ -87,20 +87,20 @@ TEST(a_restart_forgets_everything)
     assert_int_equal(samples.interval_ns, SAMPLES_INTERVAL_NS);
 }
 
-static void count_look(void *context)
+static void count_point(void *context)
 {
     ++*(int *)context;
 }
 
-TEST(something_may_be_looked_at_with_every_point)
+TEST(a_function_is_called_at_every_point)
 {
-    int looks = 0;
+    int calls = 0;
 
     restart();
-    samples.look = count_look;
-    samples.context = &looks;
+    samples.on_point = count_point;
+    samples.context = &calls;
     run(10 * NS_PER_MS, NS_PER_S);
-    assert_int_equal(looks, 10);
+    assert_int_equal(calls, 10);
 }
 
 TEST(json_lists_the_points)
@@ -123,7 +123,7 @@ int main(void)
         cmocka_unit_test(points_stand_at_multiples_of_the_interval_however_often_it_doubled),
         cmocka_unit_test(every_second_point_is_dropped_when_they_are_full),
         cmocka_unit_test(a_restart_forgets_everything),
-        cmocka_unit_test(something_may_be_looked_at_with_every_point),
+        cmocka_unit_test(a_function_is_called_at_every_point),
         cmocka_unit_test(json_lists_the_points),
     };
 

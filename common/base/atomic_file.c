@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/whole_file.h"
+#include "base/atomic_file.h"
 
 #include "base/cleanup.h"
 
@@ -10,7 +10,7 @@
 
 /* Rejects a device, a pipe and a link: rename(2) would replace them by a file, for root even
  * /dev/null. */
-static int refuse_what_is_no_file(const char *path, struct problem *problem)
+static int reject_special_file(const char *path, struct problem *problem)
 {
     struct stat there;
 
@@ -22,26 +22,26 @@ static int refuse_what_is_no_file(const char *path, struct problem *problem)
                                                     : "no regular file");
 }
 
-int whole_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
-                     void *context, struct problem *problem)
+int atomic_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
+                      void *context, struct problem *problem)
 {
     size_t size = strlen(path) + sizeof ".part";
-    CLEANUP_FREE char *beside = needed(malloc(size));
+    CLEANUP_FREE char *temporary = needed(malloc(size));
     FILE *file;
-    bool is_kept, failed;
+    bool is_renamed, failed;
 
-    if (refuse_what_is_no_file(path, problem) < 0)
+    if (reject_special_file(path, problem) < 0)
         return -1;
-    snprintf(beside, size, "%s.part", path);
-    file = fopen(beside, "we");
-    is_kept = file && write && write(file, context, problem) == 0 && fflush(file) == 0 && !ferror(file) &&
-              rename(beside, path) == 0;
-    failed = !file || (write && !is_kept);
+    snprintf(temporary, size, "%s.part", path);
+    file = fopen(temporary, "we");
+    is_renamed = file && write && write(file, context, problem) == 0 && fflush(file) == 0 && !ferror(file) &&
+                 rename(temporary, path) == 0;
+    failed = !file || (write && !is_renamed);
     if (failed)
         problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
     if (file)
         fclose(file);
-    if (file && !is_kept)
-        remove(beside);
+    if (file && !is_renamed)
+        remove(temporary);
     return failed ? -1 : 0;
 }
