@@ -5,7 +5,7 @@
 #include "plan/plan.h"
 #include "record.h"
 #include "segments.h"
-#include "setting.h"
+#include "environment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,24 +87,24 @@ static void print_head(const struct answer *answer)
     print_word(answer, " (", "direction", ")");
     print_word(answer, " by ", "write", "");
     print_word(answer, " -> ", "reply_write", "");
-    if (record_says(record, "workload", "proxy"))
+    if (record_word_is(record, "workload", "proxy"))
         print_word(answer, " in chunks of ", "chunk", "");
     print_word(answer, ", ", "transport", " ");
     print_security(record);
     print_word(answer, ", ", "connections", " connection");
-    fputs(record_says(record, "connections", "1") ? "" : "s", stdout);
-    if (record_says(record, "workload", "connect"))
+    fputs(record_word_is(record, "connections", "1") ? "" : "s", stdout);
+    if (record_word_is(record, "workload", "connect"))
         fputs(" at a time", stdout);
-    if (!record_says(record, "depth", "1"))
+    if (!record_word_is(record, "depth", "1"))
         print_word(answer, ", depth ", "depth", "");
-    if (!record_says(record, "window", "1"))
+    if (!record_word_is(record, "window", "1"))
         print_word(answer, ", window ", "window", "");
-    if (record_says(record, "verify", "on"))
+    if (record_word_is(record, "verify", "on"))
         fputs(", verified", stdout);
     print_word(answer, ", peer ", "peer", "");
     if (json_object_get(record, "subject"))
         printf(", %s", record_text(record, "subject.version"));
-    if (!record_says(record, "rate", "closed"))
+    if (!record_word_is(record, "rate", "closed"))
         print_word(answer, "\n  open loop: ", "rate", " requests/s are due, ");
     print_word(answer, "arrival=", "arrival", "");
     print_word(answer, " pace=", "pace", "");
@@ -207,8 +207,8 @@ static void print_open_loop(const struct answer *answer)
 static void print_closed_loop(const struct answer *answer)
 {
     const json_t *driver = answer->ends[answer->driver], *thread;
-    bool connects = record_says(answer->record, "workload", "connect");
-    bool is_one = record_says(answer->record, "connections", "1");
+    bool connects = record_word_is(answer->record, "workload", "connect");
+    bool is_one = record_word_is(answer->record, "connections", "1");
     const char *unit = connects ? "connection" : "message";
     double spent_ns = 0; /* sum over the connections */
     size_t i;
@@ -226,7 +226,7 @@ static void print_closed_loop(const struct answer *answer)
 
 static void print_request(const struct answer *answer)
 {
-    bool is_closed = record_says(answer->record, "rate", "closed");
+    bool is_closed = record_word_is(answer->record, "rate", "closed");
 
     if (elapsed_seconds(answer->ends[answer->driver]) <= 0)
         return;
@@ -396,7 +396,7 @@ void answer_print(const json_t *record)
     answer.messages = record_sum(answer.ends[answer.driver], "messages_sent");
     if (answer.both)
         answer.messages += record_sum(answer.ends[other], "messages_sent");
-    if (record_says(record, "direction", "receive") &&
+    if (record_word_is(record, "direction", "receive") &&
         json_object_get(json_object_get(record, "words"), "peer"))
         answer.messages = record_sum(answer.ends[END_CLIENT], "messages_received");
     print_head(&answer);
@@ -415,5 +415,5 @@ void answer_print(const json_t *record)
     print_replies(&answer);
     print_cpu(&answer);
     segments_print(answer.ends[END_CLIENT]);
-    setting_print(record, answer.ends);
+    environment_print(record, answer.ends);
 }

@@ -32,7 +32,7 @@
 #define TIMES "times.json"
 #define LIMIT_S 600 /* of a load that has no limit_s */
 #define VERSION_WITHIN_S 5
-#define LOOK_MS 20 /* at the processes of a rehearsal */
+#define CHECK_EVERY_MS 20 /* at the processes of a rehearsal */
 #define CONTENT_CHUNK (UINT64_C(1) << 20)
 #define TAIL_MAX 301
 
@@ -105,7 +105,7 @@ static char *quote(const char *text)
 }
 
 /* The definition of `command=`: sh(1) gets the text, in which the values are quoted. */
-static json_t *define(const struct plan *plan, json_t *values)
+static json_t *define_command(const struct plan *plan, json_t *values)
 {
     char text[COMMAND_TEXT_MAX], *end = text;
     const char *key;
@@ -220,7 +220,7 @@ static int find(const char *name, char path[PATH_MAX], const char *hint, struct 
                                *hint ? " " : "", hint);
 }
 
-static int open_library(struct command *command, const char *text, struct problem *problem)
+static int open_override(struct command *command, const char *text, struct problem *problem)
 {
     struct change change = {0};
 
@@ -276,12 +276,12 @@ static int prepare(struct command *command, struct problem *problem)
         !(values = collect_values(command, definitions, definition, problem)))
         return -1;
     if (!definition)
-        definition = ad_hoc = define(plan, values);
+        definition = ad_hoc = define_command(plan, values);
     if (!json_object_get(values, "program"))
         json_object_set(values, "program", json_object_get(definition, "program"));
     if (find(record_text(values, "program"), command->program, plan->load, problem) < 0 ||
         find(TIMER, command->timer_path, "", problem) < 0 ||
-        open_library(command, *plan->load ? record_text(values, "override") : OVERRIDE_OFF, problem) < 0)
+        open_override(command, *plan->load ? record_text(values, "override") : OVERRIDE_OFF, problem) < 0)
         return -1;
     if ((definition_needs(definition, "content") && write_content(command, values, problem) < 0) ||
         (plan->encrypts && write_key(command, problem) < 0))
@@ -304,7 +304,7 @@ static int prepare(struct command *command, struct problem *problem)
 
 static void take_step(struct command *command, enum step step);
 
-static void tell(struct command *command, const struct problem *problem)
+static void report_done(struct command *command, const struct problem *problem)
 {
     uv_timer_stop(&command->timer);
     command->task.done(command->task.owner, problem);
@@ -321,7 +321,7 @@ static void on_timer(uv_timer_t *timer)
     }
     problem_failure(&problem, "%s did not end within %" PRIu64 " s, so it was ended",
                     command->step == STEP_TIMER ? TIMER : command->name, command->limit_s);
-    tell(command, &problem);
+    report_done(command, &problem);
 }
 
 static int check_moved(struct command *command, struct problem *problem)
@@ -396,7 +396,7 @@ static void read_versions(struct command *command)
 static void end_step(struct command *command, int status)
 {
     struct child ended = {.status = status};
-    char how[CHILD_FATE_MAX], path[FOLDER_MAX + 16], tail[TAIL_MAX];
+    char how[CHILD_TEXT_MAX], path[FOLDER_MAX + 16], tail[TAIL_MAX];
     struct problem problem = {0};
 
     uv_timer_stop(&command->timer);
@@ -416,7 +416,7 @@ static void end_step(struct command *command, int status)
         take_step(command, command->step + 1);
         return;
     }
-    tell(command, &problem);
+    report_done(command, &problem);
 }
 
 static void on_answer(uv_poll_t *answers, int result, int events)
@@ -432,7 +432,7 @@ static void on_answer(uv_poll_t *answers, int result, int events)
     }
     uv_poll_stop(&command->answers);
     problem_failure(&problem, "the process that runs %s has ended", command->name);
-    tell(command, &problem);
+    report_done(command, &problem);
 }
 
 static void take_step(struct command *command, enum step step)
@@ -446,7 +446,8 @@ static void take_step(struct command *command, enum step step)
         return;
     }
     command->until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
-    uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? LOOK_MS : limit_ms + 1, LOOK_MS);
+    uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? CHECK_EVERY_MS : limit_ms + 1,
+                   CHECK_EVERY_MS);
     supervisor_begin(&command->supervisor, (uint8_t)step);
 }
 
@@ -462,7 +463,7 @@ static void on_closed(uv_handle_t *handle)
 }
 
 /* What ends without the loop. */
-static void end(struct command *command)
+static void release(struct command *command)
 {
     supervisor_stop(&command->supervisor);
     override_close(&command->override);
@@ -483,7 +484,7 @@ struct command *command_open(const struct command_task *task, uv_loop_t *loop, s
     command->supervisor = (struct supervisor){
         .folder = command->folder, .cpus = &command->task.cpus, .jobs = command->jobs, .channel_fd = -1};
     if (prepare(command, problem) < 0 || supervisor_start(&command->supervisor, problem) < 0) {
-        end(command);
+        release(command);
         free(command);
         return NULL;
     }
@@ -521,5 +522,5 @@ void command_close(struct command *command)
 {
     uv_close((uv_handle_t *)&command->answers, on_closed);
     uv_close((uv_handle_t *)&command->timer, on_closed);
-    end(command);
+    release(command);
 }

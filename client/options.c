@@ -23,7 +23,7 @@ static const char *const place_options[END_COUNT] = {
     [END_PROXY] = "--proxy-in",
 };
 
-static int refuse(const char *argument, struct problem *problem)
+static int reject_argument(const char *argument, struct problem *problem)
 {
     return problem_usage(
         problem, "'%.60s' is neither an option nor a word like key=value; uncork-client --help shows both",
@@ -81,22 +81,23 @@ static int take_argument(struct options *options, const char *argument, struct p
     else if (is_word)
         options->words[options->word_count++] = argument;
     else
-        return refuse(argument, problem);
+        return reject_argument(argument, problem);
     return 0;
 }
 
-/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `where`. Returns 0, or -1 with a usage
+/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `locations`. Returns 0, or -1 with a usage
  * problem. */
-static int parse_place(struct where where[END_COUNT], enum end end, const char *text, struct problem *problem)
+static int parse_place(struct location locations[END_COUNT], enum end end, const char *text,
+                       struct problem *problem)
 {
-    struct where *own = &where[end];
+    struct location *own = &locations[end];
     const char *at = strchr(text, '@');
 
     if (at && at[1] && at - text < ADDRESS_MAX - 2 && strncmp(text, "unix:", 5) != 0) {
-        *own = (struct where){.netns = at + 1, .subjects = own->subjects};
+        *own = (struct location){.netns = at + 1, .subjects = own->subjects};
         snprintf(own->host, sizeof own->host, "%.*s", (int)(at - text), text);
         snprintf(own->listen, sizeof own->listen, "%.*s:0", (int)(at - text), text);
-        where[END_PROXY].sink = where[END_SERVER].netns ? where[END_SERVER].host : NULL;
+        locations[END_PROXY].sink = locations[END_SERVER].netns ? locations[END_SERVER].host : NULL;
         if (address_check(own->listen) == 0)
             return 0;
     }
@@ -108,13 +109,13 @@ static int take_option(struct options *options, int option, struct problem *prob
 {
     switch (option) {
     case 's':
-        return parse_place(options->where, END_SERVER, optarg, problem);
+        return parse_place(options->locations, END_SERVER, optarg, problem);
     case 'x':
-        return parse_place(options->where, END_PROXY, optarg, problem);
+        return parse_place(options->locations, END_PROXY, optarg, problem);
     case 'k':
         return channel_take_keys(&options->keys, optarg, "one key is shown to all", problem);
     case 'u':
-        options->where[END_SERVER].subjects = options->where[END_PROXY].subjects = optarg;
+        options->locations[END_SERVER].subjects = options->locations[END_PROXY].subjects = optarg;
         return 0;
     case 'i':
         options->insecure = true;
@@ -132,7 +133,7 @@ static int take_option(struct options *options, int option, struct problem *prob
     }
 }
 
-static int check_together(const struct options *options, struct problem *problem)
+static int check_combination(const struct options *options, struct problem *problem)
 {
     enum action action = options->action;
     bool runs = action == ACTION_RUN || action == ACTION_BATCH || action == ACTION_FACTS;
@@ -176,7 +177,7 @@ int options_parse(struct options *options, int count, char **arguments, struct p
     *options =
         (struct options){.parent_fd = NO_PARENT_FD, .words = needed(calloc((size_t)count, sizeof(char *)))};
     for (int end = 0; end < END_COUNT; end++)
-        options->where[end] = (struct where){.listen = "127.0.0.1:0"};
+        options->locations[end] = (struct location){.listen = "127.0.0.1:0"};
     opterr = 0;
     while ((option = getopt_long(count, arguments, "-:h", names, &index)) >= 0) {
         if (option == ACTION_VERSION || option == 'h') {
@@ -187,7 +188,7 @@ int options_parse(struct options *options, int count, char **arguments, struct p
             return problem_usage(problem, "'%s' needs a value; uncork-client --help shows which",
                                  arguments[optind - 1]);
         if (option == '?')
-            return refuse(arguments[optind - 1], problem);
+            return reject_argument(arguments[optind - 1], problem);
         if (strchr("sxukicp", option))
             options->for_runs = names[index].name;
         if (take_option(options, option, problem) < 0)
@@ -196,7 +197,7 @@ int options_parse(struct options *options, int count, char **arguments, struct p
     while (optind < count) /* after -- */
         if (take_argument(options, arguments[optind++], problem) < 0)
             return -1;
-    return check_together(options, problem);
+    return check_combination(options, problem);
 }
 
 void options_free(struct options *options)
@@ -205,7 +206,7 @@ void options_free(struct options *options)
     free(options->words);
 }
 
-static bool is_own(const char *netns)
+static bool is_current_netns(const char *netns)
 {
     struct stat own, other;
 
@@ -215,10 +216,11 @@ static bool is_own(const char *netns)
 
 /* Rejects a plan that does not fit: lab=on without a lab, a lab without lab=on, no valid lab, or
  * a place for a proxy that the plan lacks. Returns 0, or -1 with a usage problem. */
-static int check_places(const struct where where[END_COUNT], const struct plan *plan, struct problem *problem)
+static int check_places(const struct location locations[END_COUNT], const struct plan *plan,
+                        struct problem *problem)
 {
     for (int end = 0; end < END_COUNT; end++) {
-        const char *option = place_options[end], *netns = where[end].netns;
+        const char *option = place_options[end], *netns = locations[end].netns;
         bool is_needed = option && plan_has_lab(plan) && (end != END_PROXY || plan_has_proxy(plan));
 
         if (is_needed && !netns)
@@ -226,7 +228,7 @@ static int check_places(const struct where where[END_COUNT], const struct plan *
                                  "lab=on: there is no lab around this process (no %s); uncork run "
                                  "makes one, by hand see uncork lab --help",
                                  option);
-        if (is_needed && is_own(netns))
+        if (is_needed && is_current_netns(netns))
             return problem_usage(problem,
                                  "%s %s is the network namespace of this process: no lab lies between",
                                  option, netns);
@@ -257,5 +259,5 @@ int options_check(const struct options *options, const struct plan *plan, struct
                              plan->target);
     if (options->pcap && !plan_captures(plan))
         return problem_usage(problem, "--pcap is for a run that captures packets: add capture=on");
-    return check_places(options->where, plan, problem);
+    return check_places(options->locations, plan, problem);
 }

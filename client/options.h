@@ -24,7 +24,7 @@ enum action {
 
 struct options {
     enum action action;
-    struct where where[END_COUNT];
+    struct location locations[END_COUNT];
     struct psk_list *keys; /* the first is used for ends with an address in words; NULL: none */
     bool insecure;         /* without TLS such an end may be on another machine */
     const char *pcap;      /* file for the packets of capture=on; NULL: none */

@@ -19,7 +19,7 @@
 #define ENDS_WITHIN_MS 9000 /* a subject takes it 8 s at most to start */
 #define KEY_FD 3            /* after standard input, output and error */
 #define KEY_FILE "/dev/fd/3"
-#define DYING_MS 50 /* its connections close before its exit is reported */
+#define EXIT_WITHIN_MS 50 /* its connections close before its exit is reported */
 
 extern char **environ;
 
@@ -58,21 +58,21 @@ static int open_key(struct own_server *server, struct problem *problem)
     return problem_failure(problem, "cannot write a key into a pipe");
 }
 
-/* The arguments of the server, ended by NULL. The texts belong to `where`. */
-static void list_arguments(char *arguments[12], char *program, bool proxy, const struct where *where)
+/* The arguments of the server, ended by NULL. The texts belong to `location`. */
+static void list_arguments(char *arguments[12], char *program, bool proxy, const struct location *location)
 {
-    const bool keyed = where->netns;
+    const bool keyed = location->netns;
     const char *const all[] = {program,
                                "--with-parent",
                                "--listen",
-                               where->listen,
+                               location->listen,
                                keyed ? "--psk" : NULL,
                                keyed ? KEY_FILE : NULL,
                                proxy ? "--proxy" : NULL,
-                               where->subjects ? "--subjects" : NULL,
-                               where->subjects,
-                               where->sink ? "--allow-sink" : NULL,
-                               where->sink};
+                               location->subjects ? "--subjects" : NULL,
+                               location->subjects,
+                               location->sink ? "--allow-sink" : NULL,
+                               location->sink};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i])
@@ -81,7 +81,7 @@ static void list_arguments(char *arguments[12], char *program, bool proxy, const
 }
 
 /* `key`: descriptor that becomes KEY_FD; -1: none. */
-static int spawn(struct own_server *server, bool proxy, const struct where *where, int key,
+static int spawn(struct own_server *server, bool proxy, const struct location *location, int key,
                  struct problem *problem)
 {
     char program[4096], *arguments[12];
@@ -90,7 +90,7 @@ static int spawn(struct own_server *server, bool proxy, const struct where *wher
 
     if (find_program(program, sizeof program, problem) < 0)
         return -1;
-    list_arguments(arguments, program, proxy, where);
+    list_arguments(arguments, program, proxy, location);
     if (sockets_make_pair(ends) < 0)
         return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(-errno));
     posix_spawn_file_actions_init(&actions);
@@ -102,7 +102,7 @@ static int spawn(struct own_server *server, bool proxy, const struct where *wher
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (!error) {
-        server->tie = ends[0];
+        server->channel_fd = ends[0];
         return 0;
     }
     close(ends[0]);
@@ -110,7 +110,7 @@ static int spawn(struct own_server *server, bool proxy, const struct where *wher
     return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(-error));
 }
 
-static int move_into(int netns)
+static int enter_namespace(int netns)
 {
 #ifdef __linux__
     return setns(netns, CLONE_NEWNET);
@@ -121,24 +121,24 @@ static int move_into(int netns)
 #endif
 }
 
-static int spawn_there(struct own_server *server, bool proxy, const struct where *where,
-                       struct problem *problem)
+static int spawn_in_namespace(struct own_server *server, bool proxy, const struct location *location,
+                              struct problem *problem)
 {
-    CLEANUP_CLOSE int key = -1, before = -1, there = -1;
+    CLEANUP_CLOSE int key = -1, before = -1, target = -1;
     int result;
 
-    if (!where->netns)
-        return spawn(server, proxy, where, key, problem);
+    if (!location->netns)
+        return spawn(server, proxy, location, key, problem);
     if (channel_tls_check("lab=on", problem) < 0 || (key = open_key(server, problem)) < 0)
         return -1;
     before = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    there = open(where->netns, O_RDONLY | O_CLOEXEC);
-    if (before < 0 || there < 0 || move_into(there) < 0)
-        return problem_failure(problem, "cannot enter the network namespace %s: %s", where->netns,
+    target = open(location->netns, O_RDONLY | O_CLOEXEC);
+    if (before < 0 || target < 0 || enter_namespace(target) < 0)
+        return problem_failure(problem, "cannot enter the network namespace %s: %s", location->netns,
                                strerror(errno));
-    result = spawn(server, proxy, where, key, problem); /* starts in the namespace */
-    if (move_into(before) < 0)
-        return problem_failure(problem, "cannot come back from the network namespace %s: %s", where->netns,
+    result = spawn(server, proxy, location, key, problem); /* starts in the namespace */
+    if (enter_namespace(before) < 0)
+        return problem_failure(problem, "cannot come back from the network namespace %s: %s", location->netns,
                                strerror(errno));
     return result;
 }
@@ -149,9 +149,9 @@ static size_t read_line(const struct own_server *server, char *line, size_t room
     static const struct timeval within = {.tv_sec = READY_WITHIN_S};
     size_t size = 0;
 
-    setsockopt(server->tie, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
+    setsockopt(server->channel_fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
     while (!memchr(line, '\n', size)) {
-        ssize_t got = recv(server->tie, line + size, room - size, 0);
+        ssize_t got = recv(server->channel_fd, line + size, room - size, 0);
 
         if (got == 0 || (got < 0 && errno != EINTR)) /* a probed ring that is closed interrupts it */
             return 0;
@@ -160,7 +160,7 @@ static size_t read_line(const struct own_server *server, char *line, size_t room
     return size;
 }
 
-int own_server_start(struct own_server *server, bool proxy, const struct where *where,
+int own_server_start(struct own_server *server, bool proxy, const struct location *location,
                      struct problem *problem)
 {
     CLEANUP_JSON json_t *ready = NULL;
@@ -172,7 +172,7 @@ int own_server_start(struct own_server *server, bool proxy, const struct where *
     if (!child_ends_within(&server->child, 0))
         return 0;
     own_server_stop(server);
-    if (spawn_there(server, proxy, where, problem) < 0)
+    if (spawn_in_namespace(server, proxy, location, problem) < 0)
         return -1;
     size = read_line(server, line, sizeof line - 1);
     if (!size)
@@ -188,20 +188,20 @@ void own_server_stop(struct own_server *server)
 {
     psk_free(server->keys);
     server->keys = NULL;
-    if (!server->tie)
+    if (!server->channel_fd)
         return;
     child_end(&server->child, ENDS_WITHIN_MS);
-    close(server->tie);
-    server->tie = 0;
+    close(server->channel_fd);
+    server->channel_fd = 0;
 }
 
-void own_server_dismiss(struct own_server *server, const char *name, struct problem *reason)
+void own_server_stop_failed(struct own_server *server, const char *name, struct problem *reason)
 {
-    char fate[CHILD_FATE_MAX], text[96];
+    char how[CHILD_TEXT_MAX], text[96];
 
-    if (server->child.pid && child_ends_within(&server->child, DYING_MS)) {
-        child_describe(&server->child, fate);
-        snprintf(text, sizeof text, "the %s %s", name, fate);
+    if (server->child.pid && child_ends_within(&server->child, EXIT_WITHIN_MS)) {
+        child_describe(&server->child, how);
+        snprintf(text, sizeof text, "the %s %s", name, how);
         problem_add(reason, text);
     }
     own_server_stop(server);

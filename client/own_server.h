@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 /* Where our own processes start: beside this one, or in a network namespace of a lab. */
-struct where {
+struct location {
     const char *netns;        /* file of the network namespace; NULL: the current one */
     char listen[ADDRESS_MAX]; /* address to listen on, port 0 */
     char host[ADDRESS_MAX];   /* the same without the port */
@@ -20,14 +20,14 @@ struct where {
 /* Zero it before use. */
 struct own_server {
     struct child child;
-    int tie; /* to its standard input and output; when it closes, the server ends; 0: none */
+    int channel_fd; /* to its standard input and output; when it closes, the server ends; 0: none */
     struct address address;
     struct psk_list *keys; /* the key of its control channel; NULL: no TLS, it is local */
 };
 
 /* Starts the server (or a proxy) there if it does not run, and waits until it is ready. In a lab
  * it gets a new key. Returns 0, or -1 with a problem. */
-int own_server_start(struct own_server *server, bool proxy, const struct where *where,
+int own_server_start(struct own_server *server, bool proxy, const struct location *location,
                      struct problem *problem);
 
 /* Ends the server and waits for its exit. Harmless if it does not run. */
@@ -35,4 +35,4 @@ void own_server_stop(struct own_server *server);
 
 /* The same after a failed run. If it ended by itself, appends how to the reason. Waits a moment for
  * that, because its connections close first. */
-void own_server_dismiss(struct own_server *server, const char *name, struct problem *reason);
+void own_server_stop_failed(struct own_server *server, const char *name, struct problem *reason);

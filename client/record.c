@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const json_t *at(const json_t *value, const char *path)
+static const json_t *find_path(const json_t *value, const char *path)
 {
     char key[32];
     size_t size;
@@ -24,14 +24,14 @@ static const json_t *at(const json_t *value, const char *path)
 
 const char *record_text(const json_t *value, const char *path)
 {
-    const char *text = json_string_value(at(value, path));
+    const char *text = json_string_value(find_path(value, path));
 
     return text ? text : "";
 }
 
 uint64_t record_number(const json_t *value, const char *path)
 {
-    return (uint64_t)json_integer_value(at(value, path));
+    return (uint64_t)json_integer_value(find_path(value, path));
 }
 
 uint64_t record_sum(const json_t *end, const char *path)
@@ -47,7 +47,7 @@ uint64_t record_sum(const json_t *end, const char *path)
 
 const json_t *record_first(const json_t *end, const char *path)
 {
-    return at(json_array_get(json_object_get(end, "threads"), 0), path);
+    return find_path(json_array_get(json_object_get(end, "threads"), 0), path);
 }
 
 static int check_way(const struct run_result *result, enum end sender, enum end receiver,
@@ -116,7 +116,7 @@ const char *record_word(const json_t *record, const char *key)
     return value ? value : "";
 }
 
-bool record_says(const json_t *record, const char *key, const char *value)
+bool record_word_is(const json_t *record, const char *key, const char *value)
 {
     return !strcmp(record_word(record, key), value);
 }

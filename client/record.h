@@ -34,6 +34,6 @@ uint64_t record_number(const json_t *value, const char *path);
 uint64_t record_sum(const json_t *end, const char *path);
 const json_t *record_first(const json_t *end, const char *path);
 
-/* record_word() returns the value of a word, "" if unused. record_says() compares it. */
+/* record_word() returns the value of a word, "" if unused. record_word_is() compares it. */
 const char *record_word(const json_t *record, const char *key);
-bool record_says(const json_t *record, const char *key, const char *value);
+bool record_word_is(const json_t *record, const char *key, const char *value);

@@ -18,9 +18,9 @@
 #include <string.h>
 
 #define CONNECT_WITHIN_MS 4000
-#define REPORT_WITHIN_MS 30000 /* a server first receives the data in flight */
-#define HEARSAY_MS 300         /* for another end to report why our connections broke */
-#define SUBJECT_ENDS_MS 1000   /* for the server to report that its subject has ended */
+#define REPORT_WITHIN_MS 30000        /* a server first receives the data in flight */
+#define REASON_WITHIN_MS 300          /* for another end to report why our connections broke */
+#define SUBJECT_REASON_WITHIN_MS 1000 /* for the server to report that its subject has ended */
 
 struct link {
     struct run *run;
@@ -41,9 +41,9 @@ struct run {
     struct coordinator coordinator;
     struct command *command; /* in place of the team; NULL: not yet */
     struct capture *capture; /* NULL: no capture */
-    uv_timer_t patience;     /* for a missing report, or for another end's reason */
+    uv_timer_t timer;        /* for a missing report, or for another end's reason */
     bool remote;             /* their other end is on another machine */
-    bool wants_facts, has_team, team_done, listens, over;
+    bool wants_facts, has_team, team_done, awaits_reason, is_over;
     bool is_timed;  /* the command */
     int open_parts; /* links, team and timer */
     struct run_result result;
@@ -81,23 +81,23 @@ static void link_closed(void *owner)
     part_closed(((struct link *)owner)->run);
 }
 
-static void on_patience_closed(uv_handle_t *patience)
+static void on_timer_closed(uv_handle_t *timer)
 {
-    part_closed(patience->data);
+    part_closed(timer->data);
 }
 
 /* Stops the timer too: it may be due in the same iteration of the loop. */
 static void finish(struct run *run)
 {
-    run->over = true;
-    uv_timer_stop(&run->patience);
+    run->is_over = true;
+    uv_timer_stop(&run->timer);
 }
 
 /* Keeps the first problem and appends one that another end reports. A running team ends first:
  * then on_passed() follows. */
-static void give_up(struct run *run, const char *phase, const struct problem *problem)
+static void end_run(struct run *run, const char *phase, const struct problem *problem)
 {
-    if (run->listens && !run->over)
+    if (run->awaits_reason && !run->is_over)
         problem_add(&run->result.problem, problem->text);
     if (run->result.problem.kind == PROBLEM_NONE) {
         run->result.problem = *problem;
@@ -109,14 +109,14 @@ static void give_up(struct run *run, const char *phase, const struct problem *pr
         finish(run);
 }
 
-static void on_impatient(uv_timer_t *patience)
+static void on_report_timeout(uv_timer_t *timer)
 {
-    struct run *run = patience->data;
+    struct run *run = timer->data;
     struct problem problem = {0};
 
     problem_failure(&problem, "the %s did not report within %d s", end_names[find_pending(run)->end],
                     REPORT_WITHIN_MS / 1000);
-    give_up(run, "report", &problem);
+    end_run(run, "report", &problem);
 }
 
 static int make_reports(struct run *run, struct problem *problem)
@@ -148,20 +148,20 @@ static void finish_if_done(struct run *run)
     if (!run->team_done)
         return;
     if (find_pending(run)) {
-        if (!uv_is_active((uv_handle_t *)&run->patience))
-            uv_timer_start(&run->patience, on_impatient, REPORT_WITHIN_MS, 0);
+        if (!uv_is_active((uv_handle_t *)&run->timer))
+            uv_timer_start(&run->timer, on_report_timeout, REPORT_WITHIN_MS, 0);
         return;
     }
     if (make_reports(run, &problem) < 0)
-        give_up(run, "report", &problem);
+        end_run(run, "report", &problem);
     finish(run);
 }
 
 /* ---- the team ---- */
 
-static void on_heard_nothing(uv_timer_t *patience)
+static void on_reason_timeout(uv_timer_t *timer)
 {
-    struct run *run = patience->data;
+    struct run *run = timer->data;
 
     send_failure(run, run->result.phase, &run->result.problem);
     finish(run);
@@ -170,18 +170,18 @@ static void on_heard_nothing(uv_timer_t *patience)
 /* With a proxy, a broken connection may be the effect of another one. So the client first waits
  * for a reason from another end, then sends its own failure. The server of a subject looks for a
  * reason when it learns of the failure. */
-static void fail(struct run *run, const char *phase, const struct problem *problem)
+static void fail_run(struct run *run, const char *phase, const struct problem *problem)
 {
     bool is_first = run->result.problem.kind == PROBLEM_NONE;
 
-    give_up(run, phase, problem);
+    end_run(run, phase, problem);
     if (is_first && plan_has_subject(run->plan))
         send_failure(run, phase, problem);
     if (is_first && (plan_has_proxy(run->plan) || plan_has_subject(run->plan))) {
-        run->over = false;
-        run->listens = true;
-        uv_timer_start(&run->patience, on_heard_nothing,
-                       plan_has_subject(run->plan) ? SUBJECT_ENDS_MS : HEARSAY_MS, 0);
+        run->is_over = false;
+        run->awaits_reason = true;
+        uv_timer_start(&run->timer, on_reason_timeout,
+                       plan_has_subject(run->plan) ? SUBJECT_REASON_WITHIN_MS : REASON_WITHIN_MS, 0);
     } else {
         send_failure(run, phase, problem);
     }
@@ -193,7 +193,7 @@ static void on_command_done(void *owner, const struct problem *problem)
     struct run *run = owner;
 
     if (problem->kind != PROBLEM_NONE) {
-        fail(run, "run", problem);
+        fail_run(run, "run", problem);
         return;
     }
     run->team_done = run->is_timed;
@@ -202,7 +202,7 @@ static void on_command_done(void *owner, const struct problem *problem)
 
 static int start_command(struct run *run, struct problem *problem)
 {
-    const char *file = run->client->options->where[END_SERVER].subjects;
+    const char *file = run->client->options->locations[END_SERVER].subjects;
     struct command_task task = {.plan = run->plan,
                                 .definitions = file,
                                 .address = &run->target,
@@ -219,7 +219,7 @@ static int start_command(struct run *run, struct problem *problem)
 }
 
 /* The subject has connections, or its CPU time is known: then the command begins. */
-static int go_on_with_command(struct run *run, enum control_type type)
+static int continue_command(struct run *run, enum control_type type)
 {
     if (type != CONTROL_JOINED && (type != CONTROL_MARKED || run->is_timed))
         return -1;
@@ -242,7 +242,7 @@ static void on_passed(void *owner, enum phase passed)
     run->team_done = true;
     problem = team_problem(&run->team, &phase);
     if (problem)
-        fail(run, phase, problem);
+        fail_run(run, phase, problem);
     else
         finish_if_done(run);
 }
@@ -294,7 +294,7 @@ static int find_address(struct link *link, const struct psk_list **keys, struct 
     bool is_own = plan_is_own(link->run->plan, link->end);
 
     if (is_own) {
-        if (own_server_start(own, link->end == END_PROXY, &options->where[link->end], problem) < 0)
+        if (own_server_start(own, link->end == END_PROXY, &options->locations[link->end], problem) < 0)
             return -1;
         link->address = own->address;
     } else if (address_parse(&link->address, plan_address(link->run->plan, link->end), problem) < 0) {
@@ -335,7 +335,7 @@ static int open_link(struct run *run, enum end end, struct problem *problem)
 
 /* Opens a link and sends the plan. The host id that the server gets is that of its neighbour: the
  * proxy, or this client. */
-static int ask(struct run *run, enum end end, struct problem *problem)
+static int send_plan(struct run *run, enum end end, struct problem *problem)
 {
     const char *host =
         end == END_SERVER && plan_has_proxy(run->plan) ? control_text(run->ready, "host") : facts_host_id();
@@ -416,7 +416,7 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
         run->ready = json_deep_copy(body);
     }
     if (link->end == END_PROXY)
-        return ask(run, END_SERVER, problem);
+        return send_plan(run, END_SERVER, problem);
     if (proxy->is_open && send_sink(run, &proxy->channel, &data, body, problem) < 0)
         return -1;
     return run->plan->commands ? start_command(run, problem) : start_team(run, problem);
@@ -424,7 +424,7 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
 
 /* ---- messages ---- */
 
-static int refuse_message(const struct link *link, struct problem *problem)
+static int reject_message(const struct link *link, struct problem *problem)
 {
     return problem_failure(problem, "the %s sent a message that does not belong here", end_names[link->end]);
 }
@@ -436,7 +436,7 @@ static int take_answer(struct run *run, struct link *link, enum control_type typ
     const char *name = end_names[link->end];
 
     if (type == CONTROL_FACTS ? !run->wants_facts : !run->has_team && !run->command)
-        return refuse_message(link, problem);
+        return reject_message(link, problem);
     if (link->answer)
         return problem_failure(problem, "the %s reported twice", name);
     link->answer = json_incref(json_object_get(body, "value"));
@@ -475,14 +475,14 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         take_answer(run, link, type, body, &problem);
         break;
     default:
-        if (run->command ? go_on_with_command(run, type) == 0
+        if (run->command ? continue_command(run, type) == 0
                          : run->has_team &&
                                coordinator_message(&run->coordinator, link->end, type, body, &problem) != 0)
             break;
-        refuse_message(link, &problem);
+        reject_message(link, &problem);
     }
     if (problem.kind != PROBLEM_NONE)
-        give_up(run, phase, &problem);
+        end_run(run, phase, &problem);
 }
 
 static void on_ended(void *owner, const char *why)
@@ -492,7 +492,7 @@ static void on_ended(void *owner, const char *why)
     struct problem problem = {0};
 
     problem_failure(&problem, "the %s %s %s", end_names[link->end], run->result.addresses[link->end], why);
-    give_up(run, run->has_team ? team_phase(&run->team) : "start", &problem);
+    end_run(run, run->has_team ? team_phase(&run->team) : "start", &problem);
 }
 
 static const struct channel_events channel_events = {
@@ -520,13 +520,13 @@ static void complete(struct run *run)
     struct client *client = run->client;
     struct problem problem = {0};
 
-    while (!run->over && !client->orphaned)
+    while (!run->is_over && !client->orphaned)
         uv_run(&client->loop, UV_RUN_ONCE);
-    if (!run->over) {
+    if (!run->is_over) {
         problem_failure(&problem, "the process that asked for this run has ended");
-        give_up(run, "run", &problem);
+        end_run(run, "run", &problem);
     }
-    while (!run->over)
+    while (!run->is_over)
         uv_run(&client->loop, UV_RUN_ONCE);
 }
 
@@ -541,7 +541,7 @@ static void clear(struct run *run)
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             channel_close(&run->links[end].channel);
-    uv_close((uv_handle_t *)&run->patience, on_patience_closed);
+    uv_close((uv_handle_t *)&run->timer, on_timer_closed);
     while (run->open_parts > 0)
         uv_run(&run->client->loop, UV_RUN_ONCE);
     for (int end = 0; end < END_COUNT; end++)
@@ -551,8 +551,8 @@ static void clear(struct run *run)
 
 static void open_timer(struct run *run)
 {
-    uv_timer_init(&run->client->loop, &run->patience);
-    run->patience.data = run;
+    uv_timer_init(&run->client->loop, &run->timer);
+    run->timer.data = run;
     run->open_parts = 1;
 }
 
@@ -567,13 +567,14 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     open_timer(&run);
     strcpy(run.result.phase, "start");
     if (legality_check(plan, END_CLIENT, false, reason) == 0) {
-        result = plan->has_server ? ask(&run, plan_second_end(plan), reason) : begin_alone(&run, reason);
+        result =
+            plan->has_server ? send_plan(&run, plan_second_end(plan), reason) : begin_alone(&run, reason);
         if (result == 0)
             complete(&run);
     }
     clear(&run);
     for (int end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
-        own_server_dismiss(&client->own[end], end_names[end], reason); /* the next run starts new ones */
+        own_server_stop_failed(&client->own[end], end_names[end], reason); /* the next run starts new ones */
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;

@@ -47,8 +47,8 @@ struct capture *segments_watch(const struct plan *plan, const struct address *se
 
 /* ---- what came of it ---- */
 
-static int begin_one(const struct connection *connection, const struct tcp_reading *before,
-                     struct tally *tally, struct problem *problem)
+static int set_beginning(const struct connection *connection, const struct tcp_reading *before,
+                         struct tally *tally, struct problem *problem)
 {
     struct address local;
 
@@ -75,7 +75,7 @@ static int set_beginnings(const struct team *team, struct tally *tally, struct p
 
         sockets += worker->before.calls.made[CALL_SOCKET]; /* a ring connects without one */
         for (size_t j = 0; !reconnects && j < worker->count; j++)
-            if (begin_one(&worker->connections[j], &worker->before.tcp[j], tally, problem) < 0)
+            if (set_beginning(&worker->connections[j], &worker->before.tcp[j], tally, problem) < 0)
                 return -1;
     }
     if (reconnects)

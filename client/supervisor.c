@@ -20,7 +20,7 @@
 
 #define ENDS_WITHIN_MS 2000
 
-static const int ended_by[] = {SIGTERM, SIGINT, SIGHUP}; /* the client is; then its supervisor ends */
+static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP}; /* the client is; then its supervisor ends */
 
 static void on_child(int number)
 {
@@ -29,7 +29,7 @@ static void on_child(int number)
 
 /* Ends all descendants of this process: it is their subreaper, so that orphans become its
  * children. */
-static void end_all(void)
+static void kill_descendants(void)
 {
     char path[64];
 
@@ -48,7 +48,7 @@ static void end_all(void)
     }
 }
 
-static _Noreturn void become(const struct job *job, pid_t parent)
+static _Noreturn void exec_job(const struct job *job, pid_t parent)
 {
     int output = open(job->output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     sigset_t none;
@@ -56,8 +56,8 @@ static _Noreturn void become(const struct job *job, pid_t parent)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    for (size_t i = 0; i < sizeof ended_by / sizeof *ended_by; i++)
-        signal(ended_by[i], SIG_DFL);
+    for (size_t i = 0; i < sizeof end_signals / sizeof *end_signals; i++)
+        signal(end_signals[i], SIG_DFL);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     for (size_t i = 0; job->environment && i < 2; i++)
@@ -70,38 +70,38 @@ static _Noreturn void become(const struct job *job, pid_t parent)
 }
 
 /* Returns the status as of waitpid(2), or -1 where the client has gone. */
-static int do_job(const struct job *job, int channel_fd, const sigset_t *awake)
+static int run_job(const struct job *job, int channel_fd, const sigset_t *wait_mask)
 {
     struct pollfd client = {.fd = channel_fd, .events = POLLIN};
     pid_t parent = getpid(), child = fork();
     int status = 127 << 8;
 
     if (child == 0)
-        become(job, parent);
+        exec_job(job, parent);
     while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
-        ppoll(&client, 1, NULL, awake);
+        ppoll(&client, 1, NULL, wait_mask);
         if (client.revents) /* it sends nothing while a job runs */
             return -1;
     }
-    end_all();
+    kill_descendants();
     return status;
 }
 
 /* Descriptors of the client stay open in no load: some end other processes by closing. */
-static _Noreturn void keep(const struct supervisor *supervisor, int its_channel_fd)
+static _Noreturn void supervise(const struct supervisor *supervisor, int its_channel_fd)
 {
     int null = open("/dev/null", O_RDONLY), status = 0, channel_fd = STDERR_FILENO + 1;
-    sigset_t child, awake;
+    sigset_t child, wait_mask;
     uint8_t number;
 
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    for (size_t i = 0; i < sizeof ended_by / sizeof *ended_by; i++)
-        signal(ended_by[i], SIG_IGN);
+    for (size_t i = 0; i < sizeof end_signals / sizeof *end_signals; i++)
+        signal(end_signals[i], SIG_IGN);
     signal(SIGCHLD, on_child);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, &awake);
+    sigprocmask(SIG_BLOCK, &child, &wait_mask);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
@@ -112,11 +112,11 @@ static _Noreturn void keep(const struct supervisor *supervisor, int its_channel_
         cores_restrict(supervisor->cpus);
     if (chdir(supervisor->folder) == 0)
         while (status >= 0 && read(channel_fd, &number, 1) == 1) {
-            status = do_job(&supervisor->jobs[number], channel_fd, &awake);
+            status = run_job(&supervisor->jobs[number], channel_fd, &wait_mask);
             if (status >= 0 && write(channel_fd, &status, sizeof status) < 0)
                 break;
         }
-    end_all();
+    kill_descendants();
     folder_remove(supervisor->folder);
     _exit(0);
 }
@@ -129,7 +129,7 @@ int supervisor_start(struct supervisor *supervisor, struct problem *problem)
         return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(errno));
     supervisor->process.pid = fork();
     if (supervisor->process.pid == 0)
-        keep(supervisor, ends[1]);
+        supervise(supervisor, ends[1]);
     close(ends[1]);
     supervisor->channel_fd = ends[0];
     if (supervisor->process.pid > 0)

@@ -79,7 +79,7 @@ static void on_closed(uv_handle_t *handle)
     }
     if (--listener->open_handles > 0)
         return;
-    free(listener->here);
+    free(listener->has_joined);
     listener->events->closed(listener->owner);
 }
 
@@ -93,7 +93,7 @@ static void reject(struct pending *pending)
 
 /* The hello is complete. Rejects it if the token is wrong, the number is taken, or the answer
  * cannot be sent. */
-static void admit(struct pending *pending)
+static void check_hello(struct pending *pending)
 {
     struct data_listener *listener = pending->poll.data;
     uint8_t answer[SINK_ANSWER_SIZE];
@@ -103,12 +103,12 @@ static void admit(struct pending *pending)
                 : hello_read(pending->hello, listener->token, listener->plan->connections);
     int fd = pending->fd;
 
-    if (number < 0 || listener->here[number] ||
+    if (number < 0 || listener->has_joined[number] ||
         (answers && send(fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)) {
         reject(pending);
         return;
     }
-    listener->here[number] = true;
+    listener->has_joined[number] = true;
     pending->fd = -1;
     uv_close((uv_handle_t *)&pending->poll, on_closed);
     listener->events->joined(listener->owner, (size_t)number, fd);
@@ -131,7 +131,7 @@ static void on_pending_readable(uv_poll_t *poll, int status, int events)
     }
     pending->size += (size_t)size;
     if (pending->size == hello_size)
-        admit(pending);
+        check_hello(pending);
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
@@ -160,7 +160,7 @@ void data_listener_accept(struct data_listener *listener, uv_loop_t *loop,
                           const struct data_listener_events *events, void *owner)
 {
     listener->accepts = true;
-    listener->here = needed(calloc(listener->plan->connections, sizeof *listener->here));
+    listener->has_joined = needed(calloc(listener->plan->connections, sizeof *listener->has_joined));
     listener->events = events;
     listener->owner = owner;
     uv_poll_init(loop, &listener->poll, listener->fd);

@@ -30,7 +30,7 @@ struct data_listener {
     void *owner;
     uint64_t strangers;
     uv_poll_t poll;
-    bool *here;          /* by connection number */
+    bool *has_joined;    /* by connection number */
     size_t open_handles; /* the listener, and the connections without a complete hello */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One loop for all connections. If a client does not read its echo, the server stops reading
- * from it: at most one buffer of it is held. The set of wanted events changes only then. While
+ * from it: at most one buffer of it is unsent. The set of wanted events changes only then. While
  * bytes flow, the only calls are recv, send and one wait for all ready connections. */
 #include "listener.h"
 #include "plan/plan.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)64 * 1024)
-#define TURN_BUFFERS 16 /* full buffers of one connection before the next one's turn */
+#define BUFFERS_PER_EVENT 16 /* full buffers of one connection before the next one's turn */
 
 /* RFC 864: lines of 72 of the 95 printable characters; each line starts one character later. The
  * pattern repeats after 95 lines. */
@@ -33,19 +33,19 @@ struct plain {
 };
 
 /* A foreign client's connection. */
-struct caller {
+struct client {
     uv_poll_t poll; /* first member: cast to uv_handle_t */
     struct plain *plain;
     int fd;
     int waits_for; /* UV_READABLE, UV_WRITABLE */
-    char *held;    /* echo: unsent bytes, one buffer; NULL until needed */
-    size_t held_from, held_to;
+    char *unsent;  /* echo: unsent bytes, one buffer; NULL until needed */
+    size_t unsent_from, unsent_to;
     size_t pattern_at; /* chargen: offset in the patterns */
 };
 
 struct service {
     struct variant variant;
-    int (*serve)(struct caller *caller, int ready); /* returns the events to wait for; 0: close */
+    int (*serve)(struct client *client, int ready); /* returns the events to wait for; 0: close */
 };
 
 /* ---- calls ---- */
@@ -57,63 +57,64 @@ static ssize_t moved(ssize_t result)
 }
 
 /* Fills the shared buffer. End of file returns -1 too. */
-static ssize_t take(struct caller *caller)
+static ssize_t receive(struct client *client)
 {
-    ssize_t size = recv(caller->fd, caller->plain->buffer, BUFFER_BYTES, 0);
+    ssize_t size = recv(client->fd, client->plain->buffer, BUFFER_BYTES, 0);
 
     return size == 0 ? -1 : moved(size);
 }
 
-static ssize_t give(struct caller *caller, const char *data, size_t size)
+static ssize_t send_bytes(struct client *client, const char *data, size_t size)
 {
-    return moved(send(caller->fd, data, size, 0));
+    return moved(send(client->fd, data, size, 0));
 }
 
 /* ---- services ---- */
 
 /* Keeps the unsent rest of the shared buffer. */
-static int hold(struct caller *caller, size_t from, size_t to)
+static int keep_unsent(struct client *client, size_t from, size_t to)
 {
-    if (!caller->held && !(caller->held = malloc(BUFFER_BYTES)))
+    if (!client->unsent && !(client->unsent = malloc(BUFFER_BYTES)))
         return 0;
-    memcpy(caller->held, caller->plain->buffer + from, to - from);
-    caller->held_from = 0;
-    caller->held_to = to - from;
+    memcpy(client->unsent, client->plain->buffer + from, to - from);
+    client->unsent_from = 0;
+    client->unsent_to = to - from;
     return UV_WRITABLE;
 }
 
-/* Reads only if no bytes are held: so end of file comes after all bytes are sent back. */
-static int echo_serve(struct caller *caller, int ready)
+/* Reads only if no bytes are unsent: so end of file comes after all bytes are sent back. */
+static int echo_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES, sent;
 
     (void)ready;
-    if (caller->held_from < caller->held_to) {
-        sent = give(caller, caller->held + caller->held_from, caller->held_to - caller->held_from);
+    if (client->unsent_from < client->unsent_to) {
+        sent =
+            send_bytes(client, client->unsent + client->unsent_from, client->unsent_to - client->unsent_from);
         if (sent < 0)
             return 0;
-        caller->held_from += (size_t)sent;
-        if (caller->held_from < caller->held_to)
+        client->unsent_from += (size_t)sent;
+        if (client->unsent_from < client->unsent_to)
             return UV_WRITABLE;
     }
-    for (int i = 0; i < TURN_BUFFERS && size == BUFFER_BYTES; i++) {
-        size = take(caller);
-        sent = size > 0 ? give(caller, caller->plain->buffer, (size_t)size) : size;
+    for (int i = 0; i < BUFFERS_PER_EVENT && size == BUFFER_BYTES; i++) {
+        size = receive(client);
+        sent = size > 0 ? send_bytes(client, client->plain->buffer, (size_t)size) : size;
         if (sent < 0)
             return 0;
         if (sent < size)
-            return hold(caller, (size_t)sent, (size_t)size);
+            return keep_unsent(client, (size_t)sent, (size_t)size);
     }
     return UV_READABLE;
 }
 
-static int discard_serve(struct caller *caller, int ready)
+static int discard_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES;
 
     (void)ready;
-    for (int i = 0; i < TURN_BUFFERS && size == BUFFER_BYTES; i++)
-        if ((size = take(caller)) < 0)
+    for (int i = 0; i < BUFFERS_PER_EVENT && size == BUFFER_BYTES; i++)
+        if ((size = receive(client)) < 0)
             return 0;
     return UV_READABLE;
 }
@@ -132,17 +133,17 @@ static void draw_patterns(void)
     }
 }
 
-static int chargen_serve(struct caller *caller, int ready)
+static int chargen_serve(struct client *client, int ready)
 {
-    if ((ready & UV_READABLE) && !discard_serve(caller, ready))
+    if ((ready & UV_READABLE) && !discard_serve(client, ready))
         return 0;
-    for (int i = 0; i < TURN_BUFFERS && (ready & UV_WRITABLE); i++) {
-        size_t left = PATTERNS_BYTES - caller->pattern_at;
-        ssize_t sent = give(caller, patterns + caller->pattern_at, left);
+    for (int i = 0; i < BUFFERS_PER_EVENT && (ready & UV_WRITABLE); i++) {
+        size_t left = PATTERNS_BYTES - client->pattern_at;
+        ssize_t sent = send_bytes(client, patterns + client->pattern_at, left);
 
         if (sent < 0)
             return 0;
-        caller->pattern_at = (caller->pattern_at + (size_t)sent) % PATTERNS_BYTES;
+        client->pattern_at = (client->pattern_at + (size_t)sent) % PATTERNS_BYTES;
         if ((size_t)sent < left)
             break;
     }
@@ -163,43 +164,43 @@ const struct axis plain_axis = {"plain service", services, sizeof services / siz
 
 static void on_closed(uv_handle_t *handle)
 {
-    struct caller *caller = (struct caller *)handle;
+    struct client *client = (struct client *)handle;
 
-    close(caller->fd);
-    free(caller->held);
-    free(caller);
+    close(client->fd);
+    free(client->unsent);
+    free(client);
 }
 
 static void on_ready(uv_poll_t *poll, int status, int ready)
 {
-    struct caller *caller = (struct caller *)poll;
-    int next = status < 0 ? 0 : caller->plain->service->serve(caller, ready);
+    struct client *client = (struct client *)poll;
+    int next = status < 0 ? 0 : client->plain->service->serve(client, ready);
 
     if (!next)
         uv_close((uv_handle_t *)poll, on_closed);
-    else if (next != caller->waits_for)
-        uv_poll_start(poll, caller->waits_for = next, on_ready);
+    else if (next != client->waits_for)
+        uv_poll_start(poll, client->waits_for = next, on_ready);
 }
 
 static void on_accepted(void *owner, int fd)
 {
     struct plain *plain = owner;
-    struct caller *caller = calloc(1, sizeof *caller);
+    struct client *client = calloc(1, sizeof *client);
     struct problem dropped = {0}; /* no one reads it */
 
-    if (!caller || transport_prepare(&plain->plan, END_SERVER, fd, &dropped) < 0 ||
-        uv_poll_init(&plain->listener.loop, &caller->poll, fd) < 0) {
-        free(caller);
+    if (!client || transport_prepare(&plain->plan, END_SERVER, fd, &dropped) < 0 ||
+        uv_poll_init(&plain->listener.loop, &client->poll, fd) < 0) {
+        free(client);
         close(fd);
         return;
     }
-    caller->plain = plain;
-    caller->fd = fd;
-    on_ready(&caller->poll, 0, UV_READABLE | UV_WRITABLE);
+    client->plain = plain;
+    client->fd = fd;
+    on_ready(&client->poll, 0, UV_READABLE | UV_WRITABLE);
 }
 
 /* The listener has closed its own handles. The remaining ones are connections. */
-static void close_caller(uv_handle_t *handle, void *argument)
+static void close_client(uv_handle_t *handle, void *argument)
 {
     (void)argument;
     if (!uv_is_closing(handle))
@@ -210,7 +211,7 @@ static void on_stopped(void *owner)
 {
     struct plain *plain = owner;
 
-    uv_walk(&plain->listener.loop, close_caller, NULL);
+    uv_walk(&plain->listener.loop, close_client, NULL);
 }
 
 static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};

@@ -34,7 +34,7 @@
 #define CLIENTS_MAX 1024   /* connections, each with a thread */
 #define DEPTH "depth=4096" /* requests of a connection that are read before they are answered */
 #define CONTENT_PRESET (UINT64_C(64) << 20)
-#define QUIET_MS 1000 /* between two lines about clients */
+#define LINE_EVERY_MS 1000 /* between two lines about clients */
 
 struct service {
     struct listener listener;
@@ -46,7 +46,7 @@ struct service {
     size_t count;
     uv_mutex_t mutex; /* client->can_wake, and the descriptor of an engine that closes it */
     uv_async_t ended; /* a thread is done */
-    uint64_t quiet_ms;
+    uint64_t next_line_ms;
 };
 
 /* A foreign client's connection. */
@@ -124,10 +124,10 @@ static void report_problem(struct service *service, const struct problem *proble
 {
     uint64_t now_ms = uv_now(&service->listener.loop);
 
-    if (problem->kind == PROBLEM_NONE || service->listener.is_stopped || now_ms < service->quiet_ms)
+    if (problem->kind == PROBLEM_NONE || service->listener.is_stopped || now_ms < service->next_line_ms)
         return;
     fprintf(stderr, "uncork-server: %s\n", problem->text);
-    service->quiet_ms = now_ms + QUIET_MS;
+    service->next_line_ms = now_ms + LINE_EVERY_MS;
 }
 
 static void free_client(struct client *client)
@@ -211,7 +211,7 @@ static const struct listener_events listener_events = {.accepted = on_accepted, 
 
 /* ---- the plan ---- */
 
-static int refuse_word(const char *text, struct problem *problem)
+static int reject_word(const char *text, struct problem *problem)
 {
     char known[512] = "";
     size_t size = 0;
@@ -256,7 +256,7 @@ static int parse_words(struct service *service, const struct options *options, s
         if (word_split(&typed, options->words[i], problem) < 0)
             return -1;
         if (!typed.word->serves || (typed.prefix != END_COUNT && typed.prefix != END_SERVER))
-            return refuse_word(options->words[i], problem);
+            return reject_word(options->words[i], problem);
         if (!strcmp(typed.word->key, "op") && !strcmp(typed.value, "default"))
             continue;
         has_op |= !strcmp(typed.word->key, "op");

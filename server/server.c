@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QUIET_MS 1000 /* between two lines about rejected clients */
+#define LINE_EVERY_MS 1000 /* between two lines about rejected clients */
 
 #define LIMIT_CONTROL_CONNECTIONS 64     /* sessions, the running one included */
 #define LIMIT_THREADS UINT64_C(4096)     /* of a session */
@@ -32,7 +32,7 @@
 #define LIMIT_CAPTURE_MS 3000       /* extra time if the client captures, which starts first */
 #define LIMIT_RELAY_MS 5000         /* extra time if a subject relays, which starts last */
 #define LIMIT_PLAN_MS 3000          /* for the first message of a control connection */
-#define LIMIT_LEAVE_MS 10000        /* for a client to read its report and close */
+#define LIMIT_TAKE_REPORT_MS 10000  /* for a client to read its report and close */
 #define LIMIT_SINK_MS LIMIT_TIME_MS /* for the client to name the sink: its server may be busy */
 
 struct server {
@@ -42,10 +42,10 @@ struct server {
     size_t count;
     struct session *running; /* the others wait until it has ended; NULL: none */
     struct {
-        uint64_t count;    /* since the last report of a session */
-        uint64_t unlogged; /* since the last line on standard error */
-        uint64_t quiet_ms; /* loop time before which no other line is printed */
-    } rejected;            /* clients that ended or timed out before they were known */
+        uint64_t count;        /* since the last report of a session */
+        uint64_t unlogged;     /* since the last line on standard error */
+        uint64_t next_line_ms; /* loop time before which no other line is printed */
+    } rejected;                /* clients that ended or timed out before they were known */
 };
 
 /* One client's run, from its control connection to the report. */
@@ -54,9 +54,9 @@ struct session {
     struct session *next; /* older */
     struct channel channel;
     uv_timer_t timer;
-    const char *late;    /* why the session ends when the timer does; NULL: connections are missing */
-    struct address peer; /* address of the client */
-    enum end end;        /* the role in the run: server or proxy */
+    const char *timeout_reason; /* why the session ends when the timer does; NULL: connections are missing */
+    struct address peer;        /* address of the client */
+    enum end end;               /* the role in the run: server or proxy */
     struct plan plan;
     struct data_listener data;
     struct team team;
@@ -98,10 +98,10 @@ static uint64_t run_limit_ms(const struct plan *plan)
 
 /* ---- the end ---- */
 
-static void begin(struct session *session);
+static void start_session(struct session *session);
 
 /* Removes the session from the list. If it ran, the oldest one that waits begins. */
-static void leave(struct session *session)
+static void remove_session(struct session *session)
 {
     struct server *server = session->server;
     struct session **at = &server->newest, *waiting = NULL;
@@ -117,7 +117,7 @@ static void leave(struct session *session)
             waiting = other;
     server->running = waiting;
     if (waiting)
-        begin(waiting);
+        start_session(waiting);
 }
 
 static void part_closed(void *owner)
@@ -129,7 +129,7 @@ static void part_closed(void *owner)
     if (session->has_plan)
         plan_free(&session->plan);
     secret_wipe(session->data.key, sizeof session->data.key);
-    leave(session);
+    remove_session(session);
     free(session);
 }
 
@@ -153,18 +153,18 @@ static void close_parts(struct session *session)
 }
 
 /* `phase` NULL: before the run. */
-static void fail(struct session *session, const char *phase, const struct problem *problem)
+static void fail_session(struct session *session, const char *phase, const struct problem *problem)
 {
     channel_send_problem(&session->channel, phase, problem);
     close_parts(session);
 }
 
-static void end(struct session *session, const char *why)
+static void end_session(struct session *session, const char *why)
 {
     struct problem problem = {0};
 
     problem_failure(&problem, "%s", why);
-    fail(session, session->has_team ? team_phase(&session->team) : "start", &problem);
+    fail_session(session, session->has_team ? team_phase(&session->team) : "start", &problem);
 }
 
 /* Prints the reason, at most once a second. A known client that closes or times out is not a
@@ -179,7 +179,7 @@ static void count_rejected(const struct session *session, const char *why)
         return;
     server->rejected.count++;
     server->rejected.unlogged++;
-    if (now_ms < server->rejected.quiet_ms)
+    if (now_ms < server->rejected.next_line_ms)
         return;
     address_format(text,
                    session->peer.storage.ss_family == AF_UNIX ? &server->listener.address : &session->peer);
@@ -188,7 +188,7 @@ static void count_rejected(const struct session *session, const char *why)
                  server->rejected.unlogged);
     fprintf(stderr, "uncork-server: turned away a client at %s (%s)%s\n", text, why, others);
     server->rejected.unlogged = 0;
-    server->rejected.quiet_ms = now_ms + QUIET_MS;
+    server->rejected.next_line_ms = now_ms + LINE_EVERY_MS;
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -199,18 +199,18 @@ static void on_timeout(uv_timer_t *timer)
     if (!session->channel.is_known) {
         count_rejected(session, "did not say within 3 s what it wants");
         close_parts(session);
-    } else if (session->late) {
-        end(session, session->late);
+    } else if (session->timeout_reason) {
+        end_session(session, session->timeout_reason);
     } else {
         problem_failure(&problem, "%zu of %" PRIu64 " data connections came with the token", session->joined,
                         session->plan.connections);
-        fail(session, "hello", &problem);
+        fail_session(session, "hello", &problem);
     }
 }
 
-static void set_timeout(struct session *session, uint64_t ms, const char *late)
+static void set_timeout(struct session *session, uint64_t ms, const char *timeout_reason)
 {
-    session->late = late;
+    session->timeout_reason = timeout_reason;
     uv_timer_start(&session->timer, on_timeout, ms, 0);
 }
 
@@ -228,7 +228,7 @@ static void on_passed(void *owner, enum phase passed)
     if (passed != PHASE_REPORT)
         return;
     if ((problem = team_problem(&session->team, &phase))) {
-        fail(session, phase, problem);
+        fail_session(session, phase, problem);
         return;
     }
     report = team_report(&session->team);
@@ -237,7 +237,7 @@ static void on_passed(void *owner, enum phase passed)
     json_object_set_new(report, "turned_away", json_integer((json_int_t)session->server->rejected.count));
     session->server->rejected.count = 0;
     channel_send_long(&session->channel, CONTROL_REPORT, report);
-    set_timeout(session, LIMIT_LEAVE_MS, "the report was not taken");
+    set_timeout(session, LIMIT_TAKE_REPORT_MS, "the report was not taken");
 }
 
 static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
@@ -248,7 +248,7 @@ static void start_team(struct session *session)
 
     set_timeout(session, run_limit_ms(&session->plan), "the run took longer than this server allows");
     if (team_start(&session->team, &problem) < 0)
-        fail(session, "hello", &problem);
+        fail_session(session, "hello", &problem);
 }
 
 static void on_joined(void *owner, size_t index, int fd)
@@ -319,9 +319,9 @@ static void take_mark(struct session *session)
     int result = subject_mark(&session->subject, &problem);
 
     if (result < 0)
-        fail(session, "report", &problem);
+        fail_session(session, "report", &problem);
     else if (result > 0)
-        set_timeout(session, LIMIT_LEAVE_MS, "the report was not taken");
+        set_timeout(session, LIMIT_TAKE_REPORT_MS, "the report was not taken");
 }
 
 /* The client has failed. If that was because the subject ended, the server knows why. Else the
@@ -330,8 +330,8 @@ static void explain_failure(struct session *session)
 {
     struct problem problem = {0};
 
-    if (subject_fate(&session->subject, &problem) == 0)
-        fail(session, "run", &problem);
+    if (subject_explain_exit(&session->subject, &problem) == 0)
+        fail_session(session, "run", &problem);
     else if (!session->subject.process.pid)
         close_parts(session);
 }
@@ -339,7 +339,7 @@ static void explain_failure(struct session *session)
 /* A proxy starts its team or subject when it knows the sink. legality_check() probes sockets,
  * rings, TLS layers and placement. This takes the loop and two CPUs for up to 3 s: no other client
  * may be measured in that time. */
-static void begin(struct session *session)
+static void start_session(struct session *session)
 {
     bool hosts = has_subject(session), waits = session->end == END_PROXY;
     const struct plan *plan = &session->plan;
@@ -350,7 +350,7 @@ static void begin(struct session *session)
                     legality_check(plan, session->end, session->remote, &problem) < 0)) ||
         data_listener_open(&session->data, plan, session->end, &session->channel, &problem) < 0 ||
         (!waits && (hosts ? start_subject(session, NULL, &problem) : open_team(session, &problem)) < 0)) {
-        fail(session, NULL, &problem);
+        fail_session(session, NULL, &problem);
         return;
     }
     channel_send(&session->channel, CONTROL_READY, data_listener_describe(&session->data));
@@ -366,7 +366,7 @@ static void begin(struct session *session)
 
 /* ---- a proxy's sink ---- */
 
-static bool is_here(const char *host)
+static bool is_this_host(const char *host)
 {
     return !strcmp(host, facts_host_id());
 }
@@ -406,14 +406,14 @@ static void take_sink(struct session *session, const json_t *body)
     if (session->end != END_PROXY || !session->data.is_open || session->has_team || session->subject.plan)
         problem_failure(&problem, "a message that does not belong here");
     else if (parse_sink(session->server->options, text, &sink, &problem) == 0) {
-        session->remote = session->remote && !is_here(control_text(body, "host"));
+        session->remote = session->remote && !is_this_host(control_text(body, "host"));
         if (has_subject(session))
             start_subject(session, &sink, &problem);
         else if (open_team(session, &problem) == 0)
             take_secrets(session, body, &problem);
     }
     if (problem.kind != PROBLEM_NONE) {
-        fail(session, "connect", &problem);
+        fail_session(session, "connect", &problem);
     } else if (has_subject(session)) {
         channel_send(&session->channel, CONTROL_JOINED, NULL);
     } else {
@@ -446,7 +446,7 @@ static int parse_plan(struct session *session, const json_t *body, struct proble
         texts[i] = json_string_value(json_array_get(words, i));
     result = plan_parse(&session->plan, texts, count, problem);
     session->has_plan = result == 0;
-    session->remote = !is_here(control_text(body, "host"));
+    session->remote = !is_this_host(control_text(body, "host"));
     return result;
 }
 
@@ -489,13 +489,13 @@ static void take_plan(struct session *session, const json_t *body)
              parse_plan(session, body, &problem) == 0)
         check_plan(session, &problem);
     if (problem.kind != PROBLEM_NONE) {
-        fail(session, NULL, &problem);
+        fail_session(session, NULL, &problem);
     } else if (session->server->running) {
         session->waits = true;
         channel_send(&session->channel, CONTROL_WAIT, NULL);
     } else {
         session->server->running = session;
-        begin(session);
+        start_session(session);
     }
 }
 
@@ -506,11 +506,11 @@ static void take_ask(struct session *session, const json_t *body)
     if (session->has_plan || session->asked)
         problem_failure(&problem, "the client asked for facts twice, or after its plan");
     if (problem.kind != PROBLEM_NONE || check_version(body, &problem) < 0) {
-        fail(session, NULL, &problem);
+        fail_session(session, NULL, &problem);
         return;
     }
     session->asked = true;
-    set_timeout(session, LIMIT_LEAVE_MS, session->late);
+    set_timeout(session, LIMIT_TAKE_REPORT_MS, session->timeout_reason);
     channel_send_long(&session->channel, CONTROL_FACTS, facts_collect(&session->peer));
 }
 
@@ -528,7 +528,7 @@ static void take_phase(struct session *session, enum control_type type, const js
         coordinator_message(&session->coordinator, END_CLIENT, type, body, &problem) == 0)
         problem_failure(&problem, "a message that does not belong here");
     if (problem.kind != PROBLEM_NONE)
-        fail(session, "run", &problem);
+        fail_session(session, "run", &problem);
 }
 
 static void on_message(void *owner, enum control_type type, const json_t *body)
@@ -589,7 +589,7 @@ static void on_accepted(void *owner, int fd)
     } else if (server->count >= LIMIT_CONTROL_CONNECTIONS) {
         problem_failure(&problem, "%d clients are connected to this server already",
                         LIMIT_CONTROL_CONNECTIONS);
-        fail(session, NULL, &problem);
+        fail_session(session, NULL, &problem);
     }
     server->count++;
     listener_set_occupied(&server->listener, true);
@@ -600,7 +600,8 @@ static void on_stopped(void *owner)
     struct server *server = owner;
 
     for (struct session *session = server->newest; session; session = session->next)
-        end(session, server->options->proxy ? "the proxy was told to end" : "the server was told to end");
+        end_session(session,
+                    server->options->proxy ? "the proxy was told to end" : "the server was told to end");
 }
 
 static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};

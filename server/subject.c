@@ -32,7 +32,7 @@
 #define READY_WITHIN_MS 5000
 #define VERSION_WITHIN_MS 2000
 #define PACKAGES_KNOWN 8
-#define DYING_MS 400 /* its connections close first */
+#define EXIT_WITHIN_MS 400 /* its connections close first */
 
 /* ---- its override ---- */
 
@@ -267,7 +267,7 @@ static int await_ready(struct subject *subject, const struct address *address, s
         if (fd >= 0 && connect(fd, &address->any, address->size) == 0)
             return 0;
         if (child_ends_within(&subject->process, 1)) {
-            subject_fate(subject, problem);
+            subject_explain_exit(subject, problem);
             return -1;
         }
     }
@@ -368,11 +368,11 @@ int subject_mark(struct subject *subject, struct problem *problem)
 
 /* ---- the end ---- */
 
-int subject_fate(struct subject *subject, struct problem *problem)
+int subject_explain_exit(struct subject *subject, struct problem *problem)
 {
-    char how[CHILD_FATE_MAX], path[FOLDER_MAX + 8], tail[301];
+    char how[CHILD_TEXT_MAX], path[FOLDER_MAX + 8], tail[301];
 
-    if (!*subject->folder || !child_ends_within(&subject->process, DYING_MS))
+    if (!*subject->folder || !child_ends_within(&subject->process, EXIT_WITHIN_MS))
         return -1;
     child_describe(&subject->process, how);
     snprintf(path, sizeof path, "%s/log", subject->folder);

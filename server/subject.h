@@ -43,7 +43,7 @@ int subject_mark(struct subject *subject, struct problem *problem);
 
 /* If it has ended by itself, or ends within 400 ms: 0 with a failure that has the end of its log.
  * Else -1. */
-int subject_fate(struct subject *subject, struct problem *problem);
+int subject_explain_exit(struct subject *subject, struct problem *problem);
 
 /* Ends the process and removes the folder. May be called twice. */
 void subject_stop(struct subject *subject);

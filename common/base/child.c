@@ -36,10 +36,10 @@ void child_end(struct child *child, uint64_t ms)
     child_ends_within(child, ms);
 }
 
-void child_describe(const struct child *child, char text[CHILD_FATE_MAX])
+void child_describe(const struct child *child, char text[CHILD_TEXT_MAX])
 {
     if (WIFSIGNALED(child->status))
-        snprintf(text, CHILD_FATE_MAX, "was ended by signal %d", WTERMSIG(child->status));
+        snprintf(text, CHILD_TEXT_MAX, "was ended by signal %d", WTERMSIG(child->status));
     else
-        snprintf(text, CHILD_FATE_MAX, "ended with status %d", WEXITSTATUS(child->status));
+        snprintf(text, CHILD_TEXT_MAX, "ended with status %d", WEXITSTATUS(child->status));
 }

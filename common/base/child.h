@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CHILD_FATE_MAX 48
+#define CHILD_TEXT_MAX 48
 
 struct child {
     pid_t pid;  /* 0: it was not started, or has ended */
@@ -20,4 +20,4 @@ bool child_ends_within(struct child *child, uint64_t ms);
 void child_end(struct child *child, uint64_t ms);
 
 /* How it has ended: "was ended by signal 9", "ended with status 1". */
-void child_describe(const struct child *child, char text[CHILD_FATE_MAX]);
+void child_describe(const struct child *child, char text[CHILD_TEXT_MAX]);

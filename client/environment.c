@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "setting.h"
+#include "environment.h"
 
 #include "base/units.h"
 #include "record.h"
@@ -39,7 +39,7 @@ static void print_lab(const json_t *record)
 {
     static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
 
-    if (!record_says(record, "lab", "on"))
+    if (!record_word_is(record, "lab", "on"))
         return;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         printf("%s%s=%s", i ? " " : "  ", keys[i], record_word(record, keys[i]));
@@ -108,7 +108,7 @@ static void print_clamps(const char *end, const json_t *report)
     }
 }
 
-void setting_print(const json_t *record, const json_t *const ends[END_COUNT])
+void environment_print(const json_t *record, const json_t *const ends[END_COUNT])
 {
     print_lab(record);
     print_tls(ends);

@@ -7,4 +7,4 @@
 
 /* Prints what the run had around it: lab, TLS, buffers that were clamped, CPUs, engines. `ends`:
  * the reports of the ends, NULL where there is none. */
-void setting_print(const json_t *record, const json_t *const ends[END_COUNT]);
+void environment_print(const json_t *record, const json_t *const ends[END_COUNT]);
