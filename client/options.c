@@ -85,8 +85,8 @@ static int take_argument(struct options *options, const char *argument, struct p
     return 0;
 }
 
-/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `locations`. Returns 0, or -1 with a usage
- * problem. */
+/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `locations`. Returns 0, or -1 with a
+ * usage problem. */
 static int parse_place(struct location locations[END_COUNT], enum end end, const char *text,
                        struct problem *problem)
 {

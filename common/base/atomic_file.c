@@ -8,18 +8,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Rejects a device, a pipe and a link: rename(2) would replace them by a file, for root even
+/* Rejects devices, pipes and links: rename(2) would replace them by a file. Root would even replace
  * /dev/null. */
 static int reject_special_file(const char *path, struct problem *problem)
 {
-    struct stat there;
+    struct stat status;
 
-    if (lstat(path, &there) < 0 || S_ISREG(there.st_mode))
+    if (lstat(path, &status) < 0 || S_ISREG(status.st_mode))
         return 0;
-    return problem_failure(problem, "cannot write %s: it is %s, and a file is put there as a whole", path,
-                           S_ISDIR(there.st_mode)   ? "a directory"
-                           : S_ISLNK(there.st_mode) ? "a symbolic link"
-                                                    : "no regular file");
+    return problem_failure(problem, "cannot write %s: it is %s; name a regular file or a new one", path,
+                           S_ISDIR(status.st_mode)   ? "a directory"
+                           : S_ISLNK(status.st_mode) ? "a symbolic link"
+                                                     : "a special file");
 }
 
 int atomic_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* `write` writes the contents: 0, or -1 with a problem or errno. NULL: the call only checks that a
- * file can be created at `path`, and leaves nothing behind. Do that before the work whose result
- * goes into the file. 0, or -1 with a problem; then an old file is unchanged. */
+/* Creates or replaces the file at `path`. `write` writes the contents: 0, or -1 with a problem or
+ * errno. `write` NULL: only checks that a file can be created, and leaves nothing behind; call that
+ * before a long work. 0, or -1 with a problem; then an old file is unchanged. */
 int atomic_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
                       void *context, struct problem *problem);

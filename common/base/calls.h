@@ -13,8 +13,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* Where a system has no MSG_MORE the flag is 0, and the probe finds that the kernel holds nothing
- * back. */
+/* 0 on a system without MSG_MORE. The probe then finds that the kernel holds nothing back. */
 #ifndef MSG_MORE
 #define MSG_MORE 0
 #endif
@@ -66,19 +65,19 @@ struct call_table {
     int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
 };
 
-/* The system's own; and functions that return at once, move everything and touch no memory, without
- * `map`. */
+/* calls_of_sockets: the system's own calls. calls_of_nothing: functions that return at once, report
+ * every byte as moved and touch no memory; without `map`. */
 extern const struct call_table calls_of_sockets, calls_of_nothing;
 
-/* Counters beside those of the calls: name, what it counts. */
+/* Counters of other things than calls: name, what it counts. */
 #define CALL_NOTES(X)                                                                                        \
     X(would_block)        /* EAGAIN: the socket buffer was full or empty */                                  \
     X(requests)           /* of an io_uring */                                                               \
     X(completions)        /* of an io_uring */                                                               \
-    X(lent)               /* zero-copy sends whose memory the kernel has released */                         \
-    X(copied)             /* of these, copied by the kernel after all */                                     \
-    X(mapped_bytes)       /* received as pages that were mapped */                                           \
-    X(copied_bytes)       /* received with these, but copied */                                              \
+    X(lent)               /* zero-copy sends that the kernel has completed */                                \
+    X(copied)             /* of these, sends whose bytes the kernel copied */                                \
+    X(mapped_bytes)       /* received as mapped pages */                                                     \
+    X(copied_bytes)       /* received by the same calls, but copied */                                       \
     X(records_sent)       /* TLS records */                                                                  \
     X(records_received)   /* TLS records */                                                                  \
     X(tls_bytes_sent)     /* of records, with their headers */                                               \
@@ -96,7 +95,7 @@ struct call_counts {
 struct calls {
     const struct call_table *table;
     int fd;
-    int flags; /* added to those of every send and receive */
+    int flags; /* added to the flags of every send and receive */
     struct call_counts counts;
     _Atomic uint64_t moved; /* bytes in and out so far; other threads read it to detect progress */
 };
@@ -108,7 +107,7 @@ static inline void calls_note_moved(struct calls *calls, uint64_t bytes)
     atomic_store_explicit(&calls->moved, moved + bytes, memory_order_relaxed);
 }
 
-/* Makes a call of the table, and counts each attempt. */
+/* Makes a call of the table, again after EINTR, and counts each attempt. */
 #define CALLS_REPEAT(result, calls, kind, call, ...)                                                         \
     do {                                                                                                     \
         (calls)->counts.made[kind]++;                                                                        \
@@ -199,5 +198,5 @@ static inline int calls_set_option(struct calls *calls, enum call_kind kind, int
 
 uint64_t calls_count_path(const struct call_counts *counts, enum call_path path);
 
-/* `a` + `times` * `b`, field by field: 1 for their sum, -1 for their difference. */
+/* Returns `a` + `times` * `b`, field by field. `times` 1 gives the sum, -1 the difference. */
 struct call_counts calls_add(const struct call_counts *a, const struct call_counts *b, int times);

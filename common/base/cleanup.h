@@ -24,7 +24,7 @@ static inline void cleanup_json(json_t **json)
     json_decref(*json);
 }
 
-/* Memory that is small beside the machine's: where there is none, the program ends. */
+/* Returns `memory`. If it is NULL, ends the program: for small allocations only. */
 static inline void *needed(void *memory)
 {
     if (!memory) {

@@ -10,7 +10,7 @@
 #include <openssl/evp.h>
 #include <string.h>
 
-/* A struct digest is the object of OpenSSL. */
+/* `struct digest` is an EVP_MD_CTX of OpenSSL. */
 
 static struct digest *open_digest(void)
 {
@@ -71,6 +71,6 @@ int digest_check(struct problem *problem)
 {
     if (digest_library)
         return 0;
-    return problem_unsupported(problem, "touch=checksum: this build has no OpenSSL, which computes it; "
+    return problem_unsupported(problem, "touch=checksum needs OpenSSL, which this build does not have; "
                                         "install libssl-dev (Fedora: openssl-devel) and build again");
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 (FIPS 180-4) of a stream of bytes, by OpenSSL: a receiver with touch=checksum computes
- * it. */
+/* SHA-256 (FIPS 180-4) of a stream of bytes, by OpenSSL. A receiver with touch=checksum uses it. */
 #pragma once
 
 #include "base/problem.h"

@@ -8,9 +8,9 @@
  * NUL. */
 void hex_format(char *text, const uint8_t *bytes, size_t size);
 
-/* The inverse, which takes upper-case digits too: the number of bytes. -1: the text of `length` is
- * not pairs of digits, or more than `room` bytes. */
+/* The inverse; accepts upper-case digits too. Returns the number of bytes, or -1 if `text` is not
+ * pairs of digits or holds more than `room` bytes. */
 int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length);
 
-/* 0, or -1 where the text is not exactly 2 * size digits. */
+/* 0, or -1 if the text is not exactly 2 * size digits. */
 int hex_parse(uint8_t *bytes, size_t size, const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory to send from: page-aligned memory of the heap, or the pages of a file without a name, for
- * sendfile(2). */
+/* Memory to send from: page-aligned heap memory, or for sendfile(2) the mapped pages of an unnamed
+ * file. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 struct memory {
     uint8_t *bytes; /* page-aligned */
     size_t size;
-    int file; /* the file behind the pages; -1: memory of the heap */
+    int file; /* the file behind the pages; -1: heap memory */
 };
 
 /* Allocates `size` bytes, as a file if `as_file`. 0 or a negative errno value; call memory_close()

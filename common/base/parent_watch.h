@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches one end of a pipe, mostly standard input. It closes when the process that started this
- * one has ended, normally or not. */
+/* Reports the end of the parent process, however it ends. The parent holds the other end of a pipe,
+ * mostly of standard input, and the system closes that end with the parent. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@ struct parent_watch {
     bool started;
 };
 
-/* Calls `gone` once, from the loop, when `fd` closes. `fd` is a pipe or a socket, and the watch
- * owns it from here on. Bytes that arrive are ignored. */
+/* Calls `gone` once, from the loop, when the other end of `fd` closes. `fd` is a pipe or a socket,
+ * and the watch owns it from here on. Bytes that arrive are ignored. */
 void parent_watch_start(struct parent_watch *watch, uv_loop_t *loop, int fd, void (*gone)(void *owner),
                         void *owner);
 

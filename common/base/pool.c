@@ -20,7 +20,7 @@ int pool_open(struct pool *pool, size_t size, size_t headroom, uint32_t count)
         return -ENOMEM;
     memset(pool->memory, 0, stride * count); /* makes the pages present */
     while (pool->spare_count < count) {
-        pool->spare[pool->spare_count] = count - 1 - pool->spare_count; /* the first comes first */
+        pool->spare[pool->spare_count] = count - 1 - pool->spare_count; /* buffer 0 is used first */
         pool->spare_count++;
     }
     return 0;

@@ -12,8 +12,8 @@ static const char *const kind_names[] = {
     [PROBLEM_UNSUPPORTED] = "unsupported",
 };
 
-/* The text repeats what the user typed, gone anywhere. It must stay one line of printable ASCII,
- * for a terminal and for JSON. */
+/* The text may contain what the user typed, truncated at any byte. It must stay one line of
+ * printable ASCII, for a terminal and for JSON. */
 int problem_of_kind(struct problem *problem, enum problem_kind kind, const char *format, ...)
 {
     va_list arguments;

@@ -18,15 +18,15 @@ struct problem {
     char text[600]; /* printable ASCII; "?" stands for anything else */
 };
 
-/* Sets the problem and returns -1. A problem that is already set stays: the first cause is the true
- * one. */
+/* Sets the problem and returns -1. A problem that is already set stays: the first one is the cause
+ * of the others. */
 __attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *problem, enum problem_kind kind,
                                                           const char *format, ...);
 #define problem_usage(problem, ...) problem_of_kind(problem, PROBLEM_USAGE, __VA_ARGS__)
 #define problem_failure(problem, ...) problem_of_kind(problem, PROBLEM_FAILURE, __VA_ARGS__)
 #define problem_unsupported(problem, ...) problem_of_kind(problem, PROBLEM_UNSUPPORTED, __VA_ARGS__)
 
-/* Appends "; " and the text, gone where the problem is full. */
+/* Appends "; " and the text, truncated to the size of the problem. */
 void problem_add(struct problem *problem, const char *text);
 
 /* The name of a kind on the control channel and in a record's `status`: "usage", "failed",

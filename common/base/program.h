@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Where programs are. */
+/* Finds programs in PATH. */
 #pragma once
 
 #include <stddef.h>
 
-/* Finds a program as execvp(3) does, in `folders` (as PATH) where its name has no slash. `path`
- * gets where it is. 0, -ENOENT, or -EACCES where it is found and not executable. */
+/* Finds a program as execvp(3) does: a name without a slash is searched for in `folders`, which has
+ * the form of PATH. Writes the result to `path`. 0, -ENOENT, or -EACCES if the file is not
+ * executable. */
 int program_find(const char *name, const char *folders, char *path, size_t size);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A span is fragments of one size in one memory: 15x2 of a message, or the buffers of a ring that
- * follow each other. Arrivals, the send queue and releases have spans, so many small fragments cost
- * them as much as one.
+ * A span is a sequence of fragments of one size: 15x2 of a message, or adjacent buffers of a ring.
+ * Arrivals, the send queue and releases work on spans, so many small fragments cost as much as one.
  *
- * A span has at most SPAN_BYTES_MAX bytes, or one fragment, because its memory comes back together.
+ * A span has one fragment or at most SPAN_BYTES_MAX bytes, because its memory is released as a
+ * whole.
  */
 #pragma once
 
@@ -16,12 +16,12 @@
 struct span {
     const uint8_t *data;
     uint32_t size;     /* bytes of all fragments */
-    uint32_t marks;    /* of the last: FRAGMENT_ENDS_GROUP, FRAGMENT_ENDS_MESSAGE; SPAN_OF_MANY */
-    uint32_t fragment; /* bytes of each, but the last may be shorter; where there are many */
-    bool repeats;      /* all of them are the same memory; else one follows the other */
+    uint32_t marks;    /* FRAGMENT_ENDS_GROUP, FRAGMENT_ENDS_MESSAGE of the last; SPAN_OF_MANY */
+    uint32_t fragment; /* with SPAN_OF_MANY: bytes of each; the last may be shorter */
+    bool repeats;      /* all fragments are the same memory; else they are adjacent */
 };
 
-#define SPAN_OF_MANY 4u /* beside the marks of a fragment: without it the span is one fragment */
+#define SPAN_OF_MANY 4u /* a mark: the span has several fragments; without it, one */
 
 static inline uint32_t span_count(const struct span *span)
 {

@@ -15,7 +15,7 @@ const struct units units_rate = {"0bit",
                                  {{"gbit", 1000000000}, {"mbit", 1000000}, {"kbit", 1000}, {"bit", 1}}};
 const struct units units_percent = {"0%", {{"%", 10000}}};
 
-#define FINEST 1000000000 /* the largest factor: more decimals than its zeros are never exact */
+#define FINEST 1000000000 /* the largest factor; a tenth decimal is never exact */
 
 int units_take_number(const char **text, uint64_t *value)
 {

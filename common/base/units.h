@@ -20,15 +20,15 @@ struct units {
  * ("0.1%"). */
 extern const struct units units_count, units_size, units_duration, units_rate, units_percent;
 
-/* Reads digits at `*text` and moves `*text` past them. 0, -EINVAL where there is no digit, -ERANGE
+/* Reads digits at `*text` and moves `*text` past them. 0, -EINVAL if there is no digit, -ERANGE
  * beyond 64 bits. */
 int units_take_number(const char **text, uint64_t *value);
 
 /* A size at `*text`: digits and an optional K, M or G. Returns as above. */
 int units_take_size(const char **text, uint64_t *bytes);
 
-/* The whole text as a figure of this kind. Decimals may not be finer than the figure. Returns as
- * above. */
+/* Parses the whole text as a figure of this kind. Its decimals must divide the unit: 0.5ms is
+ * valid, 0.5ns and 0.5K are -EINVAL. Returns as above. */
 int units_parse(const struct units *units, const char *text, uint64_t *value);
 
 /* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K",

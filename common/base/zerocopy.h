@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that the kernel does not copy: memory that a send lends to it (MSG_ZEROCOPY, Linux 4.14),
- * and received pages of a TCP socket that are mapped (TCP_ZEROCOPY_RECEIVE, Linux 4.18).
+/* Zero-copy sends (MSG_ZEROCOPY, Linux 4.14), and received pages of a TCP socket that are mapped
+ * (TCP_ZEROCOPY_RECEIVE, Linux 4.18).
  *
- * The kernel numbers the zero-copy sends of a socket, from 0 on. The error queue of the socket
- * reports which of these sends the kernel has completed: their memory may be reused.
+ * The kernel numbers the zero-copy sends of a socket, from 0 on. The memory of a send must not
+ * change until the kernel has completed it. A notification in the error queue of the socket reports
+ * that.
  *
- * Other systems lend and map nothing. Their zerocopy_take_notification() and mapping_receive() do not exist.
- */
+ * On other systems zerocopy_enable() and mapping_open() fail; zerocopy_take_notification() and
+ * mapping_receive() do not exist. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Completed sends: all from `first` to `last`. `last` is less than `first` where the 32-bit number
- * has wrapped. */
+/* Completed sends: all from `first` to `last`. If the 32-bit number has wrapped, `last` is less
+ * than `first`. */
 struct zerocopy_notification {
     uint32_t first, last;
-    bool copied; /* the kernel has copied them after all */
+    bool copied; /* the kernel copied their bytes */
 };
 
-/* The flag of sendmsg(2); 0 where the system has none. */
+/* MSG_ZEROCOPY, a flag of sendmsg(2); 0 on a system without it. */
 extern const int zerocopy_flag;
 
 /* Enables zero-copy sends on this socket (SO_ZEROCOPY). 0 or a negative errno value. */
 int zerocopy_enable(int fd);
 
 /* Takes the first message of the error queue, by one non-blocking recvmsg(2). 0, or -1 with errno:
- * EAGAIN where the queue is empty, EPROTO where the message is not a zero-copy notification. */
+ * EAGAIN if the queue is empty, EPROTO if the message is not a zero-copy notification. */
 int zerocopy_take_notification(int fd, struct zerocopy_notification *notification);
 
 struct mapping {
@@ -35,8 +36,8 @@ struct mapping {
     size_t size; /* whole pages */
 };
 
-/* Argument and result of one call. The call maps whole pages first, and then copies bytes that it
- * cannot map. */
+/* Argument and result of one mapping_receive(). It maps whole pages first, and then copies bytes
+ * that it cannot map. */
 struct mapped {
     uint8_t *pages; /* in a mapping of this socket; the call unmaps the pages of the last call */
     size_t most;    /* bytes that may be mapped at `pages` */

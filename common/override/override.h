@@ -36,8 +36,8 @@ int override_parse(struct change *change, const char *text, struct problem *prob
 void override_format(const struct change *change, char *text, size_t size);
 
 /* Makes the shared memory and finds the library: beside this program, or where it is installed.
- * `records_groups`: groups and waits are recorded, which costs some ns a call. `other_user`: the program may
- * run as a user who cannot enter the library's folder. 0, or -1 with a problem; call
+ * `records_groups`: groups and waits are recorded, which costs some ns a call. `other_user`: the
+ * program may run as a user who cannot enter the library's folder. 0, or -1 with a problem; call
  * override_close() in both cases. */
 int override_open(struct override *override, const struct change *change, bool records_groups,
                   bool other_user, struct problem *problem);

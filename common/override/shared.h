@@ -2,9 +2,10 @@
 /*
  * The memory that a program under the preloaded library shares with the process that started it.
  *
- * The starter writes `change` and `records_groups` before the program starts. The library writes all else,
- * from many threads and processes at once, and takes no lock: a signal handler may send, too. An
- * entry of a table is claimed by its key, which is a hash and never 0. `described` follows the key.
+ * The starter writes `change` and `records_groups` before the program starts. The library writes
+ * all else, from many threads and processes at once, and takes no lock: a signal handler may send,
+ * too. An entry of a table is claimed by its key, which is a hash and never 0. `described` follows
+ * the key.
  */
 #pragma once
 

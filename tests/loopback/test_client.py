@@ -182,7 +182,7 @@ def test_a_record_written_to_a_file_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make, why", [
-    (os.mkdir, "a directory"), (os.mkfifo, "no regular file"),
+    (os.mkdir, "a directory"), (os.mkfifo, "a special file"),
     (lambda path: os.symlink("/dev/null", path), "a symbolic link"),
 ])
 def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, make: Callable[[Path], None],
