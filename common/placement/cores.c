@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System differences in affinity live here. */
+/* All differences between systems in CPU affinity are here. */
 #include "placement/cores.h"
 
 #include "base/clock.h"
@@ -52,7 +52,7 @@ static int set_allowed(const cpu_set *set)
     return cpuset_setaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *set, set);
 }
 
-/* No interface for SMT siblings here: each CPU counts as a core. */
+/* There is no interface for SMT siblings: each CPU counts as a core. */
 static int core_of(int cpu)
 {
     return cpu;
@@ -193,7 +193,7 @@ static bool read_processor(uint32_t *number)
 
 #endif
 
-#define STEPS 16 /* a thread that the scheduler moves does not match them by chance */
+#define STEPS 16 /* so many that a thread moved by the scheduler does not match by chance */
 
 struct walk {
     pin_function *pin;
@@ -235,10 +235,10 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
 
 /* ---- whether pinning works: two threads at the same time ---- */
 
-/* Two threads pass a number to each other and spin while they wait. On one CPU each pass takes a
+/* Two threads pass a number to each other and spin while they wait. On one CPU each pass needs a
  * preemption, and a scheduler makes only a few of these in a millisecond. Between two CPUs a pass
- * takes 100 ns. PASSES_IN_A_ROW passes within ROW_WITHIN_NS are impossible on one CPU, whatever
- * else runs. */
+ * takes 100 ns. So PASSES_IN_A_ROW passes within ROW_WITHIN_NS are impossible on one CPU, under any
+ * load. */
 #define PASSES_IN_A_ROW 64
 #define ROW_WITHIN_NS (100 * NS_PER_US)
 #define SPINS_BETWEEN_CLOCK_READS 256
@@ -316,7 +316,7 @@ bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns)
 /* ---- whether pinning works: the verdict ---- */
 
 #define ATTEMPT_NS (10 * NS_PER_MS)
-#define ATTEMPTS_MAX 300 /* busy machine: threads seldom overlap, but they move */
+#define ATTEMPTS_MAX 300 /* on a busy machine threads seldom overlap, but they move */
 
 static bool works = true;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPUs that this process may use, ordered by core: SMT siblings are neighbours. */
+/* The CPUs that this process may use, ordered by core: SMT siblings are adjacent. */
 #pragma once
 
 #include "placement/place.h"
@@ -16,8 +16,7 @@ struct cores {
     int first[CORES_CPUS_MAX + 1]; /* core i has cpus[first[i]] to cpus[first[i + 1] - 1] */
 };
 
-/* 0, or a negative errno value where the system does not report them (-ENOSYS: it has no
- * affinity). */
+/* 0, or a negative errno value if the system does not report them (-ENOSYS: it has no affinity). */
 int cores_read(struct cores *cores);
 
 bool cores_allow(const struct cores *cores, int cpu);
@@ -25,7 +24,8 @@ bool cores_allow(const struct cores *cores, int cpu);
 /* The CPUs of cores `from` to `to` - 1: first one CPU of each core, then their siblings. */
 void cores_take(const struct cores *cores, int from, int to, struct place_list *cpus);
 
-/* Restricts the calling thread, and what it starts, to these CPUs. 0, or a negative errno value. */
+/* Restricts the calling thread, and the threads and processes that it starts, to these CPUs. 0 or a
+ * negative errno value. */
 int cores_restrict(const struct place_list *cpus);
 
 /* Pins the calling thread. 0 only if the system then reports that it runs there; else a negative
@@ -38,21 +38,21 @@ int cores_current(void);
 /*
  * ---- whether a thread that is pinned to a CPU runs there ----
  *
- * A system may accept the pinning and report that CPU, and run the thread anywhere. So a test
- * observes the effect. Where the test shows nothing either way, pinning counts as working. So load
- * on the machine cannot make a pinning that works look useless.
+ * A system may accept the pinning and report that CPU, but run the thread anywhere. So a test
+ * observes the effect. If the test is undecided, pinning counts as working: otherwise load on the
+ * machine could make a pinning that works look useless.
  */
 
 /* Pins the calling thread. 0 or a negative errno value. */
 typedef int pin_function(int cpu);
 
-/* Whether pinning works. The first call runs the test: some thread switches, and up to a second
- * where pinning looks useless. Do not call it first from a thread that measures. True where there
- * is only one CPU. */
+/* Whether pinning works; true if there is only one CPU. The first call runs the test, which takes
+ * some thread switches, or up to a second if pinning looks useless. Do not make that call from a
+ * thread that measures. */
 bool affinity_works(void);
 
-/* Pins a thread to `a`, `b`, `a` and so on, and reads each time from the processor, not from the
- * system, where it runs. */
+/* Pins a thread to `a`, `b`, `a` and so on. Each time reads the number of its CPU from the
+ * processor itself, not from the system. */
 enum affinity_trace {
     AFFINITY_FOLLOWED,  /* two processors in turn: pinning works */
     AFFINITY_IGNORED,   /* not always the same processor for the same CPU: pinning has no effect */
@@ -61,6 +61,6 @@ enum affinity_trace {
 };
 enum affinity_trace affinity_follow(pin_function *pin, int a, int b);
 
-/* Whether two threads that are pinned to `cpu` ran at the same time, within `patience_ns`: then
- * pinning has no effect. */
+/* Pins two threads to `cpu`, and returns true if they run at the same time within `patience_ns`:
+ * then pinning has no effect. */
 bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns);

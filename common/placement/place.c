@@ -53,11 +53,11 @@ int place_parse(struct place *place, const char *text, struct problem *problem)
         return 0;
     return problem_usage(problem,
                          "place=%.60s: write together, apart, free, or CPUs of client and server like "
-                         "0.2/1.3, and after another / of a proxy",
+                         "0.2/1.3; a third list, after another /, is of a proxy",
                          text);
 }
 
-/* The CPUs behind the count are zero. */
+/* memcmp(3) works because the unused CPUs of a list are zero. */
 char *place_format(const struct place *place)
 {
     char *text = NULL;
@@ -81,13 +81,14 @@ static int take_listed(const struct cores *cores, const struct place_list *wante
 {
     for (int i = 0; i < wanted->count; i++)
         if (!cores_allow(cores, wanted->cpus[i]))
-            return problem_unsupported(
-                problem, "place: CPU %u does not exist here or this process may not use it", wanted->cpus[i]);
+            return problem_unsupported(problem,
+                                       "place: CPU %u does not exist here, or this process may not use it",
+                                       wanted->cpus[i]);
     *cpus = *wanted;
     return 0;
 }
 
-/* With an odd number of cores the first half is the smaller one. */
+/* If the number of cores is odd, the first half is smaller. */
 static int take_half(const struct cores *cores, int which, bool remote, struct place_list *cpus,
                      struct problem *problem)
 {
@@ -95,7 +96,7 @@ static int take_half(const struct cores *cores, int which, bool remote, struct p
     bool lower = remote || which == 0, upper = remote || which != 0;
 
     if (!remote && half == 0)
-        return problem_unsupported(problem, "place=apart needs two cores and this process may use only one");
+        return problem_unsupported(problem, "place=apart needs two cores, but this process may use only one");
     cores_take(cores, lower ? 0 : half, upper ? cores->count : half, cpus);
     return 0;
 }
@@ -106,7 +107,7 @@ static int reject_useless_pinning(const struct place *place, struct problem *pro
 
     return problem_unsupported(
         problem,
-        "place%s%s: pinning has no effect here, two threads on one CPU ran at the same time; "
+        "place%s%s: pinning has no effect here: two threads pinned to one CPU ran at the same time; "
         "%splace=free runs anywhere",
         is_listed ? "" : "=", is_listed ? "" : kind_names[place->kind],
         place->kind == PLACE_TOGETHER ? "pin the whole system from outside (taskset -c 0 ...), or " : "");
@@ -124,7 +125,7 @@ int place_cpus(const struct place *place, int list, int half, bool remote, struc
     if (cores_read(&cores) < 0)
         return problem_unsupported(
             problem,
-            "place: this system does not tell which CPUs a process may use; place=free runs anywhere");
+            "place: this system does not report which CPUs a process may use; place=free runs anywhere");
     if (!works)
         return reject_useless_pinning(place, problem);
     switch (place->kind) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System differences in scheduling classes live here. */
+/* All differences between systems in scheduling classes are here. */
 #include "placement/scheduling.h"
 
 #include "base/scan.h"
@@ -115,7 +115,7 @@ static int set_thread(const struct scheduling *wanted)
     return result == 0 && !has_class(wanted) ? -EOPNOTSUPP : result;
 }
 
-#else /* other systems may have classes of these names with other guarantees */
+#else /* other systems may have classes of these names, but with other guarantees */
 
 int scheduling_read_thread(struct scheduling *scheduling)
 {
@@ -132,10 +132,10 @@ static int set_thread(const struct scheduling *wanted)
 
 /* ---- why Linux does not permit a real-time class ---- */
 
-/* From files of /proc and the control group. Without these files the answer is short.
+/* The reason is read from files of /proc and of the control group; without them it is less exact.
  *
- * sched(7): a process needs CAP_SYS_NICE or a resource limit as high as the priority. A kernel that
- * was configured with RT_GROUP_SCHED also needs real-time time in the control group. A new group
+ * sched(7): a process needs CAP_SYS_NICE or a resource limit as high as the priority. A kernel
+ * configured with RT_GROUP_SCHED also needs a real-time budget in the control group. A new group
  * has none: the kernel then rejects root too. */
 
 #define CAP_SYS_NICE_BIT 23
@@ -168,7 +168,8 @@ static bool has_item(const char *list, const char *item)
     return false;
 }
 
-/* Scans two texts from the first line of a file that has `cpu` in its `list`, one of the two. */
+/* Scans `first` and `second` from the first line of a file whose `list` contains "cpu". `list` is
+ * one of the two. */
 static bool find_cpu(const char *path, const char *format, char *first, char *second, const char *list)
 {
     FILE *file = fopen(path, "re");
@@ -182,7 +183,8 @@ static bool find_cpu(const char *path, const char *format, char *first, char *se
     return found;
 }
 
-/* The file that gives the group no real-time time; false where there is no such file. */
+/* Writes the path of the file that gives the control group no real-time budget. False if there is
+ * no such file. */
 static bool find_empty_group(char path[2 * GROUP_MAX + 32])
 {
     char mount[GROUP_MAX], group[GROUP_MAX], list[2 * GROUP_MAX] = "";
@@ -204,18 +206,18 @@ static int explain_rejection(const char *word, int priority, struct problem *pro
     if (find_empty_group(path))
         return problem_unsupported(
             problem,
-            "sched=%s is not permitted: the control group has no real-time time; as root: echo 500000 > %s",
+            "sched=%s is not permitted: the control group has no real-time budget; as root: echo 500000 > %s",
             word, path);
     if (has_rights(priority))
         return problem_unsupported(
             problem,
-            "sched=%s is not permitted, though rights are there: the control group has "
-            "no real-time time; as root: echo $$ > /sys/fs/cgroup/cgroup.procs",
+            "sched=%s is not permitted although this process has the right: the control group has "
+            "no real-time budget; as root: echo $$ > /sys/fs/cgroup/cgroup.procs",
             word);
     return problem_unsupported(
         problem,
         "sched=%s is not permitted: no CAP_SYS_NICE, and the limit of real-time "
-        "priorities is %lld; in the shell that starts it: sudo prlimit --pid $$ --rtprio=%d",
+        "priorities is %lld; run first in the same shell: sudo prlimit --pid $$ --rtprio=%d",
         word, priority_limit(), priority);
 }
 
@@ -233,18 +235,18 @@ int scheduling_set_thread(const struct scheduling *wanted, struct problem *probl
     case -EPERM:
         if (!scheduling_is_realtime(wanted))
             return problem_unsupported(problem,
-                                       "sched=%s: this process was started in a class that it may not "
-                                       "leave, as by chrt --idle; start it without",
+                                       "sched=%s: this process may not leave the class that it was started "
+                                       "in, for example by chrt --idle; start it in class other",
                                        word);
         return explain_rejection(word, wanted->priority, problem);
     case -ERANGE:
         return problem_unsupported(problem, "sched=%s: this system has no priority %d in that class", word,
                                    wanted->priority);
     case -ENOSYS:
-        return problem_unsupported(
-            problem, "sched=%s: it is not known how a thread of this system gets a real-time class", word);
+        return problem_unsupported(problem, "sched=%s: uncork cannot set real-time classes on this system",
+                                   word);
     case -EOPNOTSUPP:
-        return problem_unsupported(problem, "sched=%s: the system says yes and schedules it otherwise", word);
+        return problem_unsupported(problem, "sched=%s: the system accepts it but does not apply it", word);
     default:
         return problem_unsupported(problem, "sched=%s cannot be set here: %s", word, strerror(-result));
     }
@@ -270,8 +272,7 @@ int scheduling_check(const struct scheduling *wanted, struct problem *problem)
     int result = uv_thread_create(&thread, check_in_thread, &trial);
 
     if (result < 0)
-        return problem_failure(problem, "sched: a thread to try it in cannot be started: %s",
-                               uv_strerror(result));
+        return problem_failure(problem, "sched: cannot start a thread to test it: %s", uv_strerror(result));
     uv_thread_join(&thread);
     return trial.result;
 }

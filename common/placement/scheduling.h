@@ -27,17 +27,17 @@ static inline bool scheduling_is_realtime(const struct scheduling *scheduling)
 }
 
 /* Sets the class of the calling thread and reads it back. 0, or -1 with an unsupported problem that
- * names what would permit it. */
+ * says what would permit it. */
 int scheduling_set_thread(const struct scheduling *wanted, struct problem *problem);
 
-/* Tries scheduling_set_thread() in a new thread that ends at once. */
+/* Calls scheduling_set_thread() in a new thread, which then ends. */
 int scheduling_check(const struct scheduling *wanted, struct problem *problem);
 
-/* The class of the calling thread, as the system reports it. 0, or a negative errno value where the
- * system does not report it, or where the class has no name here. */
+/* Reads the class of the calling thread from the system. 0, or a negative errno value if the system
+ * does not report it or `enum scheduling_class` lacks it. */
 int scheduling_read_thread(struct scheduling *scheduling);
 
-/* Call at the start of a program. Resets an inherited real-time class: `sched` sets classes of data
- * threads only. A real-time control thread could spin forever: it wakes up inside uv_async_send()
- * of a thread of class `other` and waits for that thread, which gets no CPU. */
+/* Sets the class `other`. Call at the start of a program, which may inherit a real-time class;
+ * `sched` is for data threads only. A real-time control thread could spin forever: uv_async_send()
+ * of a thread of class `other` wakes it, and it waits for that thread, which gets no CPU. */
 void scheduling_reset(void);

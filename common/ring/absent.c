@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For builds without liburing and systems other than Linux: no ring passes a test. */
+/* For builds without liburing and for other systems than Linux: no ring is available. */
 #include "ring/check.h"
 
 bool ring_has(enum ring_ability ability, int from, int to)

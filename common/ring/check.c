@@ -24,7 +24,7 @@ static int try_setup(const struct ring_setup *setup)
     return result;
 }
 
-/* Describes why ring_open() returned `result`, as far as the system reveals it. */
+/* Describes why ring_open() returned `result`, as far as the system reports it. */
 static void explain(int result, char *text, size_t size)
 {
     int disabled = 0;
@@ -39,11 +39,9 @@ static void explain(int result, char *text, size_t size)
     else if (result == -ENOSYS)
         snprintf(text, size, "this kernel was built without it");
     else if (result == -EINVAL)
-        snprintf(
-            text, size,
-            "this kernel does not know what is asked of it; Linux 6.1 has defer_taskrun and single_issuer");
+        snprintf(text, size, "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1");
     else if (result == -ENOMEM)
-        snprintf(text, size, "there is no memory that may be locked for it; see ulimit -l");
+        snprintf(text, size, "the limit of locked memory is too low; see ulimit -l");
     else
         snprintf(text, size, "%s", strerror(-result));
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks that this system allows an io_uring, and tests its operations on sockets.
  *
- * For the control thread only. The result of ring_check() is cached for the life of the process. */
+ * Only the control thread calls these. The result of ring_check() is cached until the process
+ * ends. */
 #pragma once
 
 #include "base/problem.h"
 #include "ring/ring.h"
 
+/* 0, or -1 with an unsupported problem. */
 int ring_check(const struct ring_setup *setup, struct problem *problem);
 
 enum ring_ability {
@@ -15,9 +17,9 @@ enum ring_ability {
     RING_RECEIVES_BUNDLES,   /* one completion, several buffers */
     RING_SENDS_BUFFERS,      /* sends a provided buffer */
     RING_SENDS_BUNDLES,      /* one completion, several buffers */
-    RING_SENDS_ZEROCOPY,     /* a second completion returns memory */
+    RING_SENDS_ZEROCOPY,     /* two completions; the second is a notification */
 };
 
-/* Tests an ability: sends bytes from `from` to `to`, which are connected. False also without a
- * ring. */
+/* Tests an ability by sending bytes from `from` to `to`, a connected pair. False also if no ring
+ * can be opened. */
 bool ring_has(enum ring_ability ability, int from, int to);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* `order` has twice as many entries as the kernel has buffers. Completions of several connections
- * may come in another order than their buffers were used. So a later one may return its buffers
- * while an older one is still unread. */
+ * may come in another order than their buffers were used. So the buffers of a later completion may
+ * be added again while an older completion is still unread. */
 static uint32_t place_of(const struct recv_buffers *buffers, uint32_t index)
 {
     return index & (2 * buffers->pool->count - 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The receive buffers of a thread, provided to the kernel.
  *
- * The kernel takes them in the order in which they were added. A completion names the first buffer
- * that it filled. A bundle continues in the buffers that were added after it. */
+ * The kernel uses the buffers in the order in which they were added. A completion has the number of
+ * the first buffer that was filled. A bundle continues in the buffers that were added next. */
 #pragma once
 
 #include "base/pool.h"
@@ -18,34 +18,36 @@ struct recv_buffers {
     uint32_t added, taken; /* counters; the kernel has the difference */
 };
 
-/* Adds all buffers of the pool to the ring. A buffer that is returned to the pool later is added
- * again by the next recv_buffers_publish(). The pool must have a power of two of them, at most
- * RING_BUFFERS_MAX. 0 or a negative errno value; call recv_buffers_close() in both cases. */
+/* Adds all buffers of the pool to the ring. The next recv_buffers_publish() adds released buffers
+ * again. The number of buffers is a power of two, at most RING_BUFFERS_MAX. 0 or a negative errno
+ * value; call recv_buffers_close() in both cases. */
 int recv_buffers_open(struct recv_buffers *buffers, struct ring *ring, struct pool *pool);
 void recv_buffers_close(struct recv_buffers *buffers);
 
-/* Makes returned buffers visible to the kernel. The engine calls it before each ring_enter(). */
+/* Makes released buffers visible to the kernel. The engine calls it before each ring_enter(). */
 static inline void recv_buffers_publish(struct recv_buffers *buffers)
 {
     if (buffers->ring.added)
         ring_buffers_publish(&buffers->ring);
 }
 
+/* Returns false if the kernel has no buffer to receive into. */
 static inline bool recv_buffers_left(const struct recv_buffers *buffers)
 {
     return buffers->added != buffers->taken;
 }
 
+/* The number of the buffer that was added after buffer `number`. */
 static inline uint16_t recv_buffers_after(const struct recv_buffers *buffers, uint16_t number)
 {
     return buffers->order[(buffers->places[number] + 1u) & (2 * buffers->pool->count - 1)];
 }
 
 /* Moves the bytes of a completion to the beginning of its buffer, behind the headroom, and sets
- * `result` to their number. At the end of a stream there is only a header: returns the buffer. */
+ * `result` to their number. At the end of a stream there is only a header: releases the buffer. */
 void recv_buffers_align(struct recv_buffers *buffers, struct completion *completion);
 
-/* Takes the next span of the `size` bytes that begin in buffer `number`: buffers that follow each
- * other in memory. Sets `data`, sets `number` to the next buffer, and returns the bytes in the
- * span. The kernel no longer owns these buffers. */
+/* Takes a span of buffers that are adjacent in memory, from the `size` bytes that begin in buffer
+ * `number`. Sets `data` to its bytes and `number` to the next buffer. Returns the size of the span
+ * in bytes. The kernel no longer owns these buffers. */
 size_t recv_buffers_take(struct recv_buffers *buffers, uint16_t *number, size_t size, const uint8_t **data);

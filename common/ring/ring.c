@@ -21,7 +21,7 @@ struct ring {
     struct io_uring uring;
     struct call_counts *counts;
     uint32_t sends;          /* sends queued since the last enter(2) */
-    struct ring_slot wakeup; /* an eventfd(2): other threads wake this one */
+    struct ring_slot wakeup; /* an eventfd(2), by which other threads wake this one */
 };
 
 /* ---- open and close ---- */
@@ -138,7 +138,7 @@ void ring_wake(struct ring *ring)
     (void)ignored;
 }
 
-/* RING_WAKE: another thread has woken this one, and the wakeup is re-armed. */
+/* A RING_WAKE event re-arms the wakeup. */
 bool ring_next(struct ring *ring, struct ring_event *event)
 {
     struct io_uring_cqe *cqe;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* An io_uring of one data thread: requests, completions, rings of provided buffers.
  *
- * Only ring.c uses liburing. A build without io_uring has absent.c instead, and strategies and
- * readings still compile. A request is only queued; the next ring_enter() submits it with all
- * others. Only the open functions allocate memory. */
+ * Only ring.c uses liburing. A build without io_uring has absent.c instead, so that strategies and
+ * readings still compile. A request is only queued; the next ring_enter() submits all queued
+ * requests. Only the open functions allocate memory. */
 #pragma once
 
 #include "base/calls.h"
@@ -16,8 +16,8 @@
 struct ring;
 struct io_uring_buf_ring;
 
-/* The setup that the authors of io_uring recommend. Each switch can be off, so that its effect can
- * be measured. */
+/* All switches on is the setup that the authors of io_uring recommend. Each can be off, so that its
+ * effect can be measured. */
 struct ring_setup {
     bool defer_taskrun;   /* IORING_SETUP_DEFER_TASKRUN, Linux 6.1: enter(2) posts completions */
     bool single_issuer;   /* IORING_SETUP_SINGLE_ISSUER, Linux 6.0; defer_taskrun needs it */
@@ -25,23 +25,23 @@ struct ring_setup {
     uint32_t completions; /* size of the completion queue; the kernel keeps the overflow */
 };
 
-/* Opens a ring in the thread that will use it. `counts` counts every enter, request and completion.
- * 0 or a negative errno value. */
+/* Opens a ring in the thread that will use it. `counts` counts every enter(2), request and
+ * completion. 0 or a negative errno value. */
 int ring_open(struct ring **ring, const struct ring_setup *setup, struct call_counts *counts);
 
-/* Any thread may call it, when the thread that used the ring has ended or has no request in flight.
- * NULL is allowed. */
+/* Any thread may close the ring after the thread that used it has ended or has no request in
+ * flight. NULL is allowed. */
 void ring_close(struct ring *ring);
 
-/* Registers descriptors (Linux 5.1): requests name them by index. 0 or a negative errno value. */
+/* Registers descriptors (Linux 5.1): requests use their index. 0 or a negative errno value. */
 int ring_register_files(struct ring *ring, const int *fds, uint32_t count);
 
-/* Any thread may call it: the ring gets a RING_WAKE completion. */
+/* Posts a RING_WAKE completion. Any thread may call it. */
 void ring_wake(struct ring *ring);
 
-/* Submits the queued requests. If `wait`, waits for at least one completion, until `due_ns`
- * (CLOCK_MONOTONIC, UINT64_MAX: no limit). Calls io_uring_enter(2) once, or not at all if there is
- * nothing to do. 0, also after a signal or a timeout, or a negative errno value. */
+/* Submits the queued requests. With `wait`, waits for a completion until `due_ns` (CLOCK_MONOTONIC;
+ * UINT64_MAX: no limit). Calls io_uring_enter(2) once, or not at all if there is nothing to do. 0
+ * or a negative errno value; a signal or a timeout is 0. */
 int ring_enter(struct ring *ring, bool wait, uint64_t due_ns);
 
 /* As ring_enter() without waiting, for rings that post completions only inside enter(2). */
@@ -69,16 +69,16 @@ struct ring_event {
 /* Takes the oldest completion. Returns false when there is none. */
 bool ring_next(struct ring *ring, struct ring_event *event);
 
-/* Takes the oldest completion too if it continues this one of a receive: of the same request, into
- * this buffer. Adds its bytes. Returns false if it does not. */
+/* Takes the oldest completion too if it continues the receive of `event`: the same request, and the
+ * bytes are in `buffer`. Adds its bytes to `event`. Returns false if it does not. */
 bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer);
 
 /* ---- requests ---- */
 
-#define RING_BUFFER_BYTES 16u /* size of its entry in the ring */
+#define RING_BUFFER_BYTES 16u /* size of an entry in a buffer ring */
 
 /* A buffer ring in memory that is shared with the kernel. The kernel takes buffers from its head
- * (receive: Linux 5.19; send: 6.10). */
+ * (for receives since Linux 5.19, for sends since 6.10). */
 struct ring_buffers {
     struct io_uring_buf_ring *ring; /* NULL: not open */
     uint32_t count;                 /* a power of two */
@@ -97,13 +97,15 @@ struct ring_slot {
     struct ring_buffers outgoing;      /* send buffers, where the strategy uses them */
 };
 
-/* Size of the submission queue. A full queue is submitted. A chain of linked requests must fit. */
+/* Size of the submission queue. A full queue is submitted at once. A chain of linked requests must
+ * fit. */
 #define RING_REQUESTS 256u
 
-/* All requests: 0, or a negative errno value of the enter(2) that made room. */
+/* All request functions return 0, or a negative errno value of the enter(2) that emptied a full
+ * queue. */
 
-/* A send; adds MSG_NOSIGNAL to its flags. A chain of at most RING_REQUESTS is submitted together.
- * The caller handles `provide` and SEND_RESTART. */
+/* A send; MSG_NOSIGNAL is added to its flags. A chain has at most RING_REQUESTS requests, which are
+ * submitted together. The caller handles `provide` and SEND_RESTART. */
 int ring_send(struct ring_slot *slot, const struct send_request *request);
 
 /* Multishot receive (Linux 6.0) into the buffers of the thread, with enum receive_option. It ends
@@ -130,8 +132,8 @@ void ring_buffers_close(struct ring_buffers *buffers);
 /* Removes all buffers; none may be in use. 0 or a negative errno value. */
 int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers);
 
-/* Adds `count` buffers of `size` bytes, one after the other in memory and numbered from `number`
- * on, at the tail; there must be room. The kernel sees them after ring_buffers_publish(). */
+/* Adds `count` buffers of `size` bytes at the tail, which must have room. They are adjacent in
+ * memory and numbered from `number` on. The kernel sees them after ring_buffers_publish(). */
 void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number,
                       uint32_t count);
 void ring_buffers_publish(struct ring_buffers *buffers);

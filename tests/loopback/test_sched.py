@@ -134,8 +134,8 @@ def test_a_class_that_was_inherited_and_may_not_be_left_is_named_as_the_reason()
             break
     if done.returncode == 0:
         pytest.skip("this process may leave the class of the idle")
-    assert done.returncode == 1 and ("sched=other: this process was started in a class that it may "
-                                     "not leave") in done.stderr
+    assert done.returncode == 1
+    assert "sched=other: this process may not leave the class" in done.stderr
 
 
 def test_only_the_cells_that_need_the_right_are_unsupported() -> None:
@@ -159,7 +159,7 @@ def test_the_limit_of_that_command_allows_its_priority_and_no_more() -> None:
 
 @pytest.fixture
 def group() -> Iterator[Path]:
-    """A control group without real-time time, which holds nobody."""
+    """An empty control group without a real-time budget."""
     path = GROUPS / f"uncork-test-{os.getpid()}"
     try:
         path.mkdir()
@@ -167,7 +167,7 @@ def group() -> Iterator[Path]:
         pytest.skip(f"no control group of the first version can be made here: {error}")
     try:
         if not (path / "cpu.rt_runtime_us").exists():
-            pytest.skip("this kernel's control groups know no real-time time")
+            pytest.skip("this kernel's control groups have no real-time budget")
         yield path
     finally:
         path.rmdir()
@@ -180,7 +180,7 @@ def test_in_a_group_without_real_time_time_the_file_is_named_that_gives_it_some(
     done = run(inside, "sched=rr:2", *SHORT)
     assert done.returncode == 1
     assert done.stderr.endswith(
-        f"no real-time time; as root: echo 500000 > {group}/cpu.rt_runtime_us\n")
+        f"no real-time budget; as root: echo 500000 > {group}/cpu.rt_runtime_us\n")
     try:
         (group / "cpu.rt_runtime_us").write_text("100000")
     except OSError as error:
