@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* By libpcap. The kernel stores every packet in the ring at once; the thread empties the ring every
- * few milliseconds. So a packet costs a copy and wakes no thread. When the last byte of a run was
- * received, all packets are in the ring: the end waits for none. */
+/* By libpcap. The kernel stores every packet in the ring at once, and the thread empties the ring
+ * every few milliseconds. So a packet costs a copy and wakes no thread. When the last byte of a run
+ * has been received, all its packets are in the ring: the end of a capture waits for none. */
 #include "capture/capture.h"
 
 #ifdef UNCORK_HAS_PCAP
@@ -19,9 +19,9 @@
 #include <string.h>
 #include <uv.h>
 
-#define RING_BYTES (16 << 20) /* of the kernel: some hundred thousand packets between two looks */
+#define RING_BYTES (16 << 20) /* of the kernel: some hundred thousand packets */
 #define POLL_EVERY_MS 3
-/* Memory that is never used takes no page. */
+/* Pages that are never touched take no memory. */
 #define BUFFER_BYTES (CAPTURE_PACKETS_MAX * (sizeof(struct pcap_pkthdr) + CAPTURE_SNAP_BYTES))
 
 struct capture {
@@ -34,7 +34,7 @@ struct capture {
 
     uv_thread_t thread;
     bool is_running;
-    atomic_bool stop_requested; /* the thread takes what is there, and ends */
+    atomic_bool stop_requested; /* the thread stores what is in the ring, and ends */
 };
 
 /* ---- the thread ---- */
@@ -71,11 +71,11 @@ static void take_all(struct capture *capture)
         taken = pcap_dispatch(capture->pcap, -1, store, (u_char *)capture);
     while (taken > 0 && !capture->facts.truncated);
     if (taken == PCAP_ERROR)
-        problem_failure(&capture->problem, "the capture on %s broke off: %s", capture->facts.device,
+        problem_failure(&capture->problem, "the capture on %s failed: %s", capture->facts.device,
                         pcap_geterr(capture->pcap));
 }
 
-/* Packets that pass after the last look are not dropped: this is read before them. */
+/* Runs directly after the last poll: packets that come later do not count as dropped. */
 static void count_dropped(struct capture *capture)
 {
     struct pcap_stat stat;
@@ -83,7 +83,7 @@ static void count_dropped(struct capture *capture)
     if (pcap_stats(capture->pcap, &stat) == 0)
         capture->facts.dropped = (uint64_t)stat.ps_drop + stat.ps_ifdrop;
     else
-        problem_failure(&capture->problem, "the capture on %s does not say what it dropped: %s",
+        problem_failure(&capture->problem, "cannot read how many packets the capture on %s dropped: %s",
                         capture->facts.device, pcap_geterr(capture->pcap));
 }
 
@@ -104,7 +104,7 @@ static void capture_main(void *context)
         count_dropped(capture);
 }
 
-/* ---- its beginning ---- */
+/* ---- start ---- */
 
 static int reject_permission(struct problem *problem)
 {
@@ -112,8 +112,8 @@ static int reject_permission(struct problem *problem)
     size_t size = sizeof program;
 
     return problem_unsupported(problem,
-                               "capture=on needs the right to see packets, CAP_NET_RAW: sudo setcap "
-                               "cap_net_raw+ep %s, or run it by sudo",
+                               "capture=on needs CAP_NET_RAW: sudo setcap cap_net_raw+ep %s, or run "
+                               "the command by sudo",
                                uv_exepath(program, &size) == 0 ? program : "uncork-client");
 }
 
@@ -138,15 +138,15 @@ static pcap_t *open_device(const char *device, int ring_bytes, struct problem *p
         reject_permission(problem);
     else if (result == PCAP_ERROR && strstr(pcap_geterr(pcap), "memory-mapped"))
         problem_unsupported(problem,
-                            "capture=on needs a system with memory-mapped capture, which this one has not "
-                            "(packet(7): PACKET_RX_RING)");
+                            "capture=on needs memory-mapped capture (packet(7): PACKET_RX_RING), which "
+                            "this system does not have");
     else
         problem_failure(problem, "capture on %s: %s", device, result < 0 ? pcap_geterr(pcap) : why);
     pcap_close(pcap);
     return NULL;
 }
 
-/* Runs once per process: the answer does not change, and closing a device takes time. */
+/* Tests once per process: the result does not change, and closing a device takes time. */
 int capture_check(struct problem *problem)
 {
     static struct problem found;
@@ -159,7 +159,7 @@ int capture_check(struct problem *problem)
         pcap_close(pcap);
     is_checked = true;
     if (found.kind != PROBLEM_UNSUPPORTED)
-        return 0; /* another problem may concern this device alone */
+        return 0; /* another problem may concern only this device */
     *problem = found;
     return -1;
 }
@@ -175,10 +175,12 @@ static int set_filter(struct capture *capture, const struct endpoint *server, st
     snprintf(text, sizeof text, "tcp and ((dst host %s and dst port %d) or (src host %s and src port %d))",
              host, server->port, host, server->port);
     if (pcap_compile(capture->pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) < 0)
-        return problem_failure(problem, "capture: no filter '%s': %s", text, pcap_geterr(capture->pcap));
+        return problem_failure(problem, "capture: cannot compile the filter '%s': %s", text,
+                               pcap_geterr(capture->pcap));
     result = pcap_setfilter(capture->pcap, &program);
     pcap_freecode(&program);
-    return result < 0 ? problem_failure(problem, "capture: filter '%s': %s", text, pcap_geterr(capture->pcap))
+    return result < 0 ? problem_failure(problem, "capture: cannot set the filter '%s': %s", text,
+                                        pcap_geterr(capture->pcap))
                       : 0;
 }
 
@@ -187,7 +189,7 @@ static int open_towards(struct capture *capture, const struct address *server, s
     struct endpoint endpoint;
 
     if (!endpoint_of(&endpoint, server) || device_name_towards(server, capture->facts.device) < 0)
-        return problem_failure(problem, "capture: no device is known that leads to the server");
+        return problem_failure(problem, "capture: no network device leads to the server");
     capture->pcap = open_device(capture->facts.device, RING_BYTES, problem);
     if (!capture->pcap)
         return -1;
@@ -227,13 +229,13 @@ static struct capture *start(const struct address *server, int cpu, const char *
         capture->is_running = result == 0;
         if (capture->is_running)
             return capture;
-        problem_failure(problem, "no thread for the capture: %s", uv_strerror(result));
+        problem_failure(problem, "cannot start a thread for the capture: %s", uv_strerror(result));
     }
     free_capture(capture);
     return NULL;
 }
 
-/* ---- its end ---- */
+/* ---- stop ---- */
 
 static const struct capture_facts *stop(struct capture *capture, struct problem *problem)
 {
@@ -255,7 +257,7 @@ static bool next(const struct capture *capture, size_t *at, struct captured *cap
     return true;
 }
 
-/* pcap_dump_close() would close `file`, which the caller closes: the dumper is only that stream. */
+/* Without pcap_dump_close(), which would close `file` too: the dumper has no memory of its own. */
 static int dump(FILE *file, void *context, struct problem *problem)
 {
     struct capture *capture = context;
@@ -286,7 +288,7 @@ const struct capture_library *const capture_library = NULL;
 int capture_check(struct problem *problem)
 {
     return problem_unsupported(problem, "capture=on: this build has no libpcap; install libpcap-dev "
-                                        "(libpcap-devel) and build again");
+                                        "(Fedora: libpcap-devel) and build again");
 }
 
 #endif

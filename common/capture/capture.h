@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures the packets of the connections to one endpoint, at the device by which they leave. A
- * thread of its own stores them in memory during a run. Only capture.c uses libpcap. */
+/* Captures the packets of all connections to one endpoint, on the device that leads to it. A
+ * separate thread stores them in memory during a run. Only capture.c uses libpcap. */
 #pragma once
 
 #include "base/problem.h"
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CAPTURE_SNAP_BYTES 96       /* of each packet: all headers, and little else */
-#define CAPTURE_PACKETS_MAX 500000u /* then it stops storing: at most 60 MB of memory */
+#define CAPTURE_SNAP_BYTES 96       /* stored of each packet: all headers, and little else */
+#define CAPTURE_PACKETS_MAX 500000u /* packets to store: at most 60 MB of memory */
 
 struct capture;
 
@@ -31,22 +31,22 @@ struct captured {
 };
 
 struct capture_library {
-    /* Stores packets from and to `server` from now on. The thread runs on `cpu`; -1: on any CPU.
+    /* Starts to store packets from and to `server`. The thread runs on `cpu`; -1: on any CPU.
      * `path` is the file for write(). NULL with a problem. */
     struct capture *(*start)(const struct address *server, int cpu, const char *path,
                              struct problem *problem);
 
-    /* Stores all packets that have passed, and ends the thread. Returns the facts of the capture,
-     * or NULL with its failure. */
+    /* Stores all packets up to now and ends the thread. Returns the facts of the capture, or NULL
+     * with its failure. */
     const struct capture_facts *(*stop)(struct capture *capture, struct problem *problem);
 
-    /* After stop(): the packets one by one, from `*at` = 0 on; false after the last. */
+    /* After stop(): returns the packets one by one, from `*at` = 0 on. False after the last. */
     bool (*next)(const struct capture *capture, size_t *at, struct captured *captured);
 
     /* After stop(): writes the file. 0, or -1 with a failure; then there is no file. */
     int (*write)(struct capture *capture, struct problem *problem);
 
-    /* Stops the capture if it still runs, and frees it. */
+    /* Stops the capture if it still runs, and frees its memory. */
     void (*free)(struct capture *capture);
 };
 

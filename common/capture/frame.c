@@ -44,7 +44,7 @@ static bool limit(struct cursor *cursor, size_t size)
 
 /* ---- link layer ---- */
 
-/* The type of what follows, behind the tags of VLANs. */
+/* Skips VLAN tags. Returns true if the type after them is IP. */
 static bool is_ip(struct cursor *cursor, const uint8_t *type)
 {
     while (type && (wire_get16(type) == ETHERTYPE_VLAN || wire_get16(type) == ETHERTYPE_VLAN_OUTER))
@@ -57,7 +57,7 @@ static bool take_link(struct cursor *cursor, int link)
     static const struct {
         int link;
         size_t size;
-        int type_at; /* -1: it has no type, and IP follows */
+        int type_at; /* offset of the type; -1: no type, IP follows */
     } links[] = {{FRAME_ETHERNET, 14, 12}, {FRAME_NULL, 4, -1},        {FRAME_LOOP, 4, -1},
                  {FRAME_RAW, 0, -1},       {FRAME_RAW_IN_FILE, 0, -1}, {FRAME_LINUX_SLL, 16, 14},
                  {FRAME_LINUX_SLL2, 20, 0}};
@@ -80,9 +80,9 @@ static void set_hosts(struct segment *segment, int family, const uint8_t *hosts,
     memcpy(segment->destination.host, hosts + size, size);
 }
 
-/* Length 0: the packet is too big for the field, because the kernel has not segmented it yet. Then
- * all its bytes on the wire belong to it. Fragments are left out: only the first one of a packet
- * has the header of TCP. */
+/* Length 0 means that the packet is too big for the field, because the kernel has not segmented it
+ * yet. Then all bytes of the frame belong to it. Fragments are ignored: only the first fragment of
+ * a packet has a TCP header. */
 static bool take_ipv4(struct cursor *cursor, struct segment *segment)
 {
     const uint8_t *header = cursor->at;
@@ -129,7 +129,7 @@ static bool take_ipv6(struct cursor *cursor, struct segment *segment)
 
 /* ---- TCP ---- */
 
-/* `size`: of the captured options. */
+/* `size`: bytes of options that were captured. */
 static void read_options(struct segment *segment, const uint8_t *at, size_t size)
 {
     while (size > 0 && at[0] != 0) {

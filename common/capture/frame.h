@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the TCP segment in a captured frame. A pure function over untrusted bytes: every length in
- * them is compared with the captured size before use. */
+/* Reads the TCP segment in a captured frame. The functions are pure, and the bytes untrusted: every
+ * length in them is compared with the captured size before use. */
 #pragma once
 
 #include "net/address.h"
@@ -17,7 +17,7 @@ enum frame_link {
     FRAME_RAW_IN_FILE = 101,
     FRAME_LOOP = 108,       /* as FRAME_NULL, in network byte order */
     FRAME_LINUX_SLL = 113,  /* "cooked", of the device "any" */
-    FRAME_LINUX_SLL2 = 276, /* the same with the number of the device */
+    FRAME_LINUX_SLL2 = 276, /* the same with the index of the device */
 };
 
 /* One side of a connection. An IPv4 address has its 4 bytes in front and zeros behind. */
@@ -38,14 +38,14 @@ struct segment {
     uint16_t mss;           /* option; 0: absent */
     int shift;              /* option: window scale; -1: absent */
     uint32_t option_bytes;  /* of all of its options */
-    uint32_t payload_bytes; /* of the whole packet, also where the capture is truncated */
+    uint32_t payload_bytes; /* of the whole packet, even if its capture is truncated */
 };
 
-/* Converts an address; an IPv4-mapped IPv6 address becomes IPv4. False where it is neither IPv4 nor
+/* Converts an address; an IPv4-mapped IPv6 address becomes IPv4. False if it is neither IPv4 nor
  * IPv6. */
 bool endpoint_of(struct endpoint *endpoint, const struct address *address);
 bool endpoint_equal(const struct endpoint *a, const struct endpoint *b);
 
-/* Parses the first `size` bytes of a frame of `wire_bytes` on `link`. False where there is no
- * complete TCP header, or its lengths contradict each other. */
+/* Parses the first `size` bytes of a frame of `wire_bytes` on `link`. False if there is no complete
+ * TCP header, or if the lengths contradict each other. */
 bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t size, size_t wire_bytes);

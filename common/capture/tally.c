@@ -7,28 +7,28 @@
 
 #define PORTS 65536
 #define SIZES 65536             /* the MSS has 16 bits */
-#define SIZES_MAX 64            /* the most frequent ones, one by one */
-#define FIRST_MAX 64            /* packets that are listed in order */
-#define CLOSE_NOTIFY_BYTES 24   /* header, alert, type, tag: of every cipher there is here */
+#define SIZES_MAX 64            /* sizes that are listed, the most frequent ones */
+#define FIRST_MAX 64            /* packets that are listed, in order */
+#define CLOSE_NOTIFY_BYTES 24   /* header, alert, type, tag: with every cipher of uncork */
 #define MSS_WITHOUT_OPTION 536  /* RFC 9293 */
 #define WINDOW_TO_BE_HALVED 536 /* Linux, tcp_bound_to_half_wnd(): halves a larger window */
 
-/* A packet with payload: how much of it is new, and the largest segment that its sender makes. */
+/* A packet with payload. */
 struct packet {
-    uint32_t payload_bytes, mss;
-    uint64_t new_bytes;
+    uint32_t payload_bytes, mss; /* mss: the largest segment that its sender makes */
+    uint64_t new_bytes;          /* not captured before */
 };
 
 struct stream {
-    bool known; /* its SYN was seen */
-    uint32_t first_sequence;
-    uint64_t highest; /* the byte behind the last that was seen, from its first */
-    uint64_t from;    /* the interval begins here */
+    bool known;              /* its SYN was captured */
+    uint32_t first_sequence; /* sequence number of byte 0 */
+    uint64_t highest;        /* the byte after the last one captured */
+    uint64_t from;           /* the interval begins at this byte */
     struct ranges seen;
-    uint16_t mss; /* that its sender takes, said in its SYN */
-    int shift;    /* of the windows that its sender gives */
+    uint16_t mss; /* option in the SYN of its sender */
+    int shift;    /* window scale of its sender */
     uint32_t largest_window;
-    struct packet last; /* not counted yet: it may be a close_notify. Payload 0: there is none */
+    struct packet last; /* not counted yet: it may be a close_notify. Payload 0: none */
 };
 
 /* A connection, from the client's SYN on. */
@@ -48,14 +48,14 @@ struct total {
     uint64_t sizes[SIZES]; /* segments, by bytes of payload */
     uint32_t first[FIRST_MAX];
     size_t first_count;
-    const struct stream *first_stream; /* whose packets are listed: of the first that has one */
+    const struct stream *first_stream; /* the first stream with a packet; `first` lists its packets */
 };
 
 struct tally {
     struct endpoint server;
     unsigned close_notify_ways; /* bits 1 << way */
     bool reconnects, ended;
-    uint64_t skipped;          /* reconnects: connections yet to come before the interval */
+    uint64_t skipped;          /* with reconnects: connections to skip before the interval */
     struct flow *flows[PORTS]; /* by port of the client */
     struct total totals[WAY_COUNT];
 };
@@ -78,7 +78,7 @@ uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
         joined.begin = known->begin < joined.begin ? known->begin : joined.begin;
         joined.end = known->end > joined.end ? known->end : joined.end;
     }
-    /* One range takes the place of all that it joins, or of none. */
+    /* `joined` replaces the ranges `first` to `next` - 1; there may be none. */
     ranges->list = needed(realloc(ranges->list, (ranges->count + 1) * sizeof *ranges->list));
     memmove(ranges->list + first + 1, ranges->list + next, (ranges->count - next) * sizeof *ranges->list);
     ranges->list[first] = joined;
@@ -92,7 +92,7 @@ void ranges_free(struct ranges *ranges)
     *ranges = (struct ranges){0};
 }
 
-/* ---- what counts ---- */
+/* ---- counts ---- */
 
 static void count_segments(struct total *total, uint32_t bytes, uint64_t count)
 {
@@ -100,11 +100,11 @@ static void count_segments(struct total *total, uint32_t bytes, uint64_t count)
     total->sizes[bytes] += count;
 }
 
-/* A packet above the MSS is not segmented yet: the kernel or the device will do it. It counts as
- * the segments that the kernel counts. */
+/* A packet above the MSS is not segmented yet: the kernel or the device will do that. It counts as
+ * the segments that it becomes, as in TCP_INFO. */
 static void count_packet(struct total *total, const struct stream *stream, const struct packet *packet)
 {
-    uint32_t whole = (packet->payload_bytes - 1) / packet->mss; /* in front of the last */
+    uint32_t whole = (packet->payload_bytes - 1) / packet->mss; /* full segments before the last one */
 
     total->packets++;
     total->payload_bytes += packet->new_bytes;
@@ -127,8 +127,8 @@ static void count_last(struct total *total, struct stream *stream)
 
 /* ---- a stream ---- */
 
-/* Linux: the smaller MSS of both ends, less the options of this packet, and at most half of the
- * largest window that the receiver has advertised. */
+/* As Linux does it: the smaller MSS of both ends, minus the options of this packet, and at most
+ * half of the largest window that the receiver has advertised. */
 static uint32_t mss_of(const struct stream *stream, const struct stream *back, const struct segment *segment)
 {
     uint32_t mss = stream->mss < back->mss ? stream->mss : back->mss, half = back->largest_window / 2;
@@ -175,8 +175,8 @@ static void add_packet(struct total *total, struct stream *stream, struct packet
 
 /* ---- a connection ---- */
 
-/* Ends a connection: the next segment of its port belongs to another one. A close_notify alone in
- * its segment is left out; one that shares a segment is counted. */
+/* Ends a connection: the next segment of its port belongs to another one. A close_notify that is
+ * alone in its segment is not counted; one that shares a segment is. */
 static void end_flow(struct tally *tally, struct flow *flow)
 {
     static const struct stream ended_stream;
@@ -197,7 +197,7 @@ static void end_flow(struct tally *tally, struct flow *flow)
     }
 }
 
-/* The connection from this port, or one that will come. */
+/* The connection from this port, which may not have begun. */
 static struct flow *flow_of(struct tally *tally, uint16_t port)
 {
     struct flow **flow = &tally->flows[port];
@@ -205,8 +205,8 @@ static struct flow *flow_of(struct tally *tally, uint16_t port)
     return *flow ? *flow : (*flow = needed(calloc(1, sizeof **flow)));
 }
 
-/* The client's SYN begins a connection, unless it is the same SYN again. Where connections stay
- * open, one from the port of an earlier one is not part of the interval. */
+/* The client's SYN begins a connection, unless the SYN is a retransmission. If connections stay
+ * open, a second connection from the same port is not part of the interval. */
 static void begin_flow(struct tally *tally, const struct segment *segment)
 {
     struct flow *flow = flow_of(tally, segment->source.port);
@@ -233,8 +233,8 @@ static void add_to_flow(struct tally *tally, struct flow *flow, enum way way, co
     if (segment->flags & SEGMENT_SYN && !stream->known)
         begin_stream(stream, segment);
     note_window(stream, segment, back);
-    /* Sequence numbers wrap every 4 GiB: this is the offset nearest to the last one. It is negative
-     * before the first byte, as in a keep-alive probe. */
+    /* Sequence numbers wrap every 4 GiB: `begin` is the offset nearest to the highest one. It is
+     * negative before the first byte, as in a keep-alive probe. */
     begin = (int64_t)stream->highest +
             (int32_t)(segment->sequence - stream->first_sequence - (uint32_t)stream->highest);
     if (!packet.payload_bytes || !stream->known || !back->known || begin < 0)
@@ -269,7 +269,7 @@ static size_t find_rarest(const struct size *sizes, size_t count)
     return rarest;
 }
 
-/* The most frequent sizes, ordered by size; for the others only the number of segments. */
+/* Lists the most frequent sizes, ordered by size. Of the others only the number of segments. */
 static void put_sizes(json_t *summary, const struct total *total)
 {
     struct size sizes[SIZES_MAX + 1];
@@ -334,7 +334,7 @@ json_t *tally_to_json(struct tally *tally, enum way way)
     return summary;
 }
 
-/* ---- its life ---- */
+/* ---- create, begin, free ---- */
 
 struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways)
 {

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Summary of captured segments: of the client's connections in the measured interval of a run.
- * Pure: segments go in, in the order of their capture, and a summary comes out.
+/* Summary of the captured segments of the client's connections, in the measured interval of a run.
+ * The functions are pure: segments go in, in the order of their capture, and a summary comes out.
  *
- * The interval begins at a byte of each stream, not at a time: the thread and the capture have
- * different clocks. A connection that stays open has byte counts in each direction, from the
- * TCP_INFO of the first figures of its thread. A segment belongs to the interval if it begins at
- * that byte or later. No data is in flight at that moment, so no segment crosses the boundary.
- * Where connections reconnect, those of the warm-up are skipped by number. Only the end of the
- * stream follows the interval. */
+ * The interval begins at a byte of each stream, not at a time, because the thread and the capture
+ * have different clocks. That byte is the byte count of TCP_INFO when the interval begins. A
+ * segment belongs to the interval if it begins at that byte or later. No data is in flight at that
+ * moment, so no segment crosses the boundary. With reconnects, the first connections are skipped by
+ * their number: they belong to the warm-up. Only the end of the stream follows the interval. */
 #pragma once
 
 #include "capture/frame.h"
 
 #include <jansson.h>
 
-/* The bytes of a stream that were seen: disjoint ranges, ascending. Nearly always there is one
- * range. */
+/* The bytes of a stream that were captured: disjoint ranges, ascending. Nearly always one range. */
 struct ranges {
     struct range {
         uint64_t begin, end; /* bytes `begin` to `end` - 1 */
@@ -23,21 +21,21 @@ struct ranges {
     size_t count;
 };
 
-/* Adds a range. Returns the number of its bytes that are new. */
+/* Adds a range. Returns how many of its bytes are new. */
 uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end);
 void ranges_free(struct ranges *ranges);
 
 struct tally;
 
-enum way { WAY_SENT, WAY_RECEIVED, WAY_COUNT };
+enum way { WAY_SENT, WAY_RECEIVED, WAY_COUNT }; /* as the client sees it */
 
-/* Counts connections to `server`. `close_notify_ways`: the ways, as bits 1 << way, on which each
- * stream ends with a close_notify, which is part of no message. Free it by tally_free(). */
+/* Counts connections to `server`. `close_notify_ways`: bits 1 << way for the ways on which each
+ * stream ends with a close_notify, which is no part of a message. Free it by tally_free(). */
 struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways);
 void tally_free(struct tally *tally);
 
-/* Call before the first segment. Counts the connection from this client port, from these byte
- * offsets on. */
+/* Call before the first segment. Counts the connection from client port `port`, from these bytes of
+ * its two streams on. */
 void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received);
 
 /* Call before the first segment. Counts all connections except the first `connections`. */
@@ -45,5 +43,5 @@ void tally_begin_after(struct tally *tally, uint64_t connections);
 
 void tally_add(struct tally *tally, const struct segment *segment);
 
-/* Call after the last segment: the summary of one way (docs/record.md). New reference. */
+/* Call after the last segment. Returns the summary of one way (docs/record.md). New reference. */
 json_t *tally_to_json(struct tally *tally, enum way way);

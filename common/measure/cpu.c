@@ -49,7 +49,7 @@ static int event_open(enum cpu_count event)
 
 #endif
 
-/* Debugging figures of the scheduler (sched(7)), which not every kernel has. */
+/* Debugging figures of the scheduler (sched(7)). Not every kernel has them. */
 void cpu_read_migrations(struct cpu_reading *reading)
 {
     uint64_t migrations;
@@ -89,7 +89,7 @@ static void read_usage(struct cpu_reading *reading)
 {
     struct rusage usage;
 
-    clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* updates the counts of a running thread */
+    clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* makes the kernel update the counts of this thread */
     if (getrusage(RUSAGE_THREAD, &usage) < 0)
         return;
     set(reading, CPU_USER, timeval_ns(usage.ru_utime));
@@ -109,9 +109,9 @@ static void read_usage(struct cpu_reading *reading)
 
 /* ---- whether the counts are true ---- */
 
-/* Some systems only sample their threads: a thread that runs at a tick gets the whole tick, or no
- * thread gets it. Others return zeros. A true count grows with each portion of work, however small
- * and whatever other threads do, and counts each sleep. */
+/* Some systems only sample: the thread that runs at a tick gets the whole tick, or no thread gets
+ * it. Others return zeros. A true time grows with each portion of work, however small and under any
+ * load. A true count of switches grows with each sleep. */
 #define PORTIONS 8
 #define PORTION_STEPS 20000 /* some tens of microseconds; times are in microseconds */
 #define SLEEPS 8
@@ -245,8 +245,8 @@ json_t *cpu_process_to_json(void)
                      (json_int_t)timeval_ns(usage.ru_stime));
 }
 
-/* proc_stat(5): user nice system idle iowait irq softirq steal, in clock ticks. Some systems print
- * zeros. */
+/* proc_stat(5): user nice system idle iowait irq softirq steal, in clock ticks. A line of zeros is
+ * not known: some systems print it. */
 void cpu_read_machine(struct cpu_reading *reading)
 {
     uint64_t user, nice, system, idle, iowait, irq, softirq, steal;

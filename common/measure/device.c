@@ -90,7 +90,7 @@ static int find_name(const struct address *local, char name[IF_NAMESIZE])
     return at ? 0 : -1;
 }
 
-/* Packets for an address of this machine leave by loopback, whichever device has the address. */
+/* Packets to an address of this machine use loopback, not the device that has the address. */
 int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
 {
     struct address local;

@@ -20,8 +20,8 @@
 
 static char host_id[256];
 
-/* A sandbox has no boot id, and the host name of its host or of all similar sandboxes. All
- * processes of a sandbox get the same birth time of /proc, those of other sandboxes another. */
+/* A sandbox has no boot id. Its host name may be that of its host, or the same in all sandboxes.
+ * But /proc has another birth time in each sandbox, the same for all its processes. */
 static void make_host_id(void)
 {
     char line[LINE_MAX_BYTES], name[128] = "";
@@ -54,8 +54,8 @@ const char *facts_host_id(void)
 
 #define READ_ALL 3 /* syslog(2): the last of the kernel's messages */
 
-/* The first kernel message of gVisor, after "<6>[   0.000000] ". Other kernels have more messages
- * than fit, and not this one first. */
+/* Looks for the first kernel message of gVisor, after "<6>[   0.000000] ". The log of another
+ * kernel is longer than the buffer and has another beginning. */
 static bool boots_as_gvisor(void)
 {
     static const char greeting[] = "Starting gVisor";
@@ -67,7 +67,7 @@ static bool boots_as_gvisor(void)
     return found && found - log < 32;
 }
 
-/* Newer versions have gVisor in the release; older versions report the release of another
+/* Newer versions of gVisor have their name in the release; older ones report the release of another
  * kernel. */
 static bool is_gvisor(void)
 {
@@ -113,8 +113,8 @@ const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES])
 #define LEAF_STEP 0x100u
 #define LEAVES 16
 
-/* A hypervisor with the interface of another reports its own name in a later leaf: KVM and Xen do
- * so behind Hyper-V's. */
+/* A hypervisor that has the interface of another one too reports its own name in a later leaf. KVM
+ * and Xen do so after the name of Hyper-V. */
 static const char *read_hypervisor(void)
 {
     unsigned a, b, c, d;
@@ -205,7 +205,7 @@ static void put_value(json_t *facts, const char *key, const char *path, const ch
 {
     char value[LINE_MAX_BYTES];
 
-    if (scan_file(path, 1, format, value) && strcmp(value, "unknown") != 0) /* gVisor's processor */
+    if (scan_file(path, 1, format, value) && strcmp(value, "unknown") != 0) /* the processor of gVisor */
         json_object_set_new(facts, key, json_string(value));
 }
 

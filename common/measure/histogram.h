@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A latency histogram: log-linear, 1 ns to 100 s.
  *
- * Values below 128 have a bin each; above, every power of two is cut into 64 bins of the same
- * width. A bin is at most 1/64 of its lower bound wide, so its middle is within 0.8 % of every
- * value counted in it. */
+ * Each value below 128 has a bin of its own. Above, every power of two is divided into 64 bins of
+ * the same width. A bin is at most 1/64 of its lower bound wide, so its middle is within 0.8 % of
+ * every value counted in it. */
 #pragma once
 
 #include <jansson.h>
@@ -20,7 +20,7 @@ struct histogram {
 
 void histogram_reset(struct histogram *histogram);
 
-/* The bin of a value; values above 100 s share the last. */
+/* The bin of a value; all values above 100 s are in the last bin. */
 static inline uint32_t histogram_bin(uint64_t ns)
 {
     uint32_t shift;
@@ -48,9 +48,8 @@ static inline void histogram_record(struct histogram *histogram, uint64_t ns)
 uint64_t histogram_low(uint32_t bin);
 uint64_t histogram_width(uint32_t bin);
 
-/* The value in ns at quantile q (0 to 1): the middle of the bin that holds the value of that rank
- * (nearest rank, rank ceil(q * count)), never beyond the exact extremes. 0 where nothing was
- * recorded. */
+/* The value in ns at quantile q (0 to 1): the middle of the bin with the value of rank ceil(q *
+ * count) (nearest rank), limited to the exact minimum and maximum. 0 if nothing was recorded. */
 double histogram_quantile(const struct histogram *histogram, double q);
 
 /* {"unit": "ns", "count", "minimum", "maximum", "sum", "bins": [[low, width, count], ...]}. New

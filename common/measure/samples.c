@@ -10,8 +10,7 @@ void samples_restart(struct samples *samples, uint64_t now_ns)
     samples->count = 0;
 }
 
-/* When all points are taken, keeps points 2, 4, 6 ...: those at multiples of the doubled
- * interval. */
+/* When the array is full, keeps points 2, 4, 6 ...: those at multiples of the doubled interval. */
 void samples_take(struct samples *samples, uint64_t now_ns)
 {
     uint64_t passed = now_ns - samples->start_ns;

@@ -20,14 +20,14 @@ struct samples {
         uint64_t ns, messages, bytes;
     } points[SAMPLES_MAX];
 
-    /* Called at every point, for readings that are cheap enough ten times a second; NULL: none. */
+    /* Called at every point, ten times a second at most: for cheap readings. NULL: none. */
     void (*on_point)(void *context);
     void *context;
 };
 
 void samples_restart(struct samples *samples, uint64_t now_ns);
 
-/* For samples_reached() only: takes the point that is due. */
+/* Takes the point that is due. For samples_reached() only. */
 void samples_take(struct samples *samples, uint64_t now_ns);
 
 static inline void samples_count(struct samples *samples, uint64_t messages, uint64_t bytes)
@@ -36,13 +36,13 @@ static inline void samples_count(struct samples *samples, uint64_t messages, uin
     samples->bytes += bytes;
 }
 
-/* The thread is at a message boundary at `now_ns`. */
+/* Takes a point if one is due. Call it at a message boundary. */
 static inline void samples_reached(struct samples *samples, uint64_t now_ns)
 {
     if (now_ns >= samples->next_ns)
         samples_take(samples, now_ns);
 }
 
-/* {"interval_ns": I, "points": [[t_ns, messages, bytes], ...]}. New reference, NULL where no point
- * was due. */
+/* {"interval_ns": I, "points": [[t_ns, messages, bytes], ...]}. New reference, NULL if no point was
+ * due. */
 json_t *samples_to_json(const struct samples *samples);

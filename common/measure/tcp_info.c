@@ -21,13 +21,13 @@ static void put(struct tcp_reading *reading, enum tcp_figure figure, uint64_t va
     reading->known |= 1u << figure;
 }
 
-/* ---- one system each: read_figures() ---- */
+/* ---- read_figures(): one for each system ---- */
 
 #if defined __linux__
 #include <linux/tcp.h>
 #include <netinet/in.h>
 
-/* Present only if the kernel filled the field in: it says how long its structure is. */
+/* True if the kernel filled the field in: `size` is the length of its structure. */
 #define REACHES(size, field)                                                                                 \
     ((size) >= offsetof(struct tcp_info, field) + sizeof((struct tcp_info *)0)->field)
 
@@ -68,7 +68,7 @@ static void read_figures(int fd, struct tcp_reading *reading)
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-/* The same name, other contents: it counts no segments, and the congestion window is in bytes. */
+/* Its struct tcp_info has other contents: no counts of segments, a congestion window in bytes. */
 static void read_figures(int fd, struct tcp_reading *reading)
 {
     struct tcp_info info;
@@ -78,13 +78,13 @@ static void read_figures(int fd, struct tcp_reading *reading)
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 || !info.tcpi_snd_mss)
         return;
     put(reading, TCP_CWND, info.tcpi_snd_cwnd / info.tcpi_snd_mss);
-#ifndef __NetBSD__ /* it measures in half seconds and reports them as if they were ticks */
+#ifndef __NetBSD__ /* NetBSD measures half seconds but reports them as ticks */
     if (info.tcpi_rtt) /* 0: the round trip was shorter than a tick of the clock */
         put(reading, TCP_RTT, info.tcpi_rtt * NS_PER_US);
 #endif
 #ifdef __OpenBSD__
-    /* It reports the window and the retransmissions to root only. For other users both are 0, and
-     * so is the size of the send buffer, which is never 0 in truth. */
+    /* Only root gets the window and the retransmissions. For other users both are 0, and so is the
+     * size of the send buffer, which is never 0 in reality. */
     if (!info.tcpi_so_snd_sb_hiwat)
         return;
 #endif
@@ -96,8 +96,8 @@ static void read_figures(int fd, struct tcp_reading *reading)
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-/* Packets are not reported as segments: it is not documented whether they are counted before or
- * after segmentation. Times are in milliseconds: 0 means unknown. */
+/* Packets are not reported as segments: macOS does not document whether it counts them before or
+ * after segmentation. Times are in milliseconds; 0 means unknown. */
 static void read_figures(int fd, struct tcp_reading *reading)
 {
     struct tcp_connection_info info;
@@ -131,8 +131,7 @@ static void raise_largest(struct tcp_reading *reading, uint64_t window)
         reading->figures[TCP_LARGEST_PEER_WINDOW] = window;
 }
 
-/* A 32-bit counter may wrap. It cannot advance by half of its range in a moment: then it went
- * back. */
+/* A 32-bit counter may wrap. An advance by half of its range or more means that it went back. */
 void tcp_info_read(int fd, struct tcp_reading *reading)
 {
     struct tcp_reading now = {0};
@@ -157,8 +156,8 @@ void tcp_info_watch_window(int fd, struct tcp_reading *reading)
     raise_largest(reading, now.figures[TCP_PEER_WINDOW]);
 }
 
-/* Figures that a short exchange without loss cannot move. They are believed where the segment
- * counters move, and where the system has no segment counters. */
+/* Figures that a short exchange without loss cannot move. They are recorded if the segment counters
+ * move, or if the system has no segment counters. */
 #define CANNOT_MOVE                                                                                          \
     (1u << TCP_RETRANS_SEGS | 1u << TCP_BYTES_RETRANS | 1u << TCP_BUSY | 1u << TCP_RWND_LIMITED |            \
      1u << TCP_SNDBUF_LIMITED | 1u << TCP_RTT | 1u << TCP_MIN_RTT)
@@ -217,8 +216,8 @@ static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading
     return to >= from ? to - from : to + (UINT64_C(1) << 32) - from;
 }
 
-/* Counts each segment with data once: retransmissions are subtracted where data was retransmitted.
- * Otherwise they may be of a FIN without data. */
+/* Counts each segment with data once: subtracts the retransmissions if data was retransmitted.
+ * Otherwise the retransmitted segments may be FINs without data. */
 static uint64_t value_of(const struct tcp_reading *before, const struct tcp_reading *after,
                          enum tcp_figure figure)
 {

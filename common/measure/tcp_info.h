@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TCP counters of a connection. System differences live in tcp_info.c. */
+/* TCP counters of a connection. All differences between systems are in tcp_info.c. */
 #pragma once
 
 #include <jansson.h>
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Figure, key in the record, whether it counts up (a difference is taken) or is a level (as it
- * stands at the end). */
+/* Figure, key in the record, and its kind. true: a counter, the record has its difference. false: a
+ * level, the record has its last value. */
 #define TCP_FIGURES(X)                                                                                       \
     X(TCP_DATA_SEGS_OUT, "data_segs_out", true)                                                              \
     X(TCP_SEGS_OUT, "segs_out", true)                                                                        \
@@ -33,24 +33,25 @@ enum tcp_figure { TCP_FIGURES(TCP_FIGURE_ENUM) TCP_FIGURE_COUNT };
 struct tcp_reading {
     uint32_t known; /* bit per figure: the system filled it in */
     uint64_t figures[TCP_FIGURE_COUNT];
-    /* Position in each stream at the same moment, if `knows_streams`. Bytes that wait to be sent
-     * (Nagle, a full window) are included. */
+    /* Position in each stream at the same moment, if `knows_streams`. `sent_bytes` includes bytes
+     * that wait to be sent (Nagle, a full window). */
     bool knows_streams;
     uint64_t sent_bytes, received_bytes;
 };
 
-/* Reads the figures of a connected socket; none are known where it is not TCP or the system does
- * not report them. `reading` is zeroed or has earlier figures. They stay if the system reports none
- * any more, or counts from 0 again: an MPTCP connection does so after its first subflow has
+/* Reads the figures of a connected socket. None are known if it is not TCP or the system does not
+ * report them. `reading` is zeroed or has earlier figures. The earlier figures stay if the system
+ * reports none any more, or counts from 0 again, as MPTCP does after the first subflow has
  * ended. */
 void tcp_info_read(int fd, struct tcp_reading *reading);
 
+/* Updates TCP_LARGEST_PEER_WINDOW only. */
 void tcp_info_watch_window(int fd, struct tcp_reading *reading);
 
-/* Tests on a connected pair of this machine which counters move; records omit the others. Call it
+/* Tests on a connected pair of TCP sockets which counters move; records omit the others. Call it
  * once, before threads read. */
 void tcp_info_probe(const int fds[2]);
 
 /* The `tcp_info` object of a thread: {"data_segs_out": {"sum", "min", "median", "max"}, ...} over
- * `count` connections, with "each" for up to 16. NULL where nothing is known. New reference. */
+ * `count` connections, with "each" for up to 16. NULL if no figure is known. New reference. */
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count);

@@ -88,7 +88,7 @@ PRETENDED = {
     "congestion=cubic": "does not have what its listener was given, but reno",
     "congestion=bbr": "congestion=bbr is not available here",
     "sched=fifo:50": "has no priority 50",
-    "capture=on": "needs the right to see packets",
+    "capture=on": "needs CAP_NET_RAW",
 }
 
 
