@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a counted call costs; apart from override.c, because a static program cannot load a
- * library. */
+/* Measures what a counted call costs. Separate from override.c, because a static program cannot
+ * load a library. */
 #include "base/clock.h"
 #include "override/override.h"
 
@@ -13,7 +13,7 @@
 #define ROUNDS 40
 #define PAIRS 250
 
-/* ns of PAIRS sends and receives of a byte. */
+/* The time of PAIRS sends and receives of one byte, in ns. */
 static double pairs_ns(const int pair[2], __typeof__(send) *sends, __typeof__(recv) *receives)
 {
     uint64_t began = clock_now_ns();
@@ -26,8 +26,8 @@ static double pairs_ns(const int pair[2], __typeof__(send) *sends, __typeof__(re
     return (double)(clock_now_ns() - began);
 }
 
-/* The quickest round with the library less the quickest without it: both in turns, so that what
- * else the machine does meets both. */
+/* The fastest round with the library minus the fastest round without it. Rounds of both alternate,
+ * so that other load on the machine affects both. */
 double override_call_ns(void)
 {
     double with = HUGE_VAL, without = HUGE_VAL;

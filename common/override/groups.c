@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What each thread has sent since it last waited, which of it is held, and the shapes of that. */
+/* The groups of each thread: its sends since its last wait, their shapes, and whether they are
+ * held. */
 #include "override/preload.h"
 
 #include "base/clock.h"
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define OPEN_GROUPS 8 /* of a thread; one more ends them all */
+#define OPEN_GROUPS 8 /* of a thread; one more ends all of them */
 
 struct group {
     int fd;
@@ -17,7 +18,7 @@ struct group {
     uint64_t fragments[SHARED_FRAGMENTS];
 };
 
-/* `busy`: a signal handler that sends meanwhile makes its call, and notes nothing. */
+/* `busy`: a signal handler that sends now makes its call, but records nothing. */
 static __thread struct {
     volatile bool busy, has_exit_handler;
     unsigned count;
@@ -29,7 +30,7 @@ static bool has_exit_key;
 
 /* ---- shapes ---- */
 
-/* Counts the group in the first shape of this part of the table that is alike. False: no room. */
+/* Counts the group in the shape of the same key, in this part of the table. False: it is full. */
 static bool shape_count(struct shared_shape *shape, const struct shared_shape *end, const struct group *group,
                         bool rounded)
 {
@@ -42,7 +43,7 @@ static bool shape_count(struct shared_shape *shape, const struct shared_shape *e
     if (shape == end)
         return false;
     shape->groups++;
-    if (!shape->described) { /* a thread that comes here at the same time stores the same */
+    if (!shape->described) { /* two threads may be here at once: they store the same */
         shape->sends = group->sends;
         shape->rounded = rounded;
         memcpy(shape->fragments, group->fragments, size);
@@ -51,7 +52,8 @@ static bool shape_count(struct shared_shape *shape, const struct shared_shape *e
     return true;
 }
 
-/* Counts the group by its sizes; where there are too many of these, by powers of two. */
+/* Counts the group by its exact sizes. If that table is full, by sizes rounded up to powers of
+ * two. */
 static void shapes_count(struct shared_kind *kind, struct group *group)
 {
     struct shared_shape *shapes = kind->shapes;
@@ -79,7 +81,7 @@ static void group_end(struct group *group)
     if (group->held)
         options_push(group->fd, group->slot);
     groups = ++group->slot->groups;
-    if (!(groups & (groups - 1))) /* a program may set options late: 1, 2, 4, 8, ... */
+    if (!(groups & (groups - 1))) /* after groups 1, 2, 4, 8, ...: a program may set options late */
         options_read(group->fd, group->slot);
     kind->groups++;
     if (preload_shared->records_groups)
@@ -121,7 +123,7 @@ bool thread_has_sent(void)
     return thread.count > 0;
 }
 
-/* The group of this thread on this descriptor, which begins here if there is none. */
+/* The group of this thread on this descriptor; a new one if there is none. */
 static struct group *group_of(int fd, struct slot *slot)
 {
     for (unsigned i = 0; i < thread.count; i++)
@@ -159,10 +161,10 @@ void groups_forget(void)
 
 /* ---- sends and receives ---- */
 
-/* The flags that a send gets. A Unix socket knows no MSG_MORE. */
+/* The flags of a send after the change. A Unix socket does not support MSG_MORE. */
 static int flags_change(const struct slot *slot, size_t size, int flags)
 {
-    size_t most = preload_shared->change.bytes[CHANGE_MORE_POSITION]; /* 0: not that change */
+    size_t most = preload_shared->change.bytes[CHANGE_MORE_POSITION]; /* 0: no CHANGE_MORE */
 
     if (!slot->is_tcp || flags & MSG_OOB || thread.busy || !size)
         return flags;
@@ -202,7 +204,7 @@ ssize_t sending_end(const struct sending *sending, ssize_t moved)
         kind->would_block++;
         thread_waits();
     }
-    if (moved < 0 && errno == ENOTSOCK) /* closed by a call that is not seen, and another file since */
+    if (moved < 0 && errno == ENOTSOCK) /* closed by a call that the library does not see, and reused */
         slot_forget(sending->fd);
     if (moved <= 0 || thread.busy)
         return moved;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that stand before those of the C library and of GnuTLS; only they are visible. */
+/* The functions that replace those of the C library and of GnuTLS. No other symbols are
+ * exported. */
 #include "override/preload.h"
 
 #include <dlfcn.h>
@@ -14,7 +15,7 @@ void gnutls_record_cork(struct gnutls_session *session);
 
 /* ---- sends ---- */
 
-/* The bytes of a send on a stream connection. Elsewhere 0: there is nothing to change. */
+/* The bytes of a send on a stream connection. 0 for others, which are not changed. */
 static size_t message_bytes(int fd, const struct msghdr *message)
 {
     size_t count = slot_of(fd) && message->msg_iovlen <= IOV_MAX ? message->msg_iovlen : 0, sum = 0;
@@ -33,7 +34,7 @@ ssize_t sendto(int fd, const void *data, size_t size, int flags, const struct so
 
 ssize_t send(int fd, const void *data, size_t size, int flags)
 {
-    return sendto(fd, data, size, flags, NULL, 0); /* as glibc does: there is no other system call */
+    return sendto(fd, data, size, flags, NULL, 0); /* as in glibc: both are one system call */
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
@@ -61,8 +62,8 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
     return sent < 0 ? (int)sending_end(&sending, sent) : sent;
 }
 
-/* write(2) has no flags: where one is added, the same bytes leave by sendto(2) or sendmsg(2),
- * unless the descriptor turns out to be no socket. */
+/* write(2) has no flags. To add one, the same bytes are sent by sendto(2) or sendmsg(2). If that
+ * fails because the descriptor is no socket, they are written after all. */
 ssize_t write(int fd, const void *data, size_t size)
 {
     struct sending sending = sending_begin(fd, COUNTED_write, size, 0);
@@ -129,7 +130,7 @@ static const struct next *waits(enum counted call)
     return functions;
 }
 
-/* A function before which a thread sends what it holds. */
+/* A function that may wait: the thread first sends what it holds. */
 #define WAITS(type, name, call, parameters, arguments)                                                       \
     type name parameters                                                                                     \
     {                                                                                                        \
@@ -165,7 +166,7 @@ WAITS(int, pthread_cond_timedwait, sleep, (pthread_cond_t * condition, pthread_m
       (condition, mutex, until))
 WAITS(int, shutdown, shutdown, (int fd, int how), (fd, how))
 
-/* What a fortified program calls: it ends where the buffer has less room. */
+/* Functions that a fortified program calls: they end it if the buffer is too small. */
 #define CHECKED(type, name, checked, parameters, fits, arguments)                                            \
     type checked parameters;                                                                                 \
     type checked parameters                                                                                  \
@@ -188,7 +189,7 @@ CHECKED(int, poll, __poll_chk, (struct pollfd * fds, nfds_t count, int ms, size_
 CHECKED(int, ppoll, __ppoll_chk, (struct pollfd * fds, nfds_t count, TIME time, MASK mask, size_t room),
         count <= room / sizeof *fds, (fds, count, time, mask))
 
-/* A thread that has sent something looks first whether it must wait. */
+/* A thread that has sent first tries whether it must wait. */
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
     if (thread_has_sent()) {
@@ -201,7 +202,7 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
     return next()->pthread_mutex_lock(mutex);
 }
 
-/* GLib and QEMU wait for a futex by this. */
+/* GLib and QEMU wait for a futex by syscall(2). */
 long syscall(long number, ...)
 {
     long values[6];
@@ -217,7 +218,7 @@ long syscall(long number, ...)
 
 /* ---- descriptors and options ---- */
 
-/* A function that makes a descriptor, or returns -1; then `noted` says what it is. */
+/* A function that returns a new descriptor or -1; `noted` records the descriptor. */
 #define MAKES(name, functions, parameters, arguments, noted)                                                 \
     int name parameters                                                                                      \
     {                                                                                                        \
@@ -278,8 +279,8 @@ int close(int fd)
 
 /* ---- GnuTLS ---- */
 
-/* GnuTLS may be there only because a plugin loaded it for itself. To uncork a session that is not
- * corked does nothing. */
+/* A plugin may have loaded GnuTLS for itself only: then RTLD_NEXT does not find it. With
+ * CHANGE_NOCORK the later uncork has no effect, because the session is not corked. */
 void gnutls_record_cork(struct gnutls_session *session)
 {
     static void (*cork)(struct gnutls_session * session);

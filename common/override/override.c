@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FILE_FROM 200 /* the descriptor: beyond those that programs expect (LISTEN_FDS) */
+#define FILE_FROM 200 /* lowest descriptor: above those that programs expect (LISTEN_FDS) */
 
 /* ---- words ---- */
 
@@ -28,7 +28,7 @@ static const struct {
 
 #define NAMES "none, nodelay, nagle, nomore, nocork, more:SIZE, join, sndbuf:SIZE, rcvbuf:SIZE"
 
-/* One change of a text. */
+/* Parses one change. */
 static int parse_one(struct change *change, const char *one, struct problem *problem)
 {
     size_t length = strcspn(one, ":");
@@ -39,7 +39,7 @@ static int parse_one(struct change *change, const char *one, struct problem *pro
     while (i < CHANGE_COUNT && (strlen(known[i].name) != length || strncmp(known[i].name, one, length) != 0))
         i++;
     if (i == CHANGE_COUNT)
-        return problem_usage(problem, "override=%.40s: there is " NAMES, one);
+        return problem_usage(problem, "override=%.40s: write " NAMES, one);
     if (!size != !known[i].sized)
         return problem_usage(problem, "override=%s: write %s%s", one, known[i].name,
                              known[i].sized ? ":SIZE, like 64 or 256K" : " without a size");
@@ -67,7 +67,7 @@ int override_parse(struct change *change, const char *text, struct problem *prob
             return -1;
     for (size_t i = 0; i < sizeof opposites / sizeof *opposites; i++)
         if ((change->bits & opposites[i]) == opposites[i])
-            return problem_usage(problem, "override=%s: the one undoes the other", text);
+            return problem_usage(problem, "override=%s: one change undoes the other", text);
     return copy ? 0 : problem_failure(problem, "no memory");
 }
 
@@ -90,7 +90,7 @@ void override_format(const struct change *change, char *text, size_t size)
 
 /* ---- start ---- */
 
-/* The library beside this program, else where the installation has it. */
+/* Finds the library beside this program, else in the folder of the installation. */
 static int find_library(char path[PATH_MAX], struct problem *problem)
 {
     char folder[PATH_MAX - 64] = "";
@@ -102,9 +102,10 @@ static int find_library(char path[PATH_MAX], struct problem *problem)
     if (access(path, R_OK) < 0)
         snprintf(path, PATH_MAX, "%s" OVERRIDE_FOLDER SHARED_LIBRARY, folder);
     if (access(path, R_OK) < 0)
-        return problem_failure(problem, "no " SHARED_LIBRARY " in %s or %s" OVERRIDE_FOLDER, folder, folder);
+        return problem_failure(problem, "there is no " SHARED_LIBRARY " in %s or %s" OVERRIDE_FOLDER, folder,
+                               folder);
     return strpbrk(path, ": ")
-               ? problem_failure(problem, "%s: LD_PRELOAD takes no path with a colon or a blank", path)
+               ? problem_failure(problem, "%s: a path in LD_PRELOAD may not contain a colon or a blank", path)
                : 0;
 }
 
@@ -128,7 +129,7 @@ int override_open(struct override *override, const struct change *change, bool r
     if (override->file >= 0 && ftruncate(override->file, sizeof *shared) == 0)
         shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, override->file, 0);
     if (shared == MAP_FAILED)
-        return problem_failure(problem, "cannot make the memory of the counts: %s", strerror(errno));
+        return problem_failure(problem, "cannot make the shared memory of an override: %s", strerror(errno));
     override->shared = shared;
     shared->magic = SHARED_MAGIC;
     shared->change = *change;
@@ -172,17 +173,17 @@ int override_proof(const struct shared *shared, struct problem *problem)
         tcp += kind->read_back && kind->nodelay >= 0;
         if (kind->read_back && kind->nodelay == !(shared->change.bits & CHANGE_NODELAY) &&
             shared->change.bits & (CHANGE_NODELAY | CHANGE_NAGLE))
-            return problem_unsupported(problem, "TCP_NODELAY is %s where it is read back",
+            return problem_unsupported(problem, "TCP_NODELAY is %s when it is read back",
                                        kind->nodelay ? "on" : "off");
     }
     if (!sends)
         return problem_unsupported(problem,
-                                   "the library saw no send on a stream connection: the program sends "
-                                   "otherwise, or has sent nothing");
+                                   "the library saw no send on a stream connection: the program sends by "
+                                   "other calls, or has sent nothing");
     if (shared->change.bits && needs_tcp && !tcp)
-        return problem_unsupported(problem, "no TCP connection: a Unix socket knows no such option");
+        return problem_unsupported(problem, "no TCP connection: a Unix socket does not have this option");
     if (shared->change.bits && !changed)
         return problem_unsupported(problem,
-                                   "nothing was there to change: no send and no option of this kind");
+                                   "there was nothing to change: no send and no option of this kind");
     return 0;
 }

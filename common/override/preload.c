@@ -30,7 +30,7 @@ bool preload_claim(_Atomic uint64_t *key, uint64_t wanted)
            (!found && (atomic_compare_exchange_strong(key, &found, wanted) || found == wanted));
 }
 
-/* Maps the file behind a descriptor, if it is ours. */
+/* Maps the file of a descriptor. NULL if it is not the shared memory. */
 static struct shared *map(int fd)
 {
     struct shared *shared;
@@ -45,8 +45,9 @@ static struct shared *map(int fd)
     return NULL;
 }
 
-/* Finds the shared memory by the inherited descriptor, which a program that this one starts has not
- * any more, else by its path. Closes what it used: the program's descriptors keep their numbers. */
+/* Finds the shared memory by the inherited descriptor. A program that this program starts no longer
+ * has that descriptor, and uses the path. Closes the descriptor, so that the program gets the same
+ * descriptor numbers as without the library. */
 static struct shared *attach(const char *where)
 {
     char *path = NULL;
@@ -63,7 +64,7 @@ static struct shared *attach(const char *where)
     return shared;
 }
 
-/* A process that has become another program by execve(2) is noted once. */
+/* Records the process id, once even if the process runs another program by execve(2). */
 static void note_process(void)
 {
     uint32_t number = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside the preloaded library: what it knows of descriptors and threads.
+ * Inside the preloaded library: its state of descriptors and threads.
  *
- * Every function here keeps errno, allocates nothing and takes no lock. Fields of a slot and of the
- * shared memory are atomic, each alone: any thread may use a descriptor.
+ * Every function here keeps errno, allocates nothing and takes no lock. Each field of a slot and of
+ * the shared memory is atomic by itself, because any thread may use a descriptor.
  */
 #pragma once
 
@@ -25,7 +25,8 @@
 
 /* ---- start: preload.c ---- */
 
-/* The interposed functions that glibc has under the same name, and of which it calls the next. */
+/* The interposed functions that glibc has under the same name. The library calls the next
+ * definition of each (RTLD_NEXT). */
 /* clang-format off */
 #define INTERPOSED(X) \
     X(sendto) X(sendmsg) X(sendmmsg) X(write) X(writev) X(sendfile) X(recv) X(recvfrom) X(recvmsg) \
@@ -44,12 +45,12 @@ struct next {
 
 extern struct next preload_next;
 extern struct shared *preload_shared; /* NULL: the library does nothing */
-extern pid_t preload_process;         /* this process, since it began or fork(2) returned */
+extern pid_t preload_process;         /* its id, updated after fork(2) */
 
 /* Looks the functions up, and attaches to the shared memory. */
 void preload_start(void);
 
-/* The functions behind this library. */
+/* The functions that this library replaces. */
 static inline const struct next *next(void)
 {
     if (!preload_next.syscall)
@@ -57,17 +58,18 @@ static inline const struct next *next(void)
     return &preload_next;
 }
 
-/* Whether one of these changes is made. */
+/* Whether the override has one of these changes. */
 static inline bool changes(uint64_t bits)
 {
     return preload_shared && preload_shared->change.bits & bits;
 }
 
-/* The key of an entry (FNV-1a), and whether an entry of a table has this key, or takes it. */
+/* The key of an entry (FNV-1a). preload_claim(): true if the entry has this key, or was free and
+ * has it now. */
 uint64_t preload_hash(const void *data, size_t size);
 bool preload_claim(_Atomic uint64_t *key, uint64_t wanted);
 
-/* Counts a call on no stream connection. */
+/* Counts a call that is not on a stream connection. */
 static inline void count_call(enum counted call)
 {
     if (preload_shared)
@@ -79,18 +81,18 @@ static inline void restore_errno(const int *saved)
     errno = *saved;
 }
 
-/* The function leaves errno as it found it. */
+/* Restores errno when the function returns. */
 #define KEEPS_ERRNO __attribute__((cleanup(restore_errno), unused)) const int saved_errno = errno
 
 /* ---- descriptors: slots.c ---- */
 
 enum slot_state { SLOT_UNKNOWN, SLOT_OTHER, SLOT_STREAM };
 
-/* What is known of a descriptor. */
+/* The state of a descriptor. */
 struct slot {
     _Atomic uint8_t state, is_tcp, corked, kind;
-    _Atomic uint32_t groups;  /* that ended */
-    _Atomic uint64_t sent_ns; /* when the last send returned; 0 after a receive */
+    _Atomic uint32_t groups;  /* number of groups that ended */
+    _Atomic uint64_t sent_ns; /* time at which the last send returned; 0 after a receive */
 };
 
 static inline struct shared_kind *kind_of(const struct slot *slot)
@@ -98,61 +100,63 @@ static inline struct shared_kind *kind_of(const struct slot *slot)
     return &preload_shared->kinds[slot->kind];
 }
 
-/* The stream connection of a descriptor; NULL where it is none, or cannot be followed. */
+/* The stream connection of a descriptor. NULL if it is none, or its number is SLOTS or higher. */
 struct slot *slot_of(int fd);
 
-/* Follows the descriptor, if it is a stream connection, and makes the changes of options. `address`
- * names its kind; NULL: its own address does. slot_accepted(): what accept(2) returned. */
+/* Tracks the descriptor if it is a stream connection, and changes its options. `address` decides
+ * its kind; NULL: its own address. slot_accepted(): the same for a result of accept(2). */
 void slot_open(int fd, enum kind_role role, const struct sockaddr *address, socklen_t size);
 void slot_accepted(int fd);
 
-/* A descriptor is new (-1: none) or about to be closed: what was known of it is forgotten. Or `to`
- * is a copy of `from`, as dup(2) makes it. */
+/* slot_forget(): clears the state of a descriptor that is new or about to be closed; no effect on
+ * -1. slot_copy(): `to` is a copy of `from` by dup(2). */
 void slot_forget(int fd);
 void slot_copy(int from, int to);
 
-/* The program sets an option. False where a change forbids that: the call is not to be made. */
+/* The program is about to set an option. False if the override forbids it: do not make the call. */
 bool slot_set_option(int fd, int level, int name, int value);
 
-/* Sets the options that the override has, before connect(2), where buffers have their full effect.
- * Returns how many. */
+/* Sets the options of the override and returns how many. Before connect(2), so that the sizes of
+ * buffers have their full effect. */
 unsigned options_change(int fd);
 
-/* Stores the options of a connection in its kind. */
+/* Reads the options of a connection into its kind. */
 void options_read(int fd, const struct slot *slot);
 
-/* Sends what TCP holds back, unless the program has corked it. */
+/* Makes TCP send the bytes that it holds back, unless the program has set TCP_CORK. */
 void options_push(int fd, const struct slot *slot);
 
 /* ---- groups of a thread: groups.c ---- */
 
-/* A send that the program asks for with `flags`; `made`: the flags that it gets. */
+/* A send of the program with `flags`. The library makes it with the flags `made`. */
 struct sending {
-    struct slot *slot; /* NULL: no stream connection */
+    struct slot *slot; /* NULL: not on a stream connection */
     enum counted call;
     int fd, flags, made;
 };
 
-/* Before a send of `size` bytes: what the thread holds on other connections leaves. After a send
- * that returned `moved`; returns `moved`. */
+/* sending_begin(): before a send of `size` bytes; sends what the thread holds on other connections.
+ * sending_end(): after a send that returned `moved`; returns `moved`. */
 struct sending sending_begin(int fd, enum counted call, size_t size, int flags);
 ssize_t sending_end(const struct sending *sending, ssize_t moved);
 
-/* Before a receive, which may wait; a file of a disk never does. As slot_of(). After a receive that
- * returned `moved`; `slot` may be NULL, returns `moved`. */
+/* receiving_begin(): before a receive, which may wait unless the descriptor is a regular file.
+ * Returns slot_of(). receiving_end(): after a receive that returned `moved`; returns `moved`.
+ * `slot` may be NULL. */
 struct slot *receiving_begin(int fd);
 ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved);
 
-/* Whether this thread has sent something since it last waited. */
+/* Whether this thread has sent since its last wait. */
 bool thread_has_sent(void);
 
-/* Sends what this thread holds and ends its groups: it is about to wait; or those on one descriptor
- * (-1: on all). */
+/* thread_waits(): this thread is about to wait. Sends the bytes that it holds and ends its groups.
+ * groups_end(): the same for one descriptor (-1: all). */
 void thread_waits(void);
 void groups_end(int fd);
 
-/* From now on groups end with their thread, too; those of the last one with the process. */
+/* From now on the end of a thread ends its groups. At the end of the process, a destructor ends
+ * those of its last thread. */
 void groups_start(void);
 
-/* The child of fork(2) has no groups. */
+/* Call in the child of fork(2): it has no groups. */
 void groups_forget(void);

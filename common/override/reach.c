@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#define SCRIPTS_MOST 4 /* a script whose interpreter is a script ...; the kernel's limit too */
+#define SCRIPTS_MOST 4 /* nested interpreters of a script, as in the kernel */
 #define BITS ((int)sizeof(void *) * 8)
 
 /* ---- files ---- */
@@ -27,7 +27,7 @@ struct image {
     size_t size;
 };
 
-/* A table of the file; NULL where the file ends before, or where no table may be. */
+/* A table of the file; NULL if it is not aligned or not within the file. */
 static const void *table(const struct image *image, uint64_t offset, uint64_t size)
 {
     return offset % sizeof(void *) == 0 && offset <= image->size && size <= image->size - offset
@@ -53,7 +53,7 @@ static bool has_section(const struct image *image, const ElfW(Ehdr) * header, co
     return false;
 }
 
-/* The dynamic linker that the program asks for; "": none. */
+/* The dynamic linker of the program (PT_INTERP); "": none. */
 static const char *linker(const struct image *image, const ElfW(Ehdr) * header)
 {
     const ElfW(Phdr) *segments = table(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
@@ -70,7 +70,7 @@ static int check_elf(const struct image *image, const char *path, struct problem
     const char *loader;
 
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-        return problem_unsupported(problem, "%s is no ELF program and no script", path);
+        return problem_unsupported(problem, "%s is neither an ELF program nor a script", path);
     if (header->e_ident[EI_CLASS] != (BITS == 64 ? ELFCLASS64 : ELFCLASS32))
         return problem_unsupported(problem, "%s is a %d-bit program, and the library is a %d-bit one", path,
                                    BITS == 64 ? 32 : 64, BITS);
@@ -81,7 +81,8 @@ static int check_elf(const struct image *image, const char *path, struct problem
     if (!*loader)
         return problem_unsupported(problem, "%s is a static program: no library can be preloaded", path);
     if (!strstr(loader, "/ld-linux") && !strstr(loader, "/ld64."))
-        return problem_unsupported(problem, "%s is loaded by %s, not by that of glibc", path, loader);
+        return problem_unsupported(problem, "%s is loaded by %s, not by the dynamic linker of glibc", path,
+                                   loader);
     return 0;
 }
 
@@ -107,7 +108,7 @@ static int check_file(const char *path, unsigned depth, struct problem *problem)
     int result = 0;
 
     if (fd < 0 || fstat(fd, &status) < 0 || pread(fd, line, sizeof line - 1, 0) < 0)
-        return problem_unsupported(problem, "%s: cannot be looked at: %s", path, strerror(errno));
+        return problem_unsupported(problem, "cannot read %s: %s", path, strerror(errno));
     if (check_rights(fd, &status, path, problem) < 0)
         return -1;
     if (sscanf(line, "#! %[^ \t\n]", inner) == 1)
@@ -115,8 +116,8 @@ static int check_file(const char *path, unsigned depth, struct problem *problem)
                                     : problem_unsupported(problem, "%s: too many interpreters", path);
     image.size = (size_t)status.st_size;
     image.bytes = mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (image.bytes == MAP_FAILED) /* of no byte */
-        return problem_unsupported(problem, "%s is no program: it is empty", path);
+    if (image.bytes == MAP_FAILED) /* size 0 */
+        return problem_unsupported(problem, "%s is not a program: it is empty", path);
     result = check_elf(&image, path, problem);
     munmap((void *)(uintptr_t)image.bytes, image.size);
     return result;
@@ -163,11 +164,11 @@ int reach_check_process(pid_t pid, struct problem *problem)
 {
     if (has_ring(pid))
         return problem_unsupported(
-            problem, "process %ld has an io_uring: what it sends by that is not seen and not changed",
+            problem, "process %ld has an io_uring: the library neither sees nor changes its sends",
             (long)pid);
     if (seccomp_filters(pid) > seccomp_filters(getpid()))
         return problem_unsupported(
-            problem, "process %ld has a seccomp filter, which may end it where the library makes a call",
+            problem, "process %ld has a seccomp filter, which may end it when the library makes a call",
             (long)pid);
     return 0;
 }

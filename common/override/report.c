@@ -12,7 +12,7 @@
 
 #define SHAPES_SHOWN 4
 #define MORE_LEAST 64
-#define MORE_MOST 4096 /* a larger first part is no header: all sends are joined */
+#define MORE_MOST 4096 /* a larger first part is no header: `join` is the advice */
 #define LINE_MOST 100
 
 static const char *const call_names[COUNTED_COUNT] = {
@@ -34,7 +34,7 @@ static int by_groups(const void *a, const void *b)
     return one < other ? 1 : one > other ? -1 : 0;
 }
 
-/* The shapes of a kind, most frequent first; how many there are. */
+/* Sorts the shapes of a kind, most frequent first. Returns their number. */
 static size_t shapes_sort(const struct shared_kind *kind, const struct shared_shape *sorted[SHARED_SHAPES])
 {
     size_t count = 0;
@@ -66,8 +66,8 @@ static bool all_alike(const struct shared_shape *shape)
     return shape->sends > 2;
 }
 
-/* How a shape is written: as the words message= and reply= take it, "38+4118" or "16x1100"; for
- * people, "16 MSG_MORE, 4096" or "16 x 1100"; the same with calls. */
+/* Formats of a shape. AS_WORD: a value of message= and reply=, "38+4118" or "16x1100". AS_SIZES:
+ * for people, "16 MSG_MORE, 4096" or "16 x 1100". AS_CALLS: the same with the calls. */
 enum form { AS_WORD, AS_SIZES, AS_CALLS };
 
 static void print_shape(FILE *file, const struct shared_shape *shape, enum form form)
@@ -95,8 +95,8 @@ static void print_shape(FILE *file, const struct shared_shape *shape, enum form 
 
 /* ---- advice ---- */
 
-/* What the most frequent shape is. Its sentence: sizes, `how`, a stall, `before` override
- * `after`. */
+/* Findings about the most frequent shape. The sentence has the sizes, `how`, a stall, `before`, the
+ * override and `after`. */
 enum finding { SINGLE, SINGLE_NAGLE, UNIX_SOCKET, JOINED_BY_MORE, JOINED_BY_CORK, SEPARATE, SEPARATE_NAGLE };
 static const struct {
     const char *how, *before, *override, *after, *writes;
@@ -113,7 +113,7 @@ static const struct {
     [SEPARATE_NAGLE] = {", no TCP_NODELAY", "they would join; try override=", "join", "", "nagle,more"},
 };
 
-/* Whether each send but the last was joined with the next by this flag. */
+/* Whether this flag joined each send with the next one. */
 static bool joined_by(const struct shared_shape *shape, uint64_t flag)
 {
     for (uint32_t i = 0; i < known_fragments(shape); i++)
@@ -137,8 +137,8 @@ static enum finding classify(const struct shared_kind *kind, const struct shared
     return kind->nodelay ? SEPARATE : SEPARATE_NAGLE;
 }
 
-/* The bound of more:SIZE that joins the sends of a shape. 0: only `join` does, as no send but the
- * last is a short header. */
+/* The size of more:SIZE that joins the sends of a shape. 0: only `join` does, because the sends
+ * before the last are no short headers. */
 static uint64_t more_bytes(const struct shared_shape *shape)
 {
     uint32_t last = known_fragments(shape) - 1;
@@ -153,7 +153,7 @@ static uint64_t more_bytes(const struct shared_shape *shape)
                : most;
 }
 
-/* A wait that follows most of the messages, or "". */
+/* A text about the waits after sends; "" if there were none. */
 static const char *stall_text(const struct shared_kind *kind)
 {
     if (kind->waits_40ms * 2 > kind->turns)
@@ -163,7 +163,7 @@ static const char *stall_text(const struct shared_kind *kind)
     return kind->waits_40ms + kind->waits_200ms ? ", and now and then a wait of 40 or 200 ms" : "";
 }
 
-/* The command that measures it: on the subject, else on messages of this shape. */
+/* Prints the command that measures the advice: on the subject, else on messages of this shape. */
 static void print_measure(FILE *file, const struct shared_kind *kind, const struct shared_shape *shape,
                           const char *subject, const char *override, const char *writes)
 {
@@ -186,7 +186,7 @@ void report_advise(const struct shared_kind *kind, const char *subject, struct a
     uint64_t most = found == SEPARATE || found == SEPARATE_NAGLE ? more_bytes(shape) : 0;
     FILE *says, *measure;
 
-    *advice = (struct advice){.says = "It has sent nothing that the library saw."};
+    *advice = (struct advice){.says = "The library saw no send."};
     if (!shape || !(says = fmemopen(advice->says, sizeof advice->says - 1, "w")))
         return;
     snprintf(advice->override, sizeof advice->override, "%s", findings[found].override);
@@ -304,7 +304,7 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* A sentence in lines, each indented by two. */
+/* Prints a sentence in lines that are indented by two. */
 static void print_wrapped(FILE *file, const char *text)
 {
     int column = 0;
@@ -318,7 +318,7 @@ static void print_wrapped(FILE *file, const char *text)
     fputc('\n', file);
 }
 
-/* Which connections they are, and their options. */
+/* Prints which connections they are, and their options. */
 static void print_heading(FILE *file, const json_t *kind)
 {
     const char *family = text_of(kind, "family"), *role = text_of(kind, "role"),
@@ -333,7 +333,7 @@ static void print_heading(FILE *file, const json_t *kind)
         fprintf(file, "%s %s port %" PRId64 " (TCP)", role, strcmp(role, "connected") ? "at" : "to",
                 count_of(kind, "port"));
     else
-        fprintf(file, "connections elsewhere");
+        fprintf(file, "other connections");
     fprintf(file, ": %" PRId64 " connection%s", connections, connections == 1 ? "" : "s");
     if (nodelay)
         fprintf(file, ", %sTCP_NODELAY", json_is_true(nodelay) ? "" : "no ");

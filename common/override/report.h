@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the counts of a program say: how its messages leave, and which override would change
- * that. */
+/* The report of a program: how its messages leave, and which override would change that. */
 #pragma once
 
 #include "override/shared.h"
@@ -10,19 +9,21 @@
 
 struct advice {
     char says[512];    /* one sentence */
-    char override[32]; /* to try; "" where none is of use */
-    char measure[256]; /* the command that measures it; "" */
+    char override[32]; /* to try; "": none is of use */
+    char measure[256]; /* the command that measures it; "": none */
 };
 
-/* The most frequent shape of these connections; NULL where there is none. */
+/* The most frequent shape of these connections; NULL if nothing was sent. */
 const struct shared_shape *report_shape(const struct shared_kind *kind);
 
-/* `subject`: the program as subject= knows it, other words may follow; NULL: it does not. */
+/* Fills in `advice`. `subject`: the program as a value of subject=, other words may follow; NULL:
+ * it is no subject. */
 void report_advise(const struct shared_kind *kind, const char *subject, struct advice *advice);
 
-/* The whole report: docs/record.md has its keys. `call_ns`: what a counted call costs. `limit`:
- * what the library cannot see or change in this program; "": nothing is known. New reference. */
+/* The whole report: docs/record.md has its keys. `call_ns`: ns that the library adds to a call.
+ * `limit`: what the library cannot see or change in this program; "": nothing known. New
+ * reference. */
 json_t *report_make(const struct shared *shared, const char *subject, double call_ns, const char *limit);
 
-/* Prints the report for people, in lines of at most 100 columns where paths are short. */
+/* Prints the report for people. Lines have at most 100 columns if the paths are short. */
 void report_print(FILE *file, const json_t *report);

@@ -3,9 +3,9 @@
  * The memory that a program under the preloaded library shares with the process that started it.
  *
  * The starter writes `change` and `records_groups` before the program starts. The library writes
- * all else, from many threads and processes at once, and takes no lock: a signal handler may send,
- * too. An entry of a table is claimed by its key, which is a hash and never 0. `described` follows
- * the key.
+ * all other fields, from many threads and processes at once. It takes no lock, because a signal
+ * handler may send, too. An entry of a table is claimed by its key, which is a hash and never 0.
+ * `described` is set after the other fields of the entry.
  */
 #pragma once
 
@@ -17,17 +17,17 @@
 #define SHARED_LIBRARY "libuncork-override.so"
 #define SHARED_KINDS 32
 #define SHARED_SHAPES 32
-#define SHARED_EXACT 24    /* so many shapes have exact sizes; those of later ones are rounded up */
-#define SHARED_FRAGMENTS 8 /* a shape has the first so many of a group */
+#define SHARED_EXACT 24    /* shapes with exact sizes; the sizes of later ones are rounded up */
+#define SHARED_FRAGMENTS 8 /* a shape has at most this number of fragments, the first of a group */
 #define SHARED_PROCESSES 64
 
-/* The changes; several can be made at once. X(name, bit, takes a size, what it does) */
+/* The changes; an override may have several. X(name, bit, takes a size, what it does) */
 #define OVERRIDES(X)                                                                                         \
     X("nodelay", CHANGE_NODELAY, 0, "sets TCP_NODELAY")                                                      \
     X("nagle", CHANGE_NAGLE, 0, "forbids TCP_NODELAY")                                                       \
-    X("nomore", CHANGE_NOMORE, 0, "takes MSG_MORE away")                                                     \
+    X("nomore", CHANGE_NOMORE, 0, "removes MSG_MORE")                                                        \
     X("nocork", CHANGE_NOCORK, 0, "makes TCP_CORK and the cork of GnuTLS do nothing")                        \
-    X("more", CHANGE_MORE, 1, "adds MSG_MORE to sends of at most so many bytes, until the thread waits")     \
+    X("more", CHANGE_MORE, 1, "adds MSG_MORE to sends of at most SIZE bytes, until the thread waits")        \
     X("join", CHANGE_JOIN, 0, "adds MSG_MORE to every send, until the thread waits")                         \
     X("sndbuf", CHANGE_SNDBUF, 1, "sets SO_SNDBUF")                                                          \
     X("rcvbuf", CHANGE_RCVBUF, 1, "sets SO_RCVBUF")
@@ -41,10 +41,10 @@ enum change_bit { OVERRIDES(CHANGE_BIT) };
 
 struct change {
     uint64_t bits;                /* of enum change_bit */
-    uint64_t bytes[CHANGE_COUNT]; /* sizes of those that take one, by position */
+    uint64_t bytes[CHANGE_COUNT]; /* by position: the size of a change that takes one */
 };
 
-/* Calls that are counted: X(name as the kernel spells it). Those that send come first, then those
+/* Calls that are counted: X(name as the kernel spells it). Calls that send come first, then calls
  * that receive. */
 /* clang-format off */
 #define SHARED_CALLS(X) \
@@ -56,7 +56,7 @@ struct change {
 enum counted { SHARED_CALLS(SHARED_CALL) COUNTED_COUNT, COUNTED_SENDS = COUNTED_recvfrom };
 #undef SHARED_CALL
 
-/* A fragment of a shape is one number: bytes, the call, and how the program asked for it. */
+/* A fragment of a shape is one number: its bytes, the call, and these flags of the program. */
 #define FRAGMENT_MORE (UINT64_C(1) << 62)   /* with MSG_MORE */
 #define FRAGMENT_CORKED (UINT64_C(1) << 63) /* while TCP_CORK was set */
 #define FRAGMENT_CALL_SHIFT 54
@@ -67,7 +67,7 @@ enum counted { SHARED_CALLS(SHARED_CALL) COUNTED_COUNT, COUNTED_SENDS = COUNTED_
 struct shared_shape {
     _Atomic uint64_t key, groups;
     _Atomic uint32_t described;
-    uint32_t sends;   /* of a group: also more than SHARED_FRAGMENTS */
+    uint32_t sends;   /* of a group; may be more than SHARED_FRAGMENTS */
     uint32_t rounded; /* sizes are rounded up to powers of two */
     uint64_t fragments[SHARED_FRAGMENTS];
 };
@@ -80,11 +80,12 @@ struct kind_name {
     char path[108];              /* of a Unix socket; an abstract one begins with @ */
 };
 
-/* Counts of a kind: X(name, as a report has it).
+/* Counts of a kind: X(name in a report).
  * changed: calls that were changed, and options that were set.
- * pushes: held data was sent because the thread waits.
- * other_groups: of no shape in the table.
- * turns: receives that followed a send; waits: of these, after about 40 and about 200 ms. */
+ * pushes: times that held data was sent because the thread waits.
+ * other_groups: groups without a shape in the table.
+ * turns: receives that followed a send.
+ * waits_40ms, waits_200ms: turns that took about 40 or 200 ms. */
 /* clang-format off */
 #define KIND_COUNTS(X) \
     X(connections) X(sent_bytes) X(received_bytes) X(would_block) X(changed) X(pushes) X(groups) \
@@ -98,7 +99,7 @@ struct shared_kind {
     KIND_COUNTS(KIND_COUNT)
     _Atomic uint64_t calls[COUNTED_COUNT];
     _Atomic uint64_t read_back; /* how often the options below were read from a socket */
-    _Atomic int32_t nodelay, sndbuf_bytes, rcvbuf_bytes; /* as read last; nodelay -1: no TCP */
+    _Atomic int32_t nodelay, sndbuf_bytes, rcvbuf_bytes; /* as last read; nodelay -1: not TCP */
     struct shared_shape shapes[SHARED_SHAPES];
 };
 #undef KIND_COUNT
@@ -106,10 +107,10 @@ struct shared_kind {
 struct shared {
     uint64_t magic;
     struct change change;
-    uint32_t records_groups; /* groups and waits are recorded; else calls and options alone */
+    uint32_t records_groups; /* records groups and waits too, not only calls and options */
     _Atomic uint32_t process_count;
-    _Atomic int32_t processes[SHARED_PROCESSES]; /* that loaded the library, in this order */
-    _Atomic uint64_t tls_corks;                  /* of GnuTLS that did nothing: CHANGE_NOCORK */
-    _Atomic uint64_t calls[COUNTED_COUNT];       /* on no stream connection: waits above all */
-    struct shared_kind kinds[SHARED_KINDS];      /* the last takes what finds no room */
+    _Atomic int32_t processes[SHARED_PROCESSES]; /* ids of those that loaded the library, in order */
+    _Atomic uint64_t tls_corks;                  /* calls of GnuTLS that CHANGE_NOCORK ignored */
+    _Atomic uint64_t calls[COUNTED_COUNT];       /* not on stream connections: waits above all */
+    struct shared_kind kinds[SHARED_KINDS];      /* the last one is for all that do not fit */
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/un.h>
 
-#define SLOTS 65536 /* descriptors from there on are not followed */
+#define SLOTS 65536 /* descriptors from this number on are not tracked */
 
 static struct slot slots[SLOTS];
 
@@ -32,7 +32,7 @@ static bool option_set(int fd, int level, int name, int value)
     return next()->setsockopt(fd, level, name, &value, sizeof value) == 0;
 }
 
-/* The family of a stream socket; -1: it is none. */
+/* The family of a stream socket; -1: not a stream socket. */
 static int stream_family(int fd)
 {
     int family = option_get(fd, SOL_SOCKET, SO_DOMAIN);
@@ -65,15 +65,15 @@ void options_read(int fd, const struct slot *slot)
     int sndbuf_bytes = option_get(fd, SOL_SOCKET, SO_SNDBUF);
 
     if (sndbuf_bytes < 0)
-        return; /* no socket any more */
+        return; /* not a socket any more */
     kind->nodelay = slot->is_tcp ? option_get(fd, IPPROTO_TCP, TCP_NODELAY) : -1;
     kind->sndbuf_bytes = sndbuf_bytes;
     kind->rcvbuf_bytes = option_get(fd, SOL_SOCKET, SO_RCVBUF);
     kind->read_back++;
 }
 
-/* To set TCP_NODELAY sends it, even if it is set. Then the socket has the program's setting
- * again. */
+/* Setting TCP_NODELAY makes TCP send, even if it is set already. Then restores the setting of the
+ * program. */
 void options_push(int fd, const struct slot *slot)
 {
     bool delays;
@@ -108,7 +108,7 @@ bool slot_set_option(int fd, int level, int name, int value)
 
 /* ---- kinds ---- */
 
-/* What a kind of connections is called, and told from others by. */
+/* The name of a kind of connections, which identifies it. */
 static struct kind_name kind_name(enum kind_role role, const struct sockaddr_storage *address, size_t size)
 {
     const struct sockaddr_un *local = (const void *)address;
@@ -125,7 +125,7 @@ static struct kind_name kind_name(enum kind_role role, const struct sockaddr_sto
     return name;
 }
 
-/* The kind of this name; the last one, which has none, where the table is full. */
+/* The kind of this name. If the table is full, the last kind, which has no name. */
 static unsigned kind_find(const struct kind_name *name)
 {
     uint64_t key = preload_hash(name, sizeof *name);
@@ -183,8 +183,8 @@ struct slot *slot_of(int fd)
     return slot && slot->state == SLOT_STREAM ? slot : NULL;
 }
 
-/* The slot, where it is one of this process: a child of vfork(2) closes its descriptors in the
- * memory of its parent. */
+/* The slot; NULL in a child of vfork(2), which closes its descriptors while it uses the memory of
+ * its parent. */
 static struct slot *slot_own(int fd)
 {
     return getpid() == preload_process ? slot_at(fd) : NULL;

@@ -231,7 +231,7 @@ def test_on_a_unix_socket_nothing_joins_and_the_report_says_so(tmp_path):
     kind = run.kind()
     assert kind["family"] == "unix" and kind["path"] == path and kind["changed"] == 0
     assert run.shape() == (20, TWO) and "writev(2)" in kind["says"] and "try" not in kind
-    assert run.report["limit"] == "no TCP connection: a Unix socket knows no such option"
+    assert run.report["limit"] == "no TCP connection: a Unix socket does not have this option"
     assert kind["measure"].endswith("reply_write=nodelay,writev,coalesce transport=unix")
 
 
@@ -298,7 +298,7 @@ def test_programs_that_the_program_starts_are_counted_each_once(tmp_path):
 
 
 @pytest.mark.parametrize("words, says", [
-    (("override=mor:64", "--", "true"), "there is none, nodelay"),
+    (("override=mor:64", "--", "true"), "write none, nodelay"),
     (("override=more", "--", "true"), "write more:SIZE"),
     (("override=nodelay+nagle", "--", "true"), "undoes"),
     (("--jason", "--", "true"), "--json"), (("override=join",), "nothing to run")])

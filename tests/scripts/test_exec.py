@@ -49,7 +49,7 @@ def test_the_program_does_not_find_the_modules_of_uncork(uncork: Uncork):
 def test_a_command_is_required_and_words_are_checked(uncork: Uncork):
     assert "nothing to run" in uncork.refused("exec", "override=join")
     done = started(uncork, "override=mor:1", "--", "true")
-    assert done.returncode == 2 and done.stderr.startswith("uncork: override=mor:1: there is none")
+    assert done.returncode == 2 and done.stderr.startswith("uncork: override=mor:1: write none")
 
 
 def test_a_subject_is_measured_by_its_name(monkeypatch, tmp_path):

@@ -55,8 +55,8 @@ TEST(a_wrong_override_is_one_line_that_says_what_would_be_right)
 {
     static const struct {
         const char *text, *says;
-    } wrong[] = {{"", "there is none, nodelay"},
-                 {"mor:64", "there is none, nodelay"},
+    } wrong[] = {{"", "write none, nodelay"},
+                 {"mor:64", "write none, nodelay"},
                  {"more", "write more:SIZE"},
                  {"more:", "1 to 1023M"},
                  {"more:0", "1 to 1023M"},
@@ -66,7 +66,7 @@ TEST(a_wrong_override_is_one_line_that_says_what_would_be_right)
                  {"nodelay+nagle", "undoes"},
                  {"join+more:64", "undoes"},
                  {"nomore+join", "undoes"},
-                 {"nodelay+", "there is none, nodelay"},
+                 {"nodelay+", "write none, nodelay"},
                  {"nodelay+nodelay", "nodelay twice"}};
 
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
@@ -121,7 +121,7 @@ TEST(an_override_is_proved_by_sends_that_were_seen_and_options_that_were_read_ba
     counts("sndbuf:8K", AF_UNIX, -1)->changed = 1;
     assert_proof(NULL);
     counts("nocork", AF_INET, 1);
-    assert_proof("nothing was there to change");
+    assert_proof("there was nothing to change");
     shared.tls_corks = 3; /* of GnuTLS, which is no call on a socket */
     assert_proof(NULL);
 }
@@ -138,9 +138,9 @@ TEST(an_override_that_did_not_reach_the_program_is_refused_with_the_reason)
     counts("nagle", AF_INET, 1)->changed = 1;
     assert_proof("TCP_NODELAY is on");
     counts("join", AF_UNIX, -1);
-    assert_proof("a Unix socket knows no such option");
+    assert_proof("a Unix socket does not have this option");
     counts("nomore", AF_INET, 1);
-    assert_proof("nothing was there to change");
+    assert_proof("there was nothing to change");
 }
 
 /* ---- advice ---- */
@@ -322,10 +322,10 @@ TEST(a_file_that_is_no_program_and_one_that_is_cut_are_refused)
         size_t size;
         const char *says;
     } files[] = {{"", 0, "empty"},
-                 {"text\n", 5, "no ELF program"},
-                 {"\177ELF\2\1\1", 7, "no ELF program"},
+                 {"text\n", 5, "neither an ELF program nor a script"},
+                 {"\177ELF\2\1\1", 7, "neither an ELF program nor a script"},
                  {"#!/no/such/interpreter\n", 23, "/no/such/interpreter"},
-                 {"#!", 2, "no ELF program"}};
+                 {"#!", 2, "neither an ELF program nor a script"}};
     char path[] = "/tmp/uncork-unit-XXXXXX";
     int fd = mkstemp(path);
 
