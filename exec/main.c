@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* uncork-exec: runs a program under the preloaded library, and says what it saw. */
+/* uncork-exec: runs a program under the preloaded library, and reports its calls. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/program.h"
@@ -17,11 +17,11 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* As env(1), nice(1) and stdbuf(1) have it. */
+/* The same values as those of env(1), nice(1) and stdbuf(1). */
 enum status { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 
-#define CHECK_FIRST_MS 200 /* at the processes; then after twice the time */
-#define CHECK_LAST_MS 10000
+#define CHECK_FIRST_MS 200  /* until the first check of the processes; the time doubles, up to */
+#define CHECK_LAST_MS 10000 /* this */
 
 static const char help[] = "Usage: uncork-exec [OPTIONS] [override=CHANGE] [--] COMMAND [ARGUMENT ...]\n"
                            "\n"
@@ -46,17 +46,17 @@ static const char help[] = "Usage: uncork-exec [OPTIONS] [override=CHANGE] [--] 
         "  --version       print the version\n"
         "  -h, --help      print this\n"
         "\n"
-        "The exit status is the program's. 125: it was refused, 126: it cannot be run, 127: it is not "
-        "there.\n";
+        "The exit status is the program's. 125: the program was rejected, 126: it cannot be run, 127: it "
+        "was not found.\n";
 
 struct watch {
     struct change change;
     bool json;
     const char *file, *subject; /* NULL: none */
-    char **command;             /* NULL: a text was printed in its place */
+    char **command;             /* NULL: only help or version was printed */
     struct override override;
     pid_t child;
-    struct problem limit; /* what the library cannot see, at the last look */
+    struct problem limit; /* what the library cannot see, at the last check */
 };
 
 /* ---- words ---- */
@@ -80,8 +80,8 @@ static int parse(struct watch *watch, char **arguments, struct problem *problem)
             if (override_parse(&watch->change, one + 9, problem) < 0)
                 return -1;
         } else if ((*one == '-' || strchr(one, '=')) && strcmp(one, "--") != 0) {
-            return problem_usage(
-                problem, "%s: there is override=, --json and --subject; a command stands behind --", one);
+            return problem_usage(problem,
+                                 "%s: write override=, --json or --subject, and the command after --", one);
         } else {
             break;
         }
@@ -130,14 +130,15 @@ _Noreturn static void exec_program(const struct watch *watch, const char *path, 
     sigprocmask(SIG_SETMASK, mask, NULL);
     putenv(watch->override.environment[0]);
     putenv(watch->override.environment[1]);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nice(1) is the program: to kill it kills the program */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* like nice(1): if uncork-exec is killed, so is the program */
     if (getppid() == parent)
         execv(path, watch->command);
     fprintf(stderr, "uncork exec: %s: %s\n", path, strerror(errno));
     _exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
 }
 
-/* Passes signals on and reports until the program ends. Returns its status as of waitpid(2). */
+/* Forwards signals, checks the processes and reports until the program ends. Returns its status as
+ * of waitpid(2). */
 static int wait_for_program(struct watch *watch, const sigset_t *signals)
 {
     long check_ms = CHECK_FIRST_MS;
@@ -150,19 +151,19 @@ static int wait_for_program(struct watch *watch, const sigset_t *signals)
 
         if (number < 0 && errno == EAGAIN && check_ms < CHECK_LAST_MS)
             check_ms *= 2;
-        if (number != SIGCHLD) { /* a ring that is closed again hides nothing: qemu-nbd 7.2 starts with one */
+        if (number != SIGCHLD) { /* the last check counts: qemu-nbd 7.2 has a ring only at its start */
             watch->limit = (struct problem){0};
             reach_check_all(watch->override.shared, &watch->limit);
         }
         if (number == SIGUSR1)
             report(watch);
-        else if (number > 0 && number != SIGCHLD && signal.si_code <= 0) /* a terminal tells all by itself */
+        else if (number > 0 && number != SIGCHLD && signal.si_code <= 0) /* a terminal signals both */
             kill(watch->child, number);
     }
     return status;
 }
 
-/* Ends as the program did. */
+/* Ends this process as the program ended: by its status or its signal. */
 static int exit_as(int status)
 {
     const struct rlimit no_core = {0, 0};
@@ -178,7 +179,7 @@ static int exit_as(int status)
     return 128 + WTERMSIG(status);
 }
 
-/* The exit status. */
+/* Returns the exit status. */
 static int run(struct watch *watch, const char *path, struct problem *problem)
 {
     static const int passed[] = {SIGCHLD, SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM};
@@ -196,7 +197,7 @@ static int run(struct watch *watch, const char *path, struct problem *problem)
     watch->child = fork();
     if (watch->child == 0)
         exec_program(watch, path, parent, &before);
-    signal(SIGPIPE, SIG_IGN); /* where nothing reads the report the program goes on */
+    signal(SIGPIPE, SIG_IGN); /* if no process reads the report, the program continues */
     if (watch->child < 0) {
         problem_failure(problem, "cannot start %s: %s", path, strerror(errno));
         return STATUS_FAILED;

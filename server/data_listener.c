@@ -14,7 +14,7 @@
 
 struct pending {
     uv_poll_t poll; /* first member: cast to uv_handle_t; its data is the listener */
-    int fd;         /* -1: the owner has it */
+    int fd;         /* -1: the owner of the listener owns it */
     size_t size;
     uint8_t hello[SINK_HELLO_SIZE]; /* its first `hello_size` bytes are used */
 };
@@ -43,7 +43,7 @@ int data_listener_open(struct data_listener *listener, const struct plan *plan, 
     }
     if (uv_random(NULL, NULL, listener->token, sizeof listener->token, 0, NULL) < 0 ||
         uv_random(NULL, NULL, listener->key, sizeof listener->key, 0, NULL) < 0)
-        return problem_failure(problem, "no random numbers for a token and a key");
+        return problem_failure(problem, "cannot get random numbers for a token and a key");
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The data connections of a session: their listening socket, token and key. Where no data thread
- * accepts them, the data listener does and checks their token. It closes and counts those with a
- * wrong token. */
+/* The listening socket for the data connections of a session, and their token and key. The data
+ * listener accepts them and checks their token, unless a data thread does. It closes and counts
+ * connections with a wrong token. */
 #pragma once
 
 #include "connection/security.h"
@@ -20,18 +20,18 @@ struct data_listener {
     struct address address;
     uint8_t token[TOKEN_SIZE];      /* every data connection sends it */
     uint8_t key[SECURITY_KEY_SIZE]; /* of their TLS */
-    bool by_certificate;            /* their TLS needs the certificate of the key, and no key */
+    bool by_certificate;            /* TLS uses a certificate of the key in place of the key */
     bool is_open;                   /* from data_listener_open() to data_listener_close() */
     bool accepts;                   /* after data_listener_accept() */
 
     const struct plan *plan;
-    size_t hello_size; /* SINK_HELLO_SIZE: they come from a proxy, which expects an answer */
+    size_t hello_size; /* SINK_HELLO_SIZE: from a proxy, which expects an answer */
     const struct data_listener_events *events;
     void *owner;
-    uint64_t strangers;
+    uint64_t strangers; /* connections that were rejected: wrong token, or no complete hello */
     uv_poll_t poll;
     bool *has_joined;    /* by connection number */
-    size_t open_handles; /* the listener, and the connections without a complete hello */
+    size_t open_handles; /* the listener, and connections without a complete hello */
 };
 
 /* Listens at the host of the control channel and draws a token and a key. Returns 0, or -1 with

@@ -38,7 +38,7 @@ static void on_idle(uv_timer_t *timer)
 {
     struct listener *listener = timer->data;
 
-    fprintf(stderr, "uncork-server: no client for %" PRIu64 " s: ends, as --idle says\n",
+    fprintf(stderr, "uncork-server: no client for %" PRIu64 " s: it ends because of --idle\n",
             listener->options->idle_ms / 1000);
     stop(listener);
 }

@@ -10,7 +10,7 @@
 
 struct listener_events {
     void (*accepted)(void *owner, int fd); /* a non-blocking connection; the owner owns `fd` */
-    void (*stopped)(void *owner);          /* no client follows: close the handles on the loop */
+    void (*stopped)(void *owner);          /* no more clients: the owner closes its handles on the loop */
 };
 
 struct listener {
@@ -33,5 +33,5 @@ struct listener {
  * handle is active. */
 void listener_serve(struct listener *listener, int fd, struct problem *problem);
 
-/* Whether the owner has a client. The idle timer runs only without clients. */
+/* The owner has clients or none. The idle timer runs only without clients. */
 void listener_set_occupied(struct listener *listener, bool is_occupied);

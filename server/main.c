@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* uncork-server: the side that answers. It gets its address from options and the plan from the
- * client. */
+/* uncork-server: the end that answers. Options give its address, the client sends the plan. */
 #include "base/clock.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -19,30 +18,30 @@ static const char help[] =
     "       uncork-server --listen ADDRESS --plain SERVICE\n"
     "       uncork-server --listen ADDRESS --serve PROTOCOL [--size SIZE] [--psk FILE] [key=value ...]\n"
     "\n"
-    "Answers uncork clients, one run at a time, or foreign ones. Prints one line of JSON when it is ready.\n"
+    "Answers uncork clients, one run at a time, or other programs. Prints one line of JSON when it is "
+    "ready.\n"
     "\n"
     "  --listen ADDRESS   HOST:PORT, [IPV6]:PORT or unix:PATH; port 0 takes a free one\n"
     "  --proxy            be the proxy of runs of workload=proxy, for via=ADDRESS\n"
     "  --allow-sink PREFIX\n"
-    "                     where a proxy may connect to, in place of this machine: like 10.0.0.0/8, fd00::/8 "
-    "or\n"
-    "                     unix; may be given again\n"
+    "                     addresses that a proxy may connect to, in place of this machine: like 10.0.0.0/8,\n"
+    "                     fd00::/8 or unix; may be given again\n"
     "  --serve PROTOCOL   answer real clients of nbd, nbd-structured, http, memcached or resp; words like\n"
     "                     reply_write=cork say how replies leave\n"
     "  --size SIZE        bytes of its content, 64M unless given: the export of nbd, the longest reply of "
     "others\n"
-    "  --plain SERVICE    serve foreign clients, without a control channel; see below\n"
-    "  --psk FILE         take only clients that show a key of FILE (IDENTITY:KEY lines, as psktool writes "
-    "them),\n"
-    "                     by TLS; may listen where other machines can reach it\n"
+    "  --plain SERVICE    serve other programs, without a control channel; see below\n"
+    "  --psk FILE         accept only clients that prove a key of FILE by TLS (lines IDENTITY:KEY, as "
+    "psktool\n"
+    "                     writes them); may listen where other machines can reach it\n"
     "  --insecure         allow an address that other machines can reach, without any protection\n"
     "  --subjects FILE    start the programs that FILE defines when a client asks for one (uncork subjects)\n"
     "  --with-parent      end when standard input closes\n"
-    "  --idle DURATION    end when there has been no client for so long, like 1800s\n"
+    "  --idle DURATION    end after this time without a client, like 1800s\n"
     "  --version          print the version\n"
     "  -h, --help         print this\n"
     "\n"
-    "Services for foreign clients; a connection ends when the client ends what it sends:\n"
+    "Services for other programs; a connection ends when the client half-closes it:\n"
     "\n";
 
 #define SIZE_LEAST (UINT64_C(4) << 10)
@@ -59,7 +58,7 @@ static void print_help(void)
 static int parse_plain(struct options *options, const char *name, struct problem *problem)
 {
     if (options->plain)
-        return problem_usage(problem, "--plain is given twice; a server has one service");
+        return problem_usage(problem, "--plain is given twice, but a server has one service");
     options->plain = axis_find(&plain_axis, name, problem);
     return options->plain ? 0 : -1;
 }
@@ -72,7 +71,8 @@ static int parse_serve(struct options *options, const char *name, struct problem
     protocol = (const struct protocol *)options->serve; /* the variant is the first member */
     if (!protocol || protocol->kinds)
         return protocol ? 0 : -1;
-    return problem_usage(problem, "--serve %s: it has no requests; --plain echo serves raw bytes", name);
+    return problem_usage(problem, "--serve %s: this protocol has no requests; --plain echo serves raw bytes",
+                         name);
 }
 
 static int parse_size(struct options *options, const char *text, struct problem *problem)
@@ -104,7 +104,7 @@ static int check_options(struct options *options, struct problem *problem)
 {
     if (!options->listen)
         return problem_usage(problem,
-                             "where to listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");
+                             "--listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");
     if (options->serve && (options->plain || options->proxy || options->subjects))
         return problem_usage(problem, "--serve and %s contradict each other; start two servers",
                              options->plain   ? "--plain"
@@ -113,7 +113,7 @@ static int check_options(struct options *options, struct problem *problem)
     if (options->size && !options->serve)
         return problem_usage(problem, "--size is for --serve");
     if (options->keys && options->plain)
-        return problem_usage(problem, "--plain serves clients that know no key: leave --psk out");
+        return problem_usage(problem, "--plain serves clients without a key: leave --psk out");
     if (options->keys && options->insecure)
         return problem_usage(problem, "--psk and --insecure contradict each other");
     if (options->proxy && options->plain)
@@ -140,7 +140,7 @@ static int take_subjects(struct options *options, const char *path, struct probl
     if (json_is_object(options->subjects))
         return 0;
     return problem_usage(problem, "--subjects %s: line %d: %s", path, error.line,
-                         options->subjects ? "no object of definitions by name" : error.text);
+                         options->subjects ? "not an object of definitions by name" : error.text);
 }
 
 /* Returns 0 to continue, 1 if the program is done, -1 with a usage problem. */

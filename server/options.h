@@ -14,19 +14,19 @@
 #define SERVE_WORDS_MAX 32
 
 struct options {
-    json_t *subjects; /* definitions by name (subject.h); NULL: it starts none */
+    json_t *subjects; /* definitions by name (subject.h); NULL: the server starts no programs */
     const char *listen;
     struct address address;             /* of `listen` */
-    const struct variant *plain;        /* the service for foreign clients; NULL: serves uncork clients */
+    const struct variant *plain;        /* the service for foreign clients; NULL: none */
     const struct variant *serve;        /* the protocol for real clients; NULL: none */
     const char *words[SERVE_WORDS_MAX]; /* of `serve` */
     size_t word_count;
     uint64_t size;                  /* bytes of the content of `serve`; 0: not given */
-    struct prefix sinks[SINKS_MAX]; /* what a proxy may connect to: the client, which names the
-                                       sink, may be a stranger */
+    struct prefix sinks[SINKS_MAX]; /* addresses that a proxy may connect to. The client names the
+                                       sink, and may be untrusted */
     size_t sink_count;
-    struct psk_list *keys; /* a client must have one of these; NULL: no TLS */
-    uint64_t idle_ms;      /* ends after this time without a client; 0: never */
+    struct psk_list *keys; /* a client must have one of these keys; NULL: no TLS */
+    uint64_t idle_ms;      /* the server ends after this time without a client; 0: never */
     int insecure, proxy;   /* bool, set by getopt_long(3) */
-    int with_parent;       /* bool: the end of standard input ends it too */
+    int with_parent;       /* bool: the end of standard input ends the server too */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One loop for all connections. If a client does not read its echo, the server stops reading
- * from it: at most one buffer of it is unsent. The set of wanted events changes only then. While
- * bytes flow, the only calls are recv, send and one wait for all ready connections. */
+/* Services for foreign clients, in one loop for all connections. If a client does not read its
+ * echo, the server stops reading from it, so at most one buffer is unsent. Only then the set of
+ * wanted events changes. While bytes flow, the only calls are recv, send and one wait for all ready
+ * connections. */
 #include "listener.h"
 #include "plan/plan.h"
 #include "server.h"
@@ -38,7 +39,7 @@ struct client {
     struct plain *plain;
     int fd;
     int waits_for; /* UV_READABLE, UV_WRITABLE */
-    char *unsent;  /* echo: unsent bytes, one buffer; NULL until needed */
+    char *unsent;  /* echo: unsent bytes, at most one buffer; NULL until needed */
     size_t unsent_from, unsent_to;
     size_t pattern_at; /* chargen: offset in the patterns */
 };
@@ -50,13 +51,14 @@ struct service {
 
 /* ---- calls ---- */
 
-/* Bytes that a call on a socket moved; 0 if it would block, -1 if the connection is over. */
+/* Returns the bytes that a call on a socket moved; 0 if it would block, -1 if the connection has
+ * failed. */
 static ssize_t moved(ssize_t result)
 {
     return result >= 0 ? result : errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
 
-/* Fills the shared buffer. End of file returns -1 too. */
+/* Receives into the shared buffer. Returns -1 at end of file too. */
 static ssize_t receive(struct client *client)
 {
     ssize_t size = recv(client->fd, client->plain->buffer, BUFFER_BYTES, 0);
@@ -82,7 +84,7 @@ static int keep_unsent(struct client *client, size_t from, size_t to)
     return UV_WRITABLE;
 }
 
-/* Reads only if no bytes are unsent: so end of file comes after all bytes are sent back. */
+/* Reads only if no bytes are unsent. So it sees end of file after all bytes have been sent back. */
 static int echo_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES, sent;
@@ -151,8 +153,8 @@ static int chargen_serve(struct client *client, int ready)
 }
 
 static const struct service echo = {{"echo", "sends back what comes (RFC 862)"}, echo_serve},
-                            discard = {{"discard", "throws away what comes (RFC 863)"}, discard_serve},
-                            chargen = {{"chargen", "sends lines of characters without end, throws away what "
+                            discard = {{"discard", "discards what comes (RFC 863)"}, discard_serve},
+                            chargen = {{"chargen", "sends lines of characters without end, discards what "
                                                    "comes (RFC 864)"},
                                        chargen_serve};
 
@@ -186,9 +188,9 @@ static void on_accepted(void *owner, int fd)
 {
     struct plain *plain = owner;
     struct client *client = calloc(1, sizeof *client);
-    struct problem dropped = {0}; /* no one reads it */
+    struct problem ignored = {0};
 
-    if (!client || transport_prepare(&plain->plan, END_SERVER, fd, &dropped) < 0 ||
+    if (!client || transport_prepare(&plain->plan, END_SERVER, fd, &ignored) < 0 ||
         uv_poll_init(&plain->listener.loop, &client->poll, fd) < 0) {
         free(client);
         close(fd);

@@ -18,8 +18,8 @@
 #define ENDS_WITHIN_MS 1000
 #define INHERITED_FD 3
 
-/* This process has one thread now, so its child may call any function. Descriptors from 3 on are
- * close-on-exec but for the listener. */
+/* Runs in the child. It may call any function, because the server has one thread now. Descriptors
+ * from 3 on are close-on-exec, except the listener. */
 static void run_child(const struct launch *launch, pid_t parent)
 {
     static char path[] = "PATH=" PROCESS_PATH, fds[] = "LISTEN_FDS=1", listen_pid[32];
@@ -65,9 +65,9 @@ static void run_child(const struct launch *launch, pid_t parent)
         dup2(launch->listener, INHERITED_FD);
     execve(launch->arguments[0], launch->arguments, environment);
 #ifdef __linux__
-    if (errno == EACCES) { /* the user may run it, but not enter its folder */
+    if (errno == EACCES) { /* the user may run the program, but not enter its folder */
         fexecve(program, launch->arguments, environment);
-        errno = EACCES; /* a script, which its interpreter cannot open either, fails by ENOENT */
+        errno = EACCES; /* fexecve(3) of a script fails with ENOENT: its interpreter cannot open it */
     }
 #endif
     dprintf(STDERR_FILENO, "%s cannot execute %s: %s\n", launch->user ? launch->user->pw_name : "this user",

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server for real clients: it answers requests of a protocol, and its replies leave as the words
- * say.
+ * A server for real clients: it answers requests of a protocol. Words like reply_write= decide how
+ * its replies are written.
  *
  * Each connection has a data thread with the engine of the plan, as in a run. So a client that
- * never reads, or sends a byte a second, costs its own thread and nothing else. All threads share
- * one content: the export of nbd, which keeps what is written, or the bytes that the other
- * protocols answer.
+ * never reads, or sends a byte a second, blocks only its own thread. All threads share one content:
+ * the export of nbd, which clients can write to, or the bytes of replies of other protocols.
  */
 #include "base/cleanup.h"
 #include "base/secret.h"
@@ -32,7 +31,7 @@
 #include <unistd.h>
 
 #define CLIENTS_MAX 1024   /* connections, each with a thread */
-#define DEPTH "depth=4096" /* requests of a connection that are read before they are answered */
+#define DEPTH "depth=4096" /* requests that a connection reads before it answers them */
 #define CONTENT_PRESET (UINT64_C(64) << 20)
 #define LINE_EVERY_MS 1000 /* between two lines about clients */
 
@@ -44,7 +43,7 @@ struct service {
     struct security_terms terms;
     struct client *clients;
     size_t count;
-    uv_mutex_t mutex; /* client->can_wake, and the descriptor of an engine that closes it */
+    uv_mutex_t mutex; /* guards client->can_wake, and descriptors while an engine opens or closes */
     uv_async_t ended; /* a thread is done */
     uint64_t next_line_ms;
 };
@@ -57,7 +56,7 @@ struct client {
     struct connection connection;
     struct thread_shared shared;
     struct engine_job job;
-    bool can_wake; /* the engine is open */
+    bool can_wake; /* the engine is open: its wake() may be called */
     atomic_bool done;
     struct problem problem; /* why its thread ended */
 };
@@ -76,7 +75,7 @@ static int prepare(struct client *client, int fd)
     if (result == 0 && service->plan.encrypts)
         result = security_agree(&client->shared, END_CLIENT, &service->terms);
     if (result < 0)
-        return problem_failure(problem, "a connection cannot be made ready: %s", strerror(-result));
+        return problem_failure(problem, "cannot prepare a connection: %s", strerror(-result));
     if (transport_prepare(&service->plan, END_SERVER, fd, problem) < 0)
         return -1;
     sockets_set_blocking(fd, !service->engine->nonblocking);
@@ -89,7 +88,8 @@ static void answer(struct client *client)
     const struct engine *engine = client->service->engine;
     int result;
 
-    uv_mutex_lock(&client->service->mutex); /* descriptors and rings of a thread that ended come back here */
+    uv_mutex_lock(
+        &client->service->mutex); /* open() may get descriptors and rings that an ended thread released */
     result = engine->open(&client->job);
     client->can_wake = result == 0;
     uv_mutex_unlock(&client->service->mutex);
@@ -119,7 +119,7 @@ static void client_main(void *argument)
 
 /* ---- all connections ---- */
 
-/* At most one line a second: whoever can connect can make them. */
+/* Prints at most one line a second, because every client can cause one. */
 static void report_problem(struct service *service, const struct problem *problem)
 {
     uint64_t now_ms = uv_now(&service->listener.loop);
@@ -139,7 +139,7 @@ static void free_client(struct client *client)
     free(client);
 }
 
-/* Joins the threads that are done. After the last one of a server that ends, so does the loop. */
+/* Joins the threads that are done. After the last one of a stopped server, the loop ends too. */
 static void on_ended(uv_async_t *ended)
 {
     struct service *service = ended->data;
@@ -166,7 +166,7 @@ static void on_accepted(void *owner, int fd)
     struct problem problem = {0};
 
     if (!client) {
-        problem_failure(&problem, "refused a client: %d are connected, the most that it serves", CLIENTS_MAX);
+        problem_failure(&problem, "rejected a client: %d clients are connected, the maximum", CLIENTS_MAX);
         report_problem(service, &problem);
         close(fd);
         return;
@@ -220,7 +220,7 @@ static int reject_word(const char *text, struct problem *problem)
         if (word_list[i].serves)
             size += (size_t)snprintf(known + size, sizeof known - size, "%s%s", size ? ", " : "",
                                      word_list[i].key);
-    return problem_usage(problem, "'%s' is no word of --serve, which takes %s", text, known);
+    return problem_usage(problem, "'%s' is no word for --serve; it takes %s", text, known);
 }
 
 static int check_words(const struct service *service, const struct options *options, struct problem *problem)
@@ -231,9 +231,9 @@ static int check_words(const struct service *service, const struct options *opti
     for (uint32_t i = 0; i < plan->operations.count; i++)
         fetches |= plan->operations.list[i].kind->fetches;
     if (!fetches)
-        return problem_usage(problem, "op= of --serve says how long a get is: op=get:100");
+        return problem_usage(problem, "op= of --serve must have the length of a get, like op=get:100");
     if (plan->reply.longest_span > service->content.period && !plan->protocol->welcome)
-        return problem_usage(problem, "--size is less than the longest reply that op= has");
+        return problem_usage(problem, "--size is less than the longest reply of op=");
     if (plan->encrypts && !plan->protocol->welcome)
         return problem_usage(problem, "security= of --serve is for nbd: --serve %s has no handshake",
                              plan->protocol->variant.name);
@@ -267,7 +267,7 @@ static int parse_words(struct service *service, const struct options *options, s
     words[count++] = protocol;
     words[count++] = is_unix ? "transport=unix" : "transport=tcp";
     words[count++] = DEPTH;
-    words[count++] = "place=free"; /* its threads run where its starter allows */
+    words[count++] = "place=free"; /* its threads use the CPUs of this process */
     if (!has_write)
         words[count++] = options->keys ? "reply_write=cork" : "reply_write=writev"; /* a call, a record */
     if (!has_op)
@@ -275,15 +275,15 @@ static int parse_words(struct service *service, const struct options *options, s
     return plan_parse(&service->plan, words, count, problem);
 }
 
-/* The key of the clients is the only one of the file. */
+/* The file must have one key: that of all clients. */
 static int take_key(struct service *service, const struct psk_list *keys, struct problem *problem)
 {
     const struct psk *key = keys->entries;
 
     if (keys->count != 1 || key->key_size != SECURITY_KEY_SIZE)
-        return problem_usage(problem,
-                             "--serve takes one key of %u bytes, as psktool makes it, and not %zu of %zu",
-                             SECURITY_KEY_SIZE, keys->count, key->key_size);
+        return problem_usage(
+            problem, "--serve needs one key of %u bytes, as psktool makes it; FILE has %zu of %zu bytes",
+            SECURITY_KEY_SIZE, keys->count, key->key_size);
     service->terms = (struct security_terms){
         .serves = true, .cipher = service->plan.cipher, .handshake = service->plan.handshake};
     memcpy(service->terms.identity, key->identity, key->identity_size);

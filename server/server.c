@@ -23,7 +23,7 @@
 
 #define LINE_EVERY_MS 1000 /* between two lines about rejected clients */
 
-#define LIMIT_CONTROL_CONNECTIONS 64     /* sessions, the running one included */
+#define LIMIT_CONTROL_CONNECTIONS 64     /* sessions, including the running one */
 #define LIMIT_THREADS UINT64_C(4096)     /* of a session */
 #define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
 #define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
@@ -40,7 +40,7 @@ struct server {
     const struct options *options;
     struct session *newest; /* first of a list */
     size_t count;
-    struct session *running; /* the others wait until it has ended; NULL: none */
+    struct session *running; /* other sessions wait until it has ended; NULL: none */
     struct {
         uint64_t count;        /* since the last report of a session */
         uint64_t unlogged;     /* since the last line on standard error */
@@ -48,7 +48,7 @@ struct server {
     } rejected;                /* clients that ended or timed out before they were known */
 };
 
-/* One client's run, from its control connection to the report. */
+/* The run of one client, from its control connection to the report. */
 struct session {
     struct server *server;
     struct session *next; /* older */
@@ -88,7 +88,7 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
     return 0;
 }
 
-/* Maximum time of a run of this plan; then the server ends it. */
+/* The time after which the server ends a run of this plan. */
 static uint64_t run_limit_ms(const struct plan *plan)
 {
     bool fixed = plan->messages || plan->bytes || plan->commands;
@@ -100,7 +100,7 @@ static uint64_t run_limit_ms(const struct plan *plan)
 
 static void start_session(struct session *session);
 
-/* Removes the session from the list. If it ran, the oldest one that waits begins. */
+/* Removes the session from the list. If it was running, starts the oldest session that waits. */
 static void remove_session(struct session *session)
 {
     struct server *server = session->server;
@@ -167,8 +167,8 @@ static void end_session(struct session *session, const char *why)
     fail_session(session, session->has_team ? team_phase(&session->team) : "start", &problem);
 }
 
-/* Prints the reason, at most once a second. A known client that closes or times out is not a
- * rejected one. A client of a Unix socket has no address: prints the server's. */
+/* Counts a client that closed or timed out before it was known. Prints the reason, at most once a
+ * second. A client of a Unix socket has no address: prints the address of the server. */
 static void count_rejected(const struct session *session, const char *why)
 {
     struct server *server = session->server;
@@ -184,9 +184,9 @@ static void count_rejected(const struct session *session, const char *why)
     address_format(text,
                    session->peer.storage.ss_family == AF_UNIX ? &server->listener.address : &session->peer);
     if (server->rejected.unlogged > 1)
-        snprintf(others, sizeof others, "; it is one of %" PRIu64 " since the last such line",
+        snprintf(others, sizeof others, "; one of %" PRIu64 " since the last such line",
                  server->rejected.unlogged);
-    fprintf(stderr, "uncork-server: turned away a client at %s (%s)%s\n", text, why, others);
+    fprintf(stderr, "uncork-server: rejected a client at %s (%s)%s\n", text, why, others);
     server->rejected.unlogged = 0;
     server->rejected.next_line_ms = now_ms + LINE_EVERY_MS;
 }
@@ -197,13 +197,13 @@ static void on_timeout(uv_timer_t *timer)
     struct problem problem = {0};
 
     if (!session->channel.is_known) {
-        count_rejected(session, "did not say within 3 s what it wants");
+        count_rejected(session, "it sent no valid message within 3 s");
         close_parts(session);
     } else if (session->timeout_reason) {
         end_session(session, session->timeout_reason);
     } else {
-        problem_failure(&problem, "%zu of %" PRIu64 " data connections came with the token", session->joined,
-                        session->plan.connections);
+        problem_failure(&problem, "%zu of %" PRIu64 " data connections came with the right token",
+                        session->joined, session->plan.connections);
         fail_session(session, "hello", &problem);
     }
 }
@@ -324,8 +324,8 @@ static void take_mark(struct session *session)
         set_timeout(session, LIMIT_TAKE_REPORT_MS, "the report was not taken");
 }
 
-/* The client has failed. If that was because the subject ended, the server knows why. Else the
- * client closes. */
+/* The client has failed. If the subject has ended, that is the reason, which the server reports.
+ * Else the client closes. */
 static void explain_failure(struct session *session)
 {
     struct problem problem = {0};
@@ -336,9 +336,9 @@ static void explain_failure(struct session *session)
         close_parts(session);
 }
 
-/* A proxy starts its team or subject when it knows the sink. legality_check() probes sockets,
- * rings, TLS layers and placement. This takes the loop and two CPUs for up to 3 s: no other client
- * may be measured in that time. */
+/* A proxy starts its team or subject later, when it knows the sink. legality_check() probes
+ * sockets, rings, TLS layers and placement. This blocks the loop and uses two CPUs for up to 3 s,
+ * so no other session may run in that time. */
 static void start_session(struct session *session)
 {
     bool hosts = has_subject(session), waits = session->end == END_PROXY;
@@ -355,7 +355,7 @@ static void start_session(struct session *session)
     }
     channel_send(&session->channel, CONTROL_READY, data_listener_describe(&session->data));
     if (waits)
-        set_timeout(session, LIMIT_SINK_MS, "the client did not say where the server is");
+        set_timeout(session, LIMIT_SINK_MS, "the client did not send the address of the server");
     else if (hosts)
         channel_send(&session->channel, CONTROL_JOINED, NULL);
     else if (session->data.accepts)
@@ -376,13 +376,13 @@ static void take_secrets(struct session *session, const json_t *body, struct pro
     struct team *team = &session->team;
 
     if (hex_parse(team->token, TOKEN_SIZE, control_text(body, "token")) < 0)
-        problem_failure(problem, "the token of the server is none");
+        problem_failure(problem, "the token of the server is not valid");
     if (session->plan.encrypts &&
         hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE, control_text(body, "key")) < 0)
-        problem_failure(problem, "the key of the server is none");
+        problem_failure(problem, "the key of the server is not valid");
 }
 
-/* Parses the numeric address of the sink. Returns -1 with a problem if it is none or not
+/* Parses the numeric address of the sink. Returns -1 with a problem if it is not valid or not
  * allowed. */
 static int parse_sink(const struct options *options, const char *text, struct address *sink,
                       struct problem *problem)
@@ -393,10 +393,10 @@ static int parse_sink(const struct options *options, const char *text, struct ad
         if (prefix_holds(&options->sinks[i], sink))
             return 0;
     return problem_failure(
-        problem, "this proxy may not connect to %s; start it with an --allow-sink that holds it", text);
+        problem, "this proxy may not connect to %s; start it with an --allow-sink that contains it", text);
 }
 
-/* The proxy sends nothing to the sink before the source has connected too. */
+/* The proxy sends nothing to the sink until the source has connected too. */
 static void take_sink(struct session *session, const json_t *body)
 {
     const char *text = control_text(body, "address");
@@ -458,7 +458,7 @@ static int choose_end(struct session *session, const json_t *body, struct proble
     if (end_parse(name) == session->end)
         return 0;
     return session->end == END_PROXY
-               ? problem_failure(problem, "this is a proxy, not a server: its place is via=")
+               ? problem_failure(problem, "this is a proxy, not a server: give its address as via=")
                : problem_failure(problem,
                                  "this is a server, not a proxy: start one with uncork-server --proxy");
 }
@@ -472,7 +472,7 @@ static int check_plan(const struct session *session, struct problem *problem)
                              plan->workload->variant.name, end_names[session->end]);
     if (plan->encrypts && !channel_is_private(&session->channel))
         return problem_usage(problem,
-                             "security=%s: its key may not cross this control channel, which others can "
+                             "security=%s: the key may not cross this control channel, which others can "
                              "read; give --psk FILE to both ends",
                              plan->ends[session->end].security->variant.name);
     return 0;
@@ -518,7 +518,7 @@ static void take_phase(struct session *session, enum control_type type, const js
 {
     struct problem problem = {0};
 
-    if (session->subject.process.pid && type == CONTROL_DRAIN) /* it counts no bytes */
+    if (session->subject.process.pid && type == CONTROL_DRAIN) /* the subject counts no bytes */
         return;
     if (session->subject.process.pid && type == CONTROL_MARKED) {
         take_mark(session);
@@ -587,7 +587,7 @@ static void on_accepted(void *owner, int fd)
                      session, &problem) < 0) {
         close_parts(session);
     } else if (server->count >= LIMIT_CONTROL_CONNECTIONS) {
-        problem_failure(&problem, "%d clients are connected to this server already",
+        problem_failure(&problem, "%d clients are connected to this server already, the maximum",
                         LIMIT_CONTROL_CONNECTIONS);
         fail_session(session, NULL, &problem);
     }
@@ -600,8 +600,7 @@ static void on_stopped(void *owner)
     struct server *server = owner;
 
     for (struct session *session = server->newest; session; session = session->next)
-        end_session(session,
-                    server->options->proxy ? "the proxy was told to end" : "the server was told to end");
+        end_session(session, server->options->proxy ? "the proxy was stopped" : "the server was stopped");
 }
 
 static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};

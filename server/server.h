@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What uncork-server does until SIGTERM, SIGINT, or an end that its options name. Each function
- * listens and prints the ready line first. A failure is its problem. */
+/* The modes of uncork-server. Each function listens, prints the ready line and serves until
+ * SIGTERM, SIGINT or an end by options. A failure is in `problem`. */
 #pragma once
 
 #include "options.h"
 
-/* The daemon: accepts clients; one session at a time runs. */
+/* The daemon: accepts uncork clients and runs one session at a time. */
 void server_run(const struct options *options, struct problem *problem);
 
 /* Services for foreign clients: no control channel, any number of connections. The client ends
@@ -15,5 +15,5 @@ extern const struct axis plain_axis;
 /* Runs the service of the options. */
 void plain_run(const struct options *options, struct problem *problem);
 
-/* Answers real clients of the protocol of the options, by their words. */
+/* Answers real clients. The options give the protocol and its words. */
 void serve_run(const struct options *options, struct problem *problem);

@@ -32,7 +32,7 @@
 #define READY_WITHIN_MS 5000
 #define VERSION_WITHIN_MS 2000
 #define PACKAGES_KNOWN 8
-#define EXIT_WITHIN_MS 400 /* its connections close first */
+#define EXIT_WITHIN_MS 400 /* its connections close before its exit can be seen */
 
 /* ---- its override ---- */
 
@@ -55,7 +55,8 @@ static int open_override(struct subject *subject, struct problem *problem)
     return 0;
 }
 
-/* Whether the override reached the program and took effect, while the connections are open. */
+/* Checks that the override reached the program and took effect. Call it while connections are
+ * open. */
 static int prove_override(const struct subject *subject, struct problem *problem)
 {
     if (!subject->override)
@@ -82,7 +83,7 @@ static int open_override(struct subject *subject, struct problem *problem)
 {
     if (!strcmp(subject->plan->override, OVERRIDE_OFF))
         return 0;
-    return problem_unsupported(problem, "override=%s: only Linux has the library that it preloads",
+    return problem_unsupported(problem, "override=%s needs Linux: other systems do not have the library",
                                subject->plan->override);
 }
 
@@ -93,7 +94,7 @@ static int open_override(struct subject *subject, struct problem *problem)
 
 /* ---- its folder ---- */
 
-/* The key of the run, where TLS servers look for it. */
+/* Writes the key of the run, in a file for TLS servers. */
 static int write_key(const struct subject *subject, const struct data_listener *data, uid_t owner)
 {
     char key[2 * SECURITY_KEY_SIZE + 1], line[sizeof key + 16];
@@ -107,7 +108,8 @@ static int write_key(const struct subject *subject, const struct data_listener *
     return result;
 }
 
-/* Its private key is the key of the run, so that the client knows whose certificate it must see. */
+/* The private key of the certificate is the key of the run, so the client knows which certificate
+ * to expect. */
 static int write_certificate(const struct subject *subject, const struct data_listener *data, uid_t owner)
 {
     char *pem = certificate_make(data->key);
@@ -119,8 +121,8 @@ static int write_certificate(const struct subject *subject, const struct data_li
     return result;
 }
 
-/* A file for each size that op= fetches; its name is the size, and the pattern its content. They
- * have a folder of their own: what a program serves must not be the keys. */
+/* Writes a file for each size that op= fetches. Its name is the size, its content the pattern. The
+ * files have a folder of their own, so that a program does not serve the keys too. */
 static int write_content(const struct subject *subject, uid_t owner)
 {
     const struct operations *operations = &subject->plan->operations;
@@ -159,7 +161,8 @@ static void put_place(json_t *values, const struct subject *subject, const struc
     json_object_set_new(values, "security", json_string(subject->plan->encrypts ? "tls" : "plain"));
 }
 
-/* Makes its files and arguments. A program that binds a path has it in its folder, where it may. */
+/* Makes the files and arguments of the subject. If it binds a path itself, the path is in its
+ * folder, where it may write. */
 static int prepare(struct subject *subject, const json_t *definition, json_t *values,
                    const struct address *sink, uid_t owner, struct problem *problem)
 {
@@ -172,7 +175,8 @@ static int prepare(struct subject *subject, const json_t *definition, json_t *va
     if (!data->is_open && *address_path(&data->address)) {
         snprintf(path, sizeof path, "%s/socket", subject->folder);
         if (address_set_path(&data->address, path) < 0)
-            return problem_failure(problem, "the path of a Unix socket %s is too long", path);
+            return problem_failure(
+                problem, "%s is too long for the path of a Unix socket; choose a shorter TMPDIR", path);
     }
     put_place(values, subject, sink);
     subject->arguments = definition_arguments(definition, values, subject->plan);
@@ -193,17 +197,16 @@ static int find_program(struct subject *subject, const json_t *values, struct pr
 {
     const char *name = control_text(values, "program"), *own = subject->plan->subject.name;
 
-    if (!strcmp(name, "uncork-server") && /* this one */
+    if (!strcmp(name, "uncork-server") && /* this program */
         uv_exepath(subject->program, &(size_t){sizeof subject->program}) == 0)
         return 0;
-    /* what a user types is not where a server is */
+    /* not in PATH: for many users it lacks sbin, where servers are */
     if (program_find(name, PROCESS_PATH, subject->program, sizeof subject->program) == 0)
         return 0;
     return problem_unsupported(problem, "subject=%s needs the program %s: uncork setup %s", own, name, own);
 }
 
-/* The first line that a program prints, by a run of its own; its output is a file with this
- * name. */
+/* Runs a program that prints its version or package, and reads the first line of its output. */
 static void read_line(const struct subject *subject, struct launch *launch, char line[160])
 {
     struct child asked = {0};
@@ -217,8 +220,8 @@ static void read_line(const struct subject *subject, struct launch *launch, char
     scan_file(path, 1, "%159[^\n]", line);
 }
 
-/* The package that has the program: "nginx 1.22.1-9". Empty: none has it. dpkg 1.21 takes 0.1 s to
- * find it, so it is asked once for each of the last programs. */
+/* Finds the package of the program, like "nginx 1.22.1-9"; empty: no package has it. dpkg 1.21
+ * needs 0.1 s for that, so the packages of the last programs are cached. */
 static void read_package(struct subject *subject, const struct passwd *user)
 {
     static char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
@@ -251,12 +254,12 @@ static void read_version(struct subject *subject, const char *argument, const st
 
     read_line(subject, &launch, subject->version);
     name = strcspn(subject->version, " ");
-    while (name && subject->version[name - 1] != '/') /* some print their path */
+    while (name && subject->version[name - 1] != '/') /* some programs print their path */
         name--;
     memmove(subject->version, subject->version + name, strlen(subject->version + name) + 1);
 }
 
-/* Connects until it is accepted. */
+/* Connects again and again until a connection is accepted. */
 static int await_ready(struct subject *subject, const struct address *address, struct problem *problem)
 {
     uint64_t until = clock_now_ns() + (uint64_t)READY_WITHIN_MS * NS_PER_MS;
@@ -275,8 +278,9 @@ static int await_ready(struct subject *subject, const struct address *address, s
                            subject->plan->subject.name, READY_WITHIN_MS / 1000);
 }
 
-/* A server that accepts by a blocking socket may take the one of the data listener. With the
- * process the socket ends then, and no client waits for it. */
+/* A server that can accept on a blocking socket inherits the socket of the data listener. This
+ * process then closes its own descriptor. So the socket ends with the subject, and no client waits
+ * for it. */
 static int launch_on(struct subject *subject, struct launch *launch, struct problem *problem)
 {
     struct data_listener *data = subject->data;
@@ -315,7 +319,8 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
     uid_t owner = launch.user ? launch.user->pw_uid : geteuid();
 
     if (geteuid() == 0 && !launch.user)
-        return problem_failure(problem, "this machine has no user nobody, as whom root starts a subject");
+        return problem_failure(problem,
+                               "root starts a subject as user nobody, but this machine has no such user");
     if (!values || find_program(subject, values, problem) < 0 || open_override(subject, problem) < 0 ||
         plan_cpus(plan, plan_second_end(plan), remote, &cpus, problem) < 0 ||
         folder_make(subject->folder, "subject", owner, problem) < 0)

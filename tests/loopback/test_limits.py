@@ -131,7 +131,7 @@ def test_a_server_that_nobody_needs_any_more_ends_and_says_so() -> None:
                 assert server.process.poll() is None, "somebody is there"
             assert server.process.wait(60) == 0
             assert server.process.stderr
-            assert "no client for 1 s: ends, as --idle says" in server.process.stderr.read()
+            assert "no client for 1 s: it ends because of --idle" in server.process.stderr.read()
             return
     raise AssertionError("it never waited for anybody")
 

@@ -438,7 +438,7 @@ def test_a_proxy_or_a_server_that_is_told_to_end_names_itself(victim: str) -> No
         out, _ = client.communicate(timeout=20)
         told.wait(20)  # a second signal would find it on its way out
         assert client.returncode == 1
-        assert f"the {victim} was told to end" in json.loads(out)["reason"]
+        assert f"the {victim} was stopped" in json.loads(out)["reason"]
 
 
 @pytest.mark.parametrize("words", RUNS)

@@ -133,7 +133,7 @@ def test_who_has_no_key_or_a_wrong_one_is_told_so_and_counted(keys: str, tmp_pat
         assert turned_away(server, keys) == 0
         lines = said(server).splitlines()
         assert len(lines) <= 1 + time.monotonic() - first, "at most one line a second"
-        assert lines[0].startswith("uncork-server: turned away a client at 127.0.0.1:")
+        assert lines[0].startswith("uncork-server: rejected a client at 127.0.0.1:")
         assert "speaks no TLS" in lines[0]
 
 
@@ -319,4 +319,4 @@ def test_options_that_say_nothing_here_are_refused(keys: str) -> None:
     done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", "--plain", "echo", "--psk",
                            keys],
                           capture_output=True, text=True, timeout=10)
-    assert done.returncode == 2 and "--plain serves clients that know no key" in done.stderr
+    assert done.returncode == 2 and "--plain serves clients without a key" in done.stderr

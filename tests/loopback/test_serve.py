@@ -411,8 +411,8 @@ def test_it_ends_at_once_while_clients_are_there(keys: Path) -> None:
 @pytest.mark.parametrize("arguments, complaint", [
     (("--serve", "nbs"), "nbs"),
     (("--serve", "raw"), "--plain echo serves raw bytes"),
-    (("--serve", "nbd", "message=64"), "'message=64' is no word of --serve, which takes security"),
-    (("--serve", "nbd", "client.sndbuf=64K"), "is no word of --serve"),
+    (("--serve", "nbd", "message=64"), "'message=64' is no word for --serve; it takes security"),
+    (("--serve", "nbd", "client.sndbuf=64K"), "is no word for --serve"),
     (("--serve", "nbd", "sndbuff=64K"), "sndbuf"),
     (("--serve", "resp", "op=ping"), "op=get:100"),
     (("--serve", "http", "op=get:32M", "--size", "1M"), "--size is less than the longest reply"),
@@ -431,7 +431,7 @@ def test_a_wrong_command_line_gets_one_clear_line(arguments: tuple[str, ...],
 
 def test_a_key_that_is_none_is_refused(keys: Path, tmp_path: Path) -> None:
     keys.write_text(f"a:{'00' * 32}\nb:{'11' * 32}\n")
-    for words, complaint in ((("security=gnutls",), "takes one key of 32 bytes"),
+    for words, complaint in ((("security=gnutls",), "needs one key of 32 bytes"),
                              ((), "--psk FILE needs security=")):
         done = subprocess.run([SERVER, "--listen", LISTENS[0], "--serve", "nbd", "--psk", keys,
                                *words],

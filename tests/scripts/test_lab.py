@@ -312,7 +312,7 @@ def test_a_server_that_others_reach_takes_nobody_without_its_key(
     assert record["server"]["turned_away"] == 2
     assert record["words"][
         "security"] == "gnutls", "the key of its connections may cross the channel"
-    assert "turned away a client at 198.18.1.1:" in told and "warning" not in told
+    assert "rejected a client at 198.18.1.1:" in told and "warning" not in told
 
 
 def test_ends_of_a_lab_have_a_key_that_is_not_to_be_seen(running: Callable[..., Running]) -> None:
