@@ -33,8 +33,8 @@ static const struct scale rate_scales[] = {
     {1e9, 1e-9, " Gbit/s"}, {1e6, 1e-6, " Mbit/s"}, {1e3, 1e-3, " kbit/s"}, {0, 1, " bit/s"}};
 static const struct scale count_scales[] = {{1e6, 1e-6, " M"}, {1e3, 1e-3, " k"}, {0, 1, ""}};
 
-/* Three digits, never an exponent: 999.7 us becomes 1 ms. Values above the largest unit get more
- * digits. */
+/* Prints three digits, never an exponent: 999.7 us is printed as 1 ms. Values above the largest
+ * unit get more digits. */
 static void print_scaled(double value, const struct scale *scales)
 {
     while (value * 1.0005 < scales->from)
@@ -50,7 +50,7 @@ static const char *plural(uint64_t count)
 
 /* ---- the words ---- */
 
-/* Nothing for a word that the run does not use. */
+/* Prints nothing if the run does not use the word. */
 static void print_word(const struct answer *answer, const char *before, const char *key, const char *after)
 {
     const char *value = record_word(answer->record, key);
@@ -59,7 +59,7 @@ static void print_word(const struct answer *answer, const char *before, const ch
         printf("%s%s%s", before, value, after);
 }
 
-/* The library that encrypts, "gnutls"; if the ends differ "gnutls/openssl". */
+/* Prints the TLS library, "gnutls"; if the ends differ, "gnutls/openssl". */
 static void print_security(const json_t *record)
 {
     const char *between = "";
@@ -113,8 +113,8 @@ static void print_head(const struct answer *answer)
 
 /* ---- times and rates ---- */
 
-/* From the first thread's start to the last thread's end. 0 if a thread that sent or received has
- * no interval. */
+/* The time from the start of the first thread to the end of the last. 0 if a thread that sent or
+ * received has no interval. */
 static double elapsed_seconds(const json_t *end)
 {
     const json_t *thread;
@@ -157,7 +157,7 @@ static void merge_histograms(struct histogram *all, const json_t *end, const cha
     }
 }
 
-/* A quantile only if its tail was observed, as in the tables. */
+/* Prints a quantile only if a sample lies above it, as the tables do. */
 static void print_histogram(const struct answer *answer, const char *name, const char *key)
 {
     static struct histogram merged; /* static: 16 KiB */
@@ -188,8 +188,8 @@ static void print_per_second(const struct answer *answer, const char *unit)
     printf(" %ss/s, %" PRIu64 " %s%s\n", unit, answer->messages, unit, plural(answer->messages));
 }
 
-/* Open loop: the mean time per request would only be the inverse of the rate. So this line shows
- * what happened to the due requests. */
+/* In an open loop the mean time per request is only the inverse of the rate. So this line shows how
+ * many of the due requests were sent. */
 static void print_open_loop(const struct answer *answer)
 {
     const json_t *driver = answer->ends[answer->driver];
@@ -238,8 +238,8 @@ static void print_request(const struct answer *answer)
     print_histogram(answer, "hand-over to the sender", "handover");
 }
 
-/* Bytes per second by the end's own clock. At a receiver the first arrival starts the clock, so its
- * bytes do not count. */
+/* Bytes per second, by the clock of the end. A receiver starts its clock at the first arrival, so
+ * the bytes of that arrival do not count. */
 static double byte_rate(const json_t *end, const char *key)
 {
     double seconds = elapsed_seconds(end);
@@ -255,7 +255,7 @@ static void print_stream(const struct answer *answer)
     double to_server = byte_rate(server, "bytes_received"), to_client = byte_rate(client, "bytes_received");
     double rate = to_server + to_client;
 
-    if (!bytes) { /* no other end, or a foreign one */
+    if (!bytes) { /* there is no other end, or it is a foreign program */
         bytes = record_sum(client, "bytes_sent");
         messages = answer->messages;
         rate = byte_rate(client, "bytes_sent");
@@ -280,13 +280,13 @@ static void print_stream(const struct answer *answer)
 
 /* ---- counts ---- */
 
-/* Counts of one end per `unit` that it sends. If it sends none: per message that it receives. At a
- * proxy: per message of the run. */
+/* Prints the counts of one end per `unit` that it sends. If it sends none, per message that it
+ * receives. At a proxy, per message of the run. */
 static void print_counts(const struct answer *answer, enum end which, const char *unit)
 {
     static const struct {
         const char *name, *key;
-        const char *of; /* the count is printed as a share of this one; NULL: per message */
+        const char *of; /* the count is printed as a share of this count; NULL: per message */
     } counts[] = {
         {"segments", "tcp_info.data_segs_out.sum", NULL},
         {"TLS records", "records_sent", NULL},
@@ -328,7 +328,7 @@ static void print_counts(const struct answer *answer, enum end which, const char
     printf(" (the %s)\n", end_names[which]);
 }
 
-/* What the client sees of the replies of a server that reports nothing. */
+/* Prints the received segments per reply, if the server reports nothing. */
 static void print_replies(const struct answer *answer)
 {
     const json_t *client = answer->ends[END_CLIENT];

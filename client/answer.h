@@ -3,5 +3,5 @@
 
 #include <jansson.h>
 
-/* Prints a record of status ok in a few lines for a person. */
+/* Prints a record of status ok in a few lines for people. */
 void answer_print(const json_t *record);

@@ -30,13 +30,13 @@
 
 #define TIMER "hyperfine"
 #define TIMES "times.json"
-#define LIMIT_S 600 /* of a load that has no limit_s */
+#define LIMIT_S 600 /* time limit of a load without limit_s */
 #define VERSION_WITHIN_S 5
-#define CHECK_EVERY_MS 20 /* at the processes of a rehearsal */
+#define CHECK_EVERY_MS 20 /* between two checks of the processes of a rehearsal */
 #define CONTENT_CHUNK (UINT64_C(1) << 20)
 #define TAIL_MAX 301
 
-/* What is run, one after the other. */
+/* The programs that run, one after the other. */
 enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
 
 struct command {
@@ -51,17 +51,17 @@ struct command {
     char folder[FOLDER_MAX], program[PATH_MAX], timer_path[PATH_MAX], version[160], timer_version[32];
     char version_argument[64];
     json_t *arguments, *times;
-    char *timed_line;            /* the load as hyperfine takes it */
-    struct job jobs[STEP_COUNT]; /* no program: the step is left out */
+    char *timed_line;            /* the load as an argument of hyperfine */
+    struct job jobs[STEP_COUNT]; /* a job without a program is skipped */
     uint64_t limit_s, moves, moved, done;
-    regex_t counts; /* of its output; its group is `done` */
+    regex_t counts; /* finds `done` in the output of the load, as its group */
     bool has_counts;
     struct override override;
-    bool overridden;      /* in the timed run, too */
+    bool overridden;      /* the timed run is under the library too */
     struct problem limit; /* what the library cannot see of the load */
 };
 
-/* ---- what the load is told ---- */
+/* ---- the values that a load gets ---- */
 
 static void put_uri(const struct command *command, json_t *values, const char *protocol)
 {
@@ -89,7 +89,7 @@ static void put_uri(const struct command *command, json_t *values, const char *p
             json_sprintf("%s%s://%s/%s", !strcmp(protocol, "resp") ? "redis" : protocol, s, address, file));
 }
 
-/* As one word of sh(1). New memory. */
+/* Quotes a text as one word of sh(1). New memory. */
 static char *quote(const char *text)
 {
     char *result = NULL;
@@ -104,7 +104,7 @@ static char *quote(const char *text)
     return result;
 }
 
-/* The definition of `command=`: sh(1) gets the text, in which the values are quoted. */
+/* Makes the definition of `command=`: sh(1) runs its text, with quoted values. */
 static json_t *define_command(const struct plan *plan, json_t *values)
 {
     char text[COMMAND_TEXT_MAX], *end = text;
@@ -129,7 +129,7 @@ static json_t *define_command(const struct plan *plan, json_t *values)
                      json_sprintf("%" PRIu64, plan->moves_bytes));
 }
 
-/* A size, or a product of sizes. 0 where it is none. */
+/* Parses a size or a product of sizes. 0 if it is neither. */
 static uint64_t parse_product(char *text)
 {
     uint64_t product = 1, factor;
@@ -152,7 +152,7 @@ static int write_content(const struct command *command, const json_t *values, st
     bool whole;
 
     if (units_parse(&units_size, record_text(values, "size"), &size) < 0)
-        return problem_failure(problem, "the load %s needs the size of its content", command->name);
+        return problem_failure(problem, "the load %s has content but no size= for it", command->name);
     snprintf(path, sizeof path, "%s/content", command->folder);
     whole = (file = fopen(path, "we"));
     for (uint64_t at = 0; whole && at < size; at += CONTENT_CHUNK) {
@@ -176,7 +176,8 @@ static int write_key(const struct command *command, struct problem *problem)
     return problem_failure(problem, "cannot write keys.psk in %s", command->folder);
 }
 
-/* Parameters of the subject, where it is and the folder; then those of the load. */
+/* Collects the parameters of the subject, its address and the folder. Parameters of the load
+ * replace those of the same name. */
 static json_t *collect_values(const struct command *command, const json_t *definitions, const json_t *load,
                               struct problem *problem)
 {
@@ -206,7 +207,7 @@ static int compile_counts(struct command *command, const char *text, struct prob
     command->has_counts = *text && regcomp(&command->counts, text, REG_EXTENDED) == 0;
     if (!*text || (command->has_counts && command->counts.re_nsub == 1))
         return 0;
-    return problem_failure(problem, "the load %s counts '%s', which is no pattern with one group",
+    return problem_failure(problem, "the load %s: counts='%s' is not a regular expression with one group",
                            command->name, text);
 }
 
@@ -294,7 +295,7 @@ static int prepare(struct command *command, struct problem *problem)
     if (!(command->limit_s = record_number(definition, "limit_s")))
         command->limit_s = LIMIT_S;
     if (!(command->moves = parse_product(moves)))
-        return problem_failure(problem, "the load %s moves '%s', which is no size", command->name,
+        return problem_failure(problem, "the load %s: moves='%s' is not a size", command->name,
                                record_text(definition, "moves"));
     make_jobs(command, definition);
     return compile_counts(command, record_text(definition, "counts"), problem);
@@ -319,7 +320,7 @@ static void on_timer(uv_timer_t *timer)
         reach_check_all(command->override.shared, &command->limit);
         return;
     }
-    problem_failure(&problem, "%s did not end within %" PRIu64 " s, so it was ended",
+    problem_failure(&problem, "%s did not end within %" PRIu64 " s and was killed",
                     command->step == STEP_TIMER ? TIMER : command->name, command->limit_s);
     report_done(command, &problem);
 }
@@ -333,7 +334,7 @@ static int check_moved(struct command *command, struct problem *problem)
     if (command->moved >= command->moves)
         return 0;
     if (command->limit.kind != PROBLEM_NONE || !shared->process_count)
-        return problem_unsupported(problem, "it cannot be told what %s moved: %s", command->name,
+        return problem_unsupported(problem, "it is not known how many bytes %s moved: %s", command->name,
                                    *command->limit.text ? command->limit.text
                                                         : "the library did not reach the program");
     return problem_failure(problem,
@@ -354,14 +355,14 @@ static int read_times(struct command *command, struct problem *problem)
     root = json_load_file(path, 0, NULL);
     if (json_unpack(root, "{s:[{s:[F], s:F, s:F}]}", "results", "times", &seconds[0], "user", &seconds[1],
                     "system", &seconds[2]) < 0)
-        return problem_failure(problem, TIMER " has left no times");
+        return problem_failure(problem, TIMER " wrote no times");
     command->times = json_pack("{s:s}", "version", command->timer_version);
     for (size_t i = 0; i < 3; i++)
         json_object_set_new(command->times, names[i], json_integer(llround(1e9 * seconds[i])));
     return command->overridden ? override_proof(command->override.shared, problem) : 0;
 }
 
-/* How often the load did its work, as its output says. */
+/* Reads from the output of the load how many operations it did. */
 static int read_count(struct command *command, struct problem *problem)
 {
     char path[FOLDER_MAX + 16];
@@ -379,7 +380,9 @@ static int read_count(struct command *command, struct problem *problem)
             command->done = strtoull(line + found[1].rm_so, NULL, 10);
     if (file)
         fclose(file);
-    return command->done ? 0 : problem_failure(problem, "%s does not say how much it did", command->name);
+    return command->done
+               ? 0
+               : problem_failure(problem, "the output of %s has no count of what it did", command->name);
 }
 
 static void read_versions(struct command *command)
@@ -392,7 +395,7 @@ static void read_versions(struct command *command)
     scan_file(path, 1, TIMER " %31s", command->timer_version);
 }
 
-/* A step has ended by itself. */
+/* Called when the program of a step has ended. */
 static void end_step(struct command *command, int status)
 {
     struct child ended = {.status = status};
@@ -431,7 +434,7 @@ static void on_answer(uv_poll_t *answers, int result, int events)
         return;
     }
     uv_poll_stop(&command->answers);
-    problem_failure(&problem, "the process that runs %s has ended", command->name);
+    problem_failure(&problem, "the supervisor of %s has ended", command->name);
     report_done(command, &problem);
 }
 
@@ -462,7 +465,7 @@ static void on_closed(uv_handle_t *handle)
         free(command);
 }
 
-/* What ends without the loop. */
+/* Releases all that needs no turn of the loop. */
 static void release(struct command *command)
 {
     supervisor_stop(&command->supervisor);

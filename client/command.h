@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workload=command: the client runs a program of others, the load, in place of its data threads.
+ * workload=command: in place of its data threads the client runs another program, the load.
  *
- * First untimed, under the library of overrides, which counts what it moves; then by hyperfine. A
- * process of its own starts all of this: it ends whatever the load has left, and removes the
- * folder, also when this process is killed.
+ * The first run, the rehearsal, is not timed: the library of overrides counts the bytes that the
+ * load moves. hyperfine times the second run. A supervisor process starts both. It ends all
+ * processes of the load and removes the folder, even if this process is killed.
  */
 #pragma once
 
@@ -22,30 +22,30 @@ struct command_task {
     const char *definitions;       /* file of --subjects; NULL: none */
     const struct address *address; /* of the subject */
     const char *key;               /* of the run, in hexadecimal; "": none */
-    struct place_list cpus;        /* of the load; none: those of this process */
-    /* The rehearsal has ended, or the timed run. The problem: PROBLEM_NONE where it went well. */
+    struct place_list cpus;        /* of the load; count 0: those of this process */
+    /* Called when the rehearsal or the timed run has ended. PROBLEM_NONE: success. */
     void (*done)(void *owner, const struct problem *problem);
-    void (*closed)(void *owner); /* twice, after command_close() */
+    void (*closed)(void *owner); /* called twice, after command_close() */
     void *owner;
 };
 
 #ifdef __linux__
-/* Begins the rehearsal, of which done() tells later. NULL with a problem, and closed() is not
+/* Starts the rehearsal; done() reports its end. NULL with a problem; then closed() is not
  * called. */
 struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem);
 
-/* Begins the timed run, once, after the rehearsal. */
+/* Starts the timed run. Call it once, after the rehearsal. */
 void command_time(struct command *command);
 
-/* After the timed run, for the record: `load` and `hyperfine`. New references. */
+/* After the timed run: the objects `load` and `hyperfine` of the record. New references. */
 void command_report(const struct command *command, json_t **load, json_t **times);
 
-/* Ends the load, its folder and whatever it has started. */
+/* Ends the load and all processes that it has started, and removes its folder. */
 void command_close(struct command *command);
 #else
 #define command_open(task, loop, problem)                                                                    \
     ((void)(task), (void)(loop),                                                                             \
-     problem_unsupported(problem, "workload=command: only Linux has the library that watches a load"),       \
+     problem_unsupported(problem, "workload=command needs Linux: other systems lack the override library"),  \
      (struct command *)NULL)
 #define command_time(command) (void)(command)
 #define command_report(command, load, times) (void)(command)

@@ -9,7 +9,7 @@
 
 #define CPUS_SHOWN 4
 
-/* The first few CPUs on which the threads of an end were at their end, each once. */
+/* Prints the first few CPUs on which threads of an end finished, each once. */
 static void print_cpus(const char *name, const json_t *end)
 {
     const json_t *threads = json_object_get(end, "threads"), *thread;
@@ -69,7 +69,7 @@ static void print_place(const json_t *record, const json_t *const ends[END_COUNT
     putchar('\n');
 }
 
-/* The result of the handshake, and the library of each end. */
+/* Prints the result of the handshake, and the library of each end. */
 static void print_tls(const json_t *const ends[END_COUNT])
 {
     const json_t *options = record_first(ends[END_CLIENT], "options");

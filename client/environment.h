@@ -5,6 +5,6 @@
 
 #include <jansson.h>
 
-/* Prints what the run had around it: lab, TLS, buffers that were clamped, CPUs, engines. `ends`:
- * the reports of the ends, NULL where there is none. */
+/* Prints the environment of the run: lab, TLS, clamped buffers, CPUs, engines. `ends`: the reports
+ * of the ends; NULL: none. */
 void environment_print(const json_t *record, const json_t *const ends[END_COUNT]);

@@ -19,7 +19,7 @@
 
 /* ---- words ---- */
 
-/* NULL: no list. */
+/* Returns NULL for NULL. */
 static json_t *list_strings(const char *const *strings)
 {
     json_t *list = strings ? json_array() : NULL;
@@ -64,7 +64,7 @@ static int check_with(const struct axis *axis, const struct variant *variant,
     return legality_of_security((const struct security *)variant, transport, problem);
 }
 
-/* {"unix": "why"} for the transports that do not support it here. */
+/* {"unix": "why"}: the transports on which this machine does not support the variant. */
 static json_t *list_unsupported(const struct axis *axis, const struct variant *variant)
 {
     json_t *unsupported = json_object();
@@ -178,10 +178,10 @@ void list_print(const json_t *list)
     json_t *entries;
     size_t i;
 
-    printf("Words, with defaults; client., server. or proxy. before a word narrows it to one end where "
-           "that makes sense:\n");
+    printf("Words, with defaults; client., server. or proxy. before a word sets it for one end, if ends "
+           "may differ:\n");
     print_words(json_object_get(list, "words"), "cell");
-    printf("\nWords of a whole matrix, which only uncork run takes:\n");
+    printf("\nWords of a whole matrix, for uncork run only:\n");
     print_words(json_object_get(list, "words"), "run");
     json_object_foreach(json_object_get(list, "variants"), axis, entries) {
         printf("\n%s:\n", axis);

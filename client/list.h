@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vocabulary: words, values, and the support of this machine. */
+/* The vocabulary: words, their values, and which of these this machine supports. */
 #pragma once
 
 #include <jansson.h>

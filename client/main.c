@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* uncork-client: the side that offers load and measures. */
+/* uncork-client: the end that offers load and measures. */
 #include "answer.h"
 #include "base/cleanup.h"
 #include "base/version.h"
@@ -34,9 +34,10 @@ static const char help[] =
     "  uncork-client message=15x2 reply=2 write=cork\n"
     "  uncork-client workload=stream message=64K write=writev transport=unix duration=1s\n"
     "\n"
-    "OPTIONS for a server or a proxy that is there already\n"
-    "  --psk FILE      speak to it by TLS, with the first key of FILE (IDENTITY:KEY, as psktool writes it)\n"
-    "  --insecure      speak to it in the clear, although it is on another machine\n"
+    "OPTIONS for a server or a proxy that runs already\n"
+    "  --psk FILE      connect to it by TLS, with the first key of FILE (IDENTITY:KEY, as psktool writes "
+    "it)\n"
+    "  --insecure      connect to it without TLS, although it is on another machine\n"
     "\n"
     "OPTION for subject=\n"
     "  --subjects FILE definitions of the programs that its server may start, as uncork run makes them\n"
@@ -46,18 +47,18 @@ static const char help[] =
     "\n"
     "OPTIONS for lab=on: this process is in one network namespace of a lab\n"
     "  --server-in ADDRESS@FILE\n"
-    "                  its server shall be in that of FILE and listen on ADDRESS there\n"
+    "                  start its server in the network namespace FILE, listening on ADDRESS\n"
     "  --proxy-in ADDRESS@FILE\n"
-    "                  the same of its proxy, for workload=proxy\n"
+    "                  the same for its proxy, with workload=proxy\n"
     "\n"
     "  --json [FILE]   print the whole record, or write it to FILE\n"
     "  --batch FILE    run the words of each line and print a record for each, then {\"end\": N}\n"
     "                  (FILE ends at a line \"end\", so that - may stay open for --with-parent)\n"
-    "  --with-parent   give up when standard input, or descriptor FD, closes\n"
-    "  --check FILE    say for each line which words it uses and whether this machine supports it\n"
-    "  --list[=json]   words, values, and what this machine supports\n"
-    "  --expand        write out the lists and ranges of words\n"
-    "  --facts         what kind of machines both ends are\n"
+    "  --with-parent   end the run when standard input, or descriptor FD, closes\n"
+    "  --check FILE    print for each line which words it uses and whether this machine supports it\n"
+    "  --list[=json]   print words, values, and what this machine supports\n"
+    "  --expand        print every value of lists and ranges of words\n"
+    "  --facts         print facts about the machines of both ends\n"
     "  --version       print the version\n"
     "  -h, --help      print this\n";
 
@@ -69,12 +70,12 @@ static int write_json(FILE *file, void *record, struct problem *problem)
     return json_dumpf(record, file, JSON_COMPACT);
 }
 
-/* Prints `json`, which is stolen, as one line. Returns 0, or -1 with a failure. */
+/* Prints `json` as one line and releases it. Returns 0, or -1 with a failure. */
 static int print_json(json_t *json, struct problem *problem)
 {
-    CLEANUP_JSON json_t *stolen = json;
+    CLEANUP_JSON json_t *owned = json;
 
-    if (json_dumpf(stolen, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
+    if (json_dumpf(owned, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
         return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
     return 0;
 }
@@ -91,7 +92,7 @@ static int check_output(const struct options *options, struct problem *problem)
 
 /* ---- cells ---- */
 
-/* One of the command line, or one for each line of a file. */
+/* One plan from the command line, or one for each line of a file. */
 struct cells {
     struct plan *plans;
     size_t count;
@@ -168,7 +169,7 @@ static int reject_unused(const struct plan *plan, struct problem *problem)
     if (!key)
         return 0;
     if (word_is_of_lab(key))
-        return problem_usage(problem, "'%s' is of a lab; uncork run ... lab=on %s=... makes one", key, key);
+        return problem_usage(problem, "'%s' is for a lab: uncork run ... lab=on %s=... makes one", key, key);
     return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
 }
 
@@ -177,7 +178,7 @@ static void print_end(const struct cells *cells, struct problem *problem)
     print_json(json_pack("{s:I}", "end", (json_int_t)cells->count), problem);
 }
 
-/* ---- what the process can do ---- */
+/* ---- actions ---- */
 
 static int check_cells(const struct options *options, const struct cells *cells, struct problem *problem)
 {
@@ -194,7 +195,7 @@ static int check_cells(const struct options *options, const struct cells *cells,
     return 0;
 }
 
-/* The record of ACTION_RUN. A failed run is a problem. */
+/* Prints or writes the record of ACTION_RUN. A failed run is a problem. */
 static void report_run(const struct options *options, json_t *record, struct problem *problem)
 {
     const char *status = json_string_value(json_object_get(record, "status"));
@@ -225,13 +226,12 @@ static int watch_parent(struct client *client, struct problem *problem)
     if (fd == NO_PARENT_FD)
         return 0;
     if (uv_guess_handle(fd) != UV_NAMED_PIPE)
-        return problem_usage(problem, "--with-parent needs a pipe or a socket, which descriptor %d is not",
-                             fd);
+        return problem_usage(problem, "--with-parent needs a pipe or a socket; descriptor %d is neither", fd);
     parent_watch_start(&client->parent, &client->loop, fd, on_parent_gone, client);
     return 0;
 }
 
-/* Runs every line and prints its record. Goes on after a failed run. */
+/* Runs every line and prints its record. Continues after a failed run. */
 static void run_batch(struct client *client, const struct cells *cells, struct problem *problem)
 {
     for (size_t i = 0; i < cells->count; i++) {
@@ -239,7 +239,7 @@ static void run_batch(struct client *client, const struct cells *cells, struct p
 
         if (client->orphaned) {
             json_decref(record);
-            problem_failure(problem, "the process that asked for these runs has ended");
+            problem_failure(problem, "the process that started these runs has ended");
             return;
         }
         if (!record || print_json(record, problem) < 0)
@@ -276,8 +276,8 @@ static void run(const struct options *options, const struct cells *cells, struct
         report_run(options, record, problem);
 }
 
-/* The reason why an end does not support the plan. For server and proxy only if they are ours:
- * then this machine decides. */
+/* Checks that each end supports the plan. Server and proxy are checked only if this client starts
+ * them: then they run on this machine. */
 static int check_ends(const struct plan *plan, struct problem *problem)
 {
     for (int end = 0; end < END_COUNT; end++)
@@ -300,7 +300,7 @@ static void check(const struct cells *cells, struct problem *problem)
         if (!plan->messages && !plan->bytes && !plan->commands)
             json_object_set_new(line, "planned_ns",
                                 json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
-        /* what only the run can find out makes the run fail */
+        /* other problems are left to the run, which then fails */
         if (check_ends(plan, &why) < 0 && why.kind == PROBLEM_UNSUPPORTED)
             json_object_set_new(line, "unsupported", json_string(why.text));
         if (print_json(line, problem) < 0)

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What getopt_long(3) returns: this, a letter, or an enum action. */
+/* getopt_long(3) returns this for an argument, else a letter or an enum action. */
 #define OPTION_ARGUMENT 1
 
-/* The option for the place of each of our own processes. */
+/* The options for the network namespaces of processes that the client starts. */
 static const char *const place_options[END_COUNT] = {
     [END_SERVER] = "--server-in",
     [END_PROXY] = "--proxy-in",
@@ -34,7 +34,7 @@ static int take_action(struct options *options, enum action action, const char *
 {
     if (options->action != ACTION_RUN || options->json)
         return problem_usage(problem,
-                             "one of --json, --batch, --check, --list, --expand and --facts at a time");
+                             "give only one of --json, --batch, --check, --list, --expand and --facts");
     options->action = action;
     options->json = action == ACTION_RUN;
     options->file = file;
@@ -53,7 +53,7 @@ static int take_pcap(struct options *options, const char *path, struct problem *
     if (!*path)
         return problem_usage(problem, "--pcap needs a FILE for the packets");
     if (options->pcap)
-        return problem_usage(problem, "--pcap is given twice; one run makes one file");
+        return problem_usage(problem, "--pcap is given twice, but a run makes one file");
     options->pcap = path;
     return 0;
 }
@@ -71,7 +71,7 @@ static int take_parent_fd(struct options *options, const char *text, struct prob
     return 0;
 }
 
-/* A word; or after --json the file for the record. */
+/* Takes a word, or after --json the file for the record. */
 static int take_argument(struct options *options, const char *argument, struct problem *problem)
 {
     bool is_word = strchr(argument, '=') != NULL;
@@ -214,8 +214,8 @@ static bool is_current_netns(const char *netns)
            own.st_ino == other.st_ino;
 }
 
-/* Rejects a plan that does not fit: lab=on without a lab, a lab without lab=on, no valid lab, or
- * a place for a proxy that the plan lacks. Returns 0, or -1 with a usage problem. */
+/* Rejects lab=on without a lab, a lab without lab=on, a lab in the namespace of this process, and
+ * --proxy-in without a proxy. Returns 0, or -1 with a usage problem. */
 static int check_places(const struct location locations[END_COUNT], const struct plan *plan,
                         struct problem *problem)
 {
@@ -225,12 +225,11 @@ static int check_places(const struct location locations[END_COUNT], const struct
 
         if (is_needed && !netns)
             return problem_usage(problem,
-                                 "lab=on: there is no lab around this process (no %s); uncork run "
-                                 "makes one, by hand see uncork lab --help",
+                                 "lab=on: this process is in no lab (%s is missing); uncork run makes "
+                                 "one, by hand see uncork lab --help",
                                  option);
         if (is_needed && is_current_netns(netns))
-            return problem_usage(problem,
-                                 "%s %s is the network namespace of this process: no lab lies between",
+            return problem_usage(problem, "%s %s is the network namespace of this process; name another one",
                                  option, netns);
         if (!is_needed && netns)
             return problem_usage(problem, "%s is for a run in a lab%s: add lab=on%s", option,
@@ -251,11 +250,11 @@ int options_check(const struct options *options, const struct plan *plan, struct
                              options->keys ? "--psk" : "--insecure");
     if (strcmp(plan->build, BUILD_THIS) != 0)
         return problem_usage(
-            problem, "build=%s is not this one: uncork run starts it, or start the uncork-client in it",
+            problem, "build=%s is another build: use uncork run, or start the uncork-client of that build",
             plan->build);
     if (strcmp(plan->target, TARGET_LOCAL) != 0)
         return problem_usage(problem,
-                             "target=%s is not here: uncork run goes there, or start uncork-client there",
+                             "target=%s is another system: use uncork run, or start uncork-client there",
                              plan->target);
     if (options->pcap && !plan_captures(plan))
         return problem_usage(problem, "--pcap is for a run that captures packets: add capture=on");

@@ -25,13 +25,13 @@ enum action {
 struct options {
     enum action action;
     struct location locations[END_COUNT];
-    struct psk_list *keys; /* the first is used for ends with an address in words; NULL: none */
-    bool insecure;         /* without TLS such an end may be on another machine */
+    struct psk_list *keys; /* the first one is for ends with an address in words; NULL: none */
+    bool insecure;         /* such an end may be on another machine without TLS */
     const char *pcap;      /* file for the packets of capture=on; NULL: none */
     bool json;             /* ACTION_RUN prints a record instead of an answer */
     const char *file;      /* ACTION_BATCH, ACTION_CHECK: input; record: output, NULL: stdout */
     int parent_fd;         /* descriptor that closes when the parent ends, or NO_PARENT_FD */
-    const char *for_runs;  /* the last option given that is only for a run; or NULL */
+    const char *for_runs;  /* the last option that is only for a run; NULL: none was given */
     const char **words;
     size_t word_count;
 };
@@ -41,4 +41,5 @@ struct options {
 int options_parse(struct options *options, int count, char **arguments, struct problem *problem);
 void options_free(struct options *options);
 
+/* Checks that options and plan fit each other. 0, or -1 with a usage problem. */
 int options_check(const struct options *options, const struct plan *plan, struct problem *problem);

@@ -16,10 +16,10 @@
 #include <uv.h>
 
 #define READY_WITHIN_S 5
-#define ENDS_WITHIN_MS 9000 /* a subject takes it 8 s at most to start */
+#define ENDS_WITHIN_MS 9000 /* a server that starts a subject may be busy for 8 s */
 #define KEY_FD 3            /* after standard input, output and error */
 #define KEY_FILE "/dev/fd/3"
-#define EXIT_WITHIN_MS 50 /* its connections close before its exit is reported */
+#define EXIT_WITHIN_MS 50 /* its connections close before its exit can be seen */
 
 extern char **environ;
 
@@ -30,14 +30,13 @@ static int find_program(char *path, size_t size, struct problem *problem)
 
     if (uv_exepath(path, &size) < 0 || !(slash = strrchr(path, '/')) ||
         (size_t)(slash + 1 - path) + sizeof name > 4096)
-        return problem_failure(problem,
-                               "cannot tell where this program is, and so not where uncork-server is");
+        return problem_failure(problem, "cannot find uncork-server: the path of this program is not known");
     memcpy(slash + 1, name, sizeof name);
     return 0;
 }
 
-/* Draws the server's key. Returns the read end of a pipe that holds its line; -1 with a failure. A
- * key in an argument, a file or the environment would stay readable there. */
+/* Makes a random key for the server. Returns the read end of a pipe that contains its line, or -1
+ * with a failure. In an argument, a file or the environment the key would stay readable. */
 static int open_key(struct own_server *server, struct problem *problem)
 {
     char line[PSK_LINE_MAX];
@@ -58,7 +57,7 @@ static int open_key(struct own_server *server, struct problem *problem)
     return problem_failure(problem, "cannot write a key into a pipe");
 }
 
-/* The arguments of the server, ended by NULL. The texts belong to `location`. */
+/* Lists the arguments of the server, with a NULL at the end. The texts belong to `location`. */
 static void list_arguments(char *arguments[12], char *program, bool proxy, const struct location *location)
 {
     const bool keyed = location->netns;
@@ -138,12 +137,13 @@ static int spawn_in_namespace(struct own_server *server, bool proxy, const struc
                                strerror(errno));
     result = spawn(server, proxy, location, key, problem); /* starts in the namespace */
     if (enter_namespace(before) < 0)
-        return problem_failure(problem, "cannot come back from the network namespace %s: %s", location->netns,
+        return problem_failure(problem, "cannot return from the network namespace %s: %s", location->netns,
                                strerror(errno));
     return result;
 }
 
-/* Reads the first line that it prints. Returns its size; 0: the server ended, or printed none. */
+/* Reads the first line that the server prints. Returns its size; 0 if the server ended or was
+ * silent for READY_WITHIN_S. */
 static size_t read_line(const struct own_server *server, char *line, size_t room)
 {
     static const struct timeval within = {.tv_sec = READY_WITHIN_S};
@@ -153,7 +153,7 @@ static size_t read_line(const struct own_server *server, char *line, size_t room
     while (!memchr(line, '\n', size)) {
         ssize_t got = recv(server->channel_fd, line + size, room - size, 0);
 
-        if (got == 0 || (got < 0 && errno != EINTR)) /* a probed ring that is closed interrupts it */
+        if (got == 0 || (got < 0 && errno != EINTR)) /* closing a probed ring causes EINTR */
             return 0;
         size += got > 0 ? (size_t)got : 0;
     }
@@ -176,10 +176,10 @@ int own_server_start(struct own_server *server, bool proxy, const struct locatio
         return -1;
     size = read_line(server, line, sizeof line - 1);
     if (!size)
-        return problem_failure(problem, "uncork-server did not become ready");
+        return problem_failure(problem, "uncork-server printed no ready line");
     ready = json_loadb(line, size, JSON_DISABLE_EOF_CHECK, NULL);
     if (json_unpack(ready, "{s:{s:s, s:i}}", "ready", "address", &host, "port", &port) < 0)
-        return problem_failure(problem, "uncork-server said '%.100s' instead of its ready line", line);
+        return problem_failure(problem, "uncork-server printed '%.100s' in place of its ready line", line);
     snprintf(text, sizeof text, "%s:%d", host, port);
     return address_parse(&server->address, text, problem);
 }

@@ -102,7 +102,8 @@ json_t *record_make(const struct plan *plan, const struct run_result *result)
     if (problem->kind != PROBLEM_NONE)
         return record;
     for (int end = 0; end < END_COUNT; end++)
-        json_object_set(record, end_names[end], result->reports[end]); /* NULL: absent, as below */
+        json_object_set(record, end_names[end],
+                        result->reports[end]); /* NULL: the key is absent, also below */
     json_object_set(record, "subject", result->subject);
     json_object_set(record, "load", result->load);
     json_object_set(record, "hyperfine", result->times);

@@ -15,22 +15,24 @@ struct run_result {
     uint64_t started_unix_ns, wall_ns;
     char addresses[END_COUNT][ADDRESS_MAX]; /* of the other ends; "": none */
     json_t *reports[END_COUNT];             /* NULL where there is none */
-    json_t *subject;                        /* in place of the server's report */
-    json_t *load, *times;                   /* in place of the client's: workload=command */
+    json_t *subject;                        /* in place of the report of the server */
+    json_t *load, *times;                   /* workload=command: in place of that of the client */
 };
 
+/* Makes the record of a run, which may have failed. New reference. */
 json_t *record_make(const struct plan *plan, const struct run_result *result);
 
-/* Checks that each report has figures, and that sent and received figures agree, at a proxy too.
- * Returns 0, or -1 with a failure that names the end or gives both figures. */
+/* Checks that each report has threads, and that sent and received bytes are equal, at a proxy too.
+ * Returns 0, or -1 with a failure that names the end or both figures. */
 int record_check(const struct run_result *result, struct problem *problem);
 
-/* The value at a path of keys ("cpu.user_ns") in an object: a text, "" if absent, or a number, 0 if
- * absent. */
+/* The value at a path of keys ("cpu.user_ns") in an object. record_text(): "" if absent;
+ * record_number(): 0 if absent. */
 const char *record_text(const json_t *value, const char *path);
 uint64_t record_number(const json_t *value, const char *path);
 
-/* The sum over the threads of an end; the value of its first thread. */
+/* record_sum(): the sum over the threads of an end. record_first(): the value of its first
+ * thread. */
 uint64_t record_sum(const json_t *end, const char *path);
 const json_t *record_first(const json_t *end, const char *path);
 

@@ -42,9 +42,9 @@ struct run {
     struct command *command; /* in place of the team; NULL: not yet */
     struct capture *capture; /* NULL: no capture */
     uv_timer_t timer;        /* for a missing report, or for another end's reason */
-    bool remote;             /* their other end is on another machine */
+    bool remote;             /* the other end of the data connections is on another machine */
     bool wants_facts, has_team, team_done, awaits_reason, is_over;
-    bool is_timed;  /* the command */
+    bool is_timed;  /* the timed run of the command has begun */
     int open_parts; /* links, team and timer */
     struct run_result result;
 };
@@ -86,15 +86,15 @@ static void on_timer_closed(uv_handle_t *timer)
     part_closed(timer->data);
 }
 
-/* Stops the timer too: it may be due in the same iteration of the loop. */
+/* Ends the run. Stops the timer, which may be due in the same iteration. */
 static void finish(struct run *run)
 {
     run->is_over = true;
     uv_timer_stop(&run->timer);
 }
 
-/* Keeps the first problem and appends one that another end reports. A running team ends first:
- * then on_passed() follows. */
+/* Keeps the first problem, and appends a reason that another end reports. If a team runs, cancels
+ * it: on_passed() follows. */
 static void end_run(struct run *run, const char *phase, const struct problem *problem)
 {
     if (run->awaits_reason && !run->is_over)
@@ -167,9 +167,9 @@ static void on_reason_timeout(uv_timer_t *timer)
     finish(run);
 }
 
-/* With a proxy, a broken connection may be the effect of another one. So the client first waits
- * for a reason from another end, then sends its own failure. The server of a subject looks for a
- * reason when it learns of the failure. */
+/* With a proxy, the failure of another connection may have broken this one. So the client first
+ * waits for a reason from another end, then sends its own failure. The server of a subject gets the
+ * failure at once, and then looks for a reason. */
 static void fail_run(struct run *run, const char *phase, const struct problem *problem)
 {
     bool is_first = run->result.problem.kind == PROBLEM_NONE;
@@ -187,7 +187,8 @@ static void fail_run(struct run *run, const char *phase, const struct problem *p
     }
 }
 
-/* Before the timed command, and after it, the server reads the CPU time of the subject. */
+/* CONTROL_MARKED makes the server read the CPU time of the subject, before and after the timed
+ * run. */
 static void on_command_done(void *owner, const struct problem *problem)
 {
     struct run *run = owner;
@@ -218,7 +219,8 @@ static int start_command(struct run *run, struct problem *problem)
     return 0;
 }
 
-/* The subject has connections, or its CPU time is known: then the command begins. */
+/* CONTROL_JOINED: the subject accepts connections. CONTROL_MARKED: its CPU time was read, so the
+ * timed run begins. -1: the message does not belong here. */
 static int continue_command(struct run *run, enum control_type type)
 {
     if (type != CONTROL_JOINED && (type != CONTROL_MARKED || run->is_timed))
@@ -249,7 +251,7 @@ static void on_passed(void *owner, enum phase passed)
 
 static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
 
-/* Starts the capture before the threads, which make the first connection. */
+/* Starts the capture first, then the threads, which make the connections. */
 static int start_team(struct run *run, struct problem *problem)
 {
     const struct plan *plan = run->plan;
@@ -269,7 +271,8 @@ static int start_team(struct run *run, struct problem *problem)
     if (run->ready && (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
                        (plan->encrypts && hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE,
                                                     control_text(run->ready, "key")) < 0)))
-        return problem_failure(problem, "the %s's ready message makes no sense", end_names[neighbour]);
+        return problem_failure(problem, "the ready message of the %s has no valid token or key",
+                               end_names[neighbour]);
     team->by_certificate =
         run->ready && !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
     if (plan_captures(plan) && !(run->capture = segments_watch(plan, &run->target, run->remote,
@@ -281,10 +284,10 @@ static int start_team(struct run *run, struct problem *problem)
     return 0;
 }
 
-/* ---- one end after the other ---- */
+/* ---- connecting to the ends ---- */
 
-/* Starts the end if it is our own. An end with an address in words may be on another machine only
- * with TLS or --insecure. */
+/* Finds the address of an end, and starts the end if the client has to. An end with an address in
+ * words may be on another machine only with TLS or --insecure. */
 static int find_address(struct link *link, const struct psk_list **keys, struct problem *problem)
 {
     struct client *client = link->run->client;
@@ -333,8 +336,8 @@ static int open_link(struct run *run, enum end end, struct problem *problem)
     return channel_open(&link->channel, &run->client->loop, fd, keys, &channel_events, link, problem);
 }
 
-/* Opens a link and sends the plan. The host id that the server gets is that of its neighbour: the
- * proxy, or this client. */
+/* Opens a link and sends the plan. The server gets the host id of its neighbour, which is the proxy
+ * or this client. */
 static int send_plan(struct run *run, enum end end, struct problem *problem)
 {
     const char *host =
@@ -357,7 +360,7 @@ static int send_plan(struct run *run, enum end end, struct problem *problem)
     return 0;
 }
 
-/* Gets the address of the data connections. An end chooses their port or path, but not the
+/* Gets the address of the data connections. The end chooses their port or path, but not the
  * machine. */
 static int find_data(const struct link *link, struct address *data, const json_t *ready,
                      struct problem *problem)
@@ -373,20 +376,20 @@ static int find_data(const struct link *link, struct address *data, const json_t
         return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
                                name, end, link->run->result.addresses[link->end]);
     default:
-        return problem_failure(problem, "the %s's ready message names no place for transport=%s", end, name);
+        return problem_failure(
+            problem, "the ready message of the %s has no valid port or path for transport=%s", end, name);
     }
 }
 
 static int send_sink(const struct run *run, struct channel *proxy, const struct address *data,
                      const json_t *ready, struct problem *problem)
 {
-    bool trusts = !plan_has_subject(run->plan); /* a subject sends on what it cannot read */
+    bool trusts = !plan_has_subject(run->plan); /* a subject relays bytes that it cannot decrypt */
     char address[ADDRESS_MAX];
 
     if (trusts && run->plan->encrypts && !channel_is_private(proxy))
-        return problem_usage(problem,
-                             "the server's key may not cross the control channel of the proxy, which "
-                             "others can read; give --psk FILE to all ends");
+        return problem_usage(problem, "the key of the server may not cross the control channel of the proxy, "
+                                      "which others can read; give --psk FILE to all ends");
     address_format(address, data);
     channel_send(proxy, CONTROL_SINK,
                  json_pack("{s:s, s:s, s:s, s:O}", "address", address, "token",
@@ -395,15 +398,15 @@ static int send_sink(const struct run *run, struct channel *proxy, const struct 
     return 0;
 }
 
-/* The proxy gets its plan first: a client that waits for the proxy must not block a server. Then
- * the proxy gets the address of the server. */
+/* The proxy gets its plan first, because a client that waits for the proxy must not block a server.
+ * Then the server gets its plan, and the proxy the address of the server. */
 static int take_ready(struct run *run, struct link *link, const json_t *body, struct problem *problem)
 {
     struct link *proxy = &run->links[END_PROXY];
     struct address data;
 
     if (run->has_team || !link->is_asked)
-        return problem_failure(problem, "the %s is ready twice", end_names[link->end]);
+        return problem_failure(problem, "the %s sent its ready message twice", end_names[link->end]);
     link->is_asked = false;
     if (find_data(link, &data, body, problem) < 0)
         return -1;
@@ -429,7 +432,7 @@ static int reject_message(const struct link *link, struct problem *problem)
     return problem_failure(problem, "the %s sent a message that does not belong here", end_names[link->end]);
 }
 
-/* Rejects a report before the run, or facts in a run: these would end the run as a success. */
+/* Rejects a report before the run, and facts in a run: both would end the run as a success. */
 static int take_answer(struct run *run, struct link *link, enum control_type type, const json_t *body,
                        struct problem *problem)
 {
@@ -500,7 +503,7 @@ static const struct channel_events channel_events = {
 
 /* ---- the beginning ---- */
 
-/* Without an uncork server there is no other end to wait for. */
+/* Starts a run without an uncork server: there is no other end to wait for. */
 static int begin_alone(struct run *run, struct problem *problem)
 {
     if (plan_has_peer(run->plan)) {
@@ -523,7 +526,7 @@ static void complete(struct run *run)
     while (!run->is_over && !client->orphaned)
         uv_run(&client->loop, UV_RUN_ONCE);
     if (!run->is_over) {
-        problem_failure(&problem, "the process that asked for this run has ended");
+        problem_failure(&problem, "the process that started this run has ended");
         end_run(run, "run", &problem);
     }
     while (!run->is_over)
@@ -597,7 +600,7 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
     if (!plan->has_server)
         return json_pack("{s:o}", "client", facts_collect(NULL));
     open_timer(&run);
-    /* An end may answer while the client starts the next one: that must not look like the last. */
+    /* First opens all links: an early answer must not look like the last one. */
     for (enum end end = END_CLIENT + 1; end < END_COUNT && reason->kind == PROBLEM_NONE; end++)
         if (plan_has_end(plan, end))
             open_link(&run, end, reason);

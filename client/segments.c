@@ -13,10 +13,10 @@
 
 static const char *const way_names[WAY_COUNT] = {[WAY_SENT] = "sent", [WAY_RECEIVED] = "received"};
 
-/* ---- where it runs ---- */
+/* ---- start ---- */
 
-/* The last CPU without a data thread of this machine. -1: there is none, and the scheduler may
- * choose. */
+/* The last CPU of this machine without a data thread. -1: there is none, so the scheduler
+ * chooses. */
 static int spare_cpu(const struct plan *plan, bool remote)
 {
     bool taken[CORES_CPUS_MAX] = {false};
@@ -45,7 +45,7 @@ struct capture *segments_watch(const struct plan *plan, const struct address *se
     return capture_library->start(server, spare_cpu(plan, remote), path, problem);
 }
 
-/* ---- what came of it ---- */
+/* ---- report ---- */
 
 static int set_beginning(const struct connection *connection, const struct tcp_reading *before,
                          struct tally *tally, struct problem *problem)
@@ -54,17 +54,17 @@ static int set_beginning(const struct connection *connection, const struct tcp_r
 
     if (!before->knows_streams)
         return problem_unsupported(problem,
-                                   "capture=on: TCP_INFO does not tell here how much a connection has "
-                                   "sent (Linux 4.19)");
+                                   "capture=on: TCP_INFO of this system does not report sent bytes, as "
+                                   "Linux does since 4.19");
     if (address_of_socket(&local, connection->calls.fd) < 0)
-        return problem_failure(problem, "capture: the port of a connection is not known");
+        return problem_failure(problem, "capture: cannot read the port of a connection");
     tally_begin_at(tally, (uint16_t)address_port(&local), before->sent_bytes, before->received_bytes);
     return 0;
 }
 
-/* Sets where the measured interval of each connection starts. With reconnects, it starts after the
- * connections of the warm-up: each server reports the last message of all its connections before a
- * thread continues. */
+/* Sets the beginning of the measured interval of each connection. With reconnects, it begins after
+ * the connections of the warm-up: the server reports the last message of all these connections
+ * before a thread continues. */
 static int set_beginnings(const struct team *team, struct tally *tally, struct problem *problem)
 {
     bool reconnects = team->plan->workload->reconnects;
@@ -113,7 +113,7 @@ static json_t *make_report(const struct capture *capture, const struct capture_f
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)
 {
     const struct capture_facts *facts = capture_library->stop(capture, problem);
-    /* The directions with a close_notify: with reconnects only the client sends one. */
+    /* the ways with a close_notify: with reconnects only the client sends one */
     unsigned ways = team->plan->workload->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
     struct endpoint server;
     json_t *report;
@@ -131,7 +131,7 @@ json_t *segments_report(struct capture *capture, const struct team *team, struct
     return NULL;
 }
 
-/* ---- for a person ---- */
+/* ---- for people ---- */
 
 static void print_way(const char *name, const json_t *way)
 {
@@ -162,7 +162,7 @@ void segments_print(const json_t *client)
     for (int way = 0; way < WAY_COUNT; way++)
         print_way(way_names[way], json_object_get(capture, way_names[way]));
     if (record_number(capture, "dropped"))
-        printf("; %" PRIu64 " packets were dropped, so this proves nothing",
+        printf("; %" PRIu64 " packets were dropped, so the counts prove nothing",
                record_number(capture, "dropped"));
     if (json_is_true(json_object_get(capture, "truncated")))
         printf("; more than %u packets, so the end is missing", CAPTURE_PACKETS_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* capture=on: the segments of a run, beside the figures of TCP_INFO. */
+/* capture=on: the captured segments of a run, in addition to the figures of TCP_INFO. */
 #pragma once
 
 #include "capture/capture.h"
@@ -7,13 +7,15 @@
 
 #include <jansson.h>
 
-/* Starts the capture, before the first connection to `server`. `remote`: no thread of another
- * end is on this machine. Returns NULL with a problem; free with capture_library->free(). */
+/* Starts the capture. Call it before the first connection to `server`. `remote`: no thread of
+ * another end is on this machine. Returns NULL with a problem. Free it by
+ * capture_library->free(). */
 struct capture *segments_watch(const struct plan *plan, const struct address *server, bool remote,
                                const char *path, struct problem *problem);
 
-/* Returns the `capture` object of the client's end (docs/record.md) and finishes the file. Call
- * it after a team without failure is done. New reference, NULL with a problem. */
+/* Stops the capture, writes its file and returns the `capture` object of the client
+ * (docs/record.md). Call it after a team has ended without failure. New reference, NULL with a
+ * problem. */
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem);
 
 void segments_print(const json_t *client);

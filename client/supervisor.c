@@ -20,11 +20,12 @@
 
 #define ENDS_WITHIN_MS 2000
 
-static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP}; /* the client is; then its supervisor ends */
+/* Ignored here: they end the client, and its end ends the supervisor. */
+static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 static void on_child(int number)
 {
-    (void)number; /* ends ppoll(2) */
+    (void)number; /* only interrupts ppoll(2) */
 }
 
 /* Ends all descendants of this process: it is their subreaper, so that orphans become its
@@ -80,14 +81,15 @@ static int run_job(const struct job *job, int channel_fd, const sigset_t *wait_m
         exec_job(job, parent);
     while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
         ppoll(&client, 1, NULL, wait_mask);
-        if (client.revents) /* it sends nothing while a job runs */
+        if (client.revents) /* closed: the client sends nothing while a job runs */
             return -1;
     }
     kill_descendants();
     return status;
 }
 
-/* Descriptors of the client stay open in no load: some end other processes by closing. */
+/* Closes all descriptors of the client: an open copy in a load would delay the end of processes
+ * that wait for their close. */
 static _Noreturn void supervise(const struct supervisor *supervisor, int its_channel_fd)
 {
     int null = open("/dev/null", O_RDONLY), status = 0, channel_fd = STDERR_FILENO + 1;
@@ -158,6 +160,6 @@ void supervisor_stop(struct supervisor *supervisor)
     if (session && !child_ends_within(&supervisor->process, ENDS_WITHIN_MS))
         child_end(&supervisor->process, ENDS_WITHIN_MS);
     if (session)
-        kill(-session, SIGKILL); /* where the supervisor was killed */
+        kill(-session, SIGKILL); /* in case the supervisor was killed */
     folder_remove(supervisor->folder);
 }

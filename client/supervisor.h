@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that starts programs for this one and outlives it. It is the subreaper of all that they
- * start. When a program ends, or this process does, however that happens, it ends the rest; at its
- * own end it removes their folder.
+ * A process that starts programs for this process and outlives it. It is the subreaper of all their
+ * descendants. When a program or this process ends, normally or not, the supervisor kills the
+ * descendants that are left. When the supervisor ends, it removes the folder of the programs.
  */
 #pragma once
 
@@ -23,24 +23,24 @@ struct job {
 
 struct supervisor {
     /* Set by the owner. */
-    char *folder; /* where the programs run; "" when it is removed */
+    char *folder; /* working directory of the programs; "" after it was removed */
     const struct place_list *cpus;
     const struct job *jobs;
 
     struct child process;
-    int channel_fd; /* -1: closed; readable when a job has ended, or the supervisor */
+    int channel_fd; /* readable when a job or the supervisor has ended; -1: closed */
 };
 
-/* Starts the process, which knows the jobs as they are now. 0, or -1 with a failure;
- * supervisor_stop() it in both cases. */
+/* Starts the process, which has a copy of the jobs as they are now. 0, or -1 with a failure; call
+ * supervisor_stop() in both cases. */
 int supervisor_start(struct supervisor *supervisor, struct problem *problem);
 
-/* Begins a job. Where the supervisor has ended, supervisor_ended() says so. */
+/* Starts a job. If the supervisor has ended, the next supervisor_ended() returns false. */
 void supervisor_begin(const struct supervisor *supervisor, uint8_t number);
 
-/* After `channel_fd` became readable: the status of the job as of waitpid(2). False: the supervisor
- * has ended. */
+/* Call when `channel_fd` is readable. Sets the status of the job, as of waitpid(2). False: the
+ * supervisor has ended. */
 bool supervisor_ended(const struct supervisor *supervisor, int *status);
 
-/* Ends all, and removes the folder. May be called twice. */
+/* Ends the supervisor and all programs, and removes the folder. May be called twice. */
 void supervisor_stop(struct supervisor *supervisor);

@@ -169,13 +169,13 @@ def test_a_text_is_a_command_of_the_shell_and_its_values_are_quoted(definitions:
     ("asks.blocks=2K", "asks moved 1048577 of 2097152 bytes"),
     ("asks.mode=fails", "asks ended with status 1; its output ends: the disk is full"),
     ("asks.mode=dies", "asks was ended by signal 9; its output ends: (empty)"),
-    ("load=hasty hasty.mode=hangs", "hasty did not end within 1 s, so it was ended"),
+    ("load=hasty hasty.mode=hangs", "hasty did not end within 1 s and was killed"),
     ("load=absent", "workload=command needs the program no-such-program: uncork setup absent"),
     ("load=other", "load=other: this client has no definition of it"),
     ("load=filled", "filled moved 0 of 1048576 bytes"),  # and its content is whole
     ("asks.mode=all asks.size=1", "asks.size: the load asks has no such parameter"),
     ("protocol=resp", "subject=served does not work with protocol=resp"),
-    ("asks.blocks=x", "the load asks moves '{blocks}*1K', which is no size"),
+    ("asks.blocks=x", "the load asks: moves='{blocks}*1K' is not a size"),
     ("asks.override=mour", "override=mour"),
     ("duration=1s", "'duration' has no effect with these other words"),
     ("command=ls", "workload=command needs either load=NAME"),
@@ -239,10 +239,11 @@ def supervisor_of(client: int) -> int:
 
 @pytest.mark.parametrize(("counts", "told"), [
     ("made ([0-9]+) requests", 17),
-    ("did ([0-9]+) requests", "counted does not say how much it did"),
-    ("(never)|made", "counted does not say how much it did"),
-    ("made [0-9]+", "the load counted counts 'made [0-9]+', which is no pattern with one group"),
-    ("made (", "which is no pattern with one group")])
+    ("did ([0-9]+) requests", "the output of counted has no count of what it did"),
+    ("(never)|made", "the output of counted has no count of what it did"),
+    ("made [0-9]+",
+     "the load counted: counts='made [0-9]+' is not a regular expression with one group"),
+    ("made (", "is not a regular expression with one group")])
 def test_a_load_may_say_how_many_requests_it_made(definitions: str, folder: Path, counts: str,
                                                   told: int | str) -> None:
     programs = json.loads(Path(definitions).read_text())

@@ -195,7 +195,7 @@ def test_a_word_of_a_lab_says_what_makes_one() -> None:
     for word in ("link_rate=1gbit", "sysctl=net.ipv4.tcp_sack:0"):
         done, key = client_run(word), word.partition("=")[0]
         assert done.returncode == 2 and done.stderr == (
-            f"uncork-client: '{key}' is of a lab; uncork run ... lab=on {key}=... makes "
+            f"uncork-client: '{key}' is for a lab: uncork run ... lab=on {key}=... makes "
             "one\n")
 
 

@@ -227,7 +227,7 @@ def test_what_a_server_reports_cannot_control_a_terminal() -> None:
 ])
 def test_a_place_that_is_no_port_is_not_connected_to(place: dict[str, object]) -> None:
     error, record = run_lied_to(lambda liar: liar.ready_send(**place))
-    assert record["status"] == "failed" and "names no place for transport=tcp" in error
+    assert record["status"] == "failed" and "has no valid port or path for transport=tcp" in error
 
 
 # ---- when it says so ----

@@ -202,4 +202,4 @@ def test_a_heading_tells_this_build_only_where_a_cell_had_it() -> None:
 def test_the_client_by_itself_says_who_starts_another_build(binaries: Client) -> None:
     done = subprocess.run([binaries.program, "build=/tmp"], capture_output=True, text=True,
                           timeout=20)
-    assert done.returncode == 2 and "uncork run starts it" in done.stderr
+    assert done.returncode == 2 and "use uncork run" in done.stderr
