@@ -12,7 +12,7 @@
 #define LOAD 2
 #define LONG_NS (60 * NS_PER_S) /* for two threads to meet where others are busy */
 
-/* What it is about: says yes and does nothing. */
+/* Like a system that accepts a pinning and does nothing. */
 static int pin_nowhere(int cpu)
 {
     (void)cpu;
@@ -87,7 +87,7 @@ TEST(a_pinning_that_works_shows_by_the_processor_also_on_a_busy_machine)
 
     need_two();
     if (affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_UNKNOWN) {
-        print_message("skipped: this processor tells a program no number\n");
+        print_message("skipped: a program cannot read the number of this processor\n");
         skip();
     }
     load_begin(load);
@@ -128,7 +128,7 @@ TEST(pinning_works_where_its_effect_was_seen)
     if (affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_FOLLOWED)
         assert_true(affinity_works());
     else
-        print_message("nothing to say: this processor tells a program no number\n");
+        print_message("not tested: a program cannot read the number of this processor\n");
 }
 
 int main(void)

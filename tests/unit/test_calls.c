@@ -3,7 +3,7 @@
 
 #include "base/calls.h"
 
-/* Answers in this order: negative ones as errno. */
+/* The results of the next calls, in order; a negative one is an errno value. */
 static int answers[8];
 static size_t asked;
 static int flags_seen;
@@ -117,7 +117,7 @@ TEST(an_interrupted_call_is_made_again_and_counted_as_strace_would)
     assert_int_equal(calls.counts.made[CALL_RECVFROM], 2);
 }
 
-TEST(a_call_that_would_block_says_so_and_is_counted)
+TEST(a_call_that_would_block_returns_eagain_and_is_counted)
 {
     struct calls calls = BEGIN(-EAGAIN, -EWOULDBLOCK, -EAGAIN);
     struct msghdr message = {0};
@@ -152,7 +152,7 @@ TEST(calls_of_nothing_move_everything_and_touch_no_memory)
     assert_int_equal(calls_sendmsg(&calls, &message, 0), SIZE_MAX / 8 + 15);
     assert_int_equal(calls_sendfile(&calls, -1, 0, 1 << 30), 1 << 30);
     assert_int_equal(calls_take_notification(&calls, &notification), 0);
-    assert_int_equal(notification.last - notification.first, UINT32_MAX); /* whatever was lent is back */
+    assert_int_equal(notification.last - notification.first, UINT32_MAX); /* all sends are completed */
     assert_int_equal(calls_recv(&calls, NULL, 77, 0), 77);
     assert_int_equal(calls_set_option(&calls, CALL_SETSOCKOPT, 1, 2, 3), 0);
     assert_int_equal(calls_set_option(&calls, CALL_QUICKACK, 1, 2, 3), 0);
@@ -190,7 +190,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_is_counted_by_its_kind),
         cmocka_unit_test(an_interrupted_call_is_made_again_and_counted_as_strace_would),
-        cmocka_unit_test(a_call_that_would_block_says_so_and_is_counted),
+        cmocka_unit_test(a_call_that_would_block_returns_eagain_and_is_counted),
         cmocka_unit_test(an_error_comes_back_as_a_negative_errno_value),
         cmocka_unit_test(calls_of_nothing_move_everything_and_touch_no_memory),
         cmocka_unit_test(differences_and_sums_go_kind_by_kind),

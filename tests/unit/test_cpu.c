@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a system says of its threads, and whether it is true. */
+/* The counts that a system reports of a thread, and the test whether they are true. */
 #include "unit.h"
 
 #include "base/cleanup.h"
@@ -15,7 +15,7 @@ static void read_own(struct cpu_reading *reading)
     cpu_meter_begin(&nothing, reading);
 }
 
-/* Whoever runs when the system looks has run since it looked last: every 10 ms. */
+/* A system that samples every 10 ms and gives the whole tick to the thread that runs then. */
 static void read_ticks(struct cpu_reading *reading)
 {
     *reading =
@@ -27,23 +27,23 @@ static void read_zeros(struct cpu_reading *reading)
     *reading = (struct cpu_reading){.known = CPU_TIMES | CPU_SWITCHES};
 }
 
-TEST(the_account_of_a_thread_moves_with_its_work_and_its_sleep)
+TEST(times_grow_with_work_and_switches_with_sleep)
 {
     for (int i = 0; i < TIMES; i++)
         assert_int_equal(cpu_test_counts(read_own), CPU_TIMES | CPU_SWITCHES);
 }
 
-TEST(times_that_are_told_in_ticks_are_found_out)
+TEST(times_that_are_counted_in_ticks_are_rejected)
 {
     assert_false(cpu_test_counts(read_ticks) & CPU_TIMES);
 }
 
-TEST(zeros_are_no_account)
+TEST(zeros_are_rejected)
 {
     assert_int_equal(cpu_test_counts(read_zeros), 0);
 }
 
-TEST(what_was_found_true_stays_in_the_record)
+TEST(true_counts_stay_in_the_record)
 {
     struct cpu_reading before = {0}, after = {0};
     CLEANUP_JSON json_t *cpu = NULL, *process = NULL;
@@ -61,10 +61,10 @@ TEST(what_was_found_true_stays_in_the_record)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_account_of_a_thread_moves_with_its_work_and_its_sleep),
-        cmocka_unit_test(times_that_are_told_in_ticks_are_found_out),
-        cmocka_unit_test(zeros_are_no_account),
-        cmocka_unit_test(what_was_found_true_stays_in_the_record),
+        cmocka_unit_test(times_grow_with_work_and_switches_with_sleep),
+        cmocka_unit_test(times_that_are_counted_in_ticks_are_rejected),
+        cmocka_unit_test(zeros_are_rejected),
+        cmocka_unit_test(true_counts_stay_in_the_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

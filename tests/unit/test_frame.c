@@ -5,8 +5,8 @@
 
 #include <netinet/in.h>
 
-/* A SYN from 192.0.2.1:40000 to 198.51.100.2:7007 with an MSS of 1460, SACK, timestamps, no-op and a scale of
- * 7; the bytes in front of it are those of the link. */
+/* A SYN from 192.0.2.1:40000 to 198.51.100.2:7007 with an MSS of 1460, SACK, timestamps, no-op and
+ * a scale of 7; the bytes in front of it are those of the link. */
 #define SYN_TCP                                                                                              \
     0x9c, 0x40, 0x1b, 0x5f, 0x01, 0x02, 0x03, 0x04, 0, 0, 0, 0, 0xa0, 0x02, 0xfa, 0xf0, 0, 0, 0, 0, /* */    \
         2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7
@@ -37,7 +37,7 @@ static void assert_from_to(const struct segment *segment, const char *source, co
 
 #define parse(segment, link, bytes) frame_parse(segment, link, bytes, sizeof(bytes), sizeof(bytes))
 
-TEST(a_syn_says_where_it_goes_and_what_its_sender_takes)
+TEST(a_syn_has_its_endpoints_and_its_options)
 {
     const uint8_t frame[] = {ETHERNET(0x0800), IPV4(60, 0), SYN_TCP};
     struct segment segment;
@@ -92,7 +92,7 @@ TEST(payload_is_what_ip_says_and_not_what_was_captured_or_padded)
     0x60, 0, 0, 0, (length) >> 8, (length)&255, next, 64, 0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
         0, 1, 0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2
 
-TEST(extensions_of_ipv6_are_passed_over)
+TEST(extensions_of_ipv6_are_skipped)
 {
     const uint8_t plain[] = {ETHERNET(0x86dd), IPV6(25, 6), DATA_TCP, 1, 2, 3, 4, 5};
     const uint8_t options[] = {ETHERNET(0x86dd),
@@ -144,7 +144,7 @@ TEST(extensions_of_ipv6_are_passed_over)
     assert_int_equal(segment.sequence, 9);
 }
 
-TEST(what_is_no_whole_header_of_tcp_is_no_segment)
+TEST(an_incomplete_tcp_header_is_no_segment)
 {
     const uint8_t fragment[] = {IPV4(40, 0x20), DATA_TCP}, longer[] = {IPV4(41, 0), DATA_TCP},
                   shorter[] = {IPV4(19, 0), DATA_TCP}, headless[] = {IPV4(40, 0), 0, 0, 0, 0};
@@ -186,11 +186,11 @@ TEST(ipv4_that_is_spelled_as_ipv6_is_the_same_endpoint)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_syn_says_where_it_goes_and_what_its_sender_takes),
+        cmocka_unit_test(a_syn_has_its_endpoints_and_its_options),
         cmocka_unit_test(the_same_packet_is_found_behind_every_link),
         cmocka_unit_test(payload_is_what_ip_says_and_not_what_was_captured_or_padded),
-        cmocka_unit_test(extensions_of_ipv6_are_passed_over),
-        cmocka_unit_test(what_is_no_whole_header_of_tcp_is_no_segment),
+        cmocka_unit_test(extensions_of_ipv6_are_skipped),
+        cmocka_unit_test(an_incomplete_tcp_header_is_no_segment),
         cmocka_unit_test(options_that_were_cut_off_are_read_as_far_as_they_go),
         cmocka_unit_test(ipv4_that_is_spelled_as_ipv6_is_the_same_endpoint),
     };

@@ -68,7 +68,8 @@ static bool is_legal(void)
 
 static uint8_t outgoing[BYTES] __attribute__((aligned(4096)));
 
-/* Sends that lend and sends that copy, whole pages and odd sizes. Returns how many bytes went. */
+/* Makes zero-copy sends and others, of whole pages and of odd sizes. Returns how many bytes were
+ * sent. */
 static size_t send_some(struct dice *dice, size_t at)
 {
     size_t size = dice_roll(dice, 2) ? 4096 * (1 + dice_roll(dice, 16)) : 1 + dice_roll(dice, 9000);
@@ -80,7 +81,7 @@ static size_t send_some(struct dice *dice, size_t at)
     return sent > 0 ? (size_t)sent : 0;
 }
 
-static void forget_returned(void)
+static void drain_notifications(void)
 {
     struct zerocopy_notification notification;
 
@@ -102,7 +103,7 @@ static void carry(uint64_t seed)
         assert_true(turn < 1000000);
         for (uint64_t i = dice_roll(&dice, 8); i && sent < BYTES; i--)
             sent += send_some(&dice, sent);
-        forget_returned();
+        drain_notifications();
         size = read_some(1 + dice_roll(&dice, 100000), &data);
         if (size == -EAGAIN) {
             poll(&readable, 1, 1);
@@ -257,7 +258,7 @@ TEST(less_than_a_page_is_received_without_asking_for_pages)
     close_reader();
 }
 
-TEST(an_error_that_comes_with_bytes_is_told_after_them)
+TEST(an_error_that_comes_with_bytes_is_returned_after_them)
 {
     const uint8_t *data;
 
@@ -295,7 +296,7 @@ int main(void)
         cmocka_unit_test(what_was_copied_beside_pages_is_delivered_after_them_without_a_call),
         cmocka_unit_test(what_the_kernel_says_cannot_be_mapped_is_received_and_no_more_than_that),
         cmocka_unit_test(less_than_a_page_is_received_without_asking_for_pages),
-        cmocka_unit_test(an_error_that_comes_with_bytes_is_told_after_them),
+        cmocka_unit_test(an_error_that_comes_with_bytes_is_returned_after_them),
         cmocka_unit_test(where_nothing_more_will_come_a_recv_says_why),
     };
 

@@ -18,13 +18,13 @@ static int close_pool(void **state)
     return 0;
 }
 
-TEST(a_buffer_that_is_not_taken_comes_again)
+TEST(the_next_buffer_stays_the_same_until_it_is_taken)
 {
     assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 0));
     assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, 0));
 }
 
-TEST(when_all_are_taken_none_comes)
+TEST(a_pool_without_spare_buffers_has_no_next_one)
 {
     for (uint32_t i = 0; i < 3; i++) {
         assert_ptr_equal(pool_next(&pool), pool_buffer(&pool, i));
@@ -33,7 +33,7 @@ TEST(when_all_are_taken_none_comes)
     assert_null(pool_next(&pool));
 }
 
-TEST(a_buffer_is_given_back_by_any_of_its_bytes)
+TEST(a_buffer_is_released_by_any_of_its_bytes)
 {
     for (uint32_t i = 0; i < 3; i++)
         pool_take(&pool);
@@ -57,38 +57,39 @@ TEST(a_buffer_has_its_number_whatever_its_size)
     }
 }
 
-static uint32_t told, told_count;
+static uint32_t released, released_count;
 
-static void note(void *owner, uint32_t number, uint32_t count)
+static void on_release(void *owner, uint32_t number, uint32_t count)
 {
-    assert_ptr_equal(owner, &told);
-    told = number;
-    told_count = count;
+    assert_ptr_equal(owner, &released);
+    released = number;
+    released_count = count;
 }
 
-TEST(who_has_the_buffers_is_told_what_comes_back)
+TEST(on_release_gets_the_released_buffers)
 {
     for (uint32_t i = 0; i < 3; i++)
         pool_take(&pool);
-    pool.on_release = note;
-    pool.owner = &told;
+    pool.on_release = on_release;
+    pool.owner = &released;
     pool_release(&pool, pool_buffer(&pool, 2), 100);
-    assert_int_equal(told, 2);
-    assert_int_equal(told_count, 1);
+    assert_int_equal(released, 2);
+    assert_int_equal(released_count, 1);
     pool_release(&pool, pool_buffer(&pool, 0), 101);
-    assert_int_equal(told, 0);
-    assert_int_equal(told_count, 2);
+    assert_int_equal(released, 0);
+    assert_int_equal(released_count, 2);
     assert_null(pool_next(&pool));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_buffer_that_is_not_taken_comes_again, open_three, close_pool),
-        cmocka_unit_test_setup_teardown(when_all_are_taken_none_comes, open_three, close_pool),
-        cmocka_unit_test_setup_teardown(a_buffer_is_given_back_by_any_of_its_bytes, open_three, close_pool),
+        cmocka_unit_test_setup_teardown(the_next_buffer_stays_the_same_until_it_is_taken, open_three,
+                                        close_pool),
+        cmocka_unit_test_setup_teardown(a_pool_without_spare_buffers_has_no_next_one, open_three, close_pool),
+        cmocka_unit_test_setup_teardown(a_buffer_is_released_by_any_of_its_bytes, open_three, close_pool),
         cmocka_unit_test(a_buffer_has_its_number_whatever_its_size),
-        cmocka_unit_test_setup_teardown(who_has_the_buffers_is_told_what_comes_back, open_three, close_pool),
+        cmocka_unit_test_setup_teardown(on_release_gets_the_released_buffers, open_three, close_pool),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ TEST(a_kind_has_a_name_and_an_exit_status)
     assert_int_equal(problem_kind_parse("nonsense"), PROBLEM_NONE);
 }
 
-/* What was typed is repeated in the text, cut anywhere, and goes to a terminal and into JSON. */
+/* A problem repeats what the user typed, truncated at any byte, on a terminal and in JSON. */
 TEST(a_problem_is_one_line_that_json_can_hold)
 {
     static const char *const typed[] = {"two\nlines", "\x1b[31mred", "\xff\xfe", "caf\xc3"};

@@ -77,7 +77,7 @@ static struct ring_event await(void)
     return event;
 }
 
-/* Submits, and looks whether something completes. */
+/* Submits, and returns whether a request has completed. */
 static bool completes(struct ring_event *event)
 {
     assert_int_equal(ring_poll(ring), 0);
@@ -90,7 +90,7 @@ static void open_recv_buffers(size_t size, uint32_t count)
     assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
 }
 
-/* Reads all that comes, by calls, in a thread. */
+/* A thread that reads all data by system calls. */
 struct reader {
     pthread_t thread;
     uint8_t *bytes;
@@ -115,23 +115,23 @@ static void begin_reader(struct reader *reader, size_t limit)
     assert_int_equal(pthread_create(&reader->thread, NULL, read_all, reader), 0);
 }
 
-/* On a pair of its own: an older kernel does not have everything. */
+/* Skips the test if this kernel lacks an ability. The probe has a socket pair of its own. */
 static void need(enum ring_ability ability, const char *what)
 {
     int pair[2];
-    bool holds;
+    bool has;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    holds = ring_has(ability, pair[0], pair[1]);
+    has = ring_has(ability, pair[0], pair[1]);
     close(pair[0]);
     close(pair[1]);
-    if (holds)
+    if (has)
         return;
     print_message("skipped: this kernel does not %s\n", what);
     skip();
 }
 
-/* ---- its life ---- */
+/* ---- setup, waits, events ---- */
 
 TEST(every_setup_can_be_switched_off)
 {
@@ -164,7 +164,7 @@ static void *wake_soon(void *argument)
     return NULL;
 }
 
-TEST(another_thread_wakes_it_again_and_again)
+TEST(another_thread_can_wake_a_ring_several_times)
 {
     for (int i = 0; i < 3; i++) {
         pthread_t thread;
@@ -175,7 +175,7 @@ TEST(another_thread_wakes_it_again_and_again)
     }
 }
 
-TEST(an_event_says_whose_it_is)
+TEST(an_event_has_the_number_and_the_token_of_its_request)
 {
     struct ring_event event;
 
@@ -192,12 +192,12 @@ TEST(enters_are_counted_by_what_they_submit)
     assert_int_equal(send_text("x", 0, 0), 0);
     assert_int_equal(ring_enter(ring, true, UINT64_MAX), 0);
     assert_int_equal(counts.made[CALL_ENTER_SENDING], 1);
-    assert_int_equal(ring_enter(ring, true, UINT64_MAX), 0); /* something is there: it is not entered */
+    assert_int_equal(ring_enter(ring, true, UINT64_MAX), 0); /* a completion waits: no enter(2) */
     assert_int_equal(counts.made[CALL_ENTER_WAITING], 0);
     await();
     assert_int_equal(ring_enter(ring, true, clock_now_ns()), 0);
     assert_int_equal(counts.made[CALL_ENTER_WAITING], 1);
-    assert_int_equal(counts.requests, 2); /* the alarm is one */
+    assert_int_equal(counts.requests, 2); /* one of them is the wakeup */
     assert_int_equal(counts.completions, 1);
 }
 
@@ -206,7 +206,7 @@ TEST(enters_are_counted_by_what_they_submit)
 #define LINKS 4u
 #define LINK_BYTES 100000u
 
-/* Without MSG_WAITALL one that is cut short lets the next overtake what is left of it. */
+/* Without MSG_WAITALL the next send could overtake the rest of a send that was cut short. */
 TEST(linked_sends_that_wait_for_all_arrive_whole_and_in_order)
 {
     static uint8_t bytes[LINKS][LINK_BYTES];
@@ -231,7 +231,7 @@ TEST(linked_sends_that_wait_for_all_arrive_whole_and_in_order)
     free(reader.bytes);
 }
 
-TEST(a_silent_send_says_nothing_when_it_is_done)
+TEST(a_silent_send_posts_no_completion_on_success)
 {
     struct ring_event event;
 
@@ -240,7 +240,7 @@ TEST(a_silent_send_says_nothing_when_it_is_done)
     assert_int_equal(read(fds[1], (char[4]){0}, 4), 3);
 }
 
-TEST(a_silent_send_says_so_when_it_fails)
+TEST(a_silent_send_posts_a_completion_on_failure)
 {
     struct ring_event event;
 
@@ -296,7 +296,8 @@ TEST(a_ring_of_buffers_that_was_emptied_has_none_left)
 
 /* ---- receiving ---- */
 
-/* Sends `total` bytes in pieces of random size, gives buffers back after random delays, and compares. */
+/* Sends `total` bytes in pieces of random size, releases buffers after random delays, and
+ * compares. */
 static void receive_all(bool bundle, size_t total)
 {
     struct dice dice = {.state = 11};
@@ -348,18 +349,18 @@ static void receive_all(bool bundle, size_t total)
     }
 }
 
-TEST(what_is_received_again_and_again_is_whole_while_buffers_come_back_in_any_order)
+TEST(a_multishot_receive_loses_nothing_while_buffers_are_released_in_any_order)
 {
     receive_all(false, 20000);
 }
 
-TEST(what_is_received_in_bundles_is_whole_while_buffers_come_back_in_any_order)
+TEST(bundles_lose_nothing_while_buffers_are_released_in_any_order)
 {
     need(RING_RECEIVES_BUNDLES, "receive bundles (Linux 6.10)");
     receive_all(true, 20000);
 }
 
-/* The first used buffers 0 to 3, the second 4 to 7, and the second is told first. */
+/* The first receive used buffers 0 to 3, the second 4 to 7. The second completes first. */
 TEST(completions_may_come_in_another_order_than_their_buffers_were_used)
 {
     const uint8_t *data;
@@ -429,12 +430,12 @@ static int receive_aligned(const uint8_t **data)
     return event.completion.result;
 }
 
-TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_the_end)
+TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_at_the_end)
 {
     const uint8_t *data = NULL;
     uint32_t free_buffers;
 
-    need(RING_RECEIVES_MESSAGES, "receive again by RECVMSG (Linux 6.0)");
+    need(RING_RECEIVES_MESSAGES, "receive by multishot RECVMSG (Linux 6.0)");
     assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
     assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
     assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
@@ -451,8 +452,8 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_
     assert_int_equal(recv_buffers.added - recv_buffers.taken, free_buffers);
 }
 
-/* A receive that does not go on has no header. */
-TEST(what_is_left_at_the_end_begins_where_a_message_would)
+/* A single-shot receive has no header. */
+TEST(data_after_a_half_close_begins_behind_the_headroom)
 {
     const uint8_t *data = NULL;
 
@@ -466,7 +467,7 @@ TEST(what_is_left_at_the_end_begins_where_a_message_would)
     assert_memory_equal(data, "abcdefgh", 8);
 }
 
-TEST(the_end_of_a_peer_is_a_completion_of_nothing)
+TEST(a_half_close_completes_a_receive_with_0)
 {
     struct ring_event event;
 
@@ -478,8 +479,8 @@ TEST(the_end_of_a_peer_is_a_completion_of_nothing)
     assert_false(event.completion.more);
 }
 
-/* Of a Unix socket Linux 6.18 may hide it from a receive that goes on. */
-TEST(the_end_of_a_peer_is_told_by_itself_and_received_after_all_that_is_left)
+/* Linux 6.18 may hide the half-close of a Unix socket from a multishot receive. */
+TEST(a_half_close_posts_an_event_and_is_received_after_all_data)
 {
     static const uint8_t bytes[100 * 16];
     struct ring_event event;
@@ -523,24 +524,24 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_setup_can_be_switched_off),
         WITH_RING(a_wait_ends_when_it_is_due),
-        WITH_RING(another_thread_wakes_it_again_and_again),
-        WITH_RING(an_event_says_whose_it_is),
+        WITH_RING(another_thread_can_wake_a_ring_several_times),
+        WITH_RING(an_event_has_the_number_and_the_token_of_its_request),
         WITH_RING(enters_are_counted_by_what_they_submit),
         WITH_RING(linked_sends_that_wait_for_all_arrive_whole_and_in_order),
-        WITH_RING(a_silent_send_says_nothing_when_it_is_done),
-        WITH_RING(a_silent_send_says_so_when_it_fails),
+        WITH_RING(a_silent_send_posts_no_completion_on_success),
+        WITH_RING(a_silent_send_posts_a_completion_on_failure),
         WITH_RING(a_bundle_takes_all_buffers_in_order),
         WITH_RING(without_a_bundle_each_send_takes_one_buffer),
         WITH_RING(a_ring_of_buffers_that_was_emptied_has_none_left),
-        WITH_RING(what_is_received_again_and_again_is_whole_while_buffers_come_back_in_any_order),
-        WITH_RING(what_is_received_in_bundles_is_whole_while_buffers_come_back_in_any_order),
+        WITH_RING(a_multishot_receive_loses_nothing_while_buffers_are_released_in_any_order),
+        WITH_RING(bundles_lose_nothing_while_buffers_are_released_in_any_order),
         WITH_RING(completions_may_come_in_another_order_than_their_buffers_were_used),
-        WITH_RING(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_goes_back_at_the_end),
-        WITH_RING(what_is_left_at_the_end_begins_where_a_message_would),
+        WITH_RING(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_at_the_end),
+        WITH_RING(data_after_a_half_close_begins_behind_the_headroom),
         WITH_RING(a_completion_that_continues_another_is_taken_with_it_and_no_other),
         WITH_RING(buffers_that_follow_each_other_in_memory_are_taken_together),
-        WITH_RING(the_end_of_a_peer_is_a_completion_of_nothing),
-        WITH_RING(the_end_of_a_peer_is_told_by_itself_and_received_after_all_that_is_left),
+        WITH_RING(a_half_close_completes_a_receive_with_0),
+        WITH_RING(a_half_close_posts_an_event_and_is_received_after_all_data),
         WITH_RING(a_receive_that_is_cancelled_ends),
     };
     struct problem problem = {0};

@@ -51,7 +51,7 @@ TEST(each_end_may_have_a_class_of_its_own)
     plan_free(&plan);
 }
 
-/* In a thread of its own: the test is not to be scheduled otherwise afterwards. */
+/* Runs in a thread of its own, so that the class of the test stays. */
 static void *change(void *argument)
 {
     static const struct scheduling wanted = {SCHEDULING_FIFO, 3}, ordinary = {SCHEDULING_OTHER, 0};
@@ -70,7 +70,7 @@ static void *change(void *argument)
     return NULL;
 }
 
-TEST(a_thread_takes_its_class_and_gives_it_back_or_is_told_why_not)
+TEST(a_thread_takes_its_class_and_resets_it_or_gets_the_reason)
 {
     struct problem problem = {0};
     pthread_t thread;
@@ -81,7 +81,7 @@ TEST(a_thread_takes_its_class_and_gives_it_back_or_is_told_why_not)
         assert_problem(&problem, PROBLEM_UNSUPPORTED, "sched=fifo:3");
 }
 
-TEST(a_trial_says_the_same_and_leaves_the_caller_as_it_was)
+TEST(a_check_gives_the_same_problem_and_leaves_the_caller_unchanged)
 {
     static const struct scheduling wanted = {SCHEDULING_FIFO, 3};
     struct problem tried = {0}, changed = {0};
@@ -103,8 +103,8 @@ int main(void)
         cmocka_unit_test(a_scheduling_class_is_read_back_from_its_spelling),
         cmocka_unit_test(what_is_no_scheduling_class_is_refused),
         cmocka_unit_test(each_end_may_have_a_class_of_its_own),
-        cmocka_unit_test(a_thread_takes_its_class_and_gives_it_back_or_is_told_why_not),
-        cmocka_unit_test(a_trial_says_the_same_and_leaves_the_caller_as_it_was),
+        cmocka_unit_test(a_thread_takes_its_class_and_resets_it_or_gets_the_reason),
+        cmocka_unit_test(a_check_gives_the_same_problem_and_leaves_the_caller_unchanged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a static build has in place of the C library's getaddrinfo(3), held against the C library's own. */
+/* What a static build has in place of the C library's getaddrinfo(3), compared with the C library's
+ * own. */
 #include "unit.h"
 
 #include <dlfcn.h>
@@ -8,7 +9,7 @@
 
 struct resolver {
     int (*look_up)(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **found);
-    void (*let_go)(struct addrinfo *found);
+    void (*release)(struct addrinfo *found);
 };
 
 static const struct resolver ours = {getaddrinfo, freeaddrinfo};
@@ -16,13 +17,13 @@ static const struct resolver ours = {getaddrinfo, freeaddrinfo};
 /* Those that this program hides. */
 static struct resolver of_the_c_library(void)
 {
-    void *look_up = dlsym(RTLD_NEXT, "getaddrinfo"), *let_go = dlsym(RTLD_NEXT, "freeaddrinfo");
+    void *look_up = dlsym(RTLD_NEXT, "getaddrinfo"), *release = dlsym(RTLD_NEXT, "freeaddrinfo");
     struct resolver resolver;
 
     assert_non_null(look_up);
-    assert_non_null(let_go);
+    assert_non_null(release);
     memcpy(&resolver.look_up, &look_up, sizeof look_up);
-    memcpy(&resolver.let_go, &let_go, sizeof let_go);
+    memcpy(&resolver.release, &release, sizeof release);
     return resolver;
 }
 
@@ -40,7 +41,7 @@ static int ask(const struct resolver *resolver, const char *host, const char *po
     assert_int_equal(found->ai_family, found->ai_addr->sa_family);
     assert_null(found->ai_next);
     memcpy(address, found->ai_addr, found->ai_addrlen);
-    resolver->let_go(found);
+    resolver->release(found);
     return 0;
 }
 
@@ -93,7 +94,7 @@ TEST(a_port_is_a_number_of_16_bits)
         assert_int_equal(ask(&ours, "::1", refused[i], &address), EAI_SERVICE);
 }
 
-TEST(who_gives_a_name_is_told_to_give_numbers)
+TEST(a_name_gets_an_error_that_asks_for_numbers)
 {
     struct addrinfo *found;
 
@@ -109,7 +110,7 @@ int main(void)
         cmocka_unit_test(an_address_in_numbers_is_what_the_c_library_makes_of_it),
         cmocka_unit_test(an_address_is_of_the_family_that_is_asked_for),
         cmocka_unit_test(a_port_is_a_number_of_16_bits),
-        cmocka_unit_test(who_gives_a_name_is_told_to_give_numbers),
+        cmocka_unit_test(a_name_gets_an_error_that_asks_for_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,14 +7,14 @@
 
 #define SERVER_PORT 7007
 #define CLIENT_PORT 40000
-#define CLIENT_ZERO 0xffffff00u /* the first sequence number: it comes round soon */
+#define CLIENT_ZERO 0xffffff00u /* first sequence number; it wraps soon */
 #define SERVER_ZERO 77u
 #define MSS 1460
 #define TIMESTAMPS 12
 
 static const struct endpoint server = {AF_INET, {127, 0, 0, 1}, SERVER_PORT};
 
-/* A conversation as it is captured. */
+/* A captured connection. */
 struct talk {
     struct tally *tally;
     uint16_t port;
@@ -57,9 +57,9 @@ static void carry(struct talk *talk, enum way way, uint32_t offset, uint32_t byt
                          .payload_bytes = bytes});
 }
 
-static struct talk begin(unsigned parted)
+static struct talk begin(unsigned close_notify_ways)
 {
-    struct talk talk = {tally_create(&server, parted), CLIENT_PORT};
+    struct talk talk = {tally_create(&server, close_notify_ways), CLIENT_PORT};
 
     assert_non_null(talk.tally);
     return talk;
@@ -91,7 +91,7 @@ static void assert_summary(struct talk *talk, enum way way, const char *wanted)
     "{\"data_segments\": 0, \"payload_bytes\": 0, \"packets\": 0, \"super_packets\": 0, "                    \
     "\"retransmitted_segments\": 0, \"retransmitted_bytes\": 0}"
 
-TEST(segments_are_counted_by_size_and_told_in_order)
+TEST(segments_are_counted_by_size_and_listed_in_order)
 {
     struct talk talk = begin_whole();
 
@@ -117,7 +117,7 @@ TEST(the_interval_begins_at_a_byte_of_each_stream)
     tally_begin_at(talk.tally, CLIENT_PORT, 320, 16);
     open_with(&talk, CLIENT_ZERO, 64240);
     for (uint32_t at = 0; at < 640; at += 32)
-        carry(&talk, WAY_SENT, at, 32); /* past the end of the sequence numbers */
+        carry(&talk, WAY_SENT, at, 32); /* wraps */
     carry(&talk, WAY_RECEIVED, 0, 16);
     assert_summary(&talk, WAY_SENT,
                    "{\"data_segments\": 10, \"payload_bytes\": 320, \"packets\": 10, \"super_packets\": 0, "
@@ -144,7 +144,7 @@ TEST(what_was_seen_before_is_a_retransmission_and_what_fills_a_gap_is_not)
     tally_free(talk.tally);
 }
 
-TEST(a_packet_above_the_mss_counts_as_the_kernel_will_cut_it_and_is_told)
+TEST(a_packet_above_the_mss_counts_as_the_segments_that_it_becomes)
 {
     struct talk talk = begin_whole();
 
@@ -182,12 +182,12 @@ TEST(connections_of_others_count_nothing)
     open_with(&talk, CLIENT_ZERO, 64240);
     carry(&talk, WAY_SENT, 0, 100);
     talk.port = CLIENT_PORT + 1;
-    carry(&talk, WAY_SENT, 0, 100); /* whose beginning was not seen */
+    carry(&talk, WAY_SENT, 0, 100); /* its SYN was not captured */
     assert_summary(&talk, WAY_SENT, NOTHING);
     tally_free(talk.tally);
 }
 
-TEST(where_connections_come_and_go_those_of_the_warm_up_are_left_out)
+TEST(with_reconnects_the_connections_of_the_warm_up_are_not_counted)
 {
     struct talk talk = begin(0);
 
@@ -204,7 +204,7 @@ TEST(where_connections_come_and_go_those_of_the_warm_up_are_left_out)
     tally_free(talk.tally);
 }
 
-TEST(a_close_notify_at_the_end_is_nobodys_segment)
+TEST(a_close_notify_alone_in_its_segment_is_not_counted)
 {
     struct talk talk = begin(1u << WAY_SENT | 1u << WAY_RECEIVED);
     json_t *summary;
@@ -239,7 +239,7 @@ TEST(a_stream_that_ends_without_a_close_notify_is_counted_whole)
     tally_free(talk.tally);
 }
 
-TEST(of_many_sizes_the_most_frequent_are_told_and_the_extremes)
+TEST(of_many_sizes_the_most_frequent_and_the_extremes_are_listed)
 {
     struct talk talk = begin_whole();
     uint32_t at = 0;
@@ -281,16 +281,16 @@ TEST(ranges_know_every_byte_that_was_added_to_them)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(segments_are_counted_by_size_and_told_in_order),
+        cmocka_unit_test(segments_are_counted_by_size_and_listed_in_order),
         cmocka_unit_test(the_interval_begins_at_a_byte_of_each_stream),
         cmocka_unit_test(what_was_seen_before_is_a_retransmission_and_what_fills_a_gap_is_not),
-        cmocka_unit_test(a_packet_above_the_mss_counts_as_the_kernel_will_cut_it_and_is_told),
+        cmocka_unit_test(a_packet_above_the_mss_counts_as_the_segments_that_it_becomes),
         cmocka_unit_test(no_segment_is_above_half_of_the_largest_window_that_was_given),
         cmocka_unit_test(connections_of_others_count_nothing),
-        cmocka_unit_test(where_connections_come_and_go_those_of_the_warm_up_are_left_out),
-        cmocka_unit_test(a_close_notify_at_the_end_is_nobodys_segment),
+        cmocka_unit_test(with_reconnects_the_connections_of_the_warm_up_are_not_counted),
+        cmocka_unit_test(a_close_notify_alone_in_its_segment_is_not_counted),
         cmocka_unit_test(a_stream_that_ends_without_a_close_notify_is_counted_whole),
-        cmocka_unit_test(of_many_sizes_the_most_frequent_are_told_and_the_extremes),
+        cmocka_unit_test(of_many_sizes_the_most_frequent_and_the_extremes_are_listed),
         cmocka_unit_test(ranges_know_every_byte_that_was_added_to_them),
     };
 

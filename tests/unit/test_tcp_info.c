@@ -54,7 +54,7 @@ static struct tcp_reading sent(uint64_t segments, uint64_t again, uint64_t bytes
             [TCP_DATA_SEGS_OUT] = segments, [TCP_RETRANS_SEGS] = again, [TCP_BYTES_RETRANS] = bytes_again}};
 }
 
-TEST(a_segment_that_was_sent_again_is_one_and_a_fin_is_none)
+TEST(a_retransmitted_segment_counts_once_and_a_fin_does_not_count)
 {
     struct tcp_reading before = sent(10, 1, 50), lost_data = sent(15, 3, 90), lost_fin = sent(15, 3, 50);
     CLEANUP_JSON json_t *data = tcp_info_to_json(&before, &lost_data, 1);
@@ -93,7 +93,7 @@ TEST(single_connections_are_listed_up_to_sixteen)
     assert_null(json_object_get(json_object_get(many, "delivered"), "each"));
 }
 
-TEST(what_one_connection_does_not_know_is_absent)
+TEST(a_figure_that_one_connection_lacks_is_absent)
 {
     struct tcp_reading before[2] = {{0}}, after[2] = {{0}};
     CLEANUP_JSON json_t *info = NULL;
@@ -123,7 +123,7 @@ static void connect_pair(int fds[2])
     close(listener);
 }
 
-TEST(a_socket_that_is_not_tcp_knows_nothing)
+TEST(a_socket_that_is_not_tcp_has_no_figures)
 {
     struct tcp_reading reading = {0};
     int fds[2];
@@ -135,8 +135,8 @@ TEST(a_socket_that_is_not_tcp_knows_nothing)
     close(fds[1]);
 }
 
-/* Last: from here on only those that moved are told. */
-TEST(what_is_sent_over_tcp_is_counted_where_a_probe_saw_it_move)
+/* The last test: after the probe, figures that did not move are absent. */
+TEST(sends_over_tcp_move_the_figures_that_the_probe_saw_move)
 {
     struct tcp_reading before = {0}, after = {0};
     CLEANUP_JSON json_t *info = NULL;
@@ -191,13 +191,13 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_counter_is_summed_up_as_differences_over_the_connections),
         cmocka_unit_test(a_level_is_taken_as_it_stands_at_the_end),
-        cmocka_unit_test(a_segment_that_was_sent_again_is_one_and_a_fin_is_none),
+        cmocka_unit_test(a_retransmitted_segment_counts_once_and_a_fin_does_not_count),
         cmocka_unit_test(a_counter_of_32_bits_may_wrap_once),
         cmocka_unit_test(single_connections_are_listed_up_to_sixteen),
-        cmocka_unit_test(what_one_connection_does_not_know_is_absent),
-        cmocka_unit_test(a_socket_that_is_not_tcp_knows_nothing),
+        cmocka_unit_test(a_figure_that_one_connection_lacks_is_absent),
+        cmocka_unit_test(a_socket_that_is_not_tcp_has_no_figures),
         cmocka_unit_test(the_largest_peer_window_only_grows),
-        cmocka_unit_test(what_is_sent_over_tcp_is_counted_where_a_probe_saw_it_move),
+        cmocka_unit_test(sends_over_tcp_move_the_figures_that_the_probe_saw_move),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

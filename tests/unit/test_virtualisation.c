@@ -3,7 +3,7 @@
 
 #include "measure/facts.h"
 
-TEST(a_hypervisor_is_known_by_what_it_calls_itself)
+TEST(a_hypervisor_is_identified_by_its_vendor_id)
 {
     assert_string_equal(virtualisation_of("KVMKVMKVM\0\0\0"), "kvm");
     assert_string_equal(virtualisation_of("TCGTCGTCGTCG"), "tcg");
@@ -43,7 +43,7 @@ TEST(the_id_of_a_machine_does_not_change)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hypervisor_is_known_by_what_it_calls_itself),
+        cmocka_unit_test(a_hypervisor_is_identified_by_its_vendor_id),
         cmocka_unit_test(a_name_is_known_whole_or_not_at_all),
         cmocka_unit_test(this_machine_is_one_of_those_that_the_record_names),
         cmocka_unit_test(the_id_of_a_machine_does_not_change),

@@ -22,8 +22,8 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* Random figures that are the same in every run: xorshift64* (Vigna 2016). Start from {.state = any but 0}.
- */
+/* Random figures that are the same in every run: xorshift64* (Vigna 2016). Start from {.state = any
+ * but 0}. */
 struct dice {
     uint64_t state;
 };
