@@ -33,8 +33,7 @@ static const struct scale rate_scales[] = {
     {1e9, 1e-9, " Gbit/s"}, {1e6, 1e-6, " Mbit/s"}, {1e3, 1e-3, " kbit/s"}, {0, 1, " bit/s"}};
 static const struct scale count_scales[] = {{1e6, 1e-6, " M"}, {1e3, 1e-3, " k"}, {0, 1, ""}};
 
-/* Prints three digits, never an exponent: 999.7 us is printed as 1 ms. Values above the largest
- * unit get more digits. */
+/* Three digits, never an exponent: 999.7 us becomes 1 ms. The largest unit may have more digits. */
 static void print_scaled(double value, const struct scale *scales)
 {
     while (value * 1.0005 < scales->from)

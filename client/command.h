@@ -30,8 +30,7 @@ struct command_task {
 };
 
 #ifdef __linux__
-/* Starts the rehearsal; done() reports its end. NULL with a problem; then closed() is not
- * called. */
+/* Starts the rehearsal, whose end done() reports. NULL with a problem; then no closed() follows. */
 struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem);
 
 /* Starts the timed run. Call it once, after the rehearsal. */

@@ -31,8 +31,7 @@ int record_check(const struct run_result *result, struct problem *problem);
 const char *record_text(const json_t *value, const char *path);
 uint64_t record_number(const json_t *value, const char *path);
 
-/* record_sum(): the sum over the threads of an end. record_first(): the value of its first
- * thread. */
+/* record_sum(): the sum over the threads of an end. record_first(): the value of the first one. */
 uint64_t record_sum(const json_t *end, const char *path);
 const json_t *record_first(const json_t *end, const char *path);
 

@@ -187,8 +187,7 @@ static void fail_run(struct run *run, const char *phase, const struct problem *p
     }
 }
 
-/* CONTROL_MARKED makes the server read the CPU time of the subject, before and after the timed
- * run. */
+/* CONTROL_MARKED makes the server read the CPU time of the subject, around the timed run. */
 static void on_command_done(void *owner, const struct problem *problem)
 {
     struct run *run = owner;
@@ -360,8 +359,7 @@ static int send_plan(struct run *run, enum end end, struct problem *problem)
     return 0;
 }
 
-/* Gets the address of the data connections. The end chooses their port or path, but not the
- * machine. */
+/* Gets the address of the data connections. The end chooses port or path, but not the machine. */
 static int find_data(const struct link *link, struct address *data, const json_t *ready,
                      struct problem *problem)
 {

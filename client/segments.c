@@ -15,8 +15,7 @@ static const char *const way_names[WAY_COUNT] = {[WAY_SENT] = "sent", [WAY_RECEI
 
 /* ---- start ---- */
 
-/* The last CPU of this machine without a data thread. -1: there is none, so the scheduler
- * chooses. */
+/* The last CPU of this machine without a data thread. -1: none, so the scheduler chooses. */
 static int spare_cpu(const struct plan *plan, bool remote)
 {
     bool taken[CORES_CPUS_MAX] = {false};

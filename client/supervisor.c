@@ -28,8 +28,7 @@ static void on_child(int number)
     (void)number; /* only interrupts ppoll(2) */
 }
 
-/* Ends all descendants of this process: it is their subreaper, so that orphans become its
- * children. */
+/* Ends all descendants of this process, which as their subreaper becomes the parent of orphans. */
 static void kill_descendants(void)
 {
     char path[64];

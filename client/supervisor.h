@@ -38,8 +38,7 @@ int supervisor_start(struct supervisor *supervisor, struct problem *problem);
 /* Starts a job. If the supervisor has ended, the next supervisor_ended() returns false. */
 void supervisor_begin(const struct supervisor *supervisor, uint8_t number);
 
-/* Call when `channel_fd` is readable. Sets the status of the job, as of waitpid(2). False: the
- * supervisor has ended. */
+/* Call when `channel_fd` is readable. Sets the status of waitpid(2). False: no supervisor left. */
 bool supervisor_ended(const struct supervisor *supervisor, int *status);
 
 /* Ends the supervisor and all programs, and removes the folder. May be called twice. */

@@ -137,8 +137,7 @@ _Noreturn static void exec_program(const struct watch *watch, const char *path, 
     _exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
 }
 
-/* Forwards signals, checks the processes and reports until the program ends. Returns its status as
- * of waitpid(2). */
+/* Forwards signals, checks processes and reports until the program ends. Returns its status. */
 static int wait_for_program(struct watch *watch, const sigset_t *signals)
 {
     long check_ms = CHECK_FIRST_MS;

@@ -91,8 +91,7 @@ static void reject(struct pending *pending)
     uv_close((uv_handle_t *)&pending->poll, on_closed);
 }
 
-/* The hello is complete. Rejects it if the token is wrong, the number is taken, or the answer
- * cannot be sent. */
+/* Rejects a complete hello: wrong token, number already taken, or the answer cannot be sent. */
 static void check_hello(struct pending *pending)
 {
     struct data_listener *listener = pending->poll.data;

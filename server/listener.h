@@ -29,8 +29,7 @@ struct listener {
     bool is_stopped;
 };
 
-/* Listens with the socket `fd` (-1: a new one), prints the ready line, and runs the loop until no
- * handle is active. */
+/* Listens with socket `fd` (-1: a new one), prints the ready line, and runs the loop to its end. */
 void listener_serve(struct listener *listener, int fd, struct problem *problem);
 
 /* The owner has clients or none. The idle timer runs only without clients. */

@@ -51,8 +51,7 @@ struct service {
 
 /* ---- calls ---- */
 
-/* Returns the bytes that a call on a socket moved; 0 if it would block, -1 if the connection has
- * failed. */
+/* Returns the bytes that a call moved; 0 if it would block, -1 if the connection has failed. */
 static ssize_t moved(ssize_t result)
 {
     return result >= 0 ? result : errno == EAGAIN || errno == EINTR ? 0 : -1;

@@ -382,8 +382,7 @@ static void take_secrets(struct session *session, const json_t *body, struct pro
         problem_failure(problem, "the key of the server is not valid");
 }
 
-/* Parses the numeric address of the sink. Returns -1 with a problem if it is not valid or not
- * allowed. */
+/* Parses the numeric address of the sink. Returns -1 with a problem if not valid or not allowed. */
 static int parse_sink(const struct options *options, const char *text, struct address *sink,
                       struct problem *problem)
 {

@@ -8,8 +8,7 @@
 /* The daemon: accepts uncork clients and runs one session at a time. */
 void server_run(const struct options *options, struct problem *problem);
 
-/* Services for foreign clients: no control channel, any number of connections. The client ends
- * each connection. */
+/* Services for foreign clients: no control channel. The client ends each connection. */
 extern const struct axis plain_axis;
 
 /* Runs the service of the options. */

@@ -55,8 +55,7 @@ static int open_override(struct subject *subject, struct problem *problem)
     return 0;
 }
 
-/* Checks that the override reached the program and took effect. Call it while connections are
- * open. */
+/* Checks that the override reached the program and took effect, while connections are open. */
 static int prove_override(const struct subject *subject, struct problem *problem)
 {
     if (!subject->override)
@@ -108,8 +107,7 @@ static int write_key(const struct subject *subject, const struct data_listener *
     return result;
 }
 
-/* The private key of the certificate is the key of the run, so the client knows which certificate
- * to expect. */
+/* The certificate has the key of the run as private key, so the client knows what to expect. */
 static int write_certificate(const struct subject *subject, const struct data_listener *data, uid_t owner)
 {
     char *pem = certificate_make(data->key);

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Rejects devices, pipes and links: rename(2) would replace them by a file. Root would even replace
- * /dev/null. */
+/* Rejects devices, pipes and links: rename(2) would replace them, for root even /dev/null. */
 static int reject_special_file(const char *path, struct problem *problem)
 {
     struct stat status;

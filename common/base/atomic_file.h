@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file that appears complete or not at all: written under a temporary name beside it, then
- * renamed. */
+/* A file that appears complete or not at all: written as PATH.part, then renamed. */
 #pragma once
 
 #include "base/problem.h"

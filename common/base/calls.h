@@ -152,16 +152,14 @@ static inline ssize_t calls_sendfile(struct calls *calls, int file, off_t offset
     return calls_result(calls, result);
 }
 
-/* recvmsg(2) of the error queue. 0, -EAGAIN when the queue is empty, or another negative errno
- * value. */
+/* recvmsg(2) of the error queue. 0 or a negative errno value; -EAGAIN when the queue is empty. */
 static inline int calls_take_notification(struct calls *calls, struct zerocopy_notification *notification)
 {
     calls->counts.made[CALL_RECVMSG]++;
     return (int)calls_result(calls, calls->table->take_notification(calls->fd, notification));
 }
 
-/* recv(2). 0 is the peer's half-close; that call is not counted, because it belongs to no
- * message. */
+/* recv(2). 0 is the half-close of the peer; that call belongs to no message and is not counted. */
 static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, int flags)
 {
     ssize_t result;

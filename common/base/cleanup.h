@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scoped cleanup: CLEANUP_FREE char *text = strdup(...); is freed when the scope ends, by any
- * path. */
+/* Scoped cleanup: CLEANUP_FREE char *text = strdup(...); is freed at the end of the scope. */
 #pragma once
 
 #include <jansson.h>

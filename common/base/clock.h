@@ -23,8 +23,7 @@ static inline uint64_t clock_read_ns(clockid_t id)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Monotonic time in nanoseconds: for differences only. A call takes about 20 ns where the vDSO
- * serves it. */
+/* Monotonic time in nanoseconds, for differences only. A call takes about 20 ns with the vDSO. */
 static inline uint64_t clock_now_ns(void)
 {
     return clock_read_ns(CLOCK_STEADY);

@@ -4,8 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes as lower-case hexadecimal digits, two for each byte: 2 * size + 1 characters with the
- * NUL. */
+/* Bytes as lower-case hexadecimal digits, 2 for each byte; `text` has 2 * size + 1 characters. */
 void hex_format(char *text, const uint8_t *bytes, size_t size);
 
 /* The inverse; accepts upper-case digits too. Returns the number of bytes, or -1 if `text` is not

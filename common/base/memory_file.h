@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory to send from: page-aligned heap memory, or for sendfile(2) the mapped pages of an unnamed
- * file. */
+/* Memory to send from: page-aligned heap memory, or for sendfile(2) pages of an unnamed file. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +13,6 @@ struct memory {
     int file; /* the file behind the pages; -1: heap memory */
 };
 
-/* Allocates `size` bytes, as a file if `as_file`. 0 or a negative errno value; call memory_close()
- * in both cases. */
+/* Allocates memory, as a file if `as_file`. 0 or -errno; call memory_close() in both cases. */
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);

@@ -4,8 +4,7 @@
 
 #include <stddef.h>
 
-/* A search in progress. Start with {.word = typed} and call nearest_offer() for every valid
- * word. */
+/* A search. Start with {.word = typed} and call nearest_offer() for every valid word. */
 struct nearest {
     const char *word;
     const char *found; /* the nearest so far, NULL before the first offer */

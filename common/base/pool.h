@@ -22,8 +22,7 @@ struct pool {
         uint32_t next;  /* number of the buffer with which the next span begins */
     } * kept;
 
-    /* Called for `count` released buffers in place of making them spare. NULL: they become
-     * spare. */
+    /* Called for `count` released buffers, which do not become spare. NULL: they become spare. */
     void (*on_release)(void *owner, uint32_t number, uint32_t count);
     void *owner;
 };
@@ -37,8 +36,7 @@ static inline uint8_t *pool_buffer(const struct pool *pool, uint32_t number)
     return pool->memory + number * (pool->size + pool->headroom) + pool->headroom;
 }
 
-/* The number of the buffer that contains `data`. A shift replaces the slower division if
- * possible. */
+/* The number of the buffer that contains `data`: by a shift if possible, which is faster. */
 static inline uint32_t pool_number(const struct pool *pool, const uint8_t *data)
 {
     size_t offset = (size_t)(data - pool->memory);
@@ -46,8 +44,7 @@ static inline uint32_t pool_number(const struct pool *pool, const uint8_t *data)
     return (uint32_t)(pool->shift ? offset >> pool->shift : offset / (pool->size + pool->headroom));
 }
 
-/* The next spare buffer, to receive into; NULL when all are taken. It stays spare until
- * pool_take(). */
+/* The next spare buffer; NULL when all are taken. It stays spare until pool_take(). */
 static inline uint8_t *pool_next(const struct pool *pool)
 {
     return pool->spare_count ? pool_buffer(pool, pool->spare[pool->spare_count - 1]) : NULL;

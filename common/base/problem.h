@@ -18,8 +18,7 @@ struct problem {
     char text[600]; /* printable ASCII; "?" stands for anything else */
 };
 
-/* Sets the problem and returns -1. A problem that is already set stays: the first one is the cause
- * of the others. */
+/* Sets the problem and returns -1. A problem that is set already stays: it is the first cause. */
 __attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *problem, enum problem_kind kind,
                                                           const char *format, ...);
 #define problem_usage(problem, ...) problem_of_kind(problem, PROBLEM_USAGE, __VA_ARGS__)
@@ -29,13 +28,11 @@ __attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *proble
 /* Appends "; " and the text, truncated to the size of the problem. */
 void problem_add(struct problem *problem, const char *text);
 
-/* The name of a kind on the control channel and in a record's `status`: "usage", "failed",
- * "unsupported", "ok". */
+/* The name of a kind in messages and in `status`: "usage", "failed", "unsupported", "ok". */
 const char *problem_kind_name(enum problem_kind kind);
 
 /* The kind of that name; PROBLEM_NONE for any other name. */
 enum problem_kind problem_kind_parse(const char *name);
 
-/* Exit status of a process that ends with this problem: 2 for usage, 1 for the others, 0 for
- * none. */
+/* Exit status of a process with this problem: 2 for usage, 1 for the others, 0 for none. */
 int problem_exit_status(const struct problem *problem);

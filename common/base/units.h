@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as users type them. Every parser is strict: the whole text, decimal digits, no sign, no
- * blanks. */
+/* Numbers as users type them. Parsing is strict: the whole text, decimal digits, no sign, no blank. */
 #pragma once
 
 #include <stdint.h>
@@ -20,8 +19,7 @@ struct units {
  * ("0.1%"). */
 extern const struct units units_count, units_size, units_duration, units_rate, units_percent;
 
-/* Reads digits at `*text` and moves `*text` past them. 0, -EINVAL if there is no digit, -ERANGE
- * beyond 64 bits. */
+/* Reads digits and moves `*text` past them. 0, -EINVAL without a digit, -ERANGE beyond 64 bits. */
 int units_take_number(const char **text, uint64_t *value);
 
 /* A size at `*text`: digits and an optional K, M or G. Returns as above. */

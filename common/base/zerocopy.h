@@ -14,8 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Completed sends: all from `first` to `last`. If the 32-bit number has wrapped, `last` is less
- * than `first`. */
+/* Completed sends: all from `first` to `last`. Numbers wrap: `last` may be less than `first`. */
 struct zerocopy_notification {
     uint32_t first, last;
     bool copied; /* the kernel copied their bytes */
@@ -51,11 +50,9 @@ struct mapped {
 
 size_t mapping_page(void);
 
-/* Maps `size` bytes of the socket, rounded down to whole pages, at least one. 0 or a negative errno
- * value. */
+/* Maps `size` bytes of the socket, rounded down to whole pages, at least one. 0 or -errno. */
 int mapping_open(struct mapping *mapping, int fd, size_t size);
 void mapping_close(struct mapping *mapping);
 
-/* Takes received bytes, by one non-blocking getsockopt(2). 0, or -1 with errno: EIO at the end of
- * the stream. */
+/* Takes received bytes by one non-blocking getsockopt(2). 0, or -1 with errno; EIO at the end. */
 int mapping_receive(int fd, struct mapped *mapped);

@@ -36,8 +36,7 @@ struct capture_library {
     struct capture *(*start)(const struct address *server, int cpu, const char *path,
                              struct problem *problem);
 
-    /* Stores all packets up to now and ends the thread. Returns the facts of the capture, or NULL
-     * with its failure. */
+    /* Stores all packets up to now and ends the thread. Returns facts, or NULL with its failure. */
     const struct capture_facts *(*stop)(struct capture *capture, struct problem *problem);
 
     /* After stop(): returns the packets one by one, from `*at` = 0 on. False after the last. */
@@ -53,6 +52,5 @@ struct capture_library {
 /* NULL: this build has no libpcap, and capture_check() fails. */
 extern const struct capture_library *const capture_library;
 
-/* Checks that this process may capture. 0, or -1 with an unsupported problem that says what would
- * permit it. */
+/* Checks that this process may capture. 0, or -1 with an unsupported problem and its remedy. */
 int capture_check(struct problem *problem);

@@ -30,8 +30,7 @@ static const uint8_t *take(struct cursor *cursor, size_t size)
     return taken;
 }
 
-/* Limits the cursor to `size` bytes, the length of the IP packet: bytes after it are padding of the
- * link. */
+/* Limits the cursor to `size` bytes, the length of the IP packet: the link may add padding. */
 static bool limit(struct cursor *cursor, size_t size)
 {
     if (size > cursor->wire_left)

@@ -41,8 +41,7 @@ struct segment {
     uint32_t payload_bytes; /* of the whole packet, even if its capture is truncated */
 };
 
-/* Converts an address; an IPv4-mapped IPv6 address becomes IPv4. False if it is neither IPv4 nor
- * IPv6. */
+/* Converts an address, IPv4-mapped IPv6 to IPv4. False if it is neither IPv4 nor IPv6. */
 bool endpoint_of(struct endpoint *endpoint, const struct address *address);
 bool endpoint_equal(const struct endpoint *a, const struct endpoint *b);
 

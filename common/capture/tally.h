@@ -34,8 +34,7 @@ enum way { WAY_SENT, WAY_RECEIVED, WAY_COUNT }; /* as the client sees it */
 struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways);
 void tally_free(struct tally *tally);
 
-/* Call before the first segment. Counts the connection from client port `port`, from these bytes of
- * its two streams on. */
+/* Call before the first segment. Counts the connection of this client port, from these bytes on. */
 void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received);
 
 /* Call before the first segment. Counts all connections except the first `connections`. */

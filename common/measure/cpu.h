@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPU cost of a thread, CPU time of the machine, and memory of the process. All differences between
- * systems are in cpu.c. */
+/* CPU cost of a thread, CPU time of the machine, memory of the process, on all systems. */
 #pragma once
 
 #include <jansson.h>
@@ -31,8 +30,7 @@ struct cpu_reading {
     uint64_t counts[CPU_COUNT_COUNT];
 };
 
-/* Counters of cycles and instructions of the calling thread. Only this thread opens, reads and
- * closes them. */
+/* Counters of cycles and instructions. Only the counted thread opens, reads and closes them. */
 #define CPU_EVENT_COUNT 2
 struct cpu_meter {
     int fds[CPU_EVENT_COUNT]; /* of perf_event_open(2); -1: not permitted or not wanted */
@@ -59,8 +57,7 @@ void cpu_read_migrations(struct cpu_reading *reading);
  * system does not report them. */
 uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading));
 
-/* Tests which counts are true on this system; later readings omit the others. Call it once, before
- * threads read. */
+/* Tests which counts are true here; later readings omit the others. Call once, before readings. */
 void cpu_probe(void);
 
 /* The sum of two threads, for the counts that both have. */
@@ -76,6 +73,5 @@ json_t *cpu_process_to_json(void);
 
 void cpu_read_machine(struct cpu_reading *reading);
 
-/* Resident memory of this process in bytes, with shared libraries; 0 if the system does not report
- * it. */
+/* Resident memory of this process in bytes, with shared libraries; 0 if it is not reported. */
 uint64_t memory_resident_bytes(void);

@@ -47,8 +47,7 @@ static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
 }
 #endif
 
-/* connect(2) of a datagram socket sends nothing, and sets the local address that the route
- * selects. */
+/* connect(2) of a datagram socket sends nothing. The route decides its local address. */
 static int connect_towards(const struct address *address, struct address *local)
 {
     struct address target = *address;

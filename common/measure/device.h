@@ -11,6 +11,5 @@
  * Unix socket, or if there is no route. */
 json_t *device_towards(const struct address *address);
 
-/* The name of the device on the route to `address`; `address` NULL: of the loopback device. 0, or
- * -1 if none is known. */
+/* The device on the route to `address`; NULL: the loopback device. 0, or -1 if none is known. */
 int device_name_towards(const struct address *address, char name[IF_NAMESIZE]);

@@ -67,8 +67,7 @@ static bool boots_as_gvisor(void)
     return found && found - log < 32;
 }
 
-/* Newer versions of gVisor have their name in the release; older ones report the release of another
- * kernel. */
+/* Newer gVisor has its name in the release; older gVisor reports the release of another kernel. */
 static bool is_gvisor(void)
 {
     struct utsname name;

@@ -43,6 +43,5 @@ static inline void samples_reached(struct samples *samples, uint64_t now_ns)
         samples_take(samples, now_ns);
 }
 
-/* {"interval_ns": I, "points": [[t_ns, messages, bytes], ...]}. New reference, NULL if no point was
- * due. */
+/* {"interval_ns": I, "points": [[t_ns, messages, bytes], ...]}. New reference; NULL: no point. */
 json_t *samples_to_json(const struct samples *samples);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures what a counted call costs. Separate from override.c, because a static program cannot
- * load a library. */
+/* Measures what a counted call costs. Not in override.c: a static program can load no library. */
 #include "base/clock.h"
 #include "override/override.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The groups of each thread: its sends since its last wait, their shapes, and whether they are
- * held. */
+/* The groups of each thread (its sends since its last wait), whether held, and their shapes. */
 #include "override/preload.h"
 
 #include "base/clock.h"
@@ -52,8 +51,7 @@ static bool shape_count(struct shared_shape *shape, const struct shared_shape *e
     return true;
 }
 
-/* Counts the group by its exact sizes. If that table is full, by sizes rounded up to powers of
- * two. */
+/* Counts the group by its exact sizes; if that table is full, by sizes rounded up. */
 static void shapes_count(struct shared_kind *kind, struct group *group)
 {
     struct shared_shape *shapes = kind->shapes;

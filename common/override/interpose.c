@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that replace those of the C library and of GnuTLS. No other symbols are
- * exported. */
+/* The functions that replace those of the C library and of GnuTLS: the only exported symbols. */
 #include "override/preload.h"
 
 #include <dlfcn.h>

@@ -29,8 +29,7 @@ struct override {
     int library_file; /* of the library, inherited too; -1: the program opens it by its path */
 };
 
-/* "none", or changes joined by +: "nodelay", "more:64", "nodelay+sndbuf:256K". 0, or -1 with a
- * problem. */
+/* "none", or changes like "nodelay", "more:64", "nodelay+sndbuf:256K". 0, or -1 with a problem. */
 int override_parse(struct change *change, const char *text, struct problem *problem);
 
 /* Writes the shortest text that override_parse() reads back, truncated to `size`. */
@@ -49,6 +48,5 @@ void override_close(struct override *override);
  * connection. 0, or -1 with a problem that says what is missing. */
 int override_proof(const struct shared *shared, struct problem *problem);
 
-/* Measures on a pair of sockets how many ns the library adds to a call. 0 if it cannot be
- * measured. */
+/* Measures how many ns the library adds to a call on a socket. 0 if it cannot be measured. */
 double override_call_ns(void);

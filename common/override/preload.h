@@ -64,8 +64,7 @@ static inline bool changes(uint64_t bits)
     return preload_shared && preload_shared->change.bits & bits;
 }
 
-/* The key of an entry (FNV-1a). preload_claim(): true if the entry has this key, or was free and
- * has it now. */
+/* A key of an entry (FNV-1a). preload_claim(): the entry has this key, or was free and gets it. */
 uint64_t preload_hash(const void *data, size_t size);
 bool preload_claim(_Atomic uint64_t *key, uint64_t wanted);
 

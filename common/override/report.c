@@ -95,8 +95,7 @@ static void print_shape(FILE *file, const struct shared_shape *shape, enum form 
 
 /* ---- advice ---- */
 
-/* Findings about the most frequent shape. The sentence has the sizes, `how`, a stall, `before`, the
- * override and `after`. */
+/* The sentence of a finding: sizes, `how`, a stall, `before`, the override, `after`. */
 enum finding { SINGLE, SINGLE_NAGLE, UNIX_SOCKET, JOINED_BY_MORE, JOINED_BY_CORK, SEPARATE, SEPARATE_NAGLE };
 static const struct {
     const char *how, *before, *override, *after, *writes;

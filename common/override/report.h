@@ -16,8 +16,7 @@ struct advice {
 /* The most frequent shape of these connections; NULL if nothing was sent. */
 const struct shared_shape *report_shape(const struct shared_kind *kind);
 
-/* Fills in `advice`. `subject`: the program as a value of subject=, other words may follow; NULL:
- * it is no subject. */
+/* `subject`: the program as a value of subject=, other words may follow; NULL: no subject. */
 void report_advise(const struct shared_kind *kind, const char *subject, struct advice *advice);
 
 /* The whole report: docs/record.md has its keys. `call_ns`: ns that the library adds to a call.

@@ -44,8 +44,7 @@ struct change {
     uint64_t bytes[CHANGE_COUNT]; /* by position: the size of a change that takes one */
 };
 
-/* Calls that are counted: X(name as the kernel spells it). Calls that send come first, then calls
- * that receive. */
+/* Counted calls: X(name as the kernel spells it). Sends first, then receives, then others. */
 /* clang-format off */
 #define SHARED_CALLS(X) \
     X(sendto) X(sendmsg) X(sendmmsg) X(write) X(writev) X(sendfile) X(recvfrom) X(recvmsg) \

@@ -72,8 +72,7 @@ void options_read(int fd, const struct slot *slot)
     kind->read_back++;
 }
 
-/* Setting TCP_NODELAY makes TCP send, even if it is set already. Then restores the setting of the
- * program. */
+/* Setting TCP_NODELAY makes TCP send, even if it was set. Then restores the program's setting. */
 void options_push(int fd, const struct slot *slot)
 {
     bool delays;
@@ -183,8 +182,7 @@ struct slot *slot_of(int fd)
     return slot && slot->state == SLOT_STREAM ? slot : NULL;
 }
 
-/* The slot; NULL in a child of vfork(2), which closes its descriptors while it uses the memory of
- * its parent. */
+/* NULL in a child of vfork(2), which closes descriptors while it uses its parent's memory. */
 static struct slot *slot_own(int fd)
 {
     return getpid() == preload_process ? slot_at(fd) : NULL;

@@ -24,8 +24,7 @@ bool cores_allow(const struct cores *cores, int cpu);
 /* The CPUs of cores `from` to `to` - 1: first one CPU of each core, then their siblings. */
 void cores_take(const struct cores *cores, int from, int to, struct place_list *cpus);
 
-/* Restricts the calling thread, and the threads and processes that it starts, to these CPUs. 0 or a
- * negative errno value. */
+/* Restricts the calling thread and all that it starts to these CPUs. 0 or -errno. */
 int cores_restrict(const struct place_list *cpus);
 
 /* Pins the calling thread. 0 only if the system then reports that it runs there; else a negative

@@ -168,8 +168,7 @@ static bool has_item(const char *list, const char *item)
     return false;
 }
 
-/* Scans `first` and `second` from the first line of a file whose `list` contains "cpu". `list` is
- * one of the two. */
+/* Scans two texts from the first line with "cpu" in `list`, which is one of the two. */
 static bool find_cpu(const char *path, const char *format, char *first, char *second, const char *list)
 {
     FILE *file = fopen(path, "re");
@@ -183,8 +182,7 @@ static bool find_cpu(const char *path, const char *format, char *first, char *se
     return found;
 }
 
-/* Writes the path of the file that gives the control group no real-time budget. False if there is
- * no such file. */
+/* Finds the file that gives the control group no real-time budget. False if there is none. */
 static bool find_empty_group(char path[2 * GROUP_MAX + 32])
 {
     char mount[GROUP_MAX], group[GROUP_MAX], list[2 * GROUP_MAX] = "";

@@ -20,6 +20,5 @@ enum ring_ability {
     RING_SENDS_ZEROCOPY,     /* two completions; the second is a notification */
 };
 
-/* Tests an ability by sending bytes from `from` to `to`, a connected pair. False also if no ring
- * can be opened. */
+/* Tests an ability on a connected pair: sends from `from` to `to`. False also without a ring. */
 bool ring_has(enum ring_ability ability, int from, int to);

@@ -97,12 +97,10 @@ struct ring_slot {
     struct ring_buffers outgoing;      /* send buffers, where the strategy uses them */
 };
 
-/* Size of the submission queue. A full queue is submitted at once. A chain of linked requests must
- * fit. */
+/* Size of the submission queue. A full queue is submitted at once. A chain must fit. */
 #define RING_REQUESTS 256u
 
-/* All request functions return 0, or a negative errno value of the enter(2) that emptied a full
- * queue. */
+/* Requests return 0, or a negative errno value of the enter(2) that emptied a full queue. */
 
 /* A send; MSG_NOSIGNAL is added to its flags. A chain has at most RING_REQUESTS requests, which are
  * submitted together. The caller handles `provide` and SEND_RESTART. */
@@ -124,8 +122,7 @@ int ring_cancel(struct ring_slot *slot, enum ring_kind kind);
 
 /* ---- provided buffers ---- */
 
-/* Registers a buffer ring for `count` buffers (a power of two, at most RING_BUFFERS_MAX). 0 or a
- * negative errno value. */
+/* Registers a ring for `count` buffers (a power of two, at most RING_BUFFERS_MAX). 0 or -errno. */
 int ring_buffers_open(struct ring *ring, struct ring_buffers *buffers, uint16_t group, uint32_t count);
 void ring_buffers_close(struct ring_buffers *buffers);
 
