@@ -213,9 +213,7 @@ static int compile_counts(struct command *command, const char *text, struct prob
 
 static int find(const char *name, char path[PATH_MAX], const char *hint, struct problem *problem)
 {
-    const char *folders = getenv("PATH");
-
-    if (program_find(name, folders ? folders : "/bin:/usr/bin", path, PATH_MAX) == 0)
+    if (program_find(name, NULL, path, PATH_MAX) == 0)
         return 0;
     return problem_unsupported(problem, "workload=command needs the program %s: uncork setup%s%s", name,
                                *hint ? " " : "", hint);

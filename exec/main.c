@@ -208,7 +208,6 @@ static int run(struct watch *watch, const char *path, struct problem *problem)
 
 int main(int count, char **arguments)
 {
-    const char *folders = getenv("PATH");
     struct problem problem = {0};
     struct watch watch = {.override = {.file = -1, .library_file = -1}};
     char path[PATH_MAX];
@@ -218,7 +217,7 @@ int main(int count, char **arguments)
     if (parse(&watch, arguments + 1, &problem) >= 0) {
         if (!watch.command)
             return 0;
-        found = program_find(watch.command[0], folders ? folders : "/bin:/usr/bin", path, sizeof path);
+        found = program_find(watch.command[0], NULL, path, sizeof path);
         if (found < 0)
             problem_failure(&problem, "%s: %s", watch.command[0], strerror(-found));
         status = found == -ENOENT   ? STATUS_NOT_FOUND

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +12,8 @@ int program_find(const char *name, const char *folders, char *path, size_t size)
 {
     int result = -ENOENT;
 
-    folders = strchr(name, '/') ? "" : folders;
+    folders = folders ? folders : getenv("PATH");
+    folders = strchr(name, '/') ? "" : folders ? folders : "/bin:/usr/bin";
     for (const char *folder = folders, *end;; folder = end + 1) {
         struct stat status;
 

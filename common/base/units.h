@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as users type them. Parsing is strict: the whole text, decimal digits, no sign, no blank. */
+/* Numbers that users type. Parsing is strict: the whole text, decimal digits, no sign or blank. */
 #pragma once
 
 #include <stdint.h>
