@@ -8,25 +8,25 @@
  * hello. */
 #pragma once
 
-#include "engine/turns.h"
+#include "engine/event_loop.h"
 
 #include <uv.h>
 
 #define ACCEPTOR_FDS 2
 
 struct acceptor {
-    struct turns *turns;
+    struct event_loop *loop;
     bool nonblocking;      /* accepts nonblocking descriptors */
-    uv_loop_t loop;        /* watches the descriptors with an incomplete hello */
-    int fds[ACCEPTOR_FDS]; /* the listener, and the backend of `loop` */
+    uv_loop_t uv_loop;     /* watches the descriptors with an incomplete hello */
+    int fds[ACCEPTOR_FDS]; /* the listener, and the backend of `uv_loop` */
     struct pending *first, **last;
     size_t count; /* of pending descriptors */
 };
 
 /* 0 or a negative errno value. acceptor_close() works in both cases, and on a zeroed acceptor. */
-int acceptor_open(struct acceptor *acceptor, struct turns *turns, bool nonblocking);
+int acceptor_open(struct acceptor *acceptor, struct event_loop *loop, bool nonblocking);
 void acceptor_close(struct acceptor *acceptor);
 
-/* fds[index] is readable: accepts, and reads the hellos that have arrived. turn_accepted() follows
+/* fds[index] is readable: accepts, and reads the hellos that have arrived. task_accepted() follows
  * for each that names a connection. */
 void acceptor_readable(struct acceptor *acceptor, size_t index);

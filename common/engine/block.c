@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread for each connection, in blocking calls: for half-duplex plans, in which an end never has
  * to send and receive at the same time. */
-#include "engine/turns.h"
+#include "engine/event_loop.h"
 
 #include "base/clock.h"
 #include "engine/pause.h"
@@ -36,17 +36,17 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 
 /* ---- sending ---- */
 
-static int connect_blocking(struct turn *turn)
+static int connect_blocking(struct task *task)
 {
-    return dial_connect(turn->turns->job->dial, turn->connection, false);
+    return dial_connect(task->loop->job->dial, task->connection, false);
 }
 
-static int push(struct turn *turn)
+static int push(struct task *task)
 {
-    struct engine_job *job = turn->turns->job;
+    struct engine_job *job = task->loop->job;
 
     if (!job->handover)
-        return strategy_push(turn->connection);
+        return strategy_push(task->connection);
     handover_post(job->handover, HANDOVER_SEND);
     return -EINPROGRESS;
 }
@@ -148,51 +148,51 @@ static int await_reply(struct engine_job *job)
     return 0;
 }
 
-static int wait_for_one(struct turns *turns, struct connection *connection)
+static int wait_for_one(struct event_loop *loop, struct connection *connection)
 {
     bool lent = engine_has_lent(connection);
     size_t wanted;
 
-    if (turns->job->handover && connection->awaits)
-        return await_reply(turns->job);
+    if (loop->job->handover && connection->awaits)
+        return await_reply(loop->job);
     if (lent && (connection->awaits || !connection_room(connection)))
         return await_memory(connection); /* without room a reply could not be appended */
     if ((wanted = connection->role->wants(connection)))
         return receive(connection, wanted);
-    if (lent && (!engine_may_fill(connection) || turns_next(turns) == NEVER))
+    if (lent && (!engine_may_fill(connection) || event_loop_next_due(loop) == NEVER))
         return await_memory(connection);
-    return wait_until(connection, turns_next(turns));
+    return wait_until(connection, event_loop_next_due(loop));
 }
 
 /* One connection of the pair receives; its twin relays. */
-static void wait_for_pair(struct turn *from)
+static void wait_for_pair(struct task *from)
 {
-    struct turn *to = from->twin;
+    struct task *to = from->twin;
 
     if (engine_has_lent(to->connection) &&
         (to->connection->awaits || !from->connection->role->wants(from->connection))) {
-        turn_continue(to, await_memory(to->connection));
+        task_continue(to, await_memory(to->connection));
     } else {
         int result = receive_window(from->connection);
 
-        turn_received(from, result);
+        task_received(from, result);
     }
 }
 
-static void wait_in_call(struct turns *turns)
+static void wait_in_call(struct event_loop *loop)
 {
-    struct turn *first = turns->list[0];
+    struct task *first = loop->tasks[0];
 
-    if (turns->finishing) {
-        struct turn *open = first->over ? first->twin : first;
+    if (loop->finishing) {
+        struct task *open = first->over ? first->twin : first;
 
-        turn_continue_end(open, engine_receive_end(open->connection));
-    } else if (turns->busy) {
+        task_continue_finishing(open, engine_receive_finishing(open->connection));
+    } else if (loop->ready) {
         return;
     } else if (first->twin) {
         wait_for_pair(first->connection->follows ? first : first->twin);
     } else {
-        turn_continue(first, wait_for_one(turns, first->connection));
+        task_continue(first, wait_for_one(loop, first->connection));
     }
 }
 
@@ -201,17 +201,17 @@ static int take(struct connection *connection)
     return engine_receive(connection, connection->role->wants(connection));
 }
 
-static void rearm(struct turn *turn)
+static void rearm(struct task *task)
 {
-    (void)turn; /* no events to re-arm: the engine waits in calls */
+    (void)task; /* no events to re-arm: the engine waits in calls */
 }
 
-static const struct turns_events turns_events = {
+static const struct event_loop_backend backend = {
     .connect = connect_blocking, .push = push, .take = take, .rearm = rearm, .wait = wait_in_call};
 
 static int block_open(struct engine_job *job)
 {
-    turns_open(job, &turns_events, sizeof(struct turns), sizeof(struct turn), 0);
+    event_loop_open(job, &backend, sizeof(struct event_loop), sizeof(struct task), 0);
     return 0;
 }
 
@@ -221,7 +221,7 @@ const struct engine engine_block = {
     .one_each = true,
     .suits = suits,
     .open = block_open,
-    .close = turns_close,
-    .run = turns_run,
-    .finish = turns_finish,
+    .close = event_loop_close,
+    .run = event_loop_run,
+    .finish = event_loop_finish,
 };

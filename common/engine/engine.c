@@ -155,7 +155,7 @@ int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t s
     return connection->role->arrived(connection, data, (size_t)size);
 }
 
-int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize_t size)
+int engine_on_data_finishing(struct connection *connection, const uint8_t *data, ssize_t size)
 {
     int result;
 
@@ -235,14 +235,14 @@ int engine_receive_ready(struct connection *connection)
     return result == -EAGAIN && taken ? 0 : result;
 }
 
-int engine_receive_end(struct connection *connection)
+int engine_receive_finishing(struct connection *connection)
 {
     bool (*pending)(const struct connection *) = connection->top->pending;
     size_t wanted = connection->follows ? connection->shared->pool.size : 1;
     int result;
 
     do
-        result = connection_has_ended(connection) ? 1 : take(connection, wanted, engine_on_end_data);
+        result = connection_has_ended(connection) ? 1 : take(connection, wanted, engine_on_data_finishing);
     while (result == 0 && pending && connection->filter_state && pending(connection));
     return result;
 }

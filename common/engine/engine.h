@@ -142,7 +142,7 @@ int engine_reclaim(struct connection *connection);
 
 /* As engine_on_data(), after the half-close of a connection that drives: 1 when the peer has
  * half-closed too, 0 when there may be more. Unexpected bytes are an error. */
-int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize_t size);
+int engine_on_data_finishing(struct connection *connection, const uint8_t *data, ssize_t size);
 
-/* Receives what is available after that half-close. Returns as engine_on_end_data(). */
-int engine_receive_end(struct connection *connection);
+/* Receives what is available after that half-close. Returns as engine_on_data_finishing(). */
+int engine_receive_finishing(struct connection *connection);

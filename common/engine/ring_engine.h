@@ -5,11 +5,11 @@
 #pragma once
 
 #include "engine/acceptor.h"
-#include "engine/turns.h"
+#include "engine/event_loop.h"
 #include "ring/intake.h"
 
 struct watch {
-    struct turn turn; /* first */
+    struct task task; /* first */
     struct ring_slot slot;
     unsigned outstanding; /* requests of the engine on its descriptor: bits of enum ring_kind */
     bool reclaimed;       /* the last completion of a poll request brought lent memory back */
@@ -18,7 +18,7 @@ struct watch {
 };
 
 struct ring_engine {
-    struct turns turns; /* first */
+    struct event_loop loop; /* first */
     struct ring *ring;
     struct ring_intake intake;
     struct watch *watches, *starved;
@@ -26,9 +26,9 @@ struct ring_engine {
     struct ring_slot accepting[ACCEPTOR_FDS];
 };
 
-static inline struct watch *watch_of(struct turn *turn)
+static inline struct watch *watch_of(struct task *task)
 {
-    return (struct watch *)turn;
+    return (struct watch *)task;
 }
 
 static inline bool reads_by_ring(const struct connection *connection)
