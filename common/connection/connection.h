@@ -98,11 +98,11 @@ void connection_close(struct connection *connection);
 /* Counts `size` bytes that arrived, and verifies and touches them as the plan says. `data` is NULL
  * if the reading delivers none. Reads the clock if a message is complete. Returns the number of
  * messages that became complete, or -EBADMSG with the problem of the thread. */
-int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size);
+int64_t connection_process_bytes(struct connection *connection, const uint8_t *data, size_t size);
 
 /* Counts `size` bytes that arrived and the messages that they completed, at the last reading of the
  * clock. */
-void connection_count(struct connection *connection, size_t size, uint64_t messages);
+void connection_count_bytes(struct connection *connection, size_t size, uint64_t messages);
 
 /* The kernel has returned the memory of the sends `first` to `last`. The 32-bit numbers wrap, so
  * `last` may be less than `first`. `copied`: the kernel copied the memory after all. */
@@ -151,7 +151,7 @@ static inline bool connection_at_stop(const struct connection *connection)
 }
 
 /* Returns true while the phase of a driver lasts, by the last reading of the clock. */
-static inline bool connection_goes_on(const struct connection *connection)
+static inline bool connection_phase_lasts(const struct connection *connection)
 {
     return connection->messages_left && connection->shared->now_ns < connection->shared->deadline_ns;
 }

@@ -61,7 +61,7 @@ const struct layer layer_socket = {
 
 /* ---- the stack ---- */
 
-void layer_stack(struct connection *connection, const struct layer *bottom, void *state)
+void layer_set_transport(struct connection *connection, const struct layer *bottom, void *state)
 {
     const struct layer *filter = &connection->security->layer;
 

@@ -67,7 +67,7 @@ int socket_hold(struct connection *connection, bool on);
 int socket_reclaim(struct connection *connection);
 
 /* Puts the stack of the connection on this transport, which keeps `state` for it. */
-void layer_stack(struct connection *connection, const struct layer *bottom, void *state);
+void layer_set_transport(struct connection *connection, const struct layer *bottom, void *state);
 
 /* For filters that leave a direction to the layer below. */
 ssize_t below_send(struct connection *connection, const void *data, size_t size, int flags);

@@ -67,7 +67,7 @@ extern const struct axis security_axis; /* security/list.def */
 /* Interprets the `result` of a submitted receive, which the transport completes without the filter.
  * If `result` is no data, the filter receives one byte itself; this function returns that result.
  * The reason: without a close_notify of the peer, the end of the stream is no regular end. */
-ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte);
+ssize_t security_receive_control_record(struct connection *connection, ssize_t result, uint8_t *byte);
 
 /* Opens the filter of a new descriptor, before the handshake. 0 or a negative errno value. */
 int security_begin(struct connection *connection);
@@ -86,7 +86,7 @@ int security_half_close(struct connection *connection);
 
 /* Opens the context of a thread for its connections with `peer`, under these terms. 0 or a negative
  * errno value. */
-int security_agree(struct thread_shared *shared, enum end peer, const struct security_terms *terms);
+int security_open_context(struct thread_shared *shared, enum end peer, const struct security_terms *terms);
 
 /* Closes that context, if there is one, and wipes its keys. */
-void security_forget(struct thread_shared *shared, enum end peer);
+void security_close_context(struct thread_shared *shared, enum end peer);

@@ -61,7 +61,7 @@ int thread_shared_open(struct thread_shared *shared, const struct plan *plan, en
 void thread_shared_close(struct thread_shared *shared)
 {
     for (int peer = 0; peer < END_COUNT; peer++)
-        security_forget(shared, (enum end)peer);
+        security_close_context(shared, (enum end)peer);
     if (!shared->content)
         source_close(&shared->source);
     pool_close(&shared->pool);

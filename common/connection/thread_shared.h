@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 
 /* The negotiated parameters of a handshake, in the words of the plan. */
-struct security_agreed {
+struct security_negotiated {
     const char *version, *cipher, *key_exchange; /* "1.3", "aes-128-gcm", "psk-ecdhe"; NULL: none */
 };
 
@@ -30,8 +30,8 @@ struct thread_shared {
     struct pool pool; /* receive buffers of `chunk` bytes: one, and the buffers of a relay; none on
                          an end that only sends */
 
-    void *contexts[END_COUNT];     /* of the security layer, by peer; NULL: plain or no peer */
-    struct security_agreed agreed; /* by the last handshake */
+    void *contexts[END_COUNT];             /* of the security layer, by peer; NULL: plain or no peer */
+    struct security_negotiated negotiated; /* by the last handshake */
 
     uint64_t now_ns;      /* the last reading of the clock */
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */

@@ -250,7 +250,7 @@ static int open_watch(struct ring_engine *engine, size_t index)
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
                                      .intake = &engine->intake};
-    layer_stack(connection, &layer_ring, &watch->slot);
+    layer_set_transport(connection, &layer_ring, &watch->slot);
     connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
     if (!strategy || !strategy->buffers)
         return 0;

@@ -94,7 +94,7 @@ int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *conne
         result = pipe ? uv_pipe_open(&stream->uv.pipe, fd) : uv_tcp_open(&stream->uv.tcp, fd);
     stream->uv.handle.data = stream;
     if (result == 0)
-        layer_stack(connection, &layer_stream, stream);
+        layer_set_transport(connection, &layer_stream, stream);
     return result;
 }
 
@@ -106,7 +106,7 @@ void stream_close(struct stream *stream)
     if (!stream_is(connection))
         return;
     connection->calls.fd = -1;
-    layer_stack(connection, &layer_socket, NULL);
+    layer_set_transport(connection, &layer_socket, NULL);
 }
 
 bool stream_is(const struct connection *connection)

@@ -30,7 +30,8 @@ int multishot_completed(struct connection *connection, const struct completion *
     if (completion->result == -ENOBUFS || completion->result == -ECANCELED)
         return -EAGAIN; /* read() begins again with free buffers; when `ending`, single-shot */
     if (completion->result <= 0)
-        return arrived(connection, &byte, security_explain(connection, completion->result, &byte));
+        return arrived(connection, &byte,
+                       security_receive_control_record(connection, completion->result, &byte));
     while (result == 0 && (size = connection->bottom->take(connection, &rest, &data))) {
         result = arrived(connection, data, (ssize_t)size);
         if (!connection->role->relay_buffers)

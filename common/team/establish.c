@@ -139,7 +139,7 @@ static int agree(struct worker *worker, enum end peer, struct problem *problem)
     int result;
 
     memcpy(terms.key, team->keys[peer], sizeof terms.key);
-    result = security_agree(&worker->shared, peer, &terms);
+    result = security_open_context(&worker->shared, peer, &terms);
     secret_wipe(&terms, sizeof terms);
     return result < 0 ? problem_failure(problem, "security=%s cannot be made ready: %s",
                                         team->plan->ends[team->end].security->variant.name, strerror(-result))

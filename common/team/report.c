@@ -150,12 +150,12 @@ static void put_latency(json_t *thread, const struct worker *worker)
 
 static json_t *report_options(const struct worker *worker)
 {
-    const struct security_agreed *agreed = &worker->shared.agreed;
+    const struct security_negotiated *negotiated = &worker->shared.negotiated;
 
-    if (worker->options && agreed->version) {
-        json_object_set_new(worker->options, "tls_version", json_string(agreed->version));
-        json_object_set_new(worker->options, "cipher", json_string(agreed->cipher));
-        json_object_set_new(worker->options, "key_exchange", json_string(agreed->key_exchange));
+    if (worker->options && negotiated->version) {
+        json_object_set_new(worker->options, "tls_version", json_string(negotiated->version));
+        json_object_set_new(worker->options, "cipher", json_string(negotiated->cipher));
+        json_object_set_new(worker->options, "key_exchange", json_string(negotiated->key_exchange));
     }
     return json_incref(worker->options);
 }

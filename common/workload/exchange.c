@@ -87,7 +87,7 @@ static int asking_arrived(struct connection *connection, const uint8_t *data, si
                         wanted);
         return -EBADMSG;
     }
-    whole = connection_receive(connection, data, size);
+    whole = connection_process_bytes(connection, data, size);
     if (whole < 0)
         return (int)whole;
     while (whole--)
@@ -108,7 +108,7 @@ uint64_t asking_next(const struct connection *connection)
     const struct asking *asking = connection->role_state;
     const struct thread_shared *shared = connection->shared;
 
-    if (asking->begun - asking->answered == connection->plan->depth || !connection_goes_on(connection))
+    if (asking->begun - asking->answered == connection->plan->depth || !connection_phase_lasts(connection))
         return NEVER;
     if (!shared->paced)
         return shared->now_ns;
@@ -175,7 +175,7 @@ static void answering_fill(struct connection *connection)
 static int answering_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct answering *answering = connection->role_state;
-    int64_t whole = connection_receive(connection, data, size);
+    int64_t whole = connection_process_bytes(connection, data, size);
 
     if (whole < 0)
         return (int)whole;

@@ -101,7 +101,7 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 
 /* ---- receiving ---- */
 
-static int inspect(struct connection *connection, const uint8_t *data, size_t size)
+static int check_content(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct framing *framing = connection->framing;
     uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
@@ -185,7 +185,7 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
             framing->left = framing->piece.payload;
         }
         part = framing->left < (size_t)(end - data) ? framing->left : (size_t)(end - data);
-        if (connection->plan->verify && inspect(connection, data, part) < 0)
+        if (connection->plan->verify && check_content(connection, data, part) < 0)
             return -EBADMSG;
         if (connection->shared->content)
             store(connection, data, part);
@@ -219,7 +219,7 @@ static int client_arrived(struct connection *connection, const uint8_t *data, si
 
     shared->now_ns = clock_now_ns();
     result = take(connection, data, size, connection->plan->protocol->reply, client_whole);
-    connection_count(connection, size, asking->answered - before);
+    connection_count_bytes(connection, size, asking->answered - before);
     return result;
 }
 
@@ -302,7 +302,7 @@ static int server_arrived(struct connection *connection, const uint8_t *data, si
     uint64_t before = owing->received;
     int result = take(connection, data, size, read_request, server_whole);
 
-    connection_count(connection, size, owing->received - before);
+    connection_count_bytes(connection, size, owing->received - before);
     return result;
 }
 

@@ -34,12 +34,12 @@ int one_way_refuse(struct connection *connection, const uint8_t *data, size_t si
 
 static uint64_t next_message(const struct connection *connection)
 {
-    return connection_goes_on(connection) ? connection->shared->now_ns : NEVER;
+    return connection_phase_lasts(connection) ? connection->shared->now_ns : NEVER;
 }
 
 static int arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    int64_t whole = connection_receive(connection, data, size);
+    int64_t whole = connection_process_bytes(connection, data, size);
 
     return whole < 0 ? (int)whole : 0;
 }
@@ -52,7 +52,7 @@ static bool sent_all(const struct connection *connection)
     if (atomic_load_explicit(&shared->until_released, memory_order_acquire) &&
         !connection_has_ended(connection))
         return false;
-    return !connection_goes_on(connection) &&
+    return !connection_phase_lasts(connection) &&
            (!connection->until_stop || connection_has_ended(connection) || connection_at_stop(connection));
 }
 

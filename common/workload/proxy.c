@@ -124,7 +124,7 @@ static int relay_arrived(struct connection *connection, const uint8_t *data, siz
 
     if (!connection->follows)
         return one_way_refuse(connection, data, size);
-    whole = connection_receive(connection, data, size);
+    whole = connection_process_bytes(connection, data, size);
     if (whole < 0)
         return (int)whole;
     keep(relay, &connection->shared->pool, data, (uint32_t)size);

@@ -8,7 +8,7 @@
  * end in the middle of one. */
 static int taker_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    int64_t whole = connection_receive(connection, data, size);
+    int64_t whole = connection_process_bytes(connection, data, size);
 
     if (whole < 0)
         return (int)whole;
@@ -22,7 +22,7 @@ static int taker_arrived(struct connection *connection, const uint8_t *data, siz
 
 static size_t taker_wants(const struct connection *connection)
 {
-    return connection_goes_on(connection) ? connection->shared->pool.size : 0;
+    return connection_phase_lasts(connection) ? connection->shared->pool.size : 0;
 }
 
 static const struct role taker = {

@@ -48,10 +48,10 @@ static void close_end(void)
 TEST(messages_become_whole_across_and_within_arrivals)
 {
     OPEN(END_SERVER, "workload=stream", "message=10", "verify=on");
-    assert_int_equal(connection_receive(&connection, pattern, 4), 0);
+    assert_int_equal(connection_process_bytes(&connection, pattern, 4), 0);
     assert_int_equal(connection.arrivals.partial, 4);
-    assert_int_equal(connection_receive(&connection, pattern + 4, 6), 1);
-    assert_int_equal(connection_receive(&connection, pattern + 10, 35), 3);
+    assert_int_equal(connection_process_bytes(&connection, pattern + 4, 6), 1);
+    assert_int_equal(connection_process_bytes(&connection, pattern + 10, 35), 3);
     assert_int_equal(connection.arrivals.partial, 5);
     assert_int_equal(connection.arrivals.messages, 4);
     assert_int_equal(connection.arrivals.bytes, 45);
@@ -61,9 +61,9 @@ TEST(messages_become_whole_across_and_within_arrivals)
 TEST(wrong_content_is_named_by_its_byte)
 {
     OPEN(END_SERVER, "workload=stream", "message=10", "verify=on");
-    assert_int_equal(connection_receive(&connection, pattern, 100), 10);
+    assert_int_equal(connection_process_bytes(&connection, pattern, 100), 10);
     pattern[123] ^= 1;
-    assert_int_equal(connection_receive(&connection, pattern + 100, 100), -EBADMSG);
+    assert_int_equal(connection_process_bytes(&connection, pattern + 100, 100), -EBADMSG);
     assert_problem(&shared.problem, PROBLEM_FAILURE, "the server received wrong content at byte 123");
     assert_int_equal(connection.arrivals.bytes, 100);
     close_end();
@@ -72,9 +72,9 @@ TEST(wrong_content_is_named_by_its_byte)
 TEST(bytes_that_nobody_looks_at_only_count)
 {
     OPEN(END_SERVER, "workload=stream", "message=10");
-    assert_int_equal(connection_receive(&connection, NULL, 25), 2);
+    assert_int_equal(connection_process_bytes(&connection, NULL, 25), 2);
     memset(pattern, 0, sizeof pattern);
-    assert_int_equal(connection_receive(&connection, pattern, 25), 3);
+    assert_int_equal(connection_process_bytes(&connection, pattern, 25), 3);
     close_end();
 }
 
@@ -88,8 +88,8 @@ TEST(a_checksum_touches_every_byte)
     for (size_t i = 0; i < COUNT_OF(sums); i++) {
         OPEN(END_SERVER, "workload=stream", "message=10", "touch=checksum");
         pattern[3999] ^= i == 1;
-        connection_receive(&connection, pattern, 1000);
-        connection_receive(&connection, pattern + 1000, 3000);
+        connection_process_bytes(&connection, pattern, 1000);
+        connection_process_bytes(&connection, pattern + 1000, 3000);
         digest_library->read(connection.digest, sums[i]);
         close_end();
     }

@@ -81,7 +81,7 @@ static void begin_session(struct side *side)
                                    .key = "the same at both ends"};
 
     if (plan.encrypts)
-        assert_int_equal(security_agree(&side->shared, side->connection.peer, &terms), 0);
+        assert_int_equal(security_open_context(&side->shared, side->connection.peer, &terms), 0);
     assert_int_equal(security_begin(&side->connection), 0);
 }
 

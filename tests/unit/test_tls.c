@@ -95,7 +95,7 @@ static struct connection broken_at(int fd)
     shared.problem.kind = PROBLEM_NONE;
     connection.calls.table = &calls_of_sockets;
     connection.calls.fd = fd;
-    layer_stack(&connection, &layer_socket, NULL);
+    layer_set_transport(&connection, &layer_socket, NULL);
     return connection;
 }
 
