@@ -217,7 +217,7 @@ static int block_open(struct engine_job *job)
 
 const struct engine engine_block = {
     .variant = {"block", "a thread for each connection, in blocking calls"},
-    .gives = CAPABLE_WAITING,
+    .gives = CAPABLE_BLOCKING_MODE,
     .one_each = true,
     .suits = suits,
     .open = block_open,

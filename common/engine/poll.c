@@ -52,7 +52,7 @@ static struct poller *poller_of(const struct watch *watch)
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    if (plan->workload->reconnects && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP)
+    if (plan->workload->reconnects && plan_strategy(plan, end)->strategy->needs & CAPABLE_LIBUV)
         return problem_unsupported(
             problem, "write=%s cannot carry workload=%s: a stream of libuv keeps its descriptor",
             plan_strategy(plan, end)->strategy->variant.name, plan->workload->variant.name);
@@ -312,7 +312,7 @@ static int open_watch(struct poller *poller, size_t index)
 
     if (connection->reconnects)
         return 0;
-    if (connection->strategy && connection->strategy->needs & CAPABLE_LOOP)
+    if (connection->strategy && connection->strategy->needs & CAPABLE_LIBUV)
         return stream_open(&watch->stream, &poller->uv_loop, connection, &stream_events);
     return uv_poll_init(&poller->uv_loop, &watch->poll, connection->calls.fd);
 }
@@ -376,7 +376,7 @@ static void poll_close(struct engine_job *job)
 
 const struct engine engine_poll = {
     .variant = {"poll", "a libuv loop for each thread, any number of connections"},
-    .gives = CAPABLE_LOOP | CAPABLE_WAITING,
+    .gives = CAPABLE_LIBUV | CAPABLE_BLOCKING_MODE,
     .nonblocking = true,
     .suits = suits,
     .open = poll_open,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A libuv stream as the transport of a connection, for strategies that write through one
- * (CAPABLE_LOOP).
+ * (CAPABLE_LIBUV).
  *
  * libuv does not let a uv_poll_t watch the descriptor of a stream. So the stream notifies the
  * engine of received bytes and of finished writes. The stream owns the descriptor. libuv makes the

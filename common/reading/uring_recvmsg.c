@@ -6,7 +6,7 @@
 const struct reading reading_uring_recvmsg = {
     .variant = {"uring-recvmsg",
                 "one RECVMSG in an io_uring that goes on, a provided buffer of chunk bytes each time"},
-    .needs = CAPABLE_RING | CAPABLE_RECEIVE_MESSAGE,
+    .needs = CAPABLE_RING | CAPABLE_RECVMSG_MULTISHOT,
     .headroom = RECEIVE_HEADER,
     .options = RECEIVE_MESSAGE,
     .read = multishot_begin,

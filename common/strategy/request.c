@@ -9,7 +9,7 @@
 
 int request_flags(const struct connection *connection)
 {
-    return connection->security->gives & CAPABLE_WHOLE ? MSG_WAITALL : 0;
+    return connection->security->gives & CAPABLE_WAITALL ? MSG_WAITALL : 0;
 }
 
 /* `is_answered`: the next bytes from the peer prove that it received the present message, because

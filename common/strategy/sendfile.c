@@ -56,7 +56,7 @@ static int send_group(struct connection *connection)
 
 const struct strategy strategy_sendfile = {
     .variant = {"sendfile", "header by send(MSG_MORE), payload by sendfile() from memory that is a file"},
-    .needs = CAPABLE_DESCRIPTOR | CAPABLE_SENDFILE | CAPABLE_WAITING,
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_SENDFILE | CAPABLE_BLOCKING_MODE,
     .joins = CAPABLE_MORE | CAPABLE_CORK,
     .from_file = true,
     .state_size = sizeof(bool),

@@ -85,7 +85,7 @@ static int completed(struct connection *connection, const struct completion *com
 
 const struct strategy strategy_uring_send = {
     .variant = {"uring-send", "each fragment by its own SEND in an io_uring, linked, one enter"},
-    .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_WHOLE,
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_WAITALL,
     .state_size = sizeof(struct chain_request),
     .send_group = submit,
     .completed = completed,

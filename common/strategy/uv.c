@@ -41,7 +41,7 @@ static int completed(struct connection *connection, const struct completion *com
 
 const struct strategy strategy_uv = {
     .variant = {"uv", "uv_try_write() of the group on a libuv stream, uv_write() of what did not go at once"},
-    .needs = CAPABLE_DESCRIPTOR | CAPABLE_STREAM | CAPABLE_LOOP,
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_STREAM | CAPABLE_LIBUV,
     .send_group = write_group,
     .completed = completed,
 };

@@ -339,7 +339,7 @@ TEST(every_library_carries_every_workload_to_every_other)
         const struct security *library = (const struct security *)security_axis.variants[i];
         bool is_absent = library->check && library->check(&problem) < 0;
 
-        if (!library->encrypts || is_absent || !(library->gives & CAPABLE_HOLD))
+        if (!library->encrypts || is_absent || !(library->gives & CAPABLE_RECORD_CORK))
             continue;
         for (size_t j = 0; j < COUNT_OF(writes); j++) {
             struct strategy_choice choice = *choose(writes[j]);
