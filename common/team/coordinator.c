@@ -9,7 +9,7 @@ static bool is_hub(const struct coordinator *coordinator)
     return coordinator->team->end == END_CLIENT;
 }
 
-static unsigned others(const struct coordinator *coordinator)
+static unsigned other_ends(const struct coordinator *coordinator)
 {
     unsigned ends = 0;
 
@@ -56,7 +56,7 @@ static json_t *body_of_end(enum end end)
 
 void coordinator_start(struct coordinator *coordinator)
 {
-    team_release(coordinator->team, others(coordinator) ? RELEASE_START : RELEASE_GO);
+    team_release(coordinator->team, other_ends(coordinator) ? RELEASE_START : RELEASE_GO);
 }
 
 /* ---- receivers are ready ---- */
@@ -129,7 +129,7 @@ static void announce(struct coordinator *coordinator, uint64_t more)
                json_pack("{s:s, s:O}", "end", end_names[team->end], "bytes", bytes));
 }
 
-static enum end driver_in(const struct coordinator *coordinator, const json_t *body)
+static enum end driver_named_in(const struct coordinator *coordinator, const json_t *body)
 {
     enum end end = end_parse(json_string_value(json_object_get(body, "end")));
     const struct plan *plan = coordinator->team->plan;
@@ -155,27 +155,27 @@ static int set_stops(struct coordinator *coordinator, enum end driver, const jso
 }
 
 /* The client forwards the announcement of the server to a proxy. */
-static int learn_stops(struct coordinator *coordinator, enum end from, const json_t *body,
-                       struct problem *problem)
+static int on_drain(struct coordinator *coordinator, enum end from, const json_t *body,
+                    struct problem *problem)
 {
-    enum end driver = driver_in(coordinator, body);
-    bool is_theirs =
+    enum end driver = driver_named_in(coordinator, body);
+    bool is_valid =
         driver != END_COUNT && driver != coordinator->team->end && coordinator->team->part != PART_DRIVER;
 
-    if (is_theirs && is_hub(coordinator)) {
-        is_theirs = driver == from;
+    if (is_valid && is_hub(coordinator)) {
+        is_valid = driver == from;
         notify(coordinator, END_PROXY, CONTROL_DRAIN, json_deep_copy(body));
     }
-    if (!is_theirs || set_stops(coordinator, driver, body) < 0)
+    if (!is_valid || set_stops(coordinator, driver, body) < 0)
         return problem_failure(problem, "the %s announced a warm-up of connections that there are not",
                                end_names[from]);
     return 1;
 }
 
-static int learn_draining(struct coordinator *coordinator, enum end from, const json_t *body,
-                          struct problem *problem)
+static int on_draining(struct coordinator *coordinator, enum end from, const json_t *body,
+                       struct problem *problem)
 {
-    enum end driver = driver_in(coordinator, body);
+    enum end driver = driver_named_in(coordinator, body);
 
     if (driver == END_COUNT || (!is_hub(coordinator) && driver != coordinator->team->end))
         return problem_failure(problem, "the %s knows of a warm-up that there is not", end_names[from]);
@@ -192,7 +192,7 @@ void coordinator_passed(struct coordinator *coordinator, enum phase phase)
 {
     const struct team *team = coordinator->team;
 
-    if (!others(coordinator))
+    if (!other_ends(coordinator))
         return;
     if (phase == PHASE_START && !is_hub(coordinator)) {
         notify(coordinator, END_CLIENT, CONTROL_JOINED, NULL);
@@ -215,13 +215,13 @@ int coordinator_message(struct coordinator *coordinator, enum end from, enum con
     switch (type) {
     case CONTROL_JOINED:
         coordinator->joined |= 1u << from;
-        if (coordinator->joined == others(coordinator))
+        if (coordinator->joined == other_ends(coordinator))
             coordinator_start(coordinator);
         return 1;
     case CONTROL_DRAIN:
-        return learn_stops(coordinator, from, body, problem);
+        return on_drain(coordinator, from, body, problem);
     case CONTROL_DRAINING:
-        return learn_draining(coordinator, from, body, problem);
+        return on_draining(coordinator, from, body, problem);
     case CONTROL_MARKED:
         if (is_hub(coordinator))
             note_marked(coordinator, from);

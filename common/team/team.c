@@ -109,7 +109,7 @@ static void drop(void *owner, struct connection *connection)
 }
 
 /* In memory that no other thread writes to: whole blocks of WORKER_BLOCK. */
-static int make_connections(struct worker *worker, size_t count)
+static int allocate_connections(struct worker *worker, size_t count)
 {
     size_t size = count * sizeof *worker->connections;
 
@@ -124,14 +124,14 @@ static int make_connections(struct worker *worker, size_t count)
     return 0;
 }
 
-static int make_worker(struct worker *worker, struct team *team, size_t index)
+static int open_worker(struct worker *worker, struct team *team, size_t index)
 {
     size_t first = first_number(team, index), next = first_number(team, index + 1);
 
     worker->team = team;
     worker->index = index;
     worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
-    if (make_connections(worker, (next - first) * team->per_number) < 0)
+    if (allocate_connections(worker, (next - first) * team->per_number) < 0)
         return -ENOMEM;
     worker->dial = (struct dial){
         .target = &team->target, .token = team->token, .adopt = team_adopt, .drop = drop, .owner = team};
@@ -179,7 +179,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
         return -1;
     team->workers = calloc(threads, sizeof *team->workers);
     team->worker_count = team->workers ? threads : 0;
-    while (made < team->worker_count && make_worker(&team->workers[made], team, made) == 0)
+    while (made < team->worker_count && open_worker(&team->workers[made], team, made) == 0)
         made++;
     if (made < threads)
         return problem_failure(problem, "out of memory for %zu connections", connections);
@@ -187,7 +187,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
     return 0;
 }
 
-void team_give(struct team *team, size_t index, int fd)
+void team_set_descriptor(struct team *team, size_t index, int fd)
 {
     team_connection(team, index * team->per_number)->calls.fd = fd;
 }
@@ -257,17 +257,17 @@ int team_await(struct team *team, enum release release, struct problem *problem)
     return unlock_and_check(team, problem);
 }
 
-int team_meet(struct team *team, struct cpu_reading *machine, struct problem *problem)
+int team_barrier(struct team *team, struct cpu_reading *machine, struct problem *problem)
 {
     size_t expected;
 
     uv_mutex_lock(&team->mutex);
-    expected = (team->met / team->worker_count + 1) * team->worker_count;
-    if (++team->met == expected) {
+    expected = (team->at_barrier / team->worker_count + 1) * team->worker_count;
+    if (++team->at_barrier == expected) {
         cpu_read_machine(machine);
         uv_cond_broadcast(&team->released);
     }
-    while (team->met < expected && !team->cancelled)
+    while (team->at_barrier < expected && !team->cancelled)
         uv_cond_wait(&team->released, &team->mutex);
     return unlock_and_check(team, problem);
 }

@@ -78,7 +78,7 @@ struct worker {
     uint64_t first_bytes;        /* received before begun_ns */
     uint64_t missed;             /* open loop: requests that were due and were never started */
     json_t *options;
-    char apart[WORKER_BLOCK]; /* keeps the next worker of the team away */
+    char padding[WORKER_BLOCK]; /* keeps the next worker of the team away */
 };
 
 struct team_events {
@@ -110,7 +110,7 @@ struct team {
     uv_cond_t released;
     enum release release;
     size_t reports[PHASE_COUNT]; /* by threads that have ended the phase */
-    size_t met;                  /* calls of team_meet() */
+    size_t at_barrier;           /* calls of team_barrier() */
     bool cancelled;
     struct problem problem; /* the first one */
     char failed_phase[32];
@@ -130,7 +130,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
               const struct team_events *events, void *owner, struct problem *problem);
 
 /* Server or proxy: hands over data connection number `index`. The team owns the descriptor. */
-void team_give(struct team *team, size_t index, int fd);
+void team_set_descriptor(struct team *team, size_t index, int fd);
 
 /* Starts the threads. Returns 0, or -1 with a failure. */
 int team_start(struct team *team, struct problem *problem);
@@ -201,7 +201,7 @@ int team_await(struct team *team, enum release release, struct problem *problem)
 
 /* A barrier for all threads: none prepares or reads figures while another one works. The last one
  * reads the machine's account. Returns -1 with a failure when the team was cancelled. */
-int team_meet(struct team *team, struct cpu_reading *machine, struct problem *problem);
+int team_barrier(struct team *team, struct cpu_reading *machine, struct problem *problem);
 
 /* Stores a new descriptor. If the team was cancelled: closes it and returns -ECANCELED. */
 int team_adopt(void *team, struct connection *connection, int fd);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem)
+int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct problem *problem)
 {
     int result = 0;
 
@@ -20,7 +20,7 @@ int thread_settle(struct team_thread *thread, const struct end_plan *own, struct
     return scheduling_set_thread(&own->scheduling, problem);
 }
 
-void thread_look(struct thread_reading *reading)
+void thread_read_state(struct thread_reading *reading)
 {
     cpu_look(&reading->cpu);
     reading->cpu_number = affinity_works() ? cores_current() : -1;
@@ -37,12 +37,12 @@ static void sender_main(void *argument)
     enum handover_order order;
 
     handover->result =
-        thread_settle(&sender->own, &connection->plan->ends[connection->end], &sender->problem);
+        thread_set_up(&sender->own, &connection->plan->ends[connection->end], &sender->problem);
     handover_done(handover);
     while ((order = handover_serve(handover)) != HANDOVER_END) {
         if (order == HANDOVER_END_TIME)
             cpu_meter_end(&sender->own.meter, &sender->after.cpu);
-        thread_look(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
+        thread_read_state(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
         handover_done(handover);
         if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it after the interval */
             cpu_meter_begin(&sender->own.meter, &sender->before.cpu);
@@ -68,7 +68,7 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
     return -1;
 }
 
-void sender_carry_out(struct sender *sender, enum handover_order order)
+void sender_execute(struct sender *sender, enum handover_order order)
 {
     handover_post(&sender->handover, order);
     handover_wait(&sender->handover);

@@ -24,11 +24,11 @@ struct thread_reading {
 
 /* Called by the thread: opens its counters, moves to its CPU, sets its scheduling class. Returns 0,
  * or -1 with an unsupported problem; call cpu_meter_close() in both cases. */
-int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
+int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
 
 /* Called by the thread, outside of the interval because it makes system calls: reads where and how
  * the thread runs. */
-void thread_look(struct thread_reading *reading);
+void thread_read_state(struct thread_reading *reading);
 
 /* The second thread of a worker with handoff=thread: sends what the first one made
  * (engine/handover.h). The worker starts it before its first phase, orders it to read its figures,
@@ -38,17 +38,17 @@ struct sender {
     struct team_thread own;
     struct handover handover;
     struct thread_reading before, after; /* of the interval; complete after HANDOVER_END_TIME */
-    struct problem problem;              /* why thread_settle() failed */
+    struct problem problem;              /* why thread_set_up() failed */
 };
 
-/* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits for its thread_settle().
+/* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits for its thread_set_up().
  * Returns 0, or -1 with a problem; call sender_end() in both cases. */
 int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem);
 
 /* HANDOVER_BEGIN_TIME, HANDOVER_END_TIME: the sender reads its own figures. The sender must be
  * idle. Its account includes one sleep and one wakeup more than its requests: for the order to
  * end. */
-void sender_carry_out(struct sender *sender, enum handover_order order);
+void sender_execute(struct sender *sender, enum handover_order order);
 
 /* Waits for the last request and ends the thread. Does nothing if it was never started. */
 void sender_end(struct sender *sender);

@@ -70,7 +70,7 @@ static void read_tcp(struct worker *worker, struct figures *figures)
 
 /* A close_notify is a segment with data each way, and part of no message: subtracts it from the
  * figures after the interval. */
-static void leave_out_close_notify(struct worker *worker)
+static void subtract_close_notify(struct worker *worker)
 {
     static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
 
@@ -93,7 +93,7 @@ static void watch_windows(void *context)
 
 /* ---- PHASE_START ---- */
 
-static int unready(const struct worker *worker, int result, struct problem *problem)
+static int setup_failure(const struct worker *worker, int result, struct problem *problem)
 {
     return problem_failure(problem, "a thread cannot be made ready for %zu connections: %s", worker->count,
                            strerror(-result));
@@ -112,7 +112,7 @@ static int open_connections(struct worker *worker, struct problem *problem)
 
         result = connection_open(connection, &worker->shared);
     }
-    return result == 0 ? 0 : unready(worker, result, problem);
+    return result == 0 ? 0 : setup_failure(worker, result, problem);
 }
 
 /* Pins the sender to the CPU that one more data thread would have. */
@@ -134,13 +134,13 @@ static int start(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
     int result;
 
-    if (thread_settle(&worker->own, &team->plan->ends[team->end], problem) < 0 ||
+    if (thread_set_up(&worker->own, &team->plan->ends[team->end], problem) < 0 ||
         establish_connect(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
         establish_handshakes(worker, problem) < 0 || open_sender(worker, problem) < 0)
         return -1;
     result = team->engine->open(&worker->job);
     if (result < 0)
-        return unready(worker, result, problem);
+        return setup_failure(worker, result, problem);
     uv_mutex_lock(&team->mutex); /* from now on other threads may wake the engine */
     worker->can_wake = team->engine->wake;
     uv_mutex_unlock(&team->mutex);
@@ -150,7 +150,7 @@ static int start(struct worker *worker, struct problem *problem)
 /* ---- the engine runs ---- */
 
 /* Turns a result of the engine into a problem. */
-static int settle(struct worker *worker, int result, struct problem *problem)
+static int check_engine(struct worker *worker, int result, struct problem *problem)
 {
     if (result == 0)
         return 0;
@@ -174,14 +174,14 @@ static void prepare(struct connection *connection, uint64_t messages, bool until
 static int run_engine(struct worker *worker, uint64_t duration_ns, bool paced, struct problem *problem)
 {
     thread_shared_begin_phase(&worker->shared, duration_ns, paced && worker->team->plan->rate);
-    return settle(worker, worker->team->engine->run(&worker->job), problem);
+    return check_engine(worker, worker->team->engine->run(&worker->job), problem);
 }
 
 /* ---- the warm-up ---- */
 
 /* Runs the engine before the interval: no connection may end then, and no stop may be left. */
-static int run_before(struct worker *worker, uint64_t messages, uint64_t duration_ns, bool until_stop,
-                      struct problem *problem)
+static int run_before_interval(struct worker *worker, uint64_t messages, uint64_t duration_ns,
+                               bool until_stop, struct problem *problem)
 {
     for (size_t i = 0; i < worker->count; i++)
         prepare(&worker->connections[i], messages, until_stop);
@@ -203,8 +203,8 @@ static int warm_up(struct worker *worker, struct problem *problem)
     const struct team *team = worker->team;
 
     if (team->part == PART_FOLLOWER)
-        return run_before(worker, 0, UINT64_MAX, true, problem);
-    if (run_before(worker, UINT64_MAX, team->plan->warmup_ns, false, problem) < 0)
+        return run_before_interval(worker, 0, UINT64_MAX, true, problem);
+    if (run_before_interval(worker, UINT64_MAX, team->plan->warmup_ns, false, problem) < 0)
         return -1;
     atomic_store(&worker->shared.until_released, team->part == PART_BOTH); /* control clears it */
     return 0;
@@ -212,12 +212,12 @@ static int warm_up(struct worker *worker, struct problem *problem)
 
 static int receive(struct worker *worker, struct problem *problem)
 {
-    return run_before(worker, 0, UINT64_MAX, false, problem);
+    return run_before_interval(worker, 0, UINT64_MAX, false, problem);
 }
 
 static int drain(struct worker *worker, struct problem *problem)
 {
-    return run_before(worker, 1, UINT64_MAX, true, problem);
+    return run_before_interval(worker, 1, UINT64_MAX, true, problem);
 }
 
 /* ---- the measured interval ---- */
@@ -253,10 +253,10 @@ static int mark(struct worker *worker, struct problem *problem)
         connection->arrivals.first_ns = connection->arrivals.last_ns = connection->arrivals.first_bytes = 0;
         prepare(connection, plan_messages_of(team->plan, connection->number), reconnects(worker));
     }
-    thread_look(&worker->before.own);
+    thread_read_state(&worker->before.own);
     if (worker->job.handover)
-        sender_carry_out(&worker->sender, HANDOVER_BEGIN_TIME);
-    return team_meet(team, &team->machine_before, problem);
+        sender_execute(&worker->sender, HANDOVER_BEGIN_TIME);
+    return team_barrier(team, &team->machine_before, problem);
 }
 
 static int run(struct worker *worker, struct problem *problem)
@@ -276,7 +276,7 @@ static int run(struct worker *worker, struct problem *problem)
 /* ---- the end ---- */
 
 /* The measured interval of this end: docs/record.md, elapsed_ns. */
-static void settle_interval(struct worker *worker, uint64_t finished_ns)
+static void set_interval(struct worker *worker, uint64_t finished_ns)
 {
     const struct role *role = worker->connections->role;
     bool drives = worker->team->part != PART_FOLLOWER;
@@ -307,7 +307,7 @@ static void read_options(struct worker *worker)
 }
 
 /* Reads the figures that may be read after all threads of this end are done. */
-static void look_back(struct worker *worker)
+static void read_last_figures(struct worker *worker)
 {
     const struct role *role = worker->connections->role;
 
@@ -316,10 +316,10 @@ static void look_back(struct worker *worker)
         worker->missed += role->missed(&worker->connections[i]);
     read_tcp(worker, &worker->after);
     if (worker->team->plan->encrypts && !plan_is_foreign(worker->team->plan)) /* whose end is not awaited */
-        leave_out_close_notify(worker);
-    thread_look(&worker->after.own);
+        subtract_close_notify(worker);
+    thread_read_state(&worker->after.own);
     if (worker->job.handover)
-        sender_carry_out(&worker->sender, HANDOVER_END_TIME);
+        sender_execute(&worker->sender, HANDOVER_END_TIME);
 }
 
 /* There is no half-close to wait for where every descriptor is closed, or a foreign peer has sent
@@ -337,14 +337,14 @@ static int finish(struct worker *worker, struct problem *problem)
         read_options(worker);
     if (forgets)
         read_tcp(worker, &worker->after);
-    if (waits && settle(worker, team->engine->finish(&worker->job), problem) < 0)
+    if (waits && check_engine(worker, team->engine->finish(&worker->job), problem) < 0)
         return -1;
-    settle_interval(worker, clock_now_ns());
+    set_interval(worker, clock_now_ns());
     if (works_on)
         end_account(worker);
-    if (team_meet(team, &team->machine_after, problem) < 0)
+    if (team_barrier(team, &team->machine_after, problem) < 0)
         return -1;
-    look_back(worker);
+    read_last_figures(worker);
     return 0;
 }
 
@@ -356,7 +356,7 @@ static int (*const work[PHASE_REPORT])(struct worker *worker, struct problem *pr
 };
 
 /* A run may have no warm-up. A foreign peer gets no announcement: its warm-up ends by time. */
-static bool leaves_out(const struct team *team, int phase)
+static bool skips_phase(const struct team *team, int phase)
 {
     const struct plan *plan = team->plan;
 
@@ -367,14 +367,14 @@ static bool leaves_out(const struct team *team, int phase)
     return (phase == PHASE_RECEIVE || phase == PHASE_DRAIN) && (!plan->warmup_ns || plan_is_foreign(plan));
 }
 
-static int go_through(struct worker *worker, struct problem *problem)
+static int run_phases(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
 
     for (int phase = 0; phase < PHASE_REPORT; phase++) {
         enum release release = phases[phase].waits_for[team->part];
 
-        if (leaves_out(team, phase))
+        if (skips_phase(team, phase))
             continue;
         if (release != RELEASE_NOTHING && team_await(team, release, problem) < 0)
             return -1;
@@ -395,7 +395,7 @@ void worker_main(void *argument)
 
     if (team->plan->rate)
         pause_precisely();
-    if (go_through(worker, &problem) < 0)
+    if (run_phases(worker, &problem) < 0)
         team_cancel(team, worker->phase, &problem);
     sender_end(&worker->sender);
     cpu_meter_close(&worker->own.meter);

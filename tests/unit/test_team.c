@@ -54,12 +54,13 @@ static void check_apart(void)
         for (size_t j = 0; j < team.worker_count; j++) {
             const struct worker *b = &team.workers[j];
 
-            assert_false(share_a_line(a->connections, size, b, offsetof(struct worker, apart)));
+            assert_false(share_a_line(a->connections, size, b, offsetof(struct worker, padding)));
             if (i == j)
                 continue;
             assert_false(
                 share_a_line(a->connections, size, b->connections, b->count * sizeof *b->connections));
-            assert_false(share_a_line(a, offsetof(struct worker, apart), b, offsetof(struct worker, apart)));
+            assert_false(
+                share_a_line(a, offsetof(struct worker, padding), b, offsetof(struct worker, padding)));
         }
     }
 }
