@@ -10,6 +10,6 @@
 const struct workload workload_connect = {
     .variant = {"connect", "the client connects, sends message, takes reply and closes, again and again"},
     .reconnects = true,
-    .roles = {[ROLE_DRIVER] = &asking_role, [ROLE_FOLLOWER] = &answering_role},
+    .roles = {[ROLE_DRIVER] = &requester_role, [ROLE_FOLLOWER] = &responder_role},
     .role = exchange_role,
 };

@@ -61,19 +61,20 @@ static uint64_t place(struct connection *connection, uint64_t bytes)
 
 static void fill_requests(struct connection *connection)
 {
-    struct asking *asking = connection->role_state;
+    struct requester *requester = connection->role_state;
     const struct plan *plan = connection->plan;
     uint64_t room = connection_room(connection);
     struct span *last = NULL;
 
-    for (; room && asking_is_due(connection, asking) && connection_may_begin(connection, false); room--) {
-        const struct operation *operation = operations_at(&plan->operations, asking->begun);
+    for (; room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
+         room--) {
+        const struct operation *operation = operations_at(&plan->operations, requester->begun);
         struct call *call = framing_take(connection->framing);
 
         call->kind = operation->kind;
         call->bytes = operation->bytes;
         call->offset = place(connection, operation->bytes);
-        asking_note_begun(connection->shared, asking, (uint32_t)call->cookie);
+        requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
         last =
             append_piece(connection, plan->protocol->ask, call, call->kind->stores, plan->protocol->ask_end);
     }
@@ -83,14 +84,14 @@ static void fill_requests(struct connection *connection)
 
 static uint64_t bytes_of_requests(const struct connection *connection, uint64_t count)
 {
-    const struct asking *asking = connection->role_state;
+    const struct requester *requester = connection->role_state;
     const struct operations *operations = &connection->plan->operations;
     const struct protocol *protocol = connection->plan->protocol;
     size_t end = protocol->ask_end ? strlen(protocol->ask_end) : 0;
     uint64_t bytes = 0;
 
     for (uint64_t i = 0; i < count; i++) {
-        const struct operation *operation = operations_at(operations, asking->begun + i);
+        const struct operation *operation = operations_at(operations, requester->begun + i);
         struct call call = {.kind = operation->kind, .bytes = operation->bytes};
         uint8_t head[PROTOCOL_SENT_MAX];
 
@@ -204,7 +205,7 @@ static int client_whole(struct connection *connection)
 {
     struct call *call = connection->framing->piece.call;
 
-    asking_note_answered(connection->shared, connection->role_state, (uint32_t)call->cookie);
+    requester_note_reply(connection->shared, connection->role_state, (uint32_t)call->cookie);
     framing_release(connection->framing, call);
     return 0;
 }
@@ -212,43 +213,43 @@ static int client_whole(struct connection *connection)
 /* One reading of the clock times all replies that the bytes complete. */
 static int client_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    const struct asking *asking = connection->role_state;
+    const struct requester *requester = connection->role_state;
     struct thread_shared *shared = connection->shared;
-    uint64_t before = asking->answered;
+    uint64_t before = requester->answered;
     int result;
 
     shared->now_ns = clock_now_ns();
     result = take(connection, data, size, connection->plan->protocol->reply, client_whole);
-    connection_count_bytes(connection, size, asking->answered - before);
+    connection_count_bytes(connection, size, requester->answered - before);
     return result;
 }
 
 /* How long the reply is stands in its head. */
 static size_t client_wants(const struct connection *connection)
 {
-    const struct asking *asking = connection->role_state;
+    const struct requester *requester = connection->role_state;
 
-    return asking->begun != asking->answered ? connection->shared->pool.size : 0;
+    return requester->begun != requester->answered ? connection->shared->pool.size : 0;
 }
 
 /* ---- the server ---- */
 
 /* A ring of requests that are whole, then one that arrives. */
-struct owing {
+struct framed_responder {
     uint64_t received, answered;
     struct call calls[]; /* plan_slots() */
 };
 
 static size_t server_size(const struct plan *plan)
 {
-    return sizeof(struct owing) + plan_slots(plan) * sizeof(struct call);
+    return sizeof(struct framed_responder) + plan_slots(plan) * sizeof(struct call);
 }
 
 static struct call *call_at(const struct connection *connection, uint64_t number)
 {
-    struct owing *owing = connection->role_state;
+    struct framed_responder *responder = connection->role_state;
 
-    return &owing->calls[number & connection->framing->mask];
+    return &responder->calls[number & connection->framing->mask];
 }
 
 /* Whether a request is one that op= can ask for: the source has the memory of its largest reply. A
@@ -270,15 +271,15 @@ static bool is_in_op(const struct connection *connection, const struct call *cal
 
 static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
-    const struct owing *owing = connection->role_state;
+    const struct framed_responder *responder = connection->role_state;
     const struct plan *plan = connection->plan;
     struct framing *framing = connection->framing;
-    struct call *call = piece->call = call_at(connection, owing->received);
+    struct call *call = piece->call = call_at(connection, responder->received);
     int result;
 
     if (framing->keys)
-        call->key = framing->keys + (owing->received & framing->mask) * (PROTOCOL_KEY_MAX + 1);
-    if (owing->received - owing->answered == plan->depth)
+        call->key = framing->keys + (responder->received & framing->mask) * (PROTOCOL_KEY_MAX + 1);
+    if (responder->received - responder->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
     result = plan->protocol->request(connection, data, size, piece);
     if (result != 0 || is_in_op(connection, call))
@@ -290,34 +291,34 @@ static int read_request(struct connection *connection, const uint8_t *data, size
 
 static int server_whole(struct connection *connection)
 {
-    struct owing *owing = connection->role_state;
+    struct framed_responder *responder = connection->role_state;
 
-    owing->received++;
+    responder->received++;
     return 0;
 }
 
 static int server_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    struct owing *owing = connection->role_state;
-    uint64_t before = owing->received;
+    struct framed_responder *responder = connection->role_state;
+    uint64_t before = responder->received;
     int result = take(connection, data, size, read_request, server_whole);
 
-    connection_count_bytes(connection, size, owing->received - before);
+    connection_count_bytes(connection, size, responder->received - before);
     return result;
 }
 
 static void fill_replies(struct connection *connection)
 {
     const struct protocol *protocol = connection->plan->protocol;
-    struct owing *owing = connection->role_state;
-    uint64_t room = connection_room(connection), count = owing->received - owing->answered;
+    struct framed_responder *responder = connection->role_state;
+    uint64_t room = connection_room(connection), count = responder->received - responder->answered;
     struct span *last = NULL;
 
     if (count > room)
         count = room;
-    answering_burn(connection->shared, count);
+    responder_spin(connection->shared, count);
     for (; count; count--) {
-        const struct call *call = call_at(connection, owing->answered++);
+        const struct call *call = call_at(connection, responder->answered++);
 
         last = append_piece(connection, protocol->answer, call, call->kind->fetches, protocol->answer_end);
     }
@@ -329,9 +330,9 @@ static void fill_replies(struct connection *connection)
  * into the ring. A byte may end a head that is held. */
 static size_t server_wants(const struct connection *connection)
 {
-    const struct owing *owing = connection->role_state;
+    const struct framed_responder *responder = connection->role_state;
     size_t wanted = connection->framing->quits ? 0 : role_wants_all(connection);
-    uint64_t room = connection->plan->depth - (owing->received - owing->answered);
+    uint64_t room = connection->plan->depth - (responder->received - responder->answered);
     uint64_t heads = room ? HEAD_LEAST * room - (connection->framing->held > 0) : 0;
 
     if (connection->shared->content && wanted > heads && wanted - heads > connection->framing->left)
@@ -341,7 +342,7 @@ static size_t server_wants(const struct connection *connection)
 
 static bool server_is_over(const struct connection *connection)
 {
-    return connection->framing->quits || answering_is_over(connection);
+    return connection->framing->quits || responder_is_over(connection);
 }
 
 static const struct role client_role = {
@@ -350,15 +351,15 @@ static const struct role client_role = {
     .clocks = true,
     .times = true,
     .frames = true,
-    .state_size = asking_size,
-    .begin = asking_begin,
+    .state_size = requester_size,
+    .begin = requester_begin,
     .fill = fill_requests,
     .wants = client_wants,
     .arrived = client_arrived,
-    .answered = asking_answered,
-    .next = asking_next,
+    .answered = requester_answered,
+    .next = requester_next,
     .bytes_of = bytes_of_requests,
-    .missed = asking_missed,
+    .missed = requester_missed,
 };
 
 static const struct role server_role = {
@@ -369,7 +370,7 @@ static const struct role server_role = {
     .fill = fill_replies,
     .wants = server_wants,
     .arrived = server_arrived,
-    .answered = answering_answered,
+    .answered = responder_answered,
     .over = server_is_over,
 };
 

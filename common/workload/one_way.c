@@ -45,7 +45,7 @@ static int arrived(struct connection *connection, const uint8_t *data, size_t si
 }
 
 /* The incoming direction ends at the stop, or when the peer half-closes. */
-static bool sent_all(const struct connection *connection)
+static bool both_is_over(const struct connection *connection)
 {
     const struct thread_shared *shared = connection->shared;
 
@@ -79,7 +79,7 @@ const struct role one_way_both = {
     .wants = role_wants_all,
     .arrived = arrived,
     .next = next_message,
-    .over = sent_all,
+    .over = both_is_over,
 };
 
 enum role_index one_way_role(const struct plan *plan, enum end end)
