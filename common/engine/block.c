@@ -143,7 +143,7 @@ static int await_reply(struct engine_job *job)
     result = handover_wait(job->handover);
     if (result < 0)
         return engine_fail(connection, "send to", result);
-    histogram_record(&job->shared->handover, job->handover->taken_ns - job->handover->given_ns);
+    histogram_record(&job->shared->handover, job->handover->woken_ns - job->handover->posted_ns);
     connection->awaits = AWAITS_NOTHING;
     return 0;
 }
@@ -218,7 +218,7 @@ static int block_open(struct engine_job *job)
 const struct engine engine_block = {
     .variant = {"block", "a thread for each connection, in blocking calls"},
     .gives = CAPABLE_BLOCKING_MODE,
-    .one_each = true,
+    .thread_per_connection = true,
     .suits = suits,
     .open = block_open,
     .close = event_loop_close,

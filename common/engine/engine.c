@@ -18,24 +18,24 @@ int engine_suits(const struct engine *engine, const struct plan *plan, enum end 
     const struct end_plan *own = &plan->ends[end];
     const char *name = engine->variant.name;
 
-    if (!engine->one_each && !plan->transport->has_other_end)
+    if (!engine->thread_per_connection && !plan->transport->has_other_end)
         return problem_unsupported(problem,
                                    "engine=%s cannot carry transport=%s: there is no descriptor to watch",
                                    name, plan->transport->variant.name);
-    if (!engine->one_each && own->hands_over)
+    if (!engine->thread_per_connection && own->hands_over)
         return problem_unsupported(
             problem,
             "engine=%s cannot carry handoff=thread: its threads wait for many connections "
             "at once, and send when they learn that they can; write engine=block",
             name);
-    if (!engine->one_each && plan->workload->reconnects && own->follows && own->threads != 1)
+    if (!engine->thread_per_connection && plan->workload->reconnects && own->follows && own->threads != 1)
         return problem_unsupported(problem,
                                    "server.threads=%llu: one thread takes all connections of workload=%s",
                                    (unsigned long long)own->threads, plan->workload->variant.name);
     return engine->suits(plan, end, problem);
 }
 
-/* Selects an engine with `one_each` only if the plan has a thread for each connection, or if no
+/* Selects an engine with `thread_per_connection` only if the plan has that many threads, or if no
  * other engine can run it. */
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
@@ -55,7 +55,7 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
         ignored = (struct problem){0};
         if (engine_suits(engine, plan, end, &ignored) < 0)
             continue;
-        if (!engine->one_each || plan->ends[end].threads >= plan->connections)
+        if (!engine->thread_per_connection || plan->ends[end].threads >= plan->connections)
             return engine;
         able = engine;
     }
@@ -79,7 +79,8 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 {
     uint64_t threads = plan->ends[end].threads;
 
-    return engine_of(plan, end)->one_each || threads > plan->connections ? plan->connections : threads;
+    return engine_of(plan, end)->thread_per_connection || threads > plan->connections ? plan->connections
+                                                                                      : threads;
 }
 
 /* ---- for the engines ---- */

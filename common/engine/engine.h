@@ -27,8 +27,8 @@ struct engine_job {
 
 struct engine {
     struct variant variant;
-    unsigned gives;   /* capabilities */
-    bool one_each;    /* needs a thread for each connection */
+    unsigned gives; /* capabilities */
+    bool thread_per_connection;
     bool nonblocking; /* needs nonblocking descriptors */
 
     /* Whether this system can run it. 0, or -1 with an unsupported problem. NULL: always. */

@@ -31,13 +31,13 @@ enum handover_order {
 
 struct handover {
     struct connection *connection;
-    uv_sem_t given, done;
+    uv_sem_t posted, done;
     bool is_open;
-    bool out; /* of the data thread: an order was posted and not waited for */
+    bool is_pending; /* of the data thread: an order was posted and not waited for */
 
     /* From post to done the sender owns these, then the data thread. */
     enum handover_order order;
-    uint64_t given_ns, taken_ns;
+    uint64_t posted_ns, woken_ns;
     int result; /* of the push: 0 or a negative errno value */
 };
 

@@ -18,4 +18,4 @@ void pause_spin(struct thread_shared *shared, uint64_t due_ns);
 
 /* Sets the timer slack of the calling thread to 1 ns: prctl(2), PR_SET_TIMERSLACK. By default the
  * kernel may end a sleep up to 50 us late, to merge it with others. */
-void pause_precisely(void);
+void pause_set_timer_slack(void);

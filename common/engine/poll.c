@@ -69,7 +69,7 @@ static void watch_for(struct watch *watch, int events)
         return;
     watch->events = events;
     poller_of(watch)->unregistered = true;
-    if (stream_is(watch->task.connection))
+    if (stream_is_used_by(watch->task.connection))
         stream_read(&watch->stream, events & UV_READABLE); /* libuv watches for POLLOUT */
     else if (events)
         uv_poll_start(&watch->poll, events, on_event);
@@ -338,7 +338,7 @@ static int poll_open(struct engine_job *job)
         if (result < 0)
             return result;
     }
-    if (stream_is(job->connections))
+    if (stream_is_used_by(job->connections))
         job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
     return job->dial && job->dial->listener >= 0 ? open_acceptor(poller) : 0;
@@ -348,7 +348,7 @@ static void close_watch(struct watch *watch)
 {
     if (!watch->handle.loop || uv_is_closing(&watch->handle))
         return;
-    if (stream_is(watch->task.connection))
+    if (stream_is_used_by(watch->task.connection))
         stream_close(&watch->stream);
     else
         uv_close(&watch->handle, NULL);

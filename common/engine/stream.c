@@ -103,13 +103,13 @@ void stream_close(struct stream *stream)
     struct connection *connection = stream->connection;
 
     uv_close(&stream->uv.handle, NULL);
-    if (!stream_is(connection))
+    if (!stream_is_used_by(connection))
         return;
     connection->calls.fd = -1;
     layer_set_transport(connection, &layer_socket, NULL);
 }
 
-bool stream_is(const struct connection *connection)
+bool stream_is_used_by(const struct connection *connection)
 {
     return connection->bottom == &layer_stream;
 }

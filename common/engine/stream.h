@@ -43,4 +43,4 @@ void stream_close(struct stream *stream);
 
 void stream_read(struct stream *stream, bool on);
 
-bool stream_is(const struct connection *connection);
+bool stream_is_used_by(const struct connection *connection);

@@ -179,7 +179,8 @@ static int reserve_descriptors(uint64_t needed, uint64_t connections, struct pro
 
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->one_each ? 0 : DESCRIPTORS_OF_LOOP);
+    uint64_t of_thread =
+        DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->thread_per_connection ? 0 : DESCRIPTORS_OF_LOOP);
     uint64_t of_number = plan_role(plan, end)->relay_buffers ? 2 : 1; /* a proxy has a pair */
     uint64_t threads = engine_threads(plan, end) * (plan->ends[end].hands_over ? 2 : 1);
     uint64_t descriptors = of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * threads;

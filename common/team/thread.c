@@ -56,7 +56,7 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
 
     handover_open(&sender->handover, connection);
     sender->own.pinned_to = cpu;
-    sender->handover.out = true; /* until it has settled */
+    sender->handover.is_pending = true; /* until it has settled */
     result = uv_thread_create(&sender->own.handle, sender_main, sender);
     if (result < 0)
         return problem_failure(problem, "cannot start a sender thread: %s; ulimit -u may be too low",

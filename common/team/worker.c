@@ -394,7 +394,7 @@ void worker_main(void *argument)
     struct problem problem = {0};
 
     if (team->plan->rate)
-        pause_precisely();
+        pause_set_timer_slack();
     if (run_phases(worker, &problem) < 0)
         team_cancel(team, worker->phase, &problem);
     sender_end(&worker->sender);

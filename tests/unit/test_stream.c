@@ -235,7 +235,7 @@ TEST(a_stream_closes_its_descriptor_and_tells_nobody_of_the_request_under_way)
     assert_int_equal(push(), -EINPROGRESS);
     stream_close(&stream);
     assert_int_equal(pair.connection.calls.fd, -1);
-    assert_false(stream_is(&pair.connection));
+    assert_false(stream_is_used_by(&pair.connection));
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(told.written, 0);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
