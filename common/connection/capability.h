@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A capability is one bit. Transport, filter and engine give capabilities; strategy and reading need
- * them. legality/probe.c tests the kernel by effect, not by a return code. */
+/* A capability is one bit. Transport, filter and engine give capabilities; strategy and reading
+ * need them. legality/probe.c tests the kernel by effect, not by a return code. */
 #pragma once
 
 /* Name, bit, and the reason if it is missing: completes "write=more is not supported: ...". */
@@ -38,8 +38,8 @@ enum capability { CAPABILITIES(CAPABILITY_BIT) };
 
 #define CAPABILITY_COUNT 22
 
-/* Only engines give these. CAPABLE_BLOCKING_MODE: the descriptors are blocking or nonblocking as the
- * engine needs, so no call needs MSG_DONTWAIT. */
+/* Only engines give these. CAPABLE_BLOCKING_MODE: the descriptors are blocking or nonblocking as
+ * the engine needs, so no call needs MSG_DONTWAIT. */
 #define CAPABILITIES_OF_ENGINES ((unsigned)(CAPABLE_LIBUV | CAPABLE_RING | CAPABLE_BLOCKING_MODE))
 
 /* Socket options: no filter withholds them. */

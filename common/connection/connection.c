@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Aims at 50 to 500 us, and at most 64 messages, between two readings of the clock. */
+/* Between two readings of the clock: 50 to 500 us, and at most 64 messages. */
 #define STRIDE_MAX 64u
 #define STRIDE_SHORT_NS (50 * NS_PER_US)
 #define STRIDE_LONG_NS (500 * NS_PER_US)

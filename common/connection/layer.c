@@ -36,7 +36,7 @@ int socket_hold(struct connection *connection, bool on)
     return options_set_cork(&connection->calls, on);
 }
 
-/* Reads the error queue until it is empty or no memory is lent any more. */
+/* Reads the error queue until it is empty or no memory is lent. */
 int socket_reclaim(struct connection *connection)
 {
     struct returned returned;

@@ -7,7 +7,7 @@
 static uint8_t pattern[PATTERN_PERIOD];
 static pthread_once_t pattern_once = PTHREAD_ONCE_INIT;
 
-/* xorshift64 (Marsaglia 2003): any fixed sequence without short repeats serves. */
+/* xorshift64 (Marsaglia 2003). Any fixed sequence without short repeats would do. */
 static void pattern_make(void)
 {
     uint64_t state = UINT64_C(0x9e3779b97f4a7c15);

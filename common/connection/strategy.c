@@ -23,7 +23,7 @@ unsigned strategy_needs(const struct strategy_choice *choice, const struct secur
            (strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_RECORD_CORK : CAPABLE_CORK);
 }
 
-/* Sends that copy release their memory at once. Lent memory and that of a request return later. */
+/* Sends that copy release their memory at once. Lent memory waits until the kernel returns it. */
 int strategy_push(struct connection *connection)
 {
     const struct strategy *strategy = connection->strategy;

@@ -141,7 +141,8 @@ static void on_reply(struct task *task)
     connection->awaits = AWAITS_NOTHING;
 }
 
-/* The driver connects again only after it has received the last reply. So that reply is complete. */
+/* The driver connects again only after it has received the last reply. So that reply is
+ * complete. */
 void task_accepted(struct task *task, int fd)
 {
     task->next_fd = fd;

@@ -26,7 +26,8 @@ struct event_loop_backend {
     /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). */
     int (*connect)(struct task *task);
 
-    /* Calls strategy_push(), and returns its result. NULL: the loop calls strategy_push() itself. */
+    /* Calls strategy_push(), and returns its result. NULL: the loop calls strategy_push()
+     * itself. */
     int (*push)(struct task *task);
 
     /* Receives the bytes that the security layer or the reading has buffered, and returns as
