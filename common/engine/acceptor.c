@@ -35,7 +35,8 @@ static void reject(struct acceptor *acceptor, int fd)
     close(fd);
 }
 
-/* Reads the hello and no byte beyond it. 1: complete; 0: bytes are missing; -1: error or end. */
+/* Reads no byte beyond the hello. Returns 1 if it is complete, 0 if bytes are missing, -1 after an
+ * error or the end of the stream. */
 static int read_hello(struct acceptor *acceptor, struct pending *pending)
 {
     ssize_t size;
@@ -50,7 +51,7 @@ static int read_hello(struct acceptor *acceptor, struct pending *pending)
     return pending->size == HELLO_SIZE;
 }
 
-/* The connection may still have its previous descriptor, which the other end has closed. */
+/* The connection may still have its previous descriptor, which the driver has closed. */
 static void assign(struct acceptor *acceptor, const struct pending *pending)
 {
     struct event_loop *loop = acceptor->loop;
@@ -71,7 +72,7 @@ static void on_closed(uv_handle_t *handle)
     free(handle);
 }
 
-/* The caller owns the descriptor then. */
+/* Removes the entry. The caller then owns its descriptor. */
 static void remove_pending(struct pending *pending)
 {
     struct acceptor *acceptor = pending->acceptor;
@@ -107,7 +108,7 @@ static void read_pending(struct acceptor *acceptor)
     uv_run(&acceptor->uv_loop, UV_RUN_NOWAIT);
 }
 
-/* If the list is full, rejects the oldest: connections of the run send their hello soon. */
+/* If the list is full, rejects the oldest entry: connections of the run send their hello soon. */
 static void add_pending(struct acceptor *acceptor, const struct pending *accepted)
 {
     struct pending *pending = needed(malloc(sizeof *pending));
@@ -130,8 +131,8 @@ static void add_pending(struct acceptor *acceptor, const struct pending *accepte
     uv_poll_start(&pending->poll, UV_READABLE, on_readable);
 }
 
-/* Accepts one for each connection at most, until the backlog is empty. libuv watches a new
- * descriptor when its loop runs. */
+/* Accepts until the backlog is empty, at most one descriptor for each connection. libuv watches a
+ * new descriptor only when its loop runs. */
 static void accept_all(struct acceptor *acceptor)
 {
     struct engine_job *job = acceptor->loop->job;

@@ -2,10 +2,10 @@
 /* The acceptor of a follower that reconnects: the data thread accepts, and the hello names the
  * connection.
  *
- * Usually the hello has arrived with the connection and is read at once. If not, the acceptor
- * watches the descriptor in a libuv loop of its own. So an engine watches two descriptors only: the
- * listener, and the backend of that loop. The acceptor closes and counts a descriptor with another
- * hello. */
+ * Usually the hello has arrived with the connection, and the acceptor reads it at once. If not, the
+ * acceptor watches the descriptor in a libuv loop of its own. So an engine watches two descriptors
+ * only: the listener, and the backend of that loop. The acceptor closes a descriptor with a wrong
+ * hello, and counts it. */
 #pragma once
 
 #include "engine/event_loop.h"
@@ -27,6 +27,6 @@ struct acceptor {
 int acceptor_open(struct acceptor *acceptor, struct event_loop *loop, bool nonblocking);
 void acceptor_close(struct acceptor *acceptor);
 
-/* fds[index] is readable: accepts, and reads the hellos that have arrived. task_accepted() follows
- * for each that names a connection. */
+/* Call when fds[index] is readable. Accepts, and reads the hellos that have arrived. Calls
+ * task_accepted() for each that names a connection. */
 void acceptor_readable(struct acceptor *acceptor, size_t index);

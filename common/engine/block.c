@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread for each connection, in blocking calls: for half-duplex plans, in which an end never has
- * to send and receive at the same time. */
+/* A thread for each connection, in blocking calls. For half-duplex plans: no end has to send and
+ * receive at the same time. */
 #include "engine/event_loop.h"
 
 #include "base/clock.h"
@@ -19,7 +19,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     if (plan->workload->reconnects && !plan->ends[end].drives)
         return problem_unsupported(
             problem, "server.engine=block cannot carry workload=connect: a thread that serves one "
-                     "connection does not take the next");
+                     "connection does not accept the next");
     if (plan_role(plan, end)->relay_buffers ? plan->direction == DIRECTION_BOTH
                                             : plan->ends[end].drives && plan->ends[end].follows)
         return problem_unsupported(problem,
@@ -28,8 +28,8 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     if (plan->ends[end].drives && plan_incoming(plan, end) && plan->depth > 1)
         return problem_unsupported(
             problem,
-            "engine=block cannot carry depth=%llu: a thread that waits in send() takes "
-            "no reply, and the other end, which waits to send one, no request",
+            "engine=block cannot carry depth=%llu: a thread that waits in send() receives no reply. The "
+            "other end, which waits to send a reply, receives no request",
             (unsigned long long)plan->depth);
     return 0;
 }
@@ -51,7 +51,7 @@ static int push(struct task *task)
     return -EINPROGRESS;
 }
 
-/* ---- waiting: one call each ---- */
+/* ---- waiting, each in one call ---- */
 
 static int await_memory(struct connection *connection)
 {
@@ -61,7 +61,7 @@ static int await_memory(struct connection *connection)
         pause_for(connection->shared, connection->calls.fd, 0);
         result = engine_reclaim(connection);
     }
-    if (result == 0) { /* another error of the socket, or control has shut the descriptor down */
+    if (result == 0) { /* the socket has another error, or control has shut it down */
         result = sockets_error(connection->calls.fd);
         return engine_fail(connection, "send to", result < 0 ? result : -EPIPE);
     }
@@ -69,7 +69,7 @@ static int await_memory(struct connection *connection)
     return result < 0 ? result : 0;
 }
 
-/* If the reading never blocks, waits in ppoll(2). */
+/* Waits in ppoll(2) if the call of the reading never blocks. */
 static int receive(struct connection *connection, size_t wanted)
 {
     int result = engine_receive(connection, wanted);
@@ -81,7 +81,7 @@ static int receive(struct connection *connection, size_t wanted)
     return result < 0 ? result : 0;
 }
 
-/* Receives in one blocking call, then without blocking up to a window. */
+/* Receives one chunk in a blocking call, then the rest of a window without blocking. */
 static int receive_window(struct connection *connection)
 {
     size_t wanted = connection->role->wants(connection);
@@ -116,8 +116,8 @@ static int wait_until(struct connection *connection, uint64_t due_ns)
     return engine_receive(connection, 1); /* the end of the stream, or unexpected bytes */
 }
 
-/* If the sender thread failed, reports its error: it has shut the descriptor down, so the error of
- * the data thread is a consequence. */
+/* If the sender thread failed, reports its error in place of `result`. The reason: the sender then
+ * shuts the descriptor down, which causes the error of the data thread. */
 static int fail_by_sender(struct engine_job *job, int result)
 {
     int sent = handover_trywait(job->handover) ? job->handover->result : 0;
@@ -128,8 +128,9 @@ static int fail_by_sender(struct engine_job *job, int result)
     return engine_fail(job->connections, "send to", sent);
 }
 
-/* The sender thread has the request. The reply may arrive before its send call returns. After an
- * error, does not wait for the sender: the end of the run shuts the descriptor down. */
+/* The sender thread sends the request. The reply may arrive before its call returns. After an
+ * error, does not wait for the sender: the end of the run shuts the descriptor down, which wakes
+ * it. */
 static int await_reply(struct engine_job *job)
 {
     struct connection *connection = job->connections;
@@ -156,7 +157,7 @@ static int wait_for_one(struct event_loop *loop, struct connection *connection)
     if (loop->job->handover && connection->awaits)
         return await_reply(loop->job);
     if (lent && (connection->awaits || !connection_room(connection)))
-        return await_memory(connection); /* without room a reply could not be appended */
+        return await_memory(connection); /* without room the next message could not be appended */
     if ((wanted = connection->role->wants(connection)))
         return receive(connection, wanted);
     if (lent && (!engine_may_fill(connection) || event_loop_next_due(loop) == NEVER))
@@ -164,7 +165,7 @@ static int wait_for_one(struct event_loop *loop, struct connection *connection)
     return wait_until(connection, event_loop_next_due(loop));
 }
 
-/* One connection of the pair receives; its twin relays. */
+/* Waits until one connection of the pair receives; its twin sends these bytes. */
 static void wait_for_pair(struct task *from)
 {
     struct task *to = from->twin;

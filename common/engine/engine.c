@@ -122,17 +122,16 @@ int engine_reclaim(struct connection *connection)
 {
     int result = engine_has_lent(connection) ? socket_reclaim(connection) : 0;
 
-    return result < 0 ? engine_fail(connection, "have its memory back from what it sends to", result)
-                      : result;
+    return result < 0 ? engine_fail(connection, "reclaim the memory that it sent to", result) : result;
 }
 
-/* The peer has half-closed. 0, or -EPIPE with a problem if the peer must not do so: only a driver
- * ends the work, and only between two messages. */
+/* The peer has half-closed. Returns 0, or -EPIPE with a problem if it must not: only a driver ends
+ * the work, and only between two messages. */
 static int on_end(struct connection *connection)
 {
     bool follows = connection->follows;
 
-    if (connection_has_ended(connection)) /* an error check finds the end once more */
+    if (connection_has_ended(connection)) /* after an error the end is read once more */
         return 0;
     if (follows && !connection->arrivals.partial) {
         lifecycle_advance(&connection->state, EVENT_PEER_HALF_CLOSED);
@@ -169,7 +168,8 @@ int engine_on_data_finishing(struct connection *connection, const uint8_t *data,
         return 1;
     }
     lifecycle_advance(&connection->state, EVENT_BROKEN);
-    problem_failure(&connection->shared->problem, "more came back than was due");
+    problem_failure(&connection->shared->problem, "the %s sent %zd bytes that were not due",
+                    plan_name_of(connection->plan, connection->peer), size);
     return -EBADMSG;
 }
 
@@ -195,7 +195,7 @@ int engine_receive(struct connection *connection, size_t wanted)
     return take(connection, wanted, engine_on_data);
 }
 
-/* Stops after a short read, which has emptied the socket buffer (epoll(7)): saves a call. */
+/* Stops after a short read, which has emptied the socket buffer (epoll(7)). That saves a call. */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks)
 {
     size_t wanted;
@@ -211,8 +211,8 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     return result;
 }
 
-/* A plain descriptor returns all that has arrived, up to a chunk. A record layer returns one
- * record: if more may be in flight, the engine reads up to a chunk as well. */
+/* A plain descriptor returns all bytes that have arrived, up to a chunk. A record layer returns one
+ * record. So if more may be in flight, the engine reads again, up to a chunk. */
 static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
     const struct plan *plan = connection->plan;

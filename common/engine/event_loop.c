@@ -94,7 +94,7 @@ static void use_next_descriptor(struct task *task)
 
     task->next_fd = -1;
     if (result < 0)
-        loop->result = engine_fail(task->connection, "take a connection of", result);
+        loop->result = engine_fail(task->connection, "accept a connection from", result);
     else
         loop->backend->accepted(task);
 }
@@ -405,7 +405,7 @@ void task_half_close(struct task *task)
 
     connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_NOTHING;
     if (result < 0 && result != -EAGAIN)
-        result = engine_fail(connection, "half-close towards", result);
+        result = engine_fail(connection, "half-close its connection to", result);
     task_continue_finishing(task, result);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A libuv loop for each thread, any number of connections.
  *
- * It writes first and watches for UV_WRITABLE only after EAGAIN; the watch then stays until the
- * queue is empty. So a loop that answers what it reads makes no epoll_ctl(2). A stream that fills
- * its socket again and again makes none either.
+ * The engine writes first and watches for UV_WRITABLE only after EAGAIN, until the queue is empty.
+ * So a server that replies to each request needs no epoll_ctl(2). A stream that often fills its
+ * socket needs none either.
  *
- * It watches the descriptor (uv_poll_t), or a libuv stream on it if the strategy writes through
- * one. watch_for() and the callbacks of libuv make the difference. */
+ * The engine watches the descriptor (uv_poll_t). If the strategy writes through a libuv stream, the
+ * engine watches that stream instead. Only watch_for() and the libuv callbacks differ. */
 #include "engine/event_loop.h"
 
 #include "engine/acceptor.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#define EVENTS_PER_CALL 1024 /* of libuv; after as many it calls epoll_wait(2) again */
+#define EVENTS_PER_CALL 1024 /* by libuv: with that many events it calls epoll_wait(2) again */
 
 struct watch {
     union { /* first: libuv passes it to the callbacks */
@@ -26,7 +26,7 @@ struct watch {
         struct stream stream;
     };
     struct task task;
-    int events; /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
+    int events; /* wanted: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
 };
 
 struct poller {
@@ -77,13 +77,13 @@ static void watch_for(struct watch *watch, int events)
         uv_poll_stop(&watch->poll);
 }
 
-/* A connection that has finished the phase still receives what its role wants. The other end may
- * have to send that before it continues with another connection.
+/* A connection that has finished the phase still receives what its role wants. The reason: the peer
+ * may have to send that before it continues with another connection.
  *
- * epoll(7) always reports EPOLLERR. libuv 1.44 takes it for a dead descriptor and stops watching,
- * unless EPOLLERR comes alone and UV_PRIORITIZED is watched. No peer sends urgent data, so the
- * engine watches for it where the error queue is used. Only an EPOLLERR together with other events
- * then costs two epoll_ctl(2). */
+ * epoll(7) always reports EPOLLERR. libuv 1.44 treats it as a dead descriptor and stops watching,
+ * unless EPOLLERR comes alone and UV_PRIORITIZED is wanted. So the engine wants UV_PRIORITIZED if
+ * the strategy uses the error queue; no peer sends urgent data. Only an EPOLLERR together with
+ * other events then costs two epoll_ctl(2). */
 static void rearm(struct task *task)
 {
     const struct connection *connection = task->connection;
@@ -121,8 +121,9 @@ static void on_event_finishing(struct watch *watch, int events)
         task_continue_finishing(&watch->task, engine_receive_finishing(watch->task.connection));
 }
 
-/* Lent memory has come back, or the socket has an error, which the next call returns. Returns the
- * events to handle besides: none if memory came back and the error came `alone`. */
+/* Lent memory has come back, or the socket has an error, which the next call returns. Returns
+ * the events that are still to be handled: none if memory came back and the error event came
+ * `alone`. */
 static int handle_error(struct watch *watch, bool alone)
 {
     const struct connection *connection = watch->task.connection;
@@ -197,7 +198,7 @@ static int connect_and_watch(struct task *task)
     return result < 0 ? result : watch_descriptor(watch_of(task));
 }
 
-/* Receives at once: the first message has probably arrived with the hello. */
+/* Receives at once, because the first message has probably arrived with the hello. */
 static void watch_and_receive(struct task *task)
 {
     int result = watch_descriptor(watch_of(task));
@@ -216,7 +217,7 @@ static void on_closed(uv_handle_t *handle)
     task_released(&watch->task);
 }
 
-/* libuv keeps its handle until the loop has run: only then can the next descriptor be watched. */
+/* libuv uses the handle until its loop has run. Only then can it watch the next descriptor. */
 static bool unwatch(struct task *task)
 {
     struct watch *watch = watch_of(task);
@@ -258,7 +259,7 @@ static void run_uv_loop(struct poller *poller, uv_run_mode mode)
     poller->loop.job->shared->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
 }
 
-/* True if the loop must run before the next start is due. */
+/* Returns true if the libuv loop must run before the next timer is due. */
 static bool sleep_until(struct poller *poller, uint64_t due_ns)
 {
     struct thread_shared *shared = poller->loop.job->shared;
@@ -317,8 +318,8 @@ static int open_watch(struct poller *poller, size_t index)
     return uv_poll_init(&poller->uv_loop, &watch->poll, connection->calls.fd);
 }
 
-/* libuv makes the writes and the reads of streams. If more may be ready than it takes at once, it
- * also calls epoll_wait(2) uncounted times. */
+/* libuv makes the writes and reads of streams, so they are not counted. Neither are the waits if
+ * more descriptors may be ready than libuv handles in one epoll_wait(2). */
 static int poll_open(struct engine_job *job)
 {
     struct poller *poller =

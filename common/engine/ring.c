@@ -2,8 +2,8 @@
 /* An io_uring for each thread, any number of connections.
  *
  * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
- * completion. A strategy or a reading of the ring makes its requests itself. For any other the ring
- * polls the descriptor, and the engine makes nonblocking calls. */
+ * completion. The strategies and readings of io_uring make their requests themselves. For all
+ * others the ring polls the descriptor, and the engine makes nonblocking calls. */
 #include "engine/ring_engine.h"
 
 #include "base/cleanup.h"
@@ -39,7 +39,7 @@ static struct ring_engine *ring_engine_of(const struct watch *watch)
     return (struct ring_engine *)watch->task.loop;
 }
 
-/* Makes the request unless one of this kind is outstanding. 0, or a negative errno value. */
+/* Makes a request of this kind unless one is outstanding. 0 or a negative errno value. */
 static int request(struct watch *watch, enum ring_kind kind)
 {
     int result = ring_is_outstanding(watch, kind) ? 0 : ring_watch(&watch->slot, kind);
@@ -60,7 +60,7 @@ static void await_buffers(struct watch *watch)
     engine->starved = watch;
 }
 
-/* If a multishot receive may miss the end of the stream, a request of its own reports it. */
+/* If a multishot receive may miss the end of the stream, a second request polls for it. */
 static int begin_receiving(struct watch *watch)
 {
     struct connection *connection = watch->task.connection;
@@ -84,8 +84,8 @@ static int begin_receiving(struct watch *watch)
     return 0;
 }
 
-/* As in the poll engine, a connection that has finished the phase receives what its role wants, and
- * a relay receives while it has room. A reading of the ring receives while there are buffers. */
+/* As in the poll engine, a connection that has finished the phase receives what its role wants. A
+ * relay receives while it has room, a reading of io_uring while there are buffers. */
 static bool should_receive(const struct task *task)
 {
     const struct connection *connection = task->connection;
@@ -98,8 +98,8 @@ static bool should_receive(const struct task *task)
            (always || connection->state == STATE_HANDSHAKING || role->wants(connection));
 }
 
-/* Makes the requests that the connection needs and that are not outstanding. RING_READABLE
- * completes on errors too. */
+/* Makes the requests that the connection needs and that are not outstanding. RING_READABLE also
+ * completes on errors, so RING_ERROR is not needed besides. */
 static void rearm(struct task *task)
 {
     struct watch *watch = watch_of(task);
@@ -173,7 +173,7 @@ static int open_acceptor(struct ring_engine *engine)
 
 /* ---- the loop ---- */
 
-/* If buffers have come back, connections that found none request to receive again. */
+/* If buffers have come back, the starved connections request to receive again. */
 static void resume_starved(struct ring_engine *engine)
 {
     struct watch *watch = engine->starved;
@@ -205,7 +205,7 @@ static void wait_in_ring(struct event_loop *loop)
     else
         result = ring_enter(engine->ring, true, due_ns);
     if (result < 0)
-        loop->result = engine_fail(loop->job->connections, "wait in its ring for", result);
+        loop->result = engine_fail(loop->job->connections, "wait in its io_uring for", result);
     while (loop->result == 0 && ring_next(engine->ring, &event))
         ring_dispatch(engine, &event);
 }
@@ -230,7 +230,7 @@ static void wake_ring(struct engine_job *job)
 
 #define COMPLETIONS_LEAST 4096u
 
-/* One completion for each buffer, and four for each connection. */
+/* Room for one completion for each buffer, and four for each connection. */
 static uint32_t completions_of(const struct engine_job *job)
 {
     uint64_t count = 4 * job->count + job->shared->pool.count, completions = COMPLETIONS_LEAST;

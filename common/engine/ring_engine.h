@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The state of the ring engine. ring.c makes requests and waits, ring_events.c handles completions.
- */
+/* The state of the ring engine. ring.c makes requests, ring_events.c handles completions. */
 #pragma once
 
 #include "engine/acceptor.h"
@@ -11,9 +9,9 @@
 struct watch {
     struct task task; /* first */
     struct ring_slot slot;
-    unsigned outstanding; /* requests of the engine on its descriptor: bits of enum ring_kind */
-    bool reclaimed;       /* the last completion of a poll request brought lent memory back */
-    bool starved;         /* on the list of connections that found no buffer to receive into */
+    unsigned outstanding; /* requests of the engine on the descriptor: bits 1 << enum ring_kind */
+    bool reclaimed;       /* at the last completion of a poll request lent memory came back */
+    bool starved;         /* on the list of connections that had no buffer to receive into */
     struct watch *next_starved;
 };
 

@@ -14,7 +14,7 @@ static int receive(struct watch *watch)
                                        : engine_receive_ready(connection);
 }
 
-/* If only POLLERR is set, and lent memory has come back, there is nothing to read. */
+/* If only POLLERR is set and lent memory came back, there is nothing to read. */
 static int readable(struct watch *watch, const struct completion *completion)
 {
     if (completion->result < 0)
@@ -22,7 +22,7 @@ static int readable(struct watch *watch, const struct completion *completion)
     return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : receive(watch);
 }
 
-/* Bytes of a descriptor that is being closed. */
+/* Ignores the bytes of a descriptor that is being closed. */
 static int discard(struct connection *connection, const uint8_t *data, ssize_t size)
 {
     (void)connection, (void)data, (void)size;
@@ -43,7 +43,8 @@ static int received(struct watch *watch, struct completion *completion)
                                                                              : engine_on_data);
 }
 
-/* Cancels the multishot receive. Single-shot receives then take the rest and the end. */
+/* Cancels the multishot receive. Single-shot receives then read the rest and the end of the
+ * stream. */
 static void half_closed(struct watch *watch)
 {
     int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->slot, RING_RECEIVE) : 0;
@@ -126,7 +127,7 @@ static void on_poll_event(struct watch *watch, const struct ring_event *event)
     const struct completion *completion = &event->completion;
     bool is_poll = event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR;
 
-    if (is_poll) /* completes on errors too: reclaims lent memory */
+    if (is_poll) /* it also completes on POLLERR: reclaims lent memory */
         watch->reclaimed =
             completion->result > 0 && completion->result & POLLERR && task_reclaim(&watch->task) > 0;
     switch (event->kind) {
@@ -150,9 +151,9 @@ static void on_poll_event(struct watch *watch, const struct ring_event *event)
     }
 }
 
-/* Completions that continue each other are one: a wake-up that brings a hundred small chunks costs
- * as much as one that brings a bundle. */
-static void gather(struct ring_engine *engine, struct ring_event *event)
+/* Merges completions whose buffers follow each other. So a wake-up with a hundred small chunks
+ * costs as much as one with a bundle. */
+static void merge(struct ring_engine *engine, struct ring_event *event)
 {
     const struct pool *pool = engine->intake.pool;
     struct completion *completion = &event->completion;
@@ -169,8 +170,8 @@ static void gather(struct ring_engine *engine, struct ring_event *event)
     }
 }
 
-/* With data, the connection continues after all completions of this wake-up: a proxy gets many
- * chunks in one wake-up and relays them in one turn. */
+/* After data, the connection continues only when all completions of this wake-up are handled. So a
+ * proxy relays all chunks of a wake-up in one group. */
 void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
 {
     struct watch *watch;
@@ -190,7 +191,7 @@ void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         return;
     }
     if (event->kind == RING_RECEIVE)
-        gather(engine, event);
+        merge(engine, event);
     if (!event->completion.more)
         watch->outstanding &= ~(1u << event->kind);
     if (event->kind == RING_RECEIVE)

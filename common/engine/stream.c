@@ -65,7 +65,7 @@ static void on_written(uv_write_t *request, int status)
     stream->events->written(stream, connection->strategy->completed(connection, &completion));
 }
 
-/* One uv_write() at a time. */
+/* The connection has one uv_write() in flight. */
 static int submit(struct connection *connection, const struct send_request *request)
 {
     struct stream *stream = connection->bottom_state;
