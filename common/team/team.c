@@ -16,7 +16,8 @@
 
 /* ---- its connections ---- */
 
-/* The first connection number of a thread. The threads' counts differ by at most one. */
+/* The first connection number of a thread. Threads differ by at most one in their numbers of
+ * connections. */
 static size_t first_number(const struct team *team, size_t worker)
 {
     return worker * team->plan->connections / team->worker_count;
@@ -81,7 +82,7 @@ static void on_wake(uv_async_t *wake)
     }
 }
 
-/* ---- the beginning ---- */
+/* ---- open and start ---- */
 
 int team_adopt(void *owner, struct connection *connection, int fd)
 {
@@ -108,13 +109,13 @@ static void drop(void *owner, struct connection *connection)
     uv_mutex_unlock(&team->mutex);
 }
 
-/* In memory that no other thread writes to: whole blocks of WORKER_BLOCK. */
+/* Whole multiples of WORKER_ALIGNMENT, so that no other thread writes to that memory. */
 static int allocate_connections(struct worker *worker, size_t count)
 {
     size_t size = count * sizeof *worker->connections;
 
-    size = (size + WORKER_BLOCK - 1) / WORKER_BLOCK * WORKER_BLOCK;
-    worker->connections = aligned_alloc(WORKER_BLOCK, size);
+    size = (size + WORKER_ALIGNMENT - 1) / WORKER_ALIGNMENT * WORKER_ALIGNMENT;
+    worker->connections = aligned_alloc(WORKER_ALIGNMENT, size);
     worker->before.tcp = calloc(count, sizeof *worker->before.tcp);
     worker->after.tcp = calloc(count, sizeof *worker->after.tcp);
     if (!worker->connections || !worker->before.tcp || !worker->after.tcp)
@@ -240,7 +241,7 @@ void team_release(struct team *team, enum release release)
     uv_mutex_unlock(&team->mutex);
 }
 
-/* With the mutex held. Returns -1 with a failure when the team was cancelled. */
+/* Unlocks the mutex. Returns -1 with a failure if the team was cancelled. */
 static int unlock_and_check(struct team *team, struct problem *problem)
 {
     bool cancelled = team->cancelled;
@@ -290,7 +291,7 @@ void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t by
     atomic_store_explicit(&connection->stop, bytes + 1, memory_order_release);
 }
 
-/* Wakes the threads: a thread that receives nothing more would not see its stop. */
+/* A thread that receives nothing more would not see its stop. */
 void team_stops_set(struct team *team)
 {
     uv_mutex_lock(&team->mutex);
@@ -356,7 +357,7 @@ void team_close(struct team *team)
             uv_thread_join(&team->workers[i].own.handle);
     for (size_t i = 0; i < team->worker_count; i++) /* no thread runs now */
         team->engine->close(&team->workers[i].job);
-    for (size_t i = 0; i < team->connection_count; i++) { /* before what its thread shares */
+    for (size_t i = 0; i < team->connection_count; i++) { /* before its thread_shared */
         struct connection *connection = team_connection(team, i);
 
         if (connection->calls.fd >= 0)

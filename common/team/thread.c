@@ -16,7 +16,8 @@ int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct
     if (result < 0)
         return problem_unsupported(
             problem, "place: a thread cannot be pinned to CPU %d here: %s", thread->pinned_to,
-            result == -EOPNOTSUPP ? "the system says yes and runs it elsewhere" : strerror(-result));
+            result == -EOPNOTSUPP ? "the system reports success and runs it on another CPU"
+                                  : strerror(-result));
     return scheduling_set_thread(&own->scheduling, problem);
 }
 
@@ -56,7 +57,7 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
 
     handover_open(&sender->handover, connection);
     sender->own.pinned_to = cpu;
-    sender->handover.is_pending = true; /* until it has settled */
+    sender->handover.is_pending = true; /* until it is set up */
     result = uv_thread_create(&sender->own.handle, sender_main, sender);
     if (result < 0)
         return problem_failure(problem, "cannot start a sender thread: %s; ulimit -u may be too low",
