@@ -15,13 +15,13 @@ void requester_begin(struct connection *connection)
         schedule_begin(&requester->schedule, connection->plan, connection->number);
 }
 
-/* Open loop: a request is due at its time in the schedule. */
+/* Open loop: when the next request is due. */
 static uint64_t due_ns(const struct thread_shared *shared, const struct requester *requester)
 {
     return shared->start_ns + requester->schedule.due_ns;
 }
 
-/* Closed loop: a request is due when the previous one was answered, at the last clock reading. */
+/* Closed loop: a request is due when the previous one was answered, at shared->now_ns. */
 void requester_note_begun(struct thread_shared *shared, struct requester *requester, uint64_t slot)
 {
     struct request_times *times = &requester->in_flight[slot];
@@ -85,8 +85,8 @@ static int requester_arrived(struct connection *connection, const uint8_t *data,
     int64_t whole;
 
     if (size > wanted) {
-        problem_failure(&connection->shared->problem, "%zu bytes came of replies of which %zu were due", size,
-                        wanted);
+        problem_failure(&connection->shared->problem, "%zu bytes of replies came, and only %zu were due",
+                        size, wanted);
         return -EBADMSG;
     }
     whole = connection_process_bytes(connection, data, size);
@@ -97,7 +97,7 @@ static int requester_arrived(struct connection *connection, const uint8_t *data,
     return 0;
 }
 
-/* Only the whole reply is proof: an echoing peer begins its reply before it has the message. */
+/* Only a complete reply proves it: an echo server begins its reply before it has the message. */
 bool requester_answered(const struct connection *connection)
 {
     const struct requester *requester = connection->role_state;
@@ -143,9 +143,9 @@ const struct role requester_role = {
     .missed = requester_missed,
 };
 
-/* The server: a reply for every whole request. */
+/* State of the server, which sends a reply to each complete request. */
 struct responder {
-    uint64_t replies_due; /* replies that are not in the queue */
+    uint64_t replies_due; /* not yet in the queue */
 };
 
 static size_t responder_size(const struct plan *plan)
@@ -186,14 +186,14 @@ static int responder_arrived(struct connection *connection, const uint8_t *data,
     return 0;
 }
 
-/* A client sends the next request, or half-closes, only when it has the whole reply. */
+/* A client sends its next request, or half-closes, only when it has the complete reply. */
 bool responder_answered(const struct connection *connection)
 {
     (void)connection;
     return true;
 }
 
-/* The end of one descriptor of many is not the end of the work. */
+/* With reconnects, the end of one descriptor is not the end of the work. */
 bool responder_is_over(const struct connection *connection)
 {
     return connection_at_stop(connection) || (connection_has_ended(connection) && !connection->reconnects);

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define HEAD_LEAST 2u /* bytes of the shortest request that any protocol reads: an empty line */
+#define HEAD_MIN 2u /* bytes of the shortest request of any protocol: an empty line */
 
 /* ---- sending ---- */
 
@@ -21,7 +21,8 @@ static struct span *append(struct connection *connection, const uint8_t *data, u
     return span;
 }
 
-/* Under verify=on, byte n of the content is byte n of the pattern. */
+/* Returns `size` bytes of content. With verify=on, byte n of the content is byte n of the
+ * pattern. */
 static const uint8_t *content(struct connection *connection, uint64_t offset, uint64_t size)
 {
     const struct source *source = &connection->shared->source;
@@ -31,7 +32,8 @@ static const uint8_t *content(struct connection *connection, uint64_t offset, ui
     return source->memory.bytes + offset % source->period;
 }
 
-/* The head has its memory until the span is released, for a strategy may lend it to the kernel. */
+/* The memory of the head belongs to the span until its release, because a strategy may lend it to
+ * the kernel. */
 static struct span *append_piece(struct connection *connection,
                                  size_t (*write)(uint8_t *, const struct call *), const struct call *call,
                                  bool has_payload, const char *end)
@@ -48,7 +50,8 @@ static struct span *append_piece(struct connection *connection,
     return last;
 }
 
-static uint64_t place(struct connection *connection, uint64_t bytes)
+/* Returns the offset of the next request in the content. */
+static uint64_t next_offset(struct connection *connection, uint64_t bytes)
 {
     struct framing *framing = connection->framing;
     uint64_t at = framing->next + bytes > framing->share ? 0 : framing->next;
@@ -73,7 +76,7 @@ static void fill_requests(struct connection *connection)
 
         call->kind = operation->kind;
         call->bytes = operation->bytes;
-        call->offset = place(connection, operation->bytes);
+        call->offset = next_offset(connection, operation->bytes);
         requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
         last =
             append_piece(connection, plan->protocol->ask, call, call->kind->stores, plan->protocol->ask_end);
@@ -114,9 +117,9 @@ static int check_content(struct connection *connection, const uint8_t *data, siz
                           framing->piece.call->kind->name);
 }
 
-/* A server for foreign clients keeps what they write where its content has addresses. Clients that
- * write and read the same bytes at the same time race, as on a disk: each byte is the old one or
- * the new one. No test of ours does that, so ThreadSanitizer needs no exception. */
+/* For a server for foreign clients: stores the bytes that they write, if the content has addresses.
+ * Clients that write and read the same bytes at the same time race, as on a disk: each byte is the
+ * old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
 static void store(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct framing *framing = connection->framing;
@@ -126,7 +129,8 @@ static void store(struct connection *connection, const uint8_t *data, size_t siz
         memcpy(connection->shared->source.memory.bytes + offset, data, size);
 }
 
-/* Takes bytes of a head, up to where it ends. Returns their number, or a negative errno value. */
+/* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
+ * value. framing->held is 0 if the head is complete. */
 static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size,
                          int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
 {
@@ -134,7 +138,7 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
     size_t taken = 0;
     int needed;
 
-    if (!framing->held) { /* most heads arrive whole, and are read where they are */
+    if (!framing->held) { /* most heads arrive whole, and are parsed in place */
         needed = parse(connection, data, size, &framing->piece);
         if (needed < 0)
             return needed;
@@ -160,7 +164,7 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
     return needed < 0 ? needed : (ssize_t)taken;
 }
 
-/* Takes all bytes. Calls `whole` for each request or reply that they complete. */
+/* Processes all bytes. Calls `whole` for each request or reply that they complete. */
 static int take(struct connection *connection, const uint8_t *data, size_t size,
                 int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *),
                 int (*whole)(struct connection *connection))
@@ -210,7 +214,7 @@ static int client_whole(struct connection *connection)
     return 0;
 }
 
-/* One reading of the clock times all replies that the bytes complete. */
+/* All replies that the bytes complete have the same time: the clock is read once. */
 static int client_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct requester *requester = connection->role_state;
@@ -224,7 +228,7 @@ static int client_arrived(struct connection *connection, const uint8_t *data, si
     return result;
 }
 
-/* How long the reply is stands in its head. */
+/* Only the head of a reply says how long it is. */
 static size_t client_wants(const struct connection *connection)
 {
     const struct requester *requester = connection->role_state;
@@ -234,7 +238,7 @@ static size_t client_wants(const struct connection *connection)
 
 /* ---- the server ---- */
 
-/* A ring of requests that are whole, then one that arrives. */
+/* A ring of requests: complete ones that wait for a reply, then the one that arrives. */
 struct framed_responder {
     uint64_t received, answered;
     struct call calls[]; /* plan_slots() */
@@ -252,10 +256,10 @@ static struct call *call_at(const struct connection *connection, uint64_t number
     return &responder->calls[number & connection->framing->mask];
 }
 
-/* Whether a request is one that op= can ask for: the source has the memory of its largest reply. A
- * protocol whose content has no addresses leaves framing->size at 0. Values that foreign clients
- * set are not kept. */
-static bool is_in_op(const struct connection *connection, const struct call *call)
+/* Returns true if op= allows this request: the source has memory for the largest reply of op= only.
+ * framing->size is 0 if the content of the protocol has no addresses. Values that foreign clients
+ * set are not stored, so any size is allowed. */
+static bool is_allowed(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
     const struct source *content = connection->shared->content;
@@ -282,10 +286,10 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     if (responder->received - responder->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
     result = plan->protocol->request(connection, data, size, piece);
-    if (result != 0 || is_in_op(connection, call))
+    if (result != 0 || is_allowed(connection, call))
         return result;
     return framing_refuse(connection,
-                          "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not have",
+                          "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not allow",
                           call->kind->name, call->bytes, call->offset);
 }
 
@@ -326,14 +330,15 @@ static void fill_replies(struct connection *connection)
         last->marks |= FRAGMENT_ENDS_GROUP;
 }
 
-/* A foreign client may have any number of requests under way: so many bytes that their heads fit
- * into the ring. A byte may end a head that is held. */
+/* A foreign client may send any number of requests at once. So the server accepts the rest of the
+ * payload, and no more heads of HEAD_MIN than the ring has room for. One byte may complete a held
+ * head. */
 static size_t server_wants(const struct connection *connection)
 {
     const struct framed_responder *responder = connection->role_state;
     size_t wanted = connection->framing->quits ? 0 : role_wants_all(connection);
     uint64_t room = connection->plan->depth - (responder->received - responder->answered);
-    uint64_t heads = room ? HEAD_LEAST * room - (connection->framing->held > 0) : 0;
+    uint64_t heads = room ? HEAD_MIN * room - (connection->framing->held > 0) : 0;
 
     if (connection->shared->content && wanted > heads && wanted - heads > connection->framing->left)
         wanted = connection->framing->left + heads;

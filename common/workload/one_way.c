@@ -14,7 +14,7 @@ static void send_messages(struct connection *connection)
         return;
     connection_append(connection, count);
     if (connection->incoming)
-        return; /* arrivals are sampled */
+        return; /* the samples count arrivals */
     samples_count(samples, count, count * connection->outgoing->bytes);
     samples_reached(samples, connection->shared->now_ns);
 }

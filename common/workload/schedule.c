@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* splitmix64 (Steele, Lea, Flood 2014); any seed is good. */
+/* splitmix64 (Steele, Lea, Flood 2014). It needs no special seed. */
 static uint64_t draw(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -27,7 +27,7 @@ static double draw_exponential(uint64_t *state)
     return -log(draw_uniform(state));
 }
 
-/* In integers: the rounding error of a sum of fractions could move a start before a deadline. */
+/* In integers, because the rounding errors of a sum could move a start before a deadline. */
 static uint64_t due_of_number(const struct schedule *schedule, uint64_t number)
 {
     uint64_t rate = schedule->rate;
@@ -87,7 +87,8 @@ static double draw_normal(uint64_t *state)
 
 #define COUNTED_ONE_BY_ONE 10000
 
-/* The number of starts in a time is Poisson distributed, and where it is large normal. */
+/* The number of starts in a time has a Poisson distribution. For large numbers it is nearly
+ * normal. */
 static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
 {
     double expected = ((double)deadline_ns - (double)rest.due_ns) / mean_interval_ns(&rest);

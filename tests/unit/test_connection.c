@@ -292,7 +292,7 @@ TEST(more_than_the_reply_that_was_due_is_an_error)
     begin_phase(UINT64_MAX, 1);
     connection.role->fill(&connection);
     assert_int_equal(connection.role->arrived(&connection, pattern, 7), -EBADMSG);
-    assert_problem(&shared.problem, PROBLEM_FAILURE, "7 bytes came of replies of which 6 were due");
+    assert_problem(&shared.problem, PROBLEM_FAILURE, "7 bytes of replies came, and only 6 were due");
     close_end();
 }
 
