@@ -212,7 +212,7 @@ LIES = {
     "no magic": (lie(lambda cookie: simple(cookie, magic=0x12345678)), "0x12345678 in place of"),
     "an error": (lie(lambda cookie: simple(cookie, error=5)),
                  "error 5 (Input/output error) to a read"),
-    "another cookie": (lie(lambda cookie: simple(cookie + 1)), "for which no request waits: cookie 0x"),
+    "another cookie": (lie(lambda cookie: simple(cookie + 1)), "no request waits: cookie 0x"),
     "two replies": (lie(lambda cookie: simple(cookie, bytes(4096)) + simple(cookie, bytes(4096))),
                     "for which no request waits"),
     "a chunk beyond": (lie(lambda cookie: chunk(cookie, 1, struct.pack(">Q", 4096) + bytes(4096))),
