@@ -33,14 +33,14 @@ void event_loop_close(struct engine_job *job)
 {
     struct event_loop *loop = job->state;
 
-    for (size_t i = 0; loop && i < job->count; i++)
+    if (!loop)
+        return;
+    for (size_t i = 0; i < job->count; i++)
         if (loop->tasks[i]->next_fd >= 0)
             close(loop->tasks[i]->next_fd);
-    if (loop) {
-        timers_close(&loop->timers);
-        free(loop->watches);
-        free(loop->tasks);
-    }
+    timers_close(&loop->timers);
+    free(loop->watches);
+    free(loop->tasks);
     free(loop);
     job->state = NULL;
 }

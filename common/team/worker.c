@@ -18,11 +18,6 @@ static bool has_sockets(const struct worker *worker)
     return worker->team->plan->transport->has_other_end;
 }
 
-static bool reconnects(const struct worker *worker)
-{
-    return worker->team->plan->workload->reconnects;
-}
-
 /* ---- figures ---- */
 
 /* Adds the counts of all connections to `figures`, which is zeroed. */
@@ -253,7 +248,7 @@ static int mark(struct worker *worker, struct problem *problem)
         struct connection *connection = &worker->connections[i];
 
         connection->arrivals.first_ns = connection->arrivals.last_ns = connection->arrivals.first_bytes = 0;
-        prepare(connection, plan_messages_of(team->plan, connection->number), reconnects(worker));
+        prepare(connection, plan_messages_of(team->plan, connection->number), connection->reconnects);
     }
     thread_read_state(&worker->before.own);
     if (worker->job.handover)
@@ -332,7 +327,7 @@ static int finish(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
     bool forgets = team->plan->transport->forgets, works_on = team->part == PART_BOTH;
-    bool waits = has_sockets(worker) && !reconnects(worker) &&
+    bool waits = has_sockets(worker) && !worker->connections->reconnects &&
                  !(plan_is_foreign(team->plan) && worker->connections->incoming);
 
     if (!works_on || forgets)
