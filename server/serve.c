@@ -73,7 +73,7 @@ static int prepare(struct client *client, int fd)
     if (result == 0)
         result = connection_open(connection, &client->shared);
     if (result == 0 && service->plan.encrypts)
-        result = security_agree(&client->shared, END_CLIENT, &service->terms);
+        result = security_open_context(&client->shared, END_CLIENT, &service->terms);
     if (result < 0)
         return problem_failure(problem, "cannot prepare a connection: %s", strerror(-result));
     if (transport_prepare(&service->plan, END_SERVER, fd, problem) < 0)

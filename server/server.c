@@ -255,7 +255,7 @@ static void on_joined(void *owner, size_t index, int fd)
 {
     struct session *session = owner;
 
-    team_give(&session->team, index, fd);
+    team_set_descriptor(&session->team, index, fd);
     if (++session->joined < session->plan.connections)
         return;
     data_listener_close(&session->data);

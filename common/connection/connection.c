@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Aims at 50 to 500 us, and at most 64 messages, between two readings of the clock. */
+/* Between two readings of the clock: 50 to 500 us, and at most 64 messages. */
 #define STRIDE_MAX 64u
 #define STRIDE_SHORT_NS (50 * NS_PER_US)
 #define STRIDE_LONG_NS (500 * NS_PER_US)
@@ -45,7 +45,7 @@ static int open_sending(struct connection *connection)
 }
 
 /* A proxy follows a peer that drives, and drives a peer that follows. */
-static void take_part(struct connection *connection)
+static void set_direction(struct connection *connection)
 {
     const struct plan *plan = connection->plan;
 
@@ -67,10 +67,10 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
     connection->shared = shared;
     connection->end = end;
     connection->window = plan_window(plan, end);
-    take_part(connection);
+    set_direction(connection);
     connection->calls.table = plan->transport->calls;
     connection->security = plan->ends[end].security;
-    layer_stack(connection, &layer_socket, NULL);
+    layer_set_transport(connection, &layer_socket, NULL);
     connection->role = plan_role(plan, end);
     connection->reconnects = plan->workload->reconnects;
     connection->outgoing = plan_outgoing(plan, end);
@@ -125,7 +125,7 @@ void connection_returned(struct connection *connection, uint32_t first, uint32_t
     loans_release(loans, &connection->queue);
 }
 
-static int inspect(struct connection *connection, const uint8_t *data, size_t size)
+static int check_content(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct arrivals *arrivals = &connection->arrivals;
 
@@ -150,7 +150,7 @@ void connection_restart_loans(struct connection *connection)
         *connection->loans = (struct loans){0};
 }
 
-void connection_count(struct connection *connection, size_t size, uint64_t messages)
+void connection_count_bytes(struct connection *connection, size_t size, uint64_t messages)
 {
     struct arrivals *arrivals = &connection->arrivals;
     const struct thread_shared *shared = connection->shared;
@@ -169,13 +169,13 @@ void connection_count(struct connection *connection, size_t size, uint64_t messa
         samples_reached(&connection->shared->samples, shared->now_ns);
 }
 
-int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size)
+int64_t connection_process_bytes(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct arrivals *arrivals = &connection->arrivals;
     struct thread_shared *shared = connection->shared;
     uint64_t whole = 0;
 
-    if (data && inspect(connection, data, size) < 0)
+    if (data && check_content(connection, data, size) < 0)
         return -EBADMSG;
     arrivals->partial += size;
     if (arrivals->partial >= connection->incoming->bytes) {
@@ -184,7 +184,7 @@ int64_t connection_receive(struct connection *connection, const uint8_t *data, s
     }
     if (connection->role->clocks && (whole || !arrivals->first_ns))
         shared->now_ns = clock_now_ns();
-    connection_count(connection, size, whole);
+    connection_count_bytes(connection, size, whole);
     return (int64_t)whole;
 }
 
@@ -221,7 +221,7 @@ void connection_append(struct connection *connection, uint64_t messages)
     }
 }
 
-static void look_at_clock(struct thread_shared *shared)
+static void update_clock(struct thread_shared *shared)
 {
     uint64_t now = clock_now_ns(), passed = now - shared->now_ns;
 
@@ -240,7 +240,7 @@ bool connection_may_begin(struct connection *connection, bool read_clock)
     if (!connection->messages_left)
         return false;
     if (read_clock && shared->deadline_ns != UINT64_MAX && ++shared->unchecked >= shared->stride)
-        look_at_clock(shared);
+        update_clock(shared);
     if (shared->now_ns >= shared->deadline_ns)
         return false;
     connection->messages_left--;

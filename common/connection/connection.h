@@ -6,8 +6,8 @@
  *      ▲                                                                            │
  *      └────────── these bytes arrived ◀── reading ◀── stack ◀── counted calls ◀────┘
  *
- * Only the engine blocks or polls. It asks the workload to fill the queue, the strategy to push it
- * and the reading to take bytes out. connection/layer.h has the stack. One thread owns a
+ * Only the engine blocks or polls. It calls the workload to fill the queue, the strategy to push
+ * it, and the reading to receive bytes. connection/layer.h has the stack. One thread owns a
  * connection; members that other threads use are atomic.
  */
 #pragma once
@@ -24,9 +24,9 @@
 struct arrivals {
     uint64_t bytes, messages;
     uint64_t partial;     /* bytes of the incomplete message */
-    uint64_t first_ns;    /* of the first bytes of the interval; 0: none */
-    uint64_t first_bytes; /* their number: they arrived before the interval began */
-    uint64_t last_ns;     /* completion of the last message */
+    uint64_t first_ns;    /* when the first bytes of the interval arrived; 0: none have */
+    uint64_t first_bytes; /* number of these bytes, which no rate counts */
+    uint64_t last_ns;     /* when the last message was complete */
 };
 
 /* What a connection waits for before it can continue to send. */
@@ -36,11 +36,11 @@ enum awaits {
     AWAITS_EVENT /* a completion, lent memory, a handshake message, its next descriptor */
 };
 
-/* A send that completes later. It takes as much as it can of the group at the head. While it is in
- * flight, the connection submits no other, so that bytes stay in order. */
+/* A send that completes later. It sends as much as it can of the group at the head. A connection
+ * has one such send in flight, so that bytes stay in order. */
 struct request {
     bool in_flight;
-    bool silent;  /* success posts no completion: the reply of the other end proves it */
+    bool silent;  /* success posts no completion: a reply of the peer proves it */
     size_t bytes; /* still to be sent */
 };
 
@@ -49,25 +49,25 @@ struct connection {
     struct thread_shared *shared; /* of its thread */
     enum end end;
     enum end peer;           /* the end at the other side */
-    bool reconnects;         /* as its workload */
+    bool reconnects;         /* copied from its workload */
     bool drives, follows;    /* a proxy follows on one side and drives on the other */
     uint64_t number;         /* among all connections of the plan */
-    struct connection *twin; /* at a proxy: of the same number, with the other peer; else NULL */
+    struct connection *twin; /* at a proxy: of the same number, to the other peer; else NULL */
 
     struct calls calls;
     const struct security *security;
-    const struct layer *top;    /* that strategy and reading call: the filter, or the transport */
+    const struct layer *top;    /* strategy and reading call this: the filter, or the transport */
     const struct layer *bottom; /* the transport: its socket, a stream, a ring */
-    void *filter_state;         /* of the filter for its descriptor; NULL: there is none */
+    void *filter_state;         /* of the filter for this descriptor; NULL: there is none */
     void *bottom_state;         /* of the transport */
     enum state state;
     enum awaits awaits;
-    _Atomic uint64_t handshake_ns;   /* start, 0: none; the stall watch reads it */
+    _Atomic uint64_t handshake_ns;   /* its start; 0: no handshake runs; the stall watch reads it */
     const struct strategy *strategy; /* NULL on an end that only receives */
     const struct reading *reading;   /* NULL on an end that only sends */
     const struct role *role;
-    struct framing *framing; /* of a protocol with heads; NULL elsewhere */
-    struct loans *loans;     /* of a strategy that lends memory; NULL elsewhere */
+    struct framing *framing; /* if the protocol has heads, else NULL */
+    struct loans *loans;     /* if the strategy lends memory, else NULL */
     void *strategy_state, *reading_state, *role_state;
     uint64_t strategy_parameter; /* or PARAMETER_NONE */
     int cork_layer;              /* CORK_RECORD or CORK_SEGMENT */
@@ -80,35 +80,34 @@ struct connection {
     const struct shape *outgoing, *incoming; /* NULL on an end that does not send, receive */
     size_t source_position;
     struct arrivals arrivals;
-    uint64_t groups;        /* that a proxy has appended */
-    uint64_t messages_left; /* that a driver may begin in this phase; UINT64_MAX for timed work */
+    uint64_t groups;        /* appended by a proxy */
+    uint64_t messages_left; /* to begin in this phase, by a driver; UINT64_MAX: timed work */
 
-    _Atomic uint64_t stop; /* the bytes at which a follower ends the phase, plus 1; 0: not known.
+    _Atomic uint64_t stop; /* 1 + the received bytes at which a follower ends the phase; 0: unknown.
                               Control sets it, perhaps before this thread has begun */
-    bool until_stop;       /* if an end drives and follows: the phase ends only at the stop */
+    bool until_stop;       /* an end that drives and follows ends the phase only at the stop */
     uint32_t hello_left;   /* unsent bytes of the hello on a new descriptor */
 };
 
-/* Makes `connection` ready to run. It must be zeroed, except its descriptor, which the caller owns,
- * its number, and at a proxy its peer and twin. 0 or a negative errno value; call
- * connection_close() once in both cases. */
+/* Makes `connection` ready to run. The caller sets its number and descriptor, at a proxy also its
+ * peer and twin, and zeroes the rest. The caller owns the descriptor. 0 or a negative errno value;
+ * call connection_close() once in both cases. */
 int connection_open(struct connection *connection, struct thread_shared *shared);
 void connection_close(struct connection *connection);
 
-/* Counts `size` bytes that arrived, and verifies and touches them as the plan says. `data` is NULL
- * if the reading delivers none. Reads the clock if a message is complete. Returns the number of
- * messages that became complete, or -EBADMSG with the problem of the thread. */
-int64_t connection_receive(struct connection *connection, const uint8_t *data, size_t size);
+/* Counts `size` received bytes; verifies and touches them as the plan says. `data` is NULL if the
+ * reading discards them. Reads the clock if a message is complete. Returns the number of messages
+ * that these bytes complete, or -EBADMSG with the problem of the thread. */
+int64_t connection_process_bytes(struct connection *connection, const uint8_t *data, size_t size);
 
-/* Counts `size` bytes that arrived and the messages that they completed, at the last reading of the
- * clock. */
-void connection_count(struct connection *connection, size_t size, uint64_t messages);
+/* Counts `size` received bytes and the messages that they complete, at shared->now_ns. */
+void connection_count_bytes(struct connection *connection, size_t size, uint64_t messages);
 
 /* The kernel has returned the memory of the sends `first` to `last`. The 32-bit numbers wrap, so
  * `last` may be less than `first`. `copied`: the kernel copied the memory after all. */
 void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied);
 
-/* The connection has its next descriptor, and no memory of the last is lent. The kernel numbers the
+/* Call for each new descriptor, when no memory of the previous one is lent. The kernel numbers the
  * zero-copy sends of each socket from 0 on. */
 void connection_restart_loans(struct connection *connection);
 
@@ -116,33 +115,33 @@ void connection_restart_loans(struct connection *connection);
 uint64_t connection_room(const struct connection *connection);
 
 /* Appends messages of the outgoing shape from the source, at most connection_room(). They are due
- * together: the last group of each and the first of the next are one group. */
+ * together: the last group of one message and the first of the next become one group. */
 void connection_append(struct connection *connection, uint64_t messages);
 
 /* Returns true while a driver may begin another message in this phase, and counts it as begun. With
- * `read_clock` it reads the clock as seldom as the pace of the messages allows. Without, it takes
- * the time of the thread. */
+ * `read_clock` it reads the clock only once for several messages, the more the faster they are.
+ * Without, the time is shared->now_ns. */
 bool connection_may_begin(struct connection *connection, bool read_clock);
 
-/* It has a descriptor, its handshake is done, and it has not failed. */
+/* Returns true if the handshake is done and the connection has not failed. */
 static inline bool connection_is_open(const struct connection *connection)
 {
     return connection->state >= STATE_ESTABLISHED && connection->state < STATE_FAILED;
 }
 
-/* Its peer has half-closed. */
+/* Returns true if the peer has half-closed. */
 static inline bool connection_has_ended(const struct connection *connection)
 {
     return connection->state == STATE_HALF_CLOSED_REMOTE || connection->state == STATE_CLOSED;
 }
 
-/* It has half-closed. */
+/* Returns true if this end has half-closed. */
 static inline bool connection_has_half_closed(const struct connection *connection)
 {
     return connection->state == STATE_HALF_CLOSED_LOCAL || connection->state == STATE_CLOSED;
 }
 
-/* A follower has received all bytes of this phase. */
+/* Returns true if a follower has received all bytes of this phase. */
 static inline bool connection_at_stop(const struct connection *connection)
 {
     uint64_t stop = atomic_load_explicit(&connection->stop, memory_order_acquire);
@@ -150,8 +149,8 @@ static inline bool connection_at_stop(const struct connection *connection)
     return stop && connection->arrivals.bytes + 1 == stop;
 }
 
-/* Returns true while the phase of a driver lasts, by the last reading of the clock. */
-static inline bool connection_goes_on(const struct connection *connection)
+/* Returns true while a driver may begin messages in this phase. The time is shared->now_ns. */
+static inline bool connection_phase_lasts(const struct connection *connection)
 {
     return connection->messages_left && connection->shared->now_ns < connection->shared->deadline_ns;
 }

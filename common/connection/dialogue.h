@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What two ends say to each other before the first request, in calls that wait. By the security
- * layer once it is open, else by the transport. 0, or a negative errno value with the problem of
- * the thread. An end that is silent for 5 s, and 5 ms for each connection, is a
- * failure. */
+/* The dialogue of a protocol before its first request, in blocking calls. Bytes go through the
+ * security layer if it is open, else through the transport. Each function returns 0, or a negative
+ * errno value with the problem of the thread. A peer that is silent for 5 s, plus 5 ms for each
+ * connection, is a failure. */
 #pragma once
 
 #include "connection/connection.h"
@@ -14,6 +14,6 @@ int dialogue_send(struct connection *connection, const void *data, size_t size);
 /* Receives exactly `size` bytes. */
 int dialogue_receive(struct connection *connection, void *data, size_t size);
 
-/* Has the server store `what->bytes` of the pattern from byte `what->offset` on: a request of the
- * protocol and its reply. */
+/* Sends a request that stores the pattern at the server, and receives its reply. The pattern fills
+ * `what->bytes` bytes of the content from byte `what->offset` on. */
 int dialogue_store(struct connection *connection, const struct call *what);

@@ -58,7 +58,7 @@ static struct call *call_at(const struct framing *framing, uint64_t number)
     return &framing->calls[framing->spare[number & framing->mask]];
 }
 
-/* A slot has another cookie each time, so a reply that comes twice is found. */
+/* A slot gets a new cookie for each request, so a second reply to the same request is detected. */
 struct call *framing_take(struct framing *framing)
 {
     struct call *call = call_at(framing, framing->taken++);
@@ -73,7 +73,7 @@ void framing_release(struct framing *framing, struct call *call)
     framing->spare[framing->freed++ & framing->mask] = (uint32_t)(call - framing->calls);
 }
 
-/* Where replies come in order, slots are freed and taken in the same order. */
+/* Replies come in order, so slots are freed in the order in which they were taken. */
 struct call *framing_oldest(struct connection *connection)
 {
     const struct framing *framing = connection->framing;
@@ -81,7 +81,7 @@ struct call *framing_oldest(struct connection *connection)
 
     if (call->under_way)
         return call;
-    framing_refuse(connection, "answered a request that it was not asked");
+    framing_refuse(connection, "sent a reply for which no request waits");
     return NULL;
 }
 
@@ -92,7 +92,7 @@ struct call *framing_find(struct connection *connection, uint64_t cookie)
 
     if (slot < framing->slots && framing->calls[slot].under_way && framing->calls[slot].cookie == cookie)
         return &framing->calls[slot];
-    framing_refuse(connection, "answered a request that it was not asked: cookie 0x%" PRIx64, cookie);
+    framing_refuse(connection, "sent a reply for which no request waits: cookie 0x%" PRIx64, cookie);
     return NULL;
 }
 

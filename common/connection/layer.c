@@ -36,7 +36,7 @@ int socket_hold(struct connection *connection, bool on)
     return options_set_cork(&connection->calls, on);
 }
 
-/* Reads the error queue until it is empty or no memory is lent any more. */
+/* Reads the error queue until it is empty or no memory is lent. */
 int socket_reclaim(struct connection *connection)
 {
     struct zerocopy_notification notification;
@@ -61,7 +61,7 @@ const struct layer layer_socket = {
 
 /* ---- the stack ---- */
 
-void layer_stack(struct connection *connection, const struct layer *bottom, void *state)
+void layer_set_transport(struct connection *connection, const struct layer *bottom, void *state)
 {
     const struct layer *filter = &connection->security->layer;
 

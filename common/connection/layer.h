@@ -10,16 +10,16 @@
  *        │
  *     counted calls
  *
- * Both are a `struct layer`. A filter calls the same functions of connection->bottom; without a
- * filter, top and bottom are the same layer. A function that a layer lacks is NULL, and the
- * capabilities of the layer say so: no strategy or reading asks for it then. Only a transport has
+ * Both are a `struct layer`. A filter calls the same functions of connection->bottom. Without a
+ * filter, top and bottom are the same layer. A function that a layer lacks is NULL. The
+ * capabilities of the layer say so, and no strategy or reading calls it then. Only a transport has
  * submit(), submit_receive() and take(): a filter that gives their capabilities leaves the bytes to
- * it.
+ * the transport.
  *
  * Unless said otherwise a function returns bytes or 0, or a negative errno value. -EAGAIN: the
- * socket buffer is full, or empty; call again when the descriptor is writable, or readable. After
- * -EAGAIN of a send the caller must offer the same bytes again, because a filter may have sent some
- * of them.
+ * socket buffer is full (send) or empty (receive); call again when the descriptor is writable or
+ * readable. After -EAGAIN of a send the caller must offer the same bytes again, because a filter
+ * may have sent some of them.
  */
 #pragma once
 
@@ -32,29 +32,30 @@ struct layer {
     /* Sends several pieces at once. NULL: the layer takes one piece at a time. */
     ssize_t (*sendv)(struct connection *connection, struct iovec *vectors, int count, int flags);
 
-    /* Begins a send that completes later: strategy->completed() follows. 0. */
+    /* Begins a send that completes later: strategy->completed() follows. Returns 0. */
     int (*submit)(struct connection *connection, const struct send_request *request);
 
     ssize_t (*receive)(struct connection *connection, void *data, size_t size, int flags);
 
     /* Begins a multishot receive: reading->completed() follows. `options`: enum receive_option.
-     * 0. */
+     * Returns 0. */
     int (*submit_receive)(struct connection *connection, unsigned options);
 
-    /* Takes the next span of the bytes of a completion of submit_receive(): buffers of the pool,
-     * one after the other in memory. The last may be partly filled. Returns the size of the span
-     * and shortens `completion` by it; 0: the completion has no more bytes. */
+    /* Takes the next span of the bytes that a completion of submit_receive() brought. A span is
+     * buffers of the pool that follow each other in memory; the last may be partly filled. Returns
+     * its size and subtracts it from completion->result. 0: there are no more bytes. */
     size_t (*take)(struct connection *connection, struct completion *completion, const uint8_t **data);
 
-    /* Returns true if the layer holds bytes that receive() has not delivered. The descriptor is not
-     * readable for them. NULL: never. */
+    /* Returns true if the layer has buffered bytes that receive() has not delivered. They do not
+     * make the descriptor readable. NULL: it buffers none. */
     bool (*pending)(const struct connection *connection);
 
-    /* On: holds back later sends. Off: sends all that is held back; 0 when all is sent. */
+    /* On: corks the layer, which then holds sends back. Off: sends what it holds; 0 when all is
+     * sent. */
     int (*hold)(struct connection *connection, bool on);
 };
 
-/* A socket, by the counted calls. The other transports share functions that do not differ. */
+/* A socket, by the counted calls. The other transports use some of these functions too. */
 extern const struct layer layer_socket;
 ssize_t socket_send(struct connection *connection, const void *data, size_t size, int flags);
 ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
@@ -62,14 +63,14 @@ ssize_t socket_sendfile(struct connection *connection, int file, off_t offset, s
 ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags);
 int socket_hold(struct connection *connection, bool on);
 
-/* Takes all notifications of a socket that lent memory has come back: connection_returned() follows
- * for each. 1 when memory returned, 0 when none did. */
+/* Reads the zero-copy notifications of a socket, and calls connection_returned() for each. Returns
+ * 1 if lent memory came back, 0 if none did. */
 int socket_reclaim(struct connection *connection);
 
-/* Puts the stack of the connection on this transport, which keeps `state` for it. */
-void layer_stack(struct connection *connection, const struct layer *bottom, void *state);
+/* Makes `bottom` the transport of the connection, with its `state`, and builds the stack on it. */
+void layer_set_transport(struct connection *connection, const struct layer *bottom, void *state);
 
-/* For filters that leave a direction to the layer below. */
+/* For filters that leave sending or receiving to the layer below. */
 ssize_t below_send(struct connection *connection, const void *data, size_t size, int flags);
 ssize_t below_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
 ssize_t below_receive(struct connection *connection, void *data, size_t size, int flags);

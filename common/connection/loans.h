@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that sends lend to the kernel. The kernel returns it in any order; the queue releases it
- * in the order of its spans. */
+/* Memory that zero-copy sends lend to the kernel. The kernel returns it in any order; the queue
+ * releases it in the order of its spans. */
 #pragma once
 
 #include "connection/send_queue.h"
@@ -11,8 +11,8 @@
 struct loans {
     uint32_t sends, returned; /* counters, which wrap at 2^32 */
     struct loan {
-        uint64_t end; /* number of the first span after those that it lends */
-        bool back;
+        uint64_t end; /* number of the first span behind the lent ones */
+        bool back;    /* the kernel has returned the memory */
     } list[LOANS_MAX];
 };
 
@@ -31,14 +31,13 @@ static inline struct loan *loans_of(struct loans *loans, uint32_t number)
     return &loans->list[number % LOANS_MAX];
 }
 
-/* The number of a send of which only the low bits are known, by a mask of them: the first from the
- * oldest that is outstanding. */
+/* Returns the number of the oldest outstanding send whose bits in `mask` are those of `low`. */
 static inline uint32_t loans_number(const struct loans *loans, uint32_t low, uint32_t mask)
 {
     return loans->returned + ((low - loans->returned) & mask);
 }
 
-/* Adds the next send, which lends the spans before number `end` (0: not known yet). Returns the
+/* Adds the next send, which lends the spans before span `end` (0: not known yet). Returns the
  * number of the send. */
 static inline uint32_t loans_add(struct loans *loans, uint64_t end)
 {

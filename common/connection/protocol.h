@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A protocol frames: it makes the heads of requests and replies, reads those of the other end, and
- * finds the request to which a reply belongs. Both halves stand in one file.
+/* A protocol writes and parses the heads of requests and replies, and finds the request to which a
+ * reply belongs. Client and server are in one file.
  *
- * A request or a reply is a sequence of pieces: a head, and the payload that follows it. The roles
- * of workload/framed.c collect the bytes of a head, ask the protocol what it says, and move the
- * payload. So a protocol is a pure parser; only its dialogue makes system calls.
+ * A request or a reply is a sequence of pieces. A piece is a head and the payload that follows it.
+ * The roles of workload/framed.c collect the bytes of a head, call the protocol to parse it, and
+ * move the payload. So a protocol is a pure parser; only its dialogue makes system calls.
  *
  * `raw` has no heads: its requests and replies are the words `message` and `reply`. */
 #pragma once
@@ -16,10 +16,10 @@
 #define FRAMING_CHECKED_MAX (UINT64_C(16) << 20) /* see framing_set_size() */
 #define PROTOCOL_SENT_MAX 320u                   /* bytes of the longest head that an end sends */
 #define PROTOCOL_KEY_MAX 250u                    /* bytes of a key, as memcached limits them */
-#define PROTOCOL_KEYS(bytes) ((bytes) > (64u << 10) ? 1u : 16u) /* for values of so many bytes */
+#define PROTOCOL_KEYS(bytes) ((bytes) > (64u << 10) ? 1u : 16u) /* keys of values of this size */
 
-/* A kind of request: "read", "get". Behind the end of a list stand those that only foreign clients
- * ask for. */
+/* A kind of request: "read", "get". Behind the end of a list are the kinds that only foreign
+ * clients send. */
 struct operation_kind {
     const char *name; /* NULL: the end of the list */
     bool fetches;     /* the payload is in the reply */
@@ -34,19 +34,19 @@ struct call {
     uint64_t cookie; /* by which a reply names the request; the client chooses it */
     uint64_t moved;  /* bytes of payload that the pieces so far have announced */
     bool under_way;
-    char *key; /* at a server for foreign clients: their key, in PROTOCOL_KEY_MAX + 1 bytes; else NULL */
+    char *key; /* of a foreign client, in PROTOCOL_KEY_MAX + 1 bytes; else NULL */
 };
 
-/* What the head of a piece says. */
+/* A parsed head. */
 struct piece {
     size_t size;       /* bytes of the head */
-    struct call *call; /* the request, or the request that is answered */
+    struct call *call; /* the request, or the one to which the reply belongs */
     uint64_t payload;  /* bytes that follow the head */
     uint64_t offset;   /* of these bytes, in the content of the server */
-    bool is_last;      /* nothing of this request or reply follows them */
+    bool is_last;      /* the last piece of this request or reply */
 };
 
-/* The requests of a connection, and where it is in the bytes that arrive. */
+/* The requests of a connection, and the state of its parser. */
 struct framing {
     struct call *calls; /* by slot; a cookie has its slot in the low 32 bits */
     uint32_t slots;     /* plan->depth */
@@ -55,17 +55,17 @@ struct framing {
     uint64_t freed, taken;
 
     uint64_t size;         /* bytes of content of the server */
-    uint64_t first, share; /* the content through which this connection walks, over and over: offset, size */
-    uint64_t next;         /* where the next request begins, from `first` on */
+    uint64_t first, share; /* part of the content for this connection: offset, size */
+    uint64_t next;         /* offset of the next request in that part */
 
     uint8_t *heads; /* PROTOCOL_SENT_MAX bytes for each span of the send queue */
     char *keys;     /* of foreign requests, by slot; NULL: there are none */
 
     struct piece piece;              /* whose payload arrives now */
-    uint64_t left;                   /* bytes of it that are to come */
-    uint8_t head[PROTOCOL_HEAD_MAX]; /* the first bytes of a head that is not whole */
+    uint64_t left;                   /* bytes of that payload that have not arrived */
+    uint8_t head[PROTOCOL_HEAD_MAX]; /* the first `held` bytes of an incomplete head */
     size_t held;
-    bool quits; /* a foreign client wants no more than the replies to what it asked */
+    bool quits; /* a foreign client ends after the replies to its requests */
 };
 
 struct protocol {
@@ -85,19 +85,19 @@ struct protocol {
     size_t (*ask)(uint8_t *head, const struct call *call);
     size_t (*answer)(uint8_t *head, const struct call *call);
 
-    /* What follows the payload of a request or a reply; NULL: nothing. The readers see it as a
-     * piece of its own. */
+    /* The bytes that follow the payload of a request or a reply; NULL: none. Parsers see them as a
+     * piece of their own. */
     const char *ask_end, *answer_end;
 
-    /* The content is values by key, PROTOCOL_KEYS() of each size: a call of `bytes` at `offset` is
-     * about number offset / bytes. False: the content has addresses. */
+    /* The content is values by key, PROTOCOL_KEYS() of each size. A call of `bytes` at `offset` has
+     * the key of number offset / bytes. False: the content has addresses. */
     bool has_keys;
-    const char *missing; /* with keys: the reply to a get of a key that the server does not have */
+    const char *missing; /* with keys: the reply to a get if the server does not have the key */
 
-    /* The dialogue before the first request, in calls that wait (connection/dialogue.h). `secured`:
-     * what follows is plain by the plan, or encrypted already. With TLS both ends call it once
-     * before and once after the handshake. Both call framing_set_size(). 0, or a negative errno
-     * value with the problem of the thread. NULL: there is no dialogue. */
+    /* The dialogue before the first request, in blocking calls (connection/dialogue.h). With TLS
+     * both ends call it before the handshake (`secured` is false) and after it (`secured` is true).
+     * Without TLS they call it once, with `secured`. Both call framing_set_size(). 0, or a negative
+     * errno value with the problem of the thread. NULL: there is no dialogue. */
     int (*greet)(struct connection *connection, bool secured);
     int (*welcome)(struct connection *connection, bool secured);
 };
@@ -109,23 +109,23 @@ extern const struct axis protocol_axis; /* protocol/list.def */
 int framing_open(struct connection *connection);
 void framing_close(struct framing *framing);
 
-/* The server has `size` bytes of content: every connection gets its share of them. With verify=on
- * that is at most FRAMING_CHECKED_MAX, which a client writes into a subject. */
+/* The server has `size` bytes of content; each connection gets an equal share. With verify=on the
+ * share is at most FRAMING_CHECKED_MAX, because a client must write it into a subject. */
 void framing_set_size(struct connection *connection, uint64_t size);
 
-/* The call of a request that may begin, in the slot that has been free for the longest time. There
- * must be one. */
+/* Takes a call for a new request, in the slot that has been free for the longest time. There must
+ * be a free slot. */
 struct call *framing_take(struct framing *framing);
 
-/* The reply is whole. */
+/* The reply is complete: frees the slot. */
 void framing_release(struct framing *framing, struct call *call);
 
-/* The request under way that has waited longest, of a protocol that answers in order, or that has
- * this cookie. NULL, with the problem of the thread: there is none. */
+/* Return the request that a reply answers: the oldest, if replies come in order; or the one with
+ * this cookie. NULL, with the problem of the thread, if there is none. */
 struct call *framing_oldest(struct connection *connection);
 struct call *framing_find(struct connection *connection, uint64_t cookie);
 
-/* Sets the problem of the thread to what the other end did, in a sentence without a subject:
- * "answered error 5 ...". Returns -EBADMSG. */
+/* Sets the problem of the thread: the peer broke the protocol. `format` is a sentence without its
+ * subject, the peer: "answered error 5 ...". Returns -EBADMSG. */
 __attribute__((format(printf, 2, 3))) int framing_refuse(struct connection *connection, const char *format,
                                                          ...);

@@ -35,7 +35,7 @@ void security_end(struct connection *connection)
     atomic_store_explicit(&connection->handshake_ns, 0, memory_order_relaxed);
 }
 
-ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte)
+ssize_t security_receive_control_record(struct connection *connection, ssize_t result, uint8_t *byte)
 {
     if ((result != -EIO && result != 0) || !connection->filter_state)
         return result;
@@ -66,7 +66,7 @@ int security_half_close(struct connection *connection)
     return result;
 }
 
-int security_agree(struct thread_shared *shared, enum end peer, const struct security_terms *terms)
+int security_open_context(struct thread_shared *shared, enum end peer, const struct security_terms *terms)
 {
     const struct security *security = shared->plan->ends[shared->end].security;
     struct security_terms *context = calloc(1, security->context_size);
@@ -78,7 +78,7 @@ int security_agree(struct thread_shared *shared, enum end peer, const struct sec
     return security->context_open(context);
 }
 
-void security_forget(struct thread_shared *shared, enum end peer)
+void security_close_context(struct thread_shared *shared, enum end peer)
 {
     void *context = shared->contexts[peer];
     const struct security *security = context ? shared->plan->ends[shared->end].security : NULL;

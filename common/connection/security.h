@@ -12,19 +12,20 @@
 #define SECURITY_IDENTITY "uncork" /* of the pre-shared key of a run */
 #define SECURITY_IDENTITY_MAX 128u /* bytes */
 
-/* The terms of both ends of a connection before the handshake, and the role of this end. */
+/* What both ends must know before the handshake, and the role of this end. */
 struct security_terms {
     bool serves;                              /* this end accepted the connection */
     int cipher, handshake;                    /* enum cipher, enum handshake */
     char identity[SECURITY_IDENTITY_MAX + 1]; /* of the pre-shared key */
-    uint8_t key[SECURITY_KEY_SIZE]; /* pre-shared; with HANDSHAKE_CERTIFICATE the private key of Ed25519 that
-                                     * belongs to the one certificate that a client accepts */
+    uint8_t key[SECURITY_KEY_SIZE];           /* pre-shared; with HANDSHAKE_CERTIFICATE the private
+                                                 Ed25519 key of the only certificate that a client
+                                                 accepts */
 };
 
 struct security {
     struct variant variant;
     unsigned gives;        /* capabilities that it passes on from the transport, or adds */
-    const char *withholds; /* why it drops the others, a clause; NULL: it drops none */
+    const char *withholds; /* why it withholds the others, a clause; NULL: it withholds none */
     bool encrypts;         /* it has keys and a handshake */
     bool counts_records;   /* it sees the records that it sends and receives */
 
@@ -35,39 +36,40 @@ struct security {
 
     const char *(*library)(void); /* name and version, for the record */
 
-    /* If it encrypts: credentials and the last ticket, which the connections of one thread with one
-     * peer share. Memory of `context_size` that begins with the struct security_terms, and is zero
-     * behind it. 0 or a negative errno value; context_close() follows also after a failure. */
+    /* A filter that encrypts has a context for each thread and peer: credentials and the last
+     * ticket. It has `context_size` bytes: the struct security_terms, then zeros. 0 or a negative
+     * errno value; context_close() follows also after a failure. */
     size_t context_size;
     int (*context_open)(void *context);
     void (*context_close)(void *context);
 
-    /* Sets up connection->filter_state for a new descriptor, from the context of its peer: zeroed
-     * memory of `state_size`. 0 or a negative errno value; close() follows also after a failure.
-     * NULL: it has none. */
+    /* Sets up connection->filter_state for a new descriptor, from the context of its peer. The
+     * state has `state_size` zeroed bytes. 0 or a negative errno value; close() follows also after
+     * a failure. NULL: the filter has no state. */
     size_t state_size;
     int (*open)(struct connection *connection);
 
-    /* Continues the handshake. 0: it is done; -EAGAIN: call again when the descriptor is writable;
-     * -EINPROGRESS: when it is readable; another negative errno value. NULL: there is none. */
+    /* Continues the handshake. 0: it is done. -EAGAIN: call again when the descriptor is writable.
+     * -EINPROGRESS: call again when it is readable. Else another negative errno value. NULL: there
+     * is no handshake. */
     int (*handshake)(struct connection *connection);
 
-    /* Frees what that state owns. */
+    /* Frees what connection->filter_state owns. */
     void (*close)(struct connection *connection);
 
-    /* Sends close_notify: nothing more follows. 0, -EAGAIN: call again when the descriptor is
-     * writable, or another negative errno value. NULL: the end of the stream is enough. `lingers`:
-     * accepted bytes may be sent later, and shutdown(2) would lose them. */
+    /* Sends close_notify. 0, or -EAGAIN: call again when the descriptor is writable, or another
+     * negative errno value. NULL: the end of the stream is enough. `lingers`: the filter may send
+     * accepted bytes later, and shutdown(2) would lose them. */
     int (*close_notify)(struct connection *connection);
     bool lingers;
 };
 
 extern const struct axis security_axis; /* security/list.def */
 
-/* Interprets the `result` of a submitted receive, which the transport completes without the filter.
- * If `result` is no data, the filter receives one byte itself; this function returns that result.
- * The reason: without a close_notify of the peer, the end of the stream is no regular end. */
-ssize_t security_explain(struct connection *connection, ssize_t result, uint8_t *byte);
+/* Call when a submitted receive has completed with `result`. If `result` is no data, receives one
+ * byte by the filter, and returns that result. Else returns `result`. The reason: only the filter
+ * reads close_notify, and without it the end of the stream is an error. */
+ssize_t security_receive_control_record(struct connection *connection, ssize_t result, uint8_t *byte);
 
 /* Opens the filter of a new descriptor, before the handshake. 0 or a negative errno value. */
 int security_begin(struct connection *connection);
@@ -75,18 +77,17 @@ int security_begin(struct connection *connection);
 /* Closes the filter, before or after the descriptor is closed. */
 void security_end(struct connection *connection);
 
-/* Sends close_notify. It carries no message, so neither end counts its record. 0, -EAGAIN: call
- * again when the descriptor is writable, or another negative errno value. */
+/* Sends close_notify. Its record carries no message, so neither end counts it. Returns as
+ * close_notify(). */
 int security_close_notify(struct connection *connection);
 
-/* Ends the outgoing direction: security_close_notify(), then shutdown(2) if that loses nothing.
- * None of these calls is counted, like the call that finds the end of the stream. Returns as
- * security_close_notify(). */
+/* Ends the outgoing direction: security_close_notify(), then shutdown(2) if that loses no bytes.
+ * These calls are not counted, nor is the call that finds the end of the stream. Returns as
+ * close_notify(). */
 int security_half_close(struct connection *connection);
 
-/* Opens the context of a thread for its connections with `peer`, under these terms. 0 or a negative
- * errno value. */
-int security_agree(struct thread_shared *shared, enum end peer, const struct security_terms *terms);
+/* Opens the context of a thread for its connections with `peer`. 0 or a negative errno value. */
+int security_open_context(struct thread_shared *shared, enum end peer, const struct security_terms *terms);
 
 /* Closes that context, if there is one, and wipes its keys. */
-void security_forget(struct thread_shared *shared, enum end peer);
+void security_close_context(struct thread_shared *shared, enum end peer);

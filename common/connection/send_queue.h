@@ -3,11 +3,11 @@
  * end. The queue keeps them as spans.
  *
  * A workload (or a proxy) appends whole groups at the tail; a strategy takes from the head. A span
- * has three states. Their times and their order depend on the strategy:
+ * becomes accepted, flushed and released. When and in which order depends on the strategy:
  *
- *   accepted   taken from the queue: by the kernel, a copy, a record layer or a ring
- *   flushed    no cork, record layer or ring holds it back: only now is a message sent
- *   released   its memory may be used again: after send(2), or when lent pages are back
+ *   accepted   the kernel, a copy, a record layer or a ring has taken the bytes
+ *   flushed    no cork, record layer or ring holds them back: only now is a message sent
+ *   released   the memory may be used again: after send(2), or when lent pages are back
  *
  * One thread owns a queue. Only queue_open() allocates. */
 #pragma once
@@ -35,10 +35,10 @@ struct send_queue {
     uint32_t offset; /* accepted bytes of span number `accepted` */
 
     uint64_t accepted_bytes, flushed_bytes;
-    uint64_t accepted_messages, flushed_messages;   /* whole ones */
-    uint64_t accepted_fragments, flushed_fragments; /* of whole spans */
+    uint64_t accepted_messages, flushed_messages;   /* whole messages */
+    uint64_t accepted_fragments, flushed_fragments; /* fragments of whole spans */
 
-    /* Called for each released span, in order. NULL: no owner needs its memory back. */
+    /* Called for each released span, in order. NULL: the memory has no owner. */
     void (*on_release)(void *owner, const struct span *span);
     void *owner;
 };
@@ -52,20 +52,20 @@ static inline bool queue_has_room(const struct send_queue *queue, uint64_t spans
     return queue->appended - queue->released + spans <= queue->mask + 1;
 }
 
-/* Appends one span, which the caller fills; there must be room. Groups are appended whole before a
- * strategy is asked to push. */
+/* Appends one span, which the caller fills; there must be room. The caller appends whole groups
+ * before the strategy pushes. */
 static inline struct span *queue_append(struct send_queue *queue)
 {
     return &queue->ring[queue->appended++ & queue->mask];
 }
 
-/* True when everything has been accepted: there is no head. */
+/* True if every appended span is accepted: the queue has no head. */
 static inline bool queue_is_accepted(const struct send_queue *queue)
 {
     return queue->accepted == queue->appended;
 }
 
-/* A place in the queue, from the head on: for strategies that need fragments one by one. */
+/* A position in the queue, for strategies that take the fragments of a span one by one. */
 struct queue_cursor {
     uint64_t span;
     uint32_t before; /* bytes of the span before the fragment */
@@ -84,7 +84,8 @@ static inline struct queue_cursor queue_begin(const struct send_queue *queue)
     return cursor;
 }
 
-/* Returns the rest of the fragment at the cursor, which must exist. Advances the cursor. */
+/* Returns what is not accepted of the fragment at the cursor, which must exist. Advances the
+ * cursor. */
 static inline struct fragment queue_next(const struct send_queue *queue, struct queue_cursor *cursor)
 {
     const struct span *span = &queue->ring[cursor->span & queue->mask];
@@ -109,26 +110,26 @@ static inline struct fragment queue_next(const struct send_queue *queue, struct 
     return fragment;
 }
 
-/* True when all appended spans have been flushed: there is nothing to push. */
+/* True if every appended span is flushed: there is nothing to push. */
 static inline bool queue_is_idle(const struct send_queue *queue)
 {
     return queue->flushed == queue->appended;
 }
 
-/* True when a whole group has been accepted and not flushed: the next must not begin. */
+/* True if a whole group is accepted and not flushed: the next must not begin. */
 static inline bool queue_at_group_end(const struct send_queue *queue)
 {
     return queue->accepted != queue->flushed && !queue->offset &&
            (queue->ring[(queue->accepted - 1) & queue->mask].marks & FRAGMENT_ENDS_GROUP);
 }
 
-/* True when no byte of the group at the head has been accepted. */
+/* True if no byte of the group at the head is accepted. */
 static inline bool queue_at_group_begin(const struct send_queue *queue)
 {
     return queue->accepted == queue->flushed && !queue->offset;
 }
 
-/* Takes `bytes` from the head, over as many spans as that needs. */
+/* Takes `bytes` from the head, across spans. */
 static inline void queue_accept(struct send_queue *queue, size_t bytes)
 {
     queue->accepted_bytes += bytes;
@@ -157,10 +158,10 @@ static inline void queue_flush(struct send_queue *queue)
     queue->flushed_fragments = queue->accepted_fragments;
 }
 
-/* The memory of the spans before number `span` may be used again. */
+/* Releases the spans before number `span`. */
 void queue_release_to(struct send_queue *queue, uint64_t span);
 
-/* The memory of all wholly accepted spans may be used again: they have been copied. */
+/* Releases all wholly accepted spans: their bytes were copied. */
 static inline void queue_release(struct send_queue *queue)
 {
     if (queue->on_release)
@@ -169,16 +170,16 @@ static inline void queue_release(struct send_queue *queue)
         queue->released = queue->accepted;
 }
 
-/* The rest of the group at the head. */
+/* Vectors of the group at the head, from its first byte that is not accepted. */
 struct queue_group {
     int count;      /* vectors filled */
     size_t bytes;   /* in these vectors */
-    uint32_t marks; /* of the last fragment in them */
-    bool complete;  /* they end with the group */
+    uint32_t marks; /* of the last fragment in these vectors */
+    bool complete;  /* the vectors reach the end of the group */
 };
 
-/* Fills at most `limit` vectors with the rest of the group at the head, and no more. */
+/* Fills at most `limit` vectors, and never crosses the end of the group. */
 struct queue_group queue_gather(const struct send_queue *queue, struct iovec *vectors, int limit);
 
-/* Bytes of the rest of the group at the head; 0: the queue is empty. */
+/* Bytes of the group at the head that are not accepted; 0: the queue is empty. */
 size_t queue_group_bytes(const struct send_queue *queue);

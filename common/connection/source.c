@@ -7,7 +7,7 @@
 static uint8_t pattern[PATTERN_PERIOD];
 static pthread_once_t pattern_once = PTHREAD_ONCE_INIT;
 
-/* xorshift64 (Marsaglia 2003): any fixed sequence without short repeats serves. */
+/* xorshift64 (Marsaglia 2003). Any fixed sequence without short repeats would do. */
 static void pattern_make(void)
 {
     uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
@@ -20,7 +20,7 @@ static void pattern_make(void)
     }
 }
 
-static size_t stretch(size_t size, uint64_t offset)
+static size_t bytes_until_wrap(size_t size, uint64_t offset)
 {
     size_t until_wrap = PATTERN_PERIOD - offset % PATTERN_PERIOD;
 
@@ -31,7 +31,7 @@ void pattern_fill(uint8_t *data, size_t size, uint64_t offset)
 {
     pthread_once(&pattern_once, pattern_make);
     for (size_t done = 0, part; done < size; done += part) {
-        part = stretch(size - done, offset + done);
+        part = bytes_until_wrap(size - done, offset + done);
         memcpy(data + done, pattern + (offset + done) % PATTERN_PERIOD, part);
     }
 }
@@ -42,7 +42,7 @@ size_t pattern_compare(const uint8_t *data, size_t size, uint64_t offset)
     for (size_t done = 0, part; done < size; done += part) {
         const uint8_t *expected = pattern + (offset + done) % PATTERN_PERIOD;
 
-        part = stretch(size - done, offset + done);
+        part = bytes_until_wrap(size - done, offset + done);
         if (memcmp(data + done, expected, part) != 0) {
             while (data[done] == *expected)
                 done++, expected++;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory that is sent, and the content that a receiver expects.
  *
- * A source is `period` bytes of memory. The sender walks through it cyclically, span by span. The
- * connections of a thread share it. It continues past the period by the longest span, so that no
- * span is cut. `source=hot` always sends the same buffer; `cold:SIZE` has a period of SIZE.
+ * A source has a period of `period` bytes. The sender walks through it cyclically, span by span.
+ * The connections of a thread share the source. Its memory is longer than the period by the longest
+ * span, so that no span is cut. `source=hot` always sends the same buffer; `cold:SIZE` has a period
+ * of SIZE.
  *
  * With verify=on the period is a multiple of PATTERN_PERIOD and the memory holds the pattern. Byte
- * n of the stream is pattern byte n mod PATTERN_PERIOD, which both ends know. That number is prime.
- * So lost, doubled or reordered bytes, of any size that programs use, shift the content. */
+ * n of the stream is pattern byte n mod PATTERN_PERIOD, which both ends know. PATTERN_PERIOD is
+ * prime. So the content shifts when bytes are lost, doubled or reordered in any size that programs
+ * use. */
 #pragma once
 
 #include "base/memory_file.h"
@@ -24,23 +26,24 @@ struct source {
     bool patterned;
 };
 
-/* How the memory is made. */
+/* How to make the memory. */
 struct source_kind {
     size_t longest; /* bytes of the longest span */
     size_t cold;    /* bytes to walk through; 0: hot */
     bool patterned;
-    bool as_file; /* sendfile(2) can send its bytes */
+    bool as_file; /* the memory is a file, for sendfile(2) */
 };
 
 /* 0 or a negative errno value; call source_close() in both cases. */
 int source_open(struct source *source, struct source_kind kind);
 void source_close(struct source *source);
 
-/* Where connection `number` of `count` begins. The starts are far apart: no connection sends bytes
- * that another has just brought into the cache. With a pattern: at the beginning of the pattern. */
+/* The position at which connection `number` of `count` begins. The positions are far apart, so that
+ * no connection sends bytes that another has just brought into the cache. With a pattern, each is
+ * the beginning of the pattern. */
 size_t source_start(const struct source *source, uint64_t number, uint64_t count);
 
-/* The next `size` bytes of a walk at `position`, which is below the period; advances it. */
+/* Returns the next `size` bytes at `position`, which is below the period, and advances it. */
 static inline const uint8_t *source_take(const struct source *source, size_t *position, size_t size)
 {
     const uint8_t *data = source->memory.bytes + *position;

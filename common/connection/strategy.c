@@ -8,7 +8,7 @@ enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const 
 {
     if (choice->layer != CORK_BY_SECURITY)
         return choice->layer;
-    return security->gives & CAPABLE_HOLD ? CORK_RECORD : CORK_SEGMENT;
+    return security->gives & CAPABLE_RECORD_CORK ? CORK_RECORD : CORK_SEGMENT;
 }
 
 unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security,
@@ -19,10 +19,11 @@ unsigned strategy_needs(const struct strategy_choice *choice, const struct secur
 
     if (!strategy->corks)
         return needs;
-    return needs | (strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_HOLD : CAPABLE_CORK);
+    return needs |
+           (strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_RECORD_CORK : CAPABLE_CORK);
 }
 
-/* Sends that copy release their memory at once. Lent memory and that of a request return later. */
+/* Sends that copy release their memory at once. Lent memory waits until the kernel returns it. */
 int strategy_push(struct connection *connection)
 {
     const struct strategy *strategy = connection->strategy;

@@ -3,8 +3,8 @@
  *
  * A strategy takes fragments from the head of the connection's send queue and never blocks. It
  * never joins fragments across the end of a group. strategy_push() calls it for each group, and
- * flushes. A strategy declares the size of the state that it keeps between two calls; the core owns
- * that memory, zeroed. */
+ * flushes. A strategy declares the size of its state. The connection owns that memory, which is
+ * zeroed at first. */
 #pragma once
 
 #include "base/axis.h"
@@ -16,31 +16,33 @@ struct strategy {
     const char *parameter;  /* meaning of SIZE, completes "write=cork:SIZE "; NULL: none */
     uint64_t parameter_max; /* largest SIZE, a number; 0: bytes, at most a message */
     unsigned needs;         /* capabilities */
-    unsigned joins;         /* capabilities by which it joins fragments, if there are segments */
+    unsigned joins;         /* needed only if the transport has segments: to join fragments */
     int flags;              /* of send(2), on all fragments but the last of a group */
     bool nagle;             /* leaves Nagle's algorithm on: does not set TCP_NODELAY */
-    bool corks;             /* needs the layer in which it holds a group back: strategy_choice */
+    bool corks;             /* corks the layer that its strategy_choice names */
     bool from_file;         /* sends from memory that is a file */
     bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the
                                descriptor, which then has POLLERR */
 
-    /* Bytes of state; and those for groups of at most `longest_group` bytes, NULL: none. */
+    /* Bytes of state: state_size, plus group_state_size() for groups of at most `longest_group`
+     * bytes (NULL: 0). */
     size_t state_size;
     size_t (*group_state_size)(size_t longest_group);
 
-    /* Sends the rest of the group at the head. 0: the end of the group was accepted, or a request
-     * is in flight, which takes as much of the group as it can. Else as strategy_push(). */
+    /* Sends the rest of the group at the head. 0: the whole group is accepted, or a request is in
+     * flight, which sends as much of the group as it can. Else as strategy_push(). */
     int (*send_group)(struct connection *connection);
 
-    /* The end of the group was accepted: sends what the strategy holds back. 0, or as
-     * strategy_push(). NULL: it holds nothing back. */
+    /* The whole group is accepted: sends what the strategy holds back. 0, or as strategy_push().
+     * NULL: it holds nothing back. */
     int (*finish_group)(struct connection *connection);
 
-    /* Handles the completion of a submitted send. 0 or a negative errno value. NULL: none. */
+    /* Handles the completion of a submitted send. 0 or a negative errno value. NULL: it submits
+     * none. */
     int (*completed)(struct connection *connection, const struct completion *completion);
 
-    /* Number of buffers that it provides to the ring of each connection, with this parameter: a
-     * power of two. NULL: none. */
+    /* Number of buffers that each connection provides to the ring, with this parameter: a power of
+     * two. NULL: it provides none. */
     uint32_t (*buffers)(uint64_t parameter);
 
     /* Windows whose memory may be lent at once; the connection has `loans` then. 0: none. */
@@ -49,9 +51,8 @@ struct strategy {
 
 #define PARAMETER_NONE UINT64_MAX
 
-/* Sends as much of the queue as the strategy can and flushes at each group end. The engine calls it
- * again until it returns 0, also when the queue is empty but bytes are held back.
- * Returns
+/* Sends as much of the queue as the strategy can, and flushes at each group end. The engine calls
+ * it again until it returns 0, even if all spans are accepted and bytes are only held back. Returns
  *
  * - 0: the queue is idle, everything is flushed;
  * - -EAGAIN: the socket buffer is full; call again when the descriptor is writable;
@@ -60,12 +61,12 @@ struct strategy {
  * - any other negative errno value: the connection is broken. */
 int strategy_push(struct connection *connection);
 
-/* The other end has answered all messages: see request_describe(). So the request in flight,
- * which is silent, is done. */
+/* The peer has answered all messages, which completes the silent request in flight: see
+ * request_describe(). */
 void strategy_answered(struct connection *connection);
 
-/* The capabilities that this choice needs with this security layer on this transport; and the layer
- * in which it holds a group back. CORK_SEGMENT is TCP's cork. */
+/* The capabilities that this choice needs with this security layer on this transport, and the layer
+ * that it corks. CORK_SEGMENT is TCP's cork. */
 unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security,
                         const struct transport *transport);
 enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const struct security *security);

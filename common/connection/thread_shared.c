@@ -11,22 +11,22 @@
 
 #include <errno.h>
 
-/* Receive buffers of a thread with so many connections: one, plus those of a relay. A ring has a
- * power of two, and needs no extra buffer beside those of a relay. If the relay needs more than
- * RING_BUFFERS_MAX, the connections share them. */
+/* Number of receive buffers of a thread with so many connections: one, plus those of a relay. A
+ * ring has a power of two, and needs no extra buffer. If its relay would need more than
+ * RING_BUFFERS_MAX, the connections share that many. */
 static uint64_t receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
 {
     const struct role *role = plan_role(plan, end);
     const struct end_plan *own = &plan->ends[end];
-    uint64_t kept = role->relay_buffers ? role->relay_buffers(plan) * connections : 0, buffers = 1;
+    uint64_t relayed = role->relay_buffers ? role->relay_buffers(plan) * connections : 0, buffers = 1;
 
     if (!role->receives)
         return 0;
     if (!own->reading->buffers)
-        return kept + 1;
-    if (!kept)
+        return relayed + 1;
+    if (!relayed)
         return own->reading->buffers(own->chunk_bytes);
-    while (buffers < kept && buffers < RING_BUFFERS_MAX)
+    while (buffers < relayed && buffers < RING_BUFFERS_MAX)
         buffers *= 2;
     return buffers;
 }
@@ -61,7 +61,7 @@ int thread_shared_open(struct thread_shared *shared, const struct plan *plan, en
 void thread_shared_close(struct thread_shared *shared)
 {
     for (int peer = 0; peer < END_COUNT; peer++)
-        security_forget(shared, (enum end)peer);
+        security_close_context(shared, (enum end)peer);
     if (!shared->content)
         source_close(&shared->source);
     pool_close(&shared->pool);
@@ -119,7 +119,7 @@ size_t plan_strategy_state(const struct plan *plan, enum end end)
     return strategy->state_size + (strategy->group_state_size ? strategy->group_state_size(longest) : 0);
 }
 
-/* Upper bound for all threads together. */
+/* Bytes of the receive buffers of all threads: an upper bound. */
 static uint64_t receive_bytes(const struct plan *plan, enum end end, uint64_t threads)
 {
     uint64_t each = (plan->connections + threads - 1) / threads;
@@ -128,7 +128,7 @@ static uint64_t receive_bytes(const struct plan *plan, enum end end, uint64_t th
            (plan->ends[end].chunk_bytes + plan->ends[end].reading->headroom);
 }
 
-/* Memory of a connection that sends: its send queue and its strategy. */
+/* Bytes of the send queue and the strategy of one connection. */
 static uint64_t sending_bytes(const struct plan *plan, enum end end)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
@@ -144,12 +144,12 @@ static uint64_t sending_bytes(const struct plan *plan, enum end end)
 uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads)
 {
     const struct shape *outgoing = plan_outgoing(plan, end);
-    bool keeps = plan_role(plan, end)->relay_buffers;
+    bool is_relay = plan_role(plan, end)->relay_buffers;
     uint64_t bytes = receive_bytes(plan, end, threads);
 
     if (outgoing)
-        bytes += plan->connections * (keeps ? 2 : 1) * sending_bytes(plan, end);
-    if (outgoing && !keeps)
+        bytes += plan->connections * (is_relay ? 2 : 1) * sending_bytes(plan, end);
+    if (outgoing && !is_relay)
         bytes += threads * (plan->ends[end].source_bytes + outgoing->longest_span);
     return bytes;
 }

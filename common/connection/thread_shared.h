@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the connections of one data thread share: its memory, clock, measurements.
+/* What the connections of one data thread share: memory, clock, measurements.
  *
- * A thread with ten thousand connections has one receive buffer and one source. A connection has
+ * So a thread with ten thousand connections has one receive buffer and one source. A connection has
  * only its state. */
 #pragma once
 
@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 
 /* The negotiated parameters of a handshake, in the words of the plan. */
-struct security_agreed {
+struct security_negotiated {
     const char *version, *cipher, *key_exchange; /* "1.3", "aes-128-gcm", "psk-ecdhe"; NULL: none */
 };
 
@@ -24,18 +24,18 @@ struct thread_shared {
     const struct plan *plan;
     enum end end;
 
-    const struct source *content; /* of a server for foreign clients: all its threads share it, and it
-                                     holds what they store; NULL: the source is this thread's own */
+    const struct source *content; /* of a server for foreign clients: all its threads share it, and
+                                     clients store into it; NULL: `source` is this thread's own */
     struct source source;
-    struct pool pool; /* receive buffers of `chunk` bytes: one, and the buffers of a relay; none on
-                         an end that only sends */
+    struct pool pool; /* receive buffers of `chunk` bytes: one, plus those of a relay; none on an
+                         end that only sends */
 
-    void *contexts[END_COUNT];     /* of the security layer, by peer; NULL: plain or no peer */
-    struct security_agreed agreed; /* by the last handshake */
+    void *contexts[END_COUNT];             /* of the security layer, by peer, or NULL */
+    struct security_negotiated negotiated; /* by the last handshake */
 
     uint64_t now_ns;      /* the last reading of the clock */
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */
-    uint64_t start_ns;    /* of the phase: where the schedule of an open loop begins */
+    uint64_t start_ns;    /* of the phase, and of the schedule of an open loop */
     bool paced;           /* the phase is an open loop */
     uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
     uint32_t stride;      /* messages to begin between two comparisons */
@@ -44,24 +44,24 @@ struct thread_shared {
     struct histogram handover;            /* from posting a request to the wake-up of the sender */
     struct histogram handshake;           /* of connections that a driver makes */
     struct histogram service, late_start; /* open loop: from send; from intended start to send */
-    uint64_t due;                         /* open loop: intended starts that have passed */
+    uint64_t due;                         /* open loop: requests begun */
     struct samples samples;
     struct call_counts waits; /* system calls that belong to no connection */
     unsigned uncounted;       /* paths whose calls only libuv makes: bits 1 << enum call_path */
 
     struct problem problem;     /* why a connection broke */
-    bool handshake_failed;      /* it broke in its handshake */
-    atomic_bool until_released; /* the phase also lasts until control clears this */
+    bool handshake_failed;      /* the connection broke in its handshake */
+    atomic_bool until_released; /* the phase lasts at least until control clears this */
     atomic_bool cancelled;      /* by another thread: a spin or a sleep must return */
 };
 
-/* 0 or -ENOMEM; call thread_shared_close() in both cases. `content` is set before, or NULL. */
+/* 0 or -ENOMEM; call thread_shared_close() in both cases. The caller sets `content` before. */
 int thread_shared_open(struct thread_shared *shared, const struct plan *plan, enum end end,
                        uint64_t connections);
 void thread_shared_close(struct thread_shared *shared);
 
-/* A phase of `duration_ns` (UINT64_MAX: it has no deadline) begins now, and with it the samples.
- * `paced`: by the schedule of an open loop. */
+/* Begins a phase of `duration_ns` (UINT64_MAX: no deadline), and its samples. `paced`: the phase
+ * follows the schedule of an open loop. */
 void thread_shared_begin_phase(struct thread_shared *shared, uint64_t duration_ns, bool paced);
 
 /* Clears the measurements. */
@@ -72,16 +72,16 @@ static inline bool thread_shared_is_cancelled(const struct thread_shared *shared
     return atomic_load_explicit(&shared->cancelled, memory_order_acquire);
 }
 
-/* ---- what one end of a plan needs: groups, queues, buffers, memory ---- */
+/* ---- sizes that an end of a plan needs ---- */
 
-/* Bytes of the longest group that `end` may send, joined by `window`. */
+/* Bytes of the longest group that `end` may send. A `window` joins messages into one group. */
 size_t plan_longest_group(const struct plan *plan, enum end end);
 
 /* Capacity, in spans, of the send queue of one connection. */
 uint64_t plan_queue_spans(const struct plan *plan, enum end end);
 
-/* Bytes of state that the strategy of `end` has for one connection. */
+/* Bytes of state that the strategy of `end` needs for one connection. */
 size_t plan_strategy_state(const struct plan *plan, enum end end);
 
-/* Bytes of memory for the data of `end` in `threads` data threads. */
+/* Bytes of memory for the data of `end`, in all its `threads` data threads. */
 uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A workload is a small state machine with both roles in one file. It decides when a message is
- * due, when a reply is complete, and what is timed. The engine calls it; a role never blocks and
- * makes no system call.
+ * due, when a reply is complete, and what is timed. The engine calls its roles; a role never blocks
+ * and makes no system call.
  *
  * - The *driver* sends `message` and decides when work begins and ends.
  * - The *follower* receives it, and sends the replies, if there are any. In `direction=both` each
  *   end does both.
- * - The *proxy* stands between the two and forwards what it receives. It follows the driver.
- * - The *taker* receives from a foreign peer that sends without end, and decides when to stop. */
+ * - The *proxy* is between the two and forwards what it receives. It follows the driver.
+ * - The *taker* receives from a foreign peer that sends forever, and decides when to stop. */
 #pragma once
 
 #include "base/axis.h"
@@ -18,64 +18,64 @@ enum role_index { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY,
 #define NEVER UINT64_MAX
 
 struct role {
-    bool sends, receives; /* uses outgoing, uses incoming */
+    bool sends, receives; /* uses connection->outgoing, uses connection->incoming */
     bool clocks;          /* reads the clock when a message is complete */
-    bool times;           /* receives replies and fills the latency of the thread; needs clocks */
+    bool times;           /* receives replies and records their latency; needs `clocks` */
+    bool frames;          /* by the protocol of the plan; uses connection->framing */
 
-    bool frames; /* by the protocol of the plan; has connection->framing */
-
-    /* The most receive buffers that the two connections of a pair hold. After arrived(), the bytes
-     * stay in their buffer until released() returns it. NULL: the role keeps no bytes. */
+    /* The most receive buffers that the two connections of a pair own. After arrived(), the bytes
+     * stay in their buffer until released() returns it. NULL: the role owns no buffers. */
     size_t (*relay_buffers)(const struct plan *plan);
 
-    /* Bytes of state under this plan; NULL: none. */
+    /* Bytes of connection->role_state under this plan; NULL: none. */
     size_t (*state_size)(const struct plan *plan);
 
     /* A phase begins: the deadline of the thread and messages_left bound its length. NULL: nothing
      * to prepare. */
     void (*begin)(struct connection *connection);
 
-    /* Appends the messages that are due to the queue: at most connection_room(). NULL: it sends
-     * none. */
+    /* Appends the messages that are due to the queue: at most connection_room(). NULL: the role
+     * sends none. */
     void (*fill)(struct connection *connection);
 
-    /* The number of bytes that it accepts now. */
+    /* The number of bytes that the role accepts now. */
     size_t (*wants)(const struct connection *connection);
 
-    /* Returns true if there is room to start a multishot reading. NULL: always. */
+    /* Returns true if there is room to begin a multishot receive. NULL: always. */
     bool (*has_room)(const struct connection *connection);
 
     /* Handles bytes that arrived (`data` is NULL if the reading does not deliver). 0, or -EBADMSG
      * with the problem of the thread. */
     int (*arrived)(struct connection *connection, const uint8_t *data, size_t size);
 
-    /* At a depth of 1, after bytes arrived: returns true if they answer all that was sent. NULL:
-     * this role gets no answers. */
+    /* At a depth of 1, after bytes arrived: returns true if they prove that the peer received all
+     * messages. NULL: they never prove it. */
     bool (*answered)(const struct connection *connection);
-    /* The queue released a span; the calls come in order. NULL: the role needs no memory back. */
+
+    /* The queue released a span; the calls come in order. NULL: the role owns no memory. */
     void (*released)(void *connection, const struct span *span);
 
-    /* The time (CLOCK_MONOTONIC) when fill() has the next message. NEVER: only after bytes arrive.
-     * NULL: NEVER. */
+    /* The time (CLOCK_MONOTONIC) at which fill() has the next message. NEVER: only after bytes
+     * arrive. NULL: NEVER. */
     uint64_t (*next)(const struct connection *connection);
 
-    /* Returns true if the phase is over for it; the queue is idle. NULL: the phase is over when it
-     * wants no bytes and fill() will have none. */
+    /* Called when the queue is idle: returns true if the phase is over for the connection. NULL:
+     * the phase is over when the role wants no bytes and fill() will have no message. */
     bool (*over)(const struct connection *connection);
 
-    /* Bytes of the next `count` messages that it sends. NULL: all have the outgoing shape. */
+    /* Bytes of the next `count` messages to send. NULL: all have the outgoing shape. */
     uint64_t (*bytes_of)(const struct connection *connection, uint64_t count);
 
-    /* Number of messages that were due in this phase and not begun. NULL: it has no schedule. */
+    /* Number of messages that were due in this phase and not begun. NULL: there is no schedule. */
     uint64_t (*missed)(const struct connection *connection);
 };
 
 struct workload {
     struct variant variant;
-    bool commands;                        /* no connection of ours: the client runs a program */
-    bool reconnects;                      /* a new descriptor for every message: see engine/dial.h */
+    bool commands;                        /* the client runs a program, and has no connections */
+    bool reconnects;                      /* a new descriptor for every message */
     const struct role *roles[ROLE_COUNT]; /* NULL: the workload has no such role */
-    const struct role *const *framed;     /* in place of them where a protocol frames; NULL: none can */
+    const struct role *const *framed;     /* the roles if a protocol has heads; NULL: none may */
 
     /* The role of an end under this plan. */
     enum role_index (*role)(const struct plan *plan, enum end end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring engine of a build without liburing: listed, but unsupported. */
+/* The ring engine in a build without liburing: listed, but unsupported. */
 #include "engine/engine.h"
 
 static int check(struct problem *problem)

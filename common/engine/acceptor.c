@@ -17,30 +17,31 @@ struct pending {
     uint8_t hello[HELLO_SIZE];
 };
 
-int acceptor_open(struct acceptor *acceptor, struct turns *turns, bool nonblocking)
+int acceptor_open(struct acceptor *acceptor, struct event_loop *loop, bool nonblocking)
 {
     *acceptor = (struct acceptor){.nonblocking = nonblocking};
     acceptor->last = &acceptor->first;
-    if (uv_loop_init(&acceptor->loop) < 0)
+    if (uv_loop_init(&acceptor->uv_loop) < 0)
         return -ENOMEM;
-    acceptor->turns = turns;
-    acceptor->fds[0] = turns->job->dial->listener;
-    acceptor->fds[1] = uv_backend_fd(&acceptor->loop);
+    acceptor->loop = loop;
+    acceptor->fds[0] = loop->job->dial->listener;
+    acceptor->fds[1] = uv_backend_fd(&acceptor->uv_loop);
     return 0;
 }
 
 static void reject(struct acceptor *acceptor, int fd)
 {
-    acceptor->turns->job->dial->strangers++;
+    acceptor->loop->job->dial->strangers++;
     close(fd);
 }
 
-/* Reads the hello and no byte beyond it. 1: complete; 0: bytes are missing; -1: error or end. */
+/* Reads no byte beyond the hello. Returns 1 if it is complete, 0 if bytes are missing, -1 after an
+ * error or the end of the stream. */
 static int read_hello(struct acceptor *acceptor, struct pending *pending)
 {
     ssize_t size;
 
-    acceptor->turns->job->shared->waits.made[CALL_RECVFROM]++;
+    acceptor->loop->job->shared->waits.made[CALL_RECVFROM]++;
     size = recv(pending->fd, pending->hello + pending->size, HELLO_SIZE - pending->size, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
@@ -50,18 +51,18 @@ static int read_hello(struct acceptor *acceptor, struct pending *pending)
     return pending->size == HELLO_SIZE;
 }
 
-/* The connection may still have its previous descriptor, which the other end has closed. */
+/* The connection may still have its previous descriptor, which the driver has closed. */
 static void assign(struct acceptor *acceptor, const struct pending *pending)
 {
-    struct turns *turns = acceptor->turns;
-    const struct engine_job *job = turns->job;
+    struct event_loop *loop = acceptor->loop;
+    const struct engine_job *job = loop->job;
     int64_t number = hello_read(pending->hello, job->dial->token, job->count);
 
-    if (number < 0 || turns->result < 0 || turns->list[number]->next_fd >= 0) {
+    if (number < 0 || loop->result < 0 || loop->tasks[number]->next_fd >= 0) {
         reject(acceptor, pending->fd);
         return;
     }
-    turn_accepted(turns->list[number], pending->fd);
+    task_accepted(loop->tasks[number], pending->fd);
 }
 
 /* ---- descriptors with an incomplete hello ---- */
@@ -71,7 +72,7 @@ static void on_closed(uv_handle_t *handle)
     free(handle);
 }
 
-/* The caller owns the descriptor then. */
+/* Removes the entry. The caller then owns its descriptor. */
 static void remove_pending(struct pending *pending)
 {
     struct acceptor *acceptor = pending->acceptor;
@@ -103,23 +104,23 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 static void read_pending(struct acceptor *acceptor)
 {
-    acceptor->turns->job->shared->waits.made[CALL_EPOLL_WAIT]++;
-    uv_run(&acceptor->loop, UV_RUN_NOWAIT);
+    acceptor->loop->job->shared->waits.made[CALL_EPOLL_WAIT]++;
+    uv_run(&acceptor->uv_loop, UV_RUN_NOWAIT);
 }
 
-/* If the list is full, rejects the oldest: connections of the run send their hello soon. */
+/* If the list is full, rejects the oldest entry: connections of the run send their hello soon. */
 static void add_pending(struct acceptor *acceptor, const struct pending *accepted)
 {
     struct pending *pending = needed(malloc(sizeof *pending));
 
-    if (acceptor->count >= acceptor->turns->job->count + PENDING_SPARE) {
+    if (acceptor->count >= acceptor->loop->job->count + PENDING_SPARE) {
         int fd = acceptor->first->fd;
 
         remove_pending(acceptor->first);
         reject(acceptor, fd);
     }
     *pending = *accepted;
-    if (uv_poll_init(&acceptor->loop, &pending->poll, pending->fd) < 0) {
+    if (uv_poll_init(&acceptor->uv_loop, &pending->poll, pending->fd) < 0) {
         free(pending);
         reject(acceptor, accepted->fd);
         return;
@@ -130,11 +131,11 @@ static void add_pending(struct acceptor *acceptor, const struct pending *accepte
     uv_poll_start(&pending->poll, UV_READABLE, on_readable);
 }
 
-/* Accepts one for each connection at most, until the backlog is empty. libuv watches a new
- * descriptor when its loop runs. */
+/* Accepts until the backlog is empty, at most one descriptor for each connection. libuv watches a
+ * new descriptor only when its loop runs. */
 static void accept_all(struct acceptor *acceptor)
 {
-    struct engine_job *job = acceptor->turns->job;
+    struct engine_job *job = acceptor->loop->job;
     bool added = false;
 
     for (size_t i = 0; i < job->count; i++) {
@@ -168,7 +169,7 @@ void acceptor_readable(struct acceptor *acceptor, size_t index)
 
 void acceptor_close(struct acceptor *acceptor)
 {
-    if (!acceptor->turns)
+    if (!acceptor->loop)
         return;
     while (acceptor->first) {
         int fd = acceptor->first->fd;
@@ -176,7 +177,7 @@ void acceptor_close(struct acceptor *acceptor)
         remove_pending(acceptor->first);
         close(fd);
     }
-    uv_run(&acceptor->loop, UV_RUN_NOWAIT);
-    uv_loop_close(&acceptor->loop);
-    acceptor->turns = NULL;
+    uv_run(&acceptor->uv_loop, UV_RUN_NOWAIT);
+    uv_loop_close(&acceptor->uv_loop);
+    acceptor->loop = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread for each connection, in blocking calls: for half-duplex plans, in which an end never has
- * to send and receive at the same time. */
-#include "engine/turns.h"
+/* A thread for each connection, in blocking calls. For half-duplex plans: no end has to send and
+ * receive at the same time. */
+#include "engine/event_loop.h"
 
 #include "base/clock.h"
 #include "engine/pause.h"
@@ -19,7 +19,7 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     if (plan->workload->reconnects && !plan->ends[end].drives)
         return problem_unsupported(
             problem, "server.engine=block cannot carry workload=connect: a thread that serves one "
-                     "connection does not take the next");
+                     "connection does not accept the next");
     if (plan_role(plan, end)->relay_buffers ? plan->direction == DIRECTION_BOTH
                                             : plan->ends[end].drives && plan->ends[end].follows)
         return problem_unsupported(problem,
@@ -28,30 +28,30 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
     if (plan->ends[end].drives && plan_incoming(plan, end) && plan->depth > 1)
         return problem_unsupported(
             problem,
-            "engine=block cannot carry depth=%llu: a thread that waits in send() takes "
-            "no reply, and the other end, which waits to send one, no request",
+            "engine=block cannot carry depth=%llu: a thread that waits in send() receives no reply. The "
+            "other end, which waits to send a reply, receives no request",
             (unsigned long long)plan->depth);
     return 0;
 }
 
 /* ---- sending ---- */
 
-static int connect_blocking(struct turn *turn)
+static int connect_blocking(struct task *task)
 {
-    return dial_connect(turn->turns->job->dial, turn->connection, false);
+    return dial_connect(task->loop->job->dial, task->connection, false);
 }
 
-static int push(struct turn *turn)
+static int push(struct task *task)
 {
-    struct engine_job *job = turn->turns->job;
+    struct engine_job *job = task->loop->job;
 
     if (!job->handover)
-        return strategy_push(turn->connection);
+        return strategy_push(task->connection);
     handover_post(job->handover, HANDOVER_SEND);
     return -EINPROGRESS;
 }
 
-/* ---- waiting: one call each ---- */
+/* ---- waiting, each in one call ---- */
 
 static int await_memory(struct connection *connection)
 {
@@ -61,7 +61,7 @@ static int await_memory(struct connection *connection)
         pause_for(connection->shared, connection->calls.fd, 0);
         result = engine_reclaim(connection);
     }
-    if (result == 0) { /* another error of the socket, or control has shut the descriptor down */
+    if (result == 0) { /* the socket has another error, or control has shut it down */
         result = sockets_error(connection->calls.fd);
         return engine_fail(connection, "send to", result < 0 ? result : -EPIPE);
     }
@@ -69,7 +69,7 @@ static int await_memory(struct connection *connection)
     return result < 0 ? result : 0;
 }
 
-/* If the reading never blocks, waits in ppoll(2). */
+/* Waits in ppoll(2) if the call of the reading never blocks. */
 static int receive(struct connection *connection, size_t wanted)
 {
     int result = engine_receive(connection, wanted);
@@ -81,7 +81,7 @@ static int receive(struct connection *connection, size_t wanted)
     return result < 0 ? result : 0;
 }
 
-/* Receives in one blocking call, then without blocking up to a window. */
+/* Receives one chunk in a blocking call, then the rest of a window without blocking. */
 static int receive_window(struct connection *connection)
 {
     size_t wanted = connection->role->wants(connection);
@@ -116,8 +116,8 @@ static int wait_until(struct connection *connection, uint64_t due_ns)
     return engine_receive(connection, 1); /* the end of the stream, or unexpected bytes */
 }
 
-/* If the sender thread failed, reports its error: it has shut the descriptor down, so the error of
- * the data thread is a consequence. */
+/* If the sender thread failed, reports its error in place of `result`. The reason: the sender then
+ * shuts the descriptor down, which causes the error of the data thread. */
 static int fail_by_sender(struct engine_job *job, int result)
 {
     int sent = handover_trywait(job->handover) ? job->handover->result : 0;
@@ -128,8 +128,9 @@ static int fail_by_sender(struct engine_job *job, int result)
     return engine_fail(job->connections, "send to", sent);
 }
 
-/* The sender thread has the request. The reply may arrive before its send call returns. After an
- * error, does not wait for the sender: the end of the run shuts the descriptor down. */
+/* The sender thread sends the request. The reply may arrive before its call returns. After an
+ * error, does not wait for the sender: the end of the run shuts the descriptor down, which wakes
+ * it. */
 static int await_reply(struct engine_job *job)
 {
     struct connection *connection = job->connections;
@@ -143,56 +144,56 @@ static int await_reply(struct engine_job *job)
     result = handover_wait(job->handover);
     if (result < 0)
         return engine_fail(connection, "send to", result);
-    histogram_record(&job->shared->handover, job->handover->taken_ns - job->handover->given_ns);
+    histogram_record(&job->shared->handover, job->handover->woken_ns - job->handover->posted_ns);
     connection->awaits = AWAITS_NOTHING;
     return 0;
 }
 
-static int wait_for_one(struct turns *turns, struct connection *connection)
+static int wait_for_one(struct event_loop *loop, struct connection *connection)
 {
     bool lent = engine_has_lent(connection);
     size_t wanted;
 
-    if (turns->job->handover && connection->awaits)
-        return await_reply(turns->job);
+    if (loop->job->handover && connection->awaits)
+        return await_reply(loop->job);
     if (lent && (connection->awaits || !connection_room(connection)))
-        return await_memory(connection); /* without room a reply could not be appended */
+        return await_memory(connection); /* without room the next message could not be appended */
     if ((wanted = connection->role->wants(connection)))
         return receive(connection, wanted);
-    if (lent && (!engine_may_fill(connection) || turns_next(turns) == NEVER))
+    if (lent && (!engine_may_fill(connection) || event_loop_next_due(loop) == NEVER))
         return await_memory(connection);
-    return wait_until(connection, turns_next(turns));
+    return wait_until(connection, event_loop_next_due(loop));
 }
 
-/* One connection of the pair receives; its twin relays. */
-static void wait_for_pair(struct turn *from)
+/* Waits until one connection of the pair receives; its twin sends these bytes. */
+static void wait_for_pair(struct task *from)
 {
-    struct turn *to = from->twin;
+    struct task *to = from->twin;
 
     if (engine_has_lent(to->connection) &&
         (to->connection->awaits || !from->connection->role->wants(from->connection))) {
-        turn_continue(to, await_memory(to->connection));
+        task_continue(to, await_memory(to->connection));
     } else {
         int result = receive_window(from->connection);
 
-        turn_received(from, result);
+        task_received(from, result);
     }
 }
 
-static void wait_in_call(struct turns *turns)
+static void wait_in_call(struct event_loop *loop)
 {
-    struct turn *first = turns->list[0];
+    struct task *first = loop->tasks[0];
 
-    if (turns->finishing) {
-        struct turn *open = first->over ? first->twin : first;
+    if (loop->finishing) {
+        struct task *open = first->over ? first->twin : first;
 
-        turn_continue_end(open, engine_receive_end(open->connection));
-    } else if (turns->busy) {
+        task_continue_finishing(open, engine_receive_finishing(open->connection));
+    } else if (loop->ready) {
         return;
     } else if (first->twin) {
         wait_for_pair(first->connection->follows ? first : first->twin);
     } else {
-        turn_continue(first, wait_for_one(turns, first->connection));
+        task_continue(first, wait_for_one(loop, first->connection));
     }
 }
 
@@ -201,27 +202,27 @@ static int take(struct connection *connection)
     return engine_receive(connection, connection->role->wants(connection));
 }
 
-static void rearm(struct turn *turn)
+static void rearm(struct task *task)
 {
-    (void)turn; /* no events to re-arm: the engine waits in calls */
+    (void)task; /* no events to re-arm: the engine waits in calls */
 }
 
-static const struct turns_events turns_events = {
+static const struct event_loop_backend backend = {
     .connect = connect_blocking, .push = push, .take = take, .rearm = rearm, .wait = wait_in_call};
 
 static int block_open(struct engine_job *job)
 {
-    turns_open(job, &turns_events, sizeof(struct turns), sizeof(struct turn), 0);
+    event_loop_open(job, &backend, sizeof(struct event_loop), sizeof(struct task), 0);
     return 0;
 }
 
 const struct engine engine_block = {
     .variant = {"block", "a thread for each connection, in blocking calls"},
-    .gives = CAPABLE_WAITING,
-    .one_each = true,
+    .gives = CAPABLE_BLOCKING_MODE,
+    .thread_per_connection = true,
     .suits = suits,
     .open = block_open,
-    .close = turns_close,
-    .run = turns_run,
-    .finish = turns_finish,
+    .close = event_loop_close,
+    .run = event_loop_run,
+    .finish = event_loop_finish,
 };

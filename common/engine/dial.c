@@ -96,7 +96,8 @@ int dial_assign(struct dial *dial, struct connection *connection, int fd)
 
 /* ---- both ends ---- */
 
-/* The driver sends close_notify first. The socket buffer has room: all requests were answered. */
+/* A driver first sends close_notify. The socket buffer has room, because all requests were
+ * answered. */
 void dial_close(struct dial *dial, struct connection *connection)
 {
     if (connection->drives && connection->filter_state && connection_is_open(connection))

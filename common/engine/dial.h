@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Reconnects: a workload that reconnects has a new descriptor for every message.
+/* The descriptors of a workload that reconnects: a new one for every message.
  *
- * The connection keeps its number, its counts and its place in the content over all its
- * descriptors. Before its first message the driver sends the hello: the token of the run and the
- * connection's number. The follower closes a descriptor without this hello. A foreign peer gets no
- * hello. */
+ * The connection keeps its number, its counts and its position in the content. On each descriptor
+ * the driver first sends the hello: the token of the run and the number of the connection. The
+ * follower closes a descriptor without this hello. A foreign peer gets no hello. */
 #pragma once
 
 #include "connection/connection.h"
@@ -12,15 +11,15 @@
 #include "net/address.h"
 
 struct dial {
-    const struct address *target; /* that the driver connects to */
+    const struct address *target; /* the driver connects to it */
     const uint8_t *token;
     int listener;       /* of the follower, nonblocking; -1: none */
     uint64_t strangers; /* accepted descriptors without the token */
     bool proved;        /* the transport of the first accepted descriptor was checked */
 
-    /* The owner keeps the descriptors: another thread may end the run and shut them down. adopt()
-     * adds a new descriptor; if the run has ended, closes it and returns -ECANCELED. drop() closes
-     * the descriptor. */
+    /* The owner stores the descriptors, because another thread may end the run and shut them down.
+     * adopt() stores a new descriptor; if the run has ended, it closes it and returns -ECANCELED.
+     * drop() closes the descriptor. */
     int (*adopt)(void *owner, struct connection *connection, int fd);
     void (*drop)(void *owner, struct connection *connection);
     void *owner;
@@ -35,8 +34,8 @@ int dial_fail(const struct dial *dial, struct connection *connection, int result
 
 /* Opens a socket for the connection and calls connect(2). A nonblocking connect may still be in
  * progress; the first call on the descriptor reports its error. 0, or a negative errno value with
- * the problem of the thread. -EAGAIN, without a problem or a descriptor, if the backlog of a
- * Unix listener is full for a nonblocking socket. */
+ * the problem of the thread. -EAGAIN, without a problem or a descriptor: the socket is nonblocking,
+ * and the backlog of its Unix listener is full. */
 int dial_connect(struct dial *dial, struct connection *connection, bool nonblocking);
 
 /* Sends the rest of the hello with MSG_MORE, and begins a TLS session if the plan encrypts. 0, or a

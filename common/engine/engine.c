@@ -18,24 +18,24 @@ int engine_suits(const struct engine *engine, const struct plan *plan, enum end 
     const struct end_plan *own = &plan->ends[end];
     const char *name = engine->variant.name;
 
-    if (!engine->one_each && !plan->transport->has_other_end)
+    if (!engine->thread_per_connection && !plan->transport->has_other_end)
         return problem_unsupported(problem,
                                    "engine=%s cannot carry transport=%s: there is no descriptor to watch",
                                    name, plan->transport->variant.name);
-    if (!engine->one_each && own->hands_over)
+    if (!engine->thread_per_connection && own->hands_over)
         return problem_unsupported(
             problem,
             "engine=%s cannot carry handoff=thread: its threads wait for many connections "
             "at once, and send when they learn that they can; write engine=block",
             name);
-    if (!engine->one_each && plan->workload->reconnects && own->follows && own->threads != 1)
+    if (!engine->thread_per_connection && plan->workload->reconnects && own->follows && own->threads != 1)
         return problem_unsupported(problem,
                                    "server.threads=%llu: one thread takes all connections of workload=%s",
                                    (unsigned long long)own->threads, plan->workload->variant.name);
     return engine->suits(plan, end, problem);
 }
 
-/* Selects an engine with `one_each` only if the plan has a thread for each connection, or if no
+/* Selects an engine with `thread_per_connection` only if the plan has that many threads, or if no
  * other engine can run it. */
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
@@ -55,7 +55,7 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
         ignored = (struct problem){0};
         if (engine_suits(engine, plan, end, &ignored) < 0)
             continue;
-        if (!engine->one_each || plan->ends[end].threads >= plan->connections)
+        if (!engine->thread_per_connection || plan->ends[end].threads >= plan->connections)
             return engine;
         able = engine;
     }
@@ -79,7 +79,8 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 {
     uint64_t threads = plan->ends[end].threads;
 
-    return engine_of(plan, end)->one_each || threads > plan->connections ? plan->connections : threads;
+    return engine_of(plan, end)->thread_per_connection || threads > plan->connections ? plan->connections
+                                                                                      : threads;
 }
 
 /* ---- for the engines ---- */
@@ -121,17 +122,16 @@ int engine_reclaim(struct connection *connection)
 {
     int result = engine_has_lent(connection) ? socket_reclaim(connection) : 0;
 
-    return result < 0 ? engine_fail(connection, "have its memory back from what it sends to", result)
-                      : result;
+    return result < 0 ? engine_fail(connection, "reclaim the memory that it sent to", result) : result;
 }
 
-/* The peer has half-closed. 0, or -EPIPE with a problem if the peer must not do so: only a driver
- * ends the work, and only between two messages. */
+/* The peer has half-closed. Returns 0, or -EPIPE with a problem if it must not: only a driver ends
+ * the work, and only between two messages. */
 static int on_end(struct connection *connection)
 {
     bool follows = connection->follows;
 
-    if (connection_has_ended(connection)) /* an error check finds the end once more */
+    if (connection_has_ended(connection)) /* after an error the end is read once more */
         return 0;
     if (follows && !connection->arrivals.partial) {
         lifecycle_advance(&connection->state, EVENT_PEER_HALF_CLOSED);
@@ -155,7 +155,7 @@ int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t s
     return connection->role->arrived(connection, data, (size_t)size);
 }
 
-int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize_t size)
+int engine_on_data_finishing(struct connection *connection, const uint8_t *data, ssize_t size)
 {
     int result;
 
@@ -168,7 +168,8 @@ int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize
         return 1;
     }
     lifecycle_advance(&connection->state, EVENT_BROKEN);
-    problem_failure(&connection->shared->problem, "more came back than was due");
+    problem_failure(&connection->shared->problem, "the %s sent %zd bytes that were not due",
+                    plan_name_of(connection->plan, connection->peer), size);
     return -EBADMSG;
 }
 
@@ -194,7 +195,7 @@ int engine_receive(struct connection *connection, size_t wanted)
     return take(connection, wanted, engine_on_data);
 }
 
-/* Stops after a short read, which has emptied the socket buffer (epoll(7)): saves a call. */
+/* Stops after a short read, which has emptied the socket buffer (epoll(7)). That saves a call. */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks)
 {
     size_t wanted;
@@ -210,8 +211,8 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     return result;
 }
 
-/* A plain descriptor returns all that has arrived, up to a chunk. A record layer returns one
- * record: if more may be in flight, the engine reads up to a chunk as well. */
+/* A plain descriptor returns all bytes that have arrived, up to a chunk. A record layer returns one
+ * record. So if more may be in flight, the engine reads again, up to a chunk. */
 static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
     const struct plan *plan = connection->plan;
@@ -235,14 +236,14 @@ int engine_receive_ready(struct connection *connection)
     return result == -EAGAIN && taken ? 0 : result;
 }
 
-int engine_receive_end(struct connection *connection)
+int engine_receive_finishing(struct connection *connection)
 {
     bool (*pending)(const struct connection *) = connection->top->pending;
     size_t wanted = connection->follows ? connection->shared->pool.size : 1;
     int result;
 
     do
-        result = connection_has_ended(connection) ? 1 : take(connection, wanted, engine_on_end_data);
+        result = connection_has_ended(connection) ? 1 : take(connection, wanted, engine_on_data_finishing);
     while (result == 0 && pending && connection->filter_state && pending(connection));
     return result;
 }

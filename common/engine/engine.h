@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* An engine runs the event loop of one thread. While it runs, it shares no connection with another
- * thread.
+/* An engine runs the event loop of one thread. While it runs, no other thread uses its connections.
  *
- * The engine calls the workload when it may send and when bytes arrive. It calls the strategy to
- * write and the reading to read. It works with every strategy whose descriptor it can watch. */
+ * The engine calls the workload when a message may be sent and when bytes arrive. It calls the
+ * strategy to write and the reading to read. It works with every strategy whose descriptor it can
+ * watch. */
 #pragma once
 
 #include "base/axis.h"
@@ -20,42 +20,43 @@ struct engine_job {
     struct connection *connections;
     size_t count;
     struct thread_shared *shared;
-    struct dial *dial;         /* of workloads that reconnect; NULL: the connections are open */
+    struct dial *dial;         /* if the workload reconnects; NULL: the connections are open */
     struct handover *handover; /* to the sender thread; NULL: this thread sends */
     void *state;               /* of the engine */
 };
 
 struct engine {
     struct variant variant;
-    unsigned gives;   /* capabilities */
-    bool one_each;    /* needs a thread for each connection */
+    unsigned gives; /* capabilities */
+    bool thread_per_connection;
     bool nonblocking; /* needs nonblocking descriptors */
 
-    /* Whether this system can run it. 0, or -1 with an unsupported problem. NULL: always. */
+    /* Checks whether this system can run the engine. 0, or -1 with an unsupported problem. NULL: it
+     * always can. */
     int (*check)(struct problem *problem);
 
-    /* What engine_suits() does not check. NULL: the variant is no engine. */
+    /* Checks the rest of what engine_suits() checks. NULL: the variant is no engine. */
     int (*suits)(const struct plan *plan, enum end end, struct problem *problem);
 
     /* Called in the thread before the first phase. 0 or a negative errno value. */
     int (*open)(struct engine_job *job);
 
-    /* Called when the thread has ended or never ran; no other thread uses the connections then. The
+    /* Called when the thread has ended or never ran. No other thread uses the connections then. The
      * engine sets each descriptor that it closes to -1. */
     void (*close)(struct engine_job *job);
 
-    /* Called from another thread, between open and close. run() then checks all of its connections.
-     * If the thread is cancelled, run() returns -ECANCELED. NULL: the engine blocks in calls on
-     * one descriptor, and shutdown(2) ends it. */
+    /* Called by another thread, between open and close. run() then checks all its connections. If
+     * the thread is cancelled, run() returns -ECANCELED. NULL: the engine blocks in calls on one
+     * descriptor, and shutdown(2) wakes it. */
     void (*wake)(struct engine_job *job);
 
-    /* Runs the connections until the phase is over for all of them: their workload has finished and
-     * their queue is idle. 0, or a negative errno value with the problem of the thread. */
+    /* Runs the connections until the phase is over for all of them: the workload has finished, and
+     * the queue is idle. 0, or a negative errno value with the problem of the thread. */
     int (*run)(struct engine_job *job);
 
-    /* Half-closes the connections that drive, and waits for the peer's half-close: the peer has
-     * received everything. Then half-closes the connections that only follow: so a proxy's source
-     * learns that the sink has everything. Returns as run(). */
+    /* Half-closes the connections that drive, and waits for the half-close of each peer: the peer
+     * has received everything. Then half-closes the connections that only follow. So the source of
+     * a proxy learns that the sink has received everything. Returns as run(). */
     int (*finish)(struct engine_job *job);
 };
 
@@ -65,28 +66,29 @@ extern const struct axis engine_axis;
  * plan and gives the capabilities that strategy and reading need. */
 const struct engine *engine_of(const struct plan *plan, enum end end);
 
-/* Whether this engine can carry this plan at this end. 0, or -1 with an unsupported problem. */
+/* Checks whether this engine can run this plan at this end. 0, or -1 with an unsupported
+ * problem. */
 int engine_suits(const struct engine *engine, const struct plan *plan, enum end end, struct problem *problem);
 
-/* The data threads of `end` under this plan. */
+/* The number of data threads of `end` under this plan. */
 uint64_t engine_threads(const struct plan *plan, enum end end);
 
-/* Whether this system can run the engines that give these capabilities. 0, or -1 with an
+/* Checks whether this system can run the engines that give these capabilities. 0, or -1 with an
  * unsupported problem. */
 int engine_check(unsigned needs, struct problem *problem);
 
 /* ---- for the engines ---- */
 
-/* Reports the error `result` of a strategy ("send to") or a reading ("receive from"). Sets the
- * problem of the thread, unless it is set, and returns `result`. */
+/* Sets the problem of the thread, unless it is set: the end could not `doing` its peer, with the
+ * error `result`. `doing` is "send to", "receive from". Returns `result`. */
 int engine_fail(struct connection *connection, const char *doing, int result);
 
 /* Continues the handshake of a connection in STATE_HANDSHAKING, and sets `awaits`. 0 when it is
  * done; -EAGAIN and -EINPROGRESS as the layer returns them; or an error as run(). */
 int engine_handshake(struct connection *connection);
 
-/* Whether the layer or the reading has buffered bytes that the role would take. The descriptor is
- * not readable for them. */
+/* Returns true if the layer or the reading has buffered bytes that the role wants. They do not make
+ * the descriptor readable. */
 static inline bool engine_has_pending(const struct connection *connection)
 {
     const struct reading *reading = connection->reading;
@@ -114,35 +116,36 @@ int engine_receive_ready(struct connection *connection);
  * engine_on_data(). */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 
-/* `size` bytes arrived in the next buffer of the pool; a relay owns it until release. Called before
- * engine_on_data(). */
+/* Call before engine_on_data(). `size` bytes arrived in the next buffer of the pool; a relay owns
+ * it until release. */
 static inline void engine_take_buffer(struct connection *connection, ssize_t size)
 {
     if (size > 0 && connection->role->relay_buffers)
         pool_take(&connection->shared->pool);
 }
 
-/* Whether the kernel has memory that it will return by the error queue of the descriptor. */
+/* Returns true if the kernel has lent memory, which it returns by the error queue of the
+ * descriptor. */
 static inline bool engine_has_lent(const struct connection *connection)
 {
     return connection->strategy && connection->strategy->zerocopy &&
            connection->queue.released != connection->queue.appended;
 }
 
-/* Whether the next message may begin. If each message has its own descriptor, all lent memory of
- * the last one must be back: only that descriptor reports its return. */
+/* Returns true if the next message may begin. If each message has its own descriptor, all lent
+ * memory of the last one must be back first: only that descriptor reports its return. */
 static inline bool engine_may_fill(const struct connection *connection)
 {
     return !connection->reconnects || !engine_has_lent(connection);
 }
 
-/* Reads the notifications that lent memory has come back. 1 when some has, 0 when none has, or an
- * error as run(). */
+/* Reads the zero-copy notifications. Returns 1 if lent memory came back, 0 if none did, or an error
+ * as run(). */
 int engine_reclaim(struct connection *connection);
 
-/* As engine_on_data(), after the half-close of a connection that drives: 1 when the peer has
- * half-closed too, 0 when there may be more. Unexpected bytes are an error. */
-int engine_on_end_data(struct connection *connection, const uint8_t *data, ssize_t size);
+/* As engine_on_data(), after the half-close of a connection that drives. Returns 1 if the peer has
+ * half-closed too, 0 if more bytes may come. Unexpected bytes are an error. */
+int engine_on_data_finishing(struct connection *connection, const uint8_t *data, ssize_t size);
 
-/* Receives what is available after that half-close. Returns as engine_on_end_data(). */
-int engine_receive_end(struct connection *connection);
+/* Receives what is available after the half-close. Returns as engine_on_data_finishing(). */
+int engine_receive_finishing(struct connection *connection);

@@ -7,7 +7,7 @@
 void handover_open(struct handover *handover, struct connection *connection)
 {
     *handover = (struct handover){.connection = connection, .is_open = true};
-    uv_sem_init(&handover->given, 0);
+    uv_sem_init(&handover->posted, 0);
     uv_sem_init(&handover->done, 0);
 }
 
@@ -15,7 +15,7 @@ void handover_close(struct handover *handover)
 {
     if (!handover->is_open)
         return;
-    uv_sem_destroy(&handover->given);
+    uv_sem_destroy(&handover->posted);
     uv_sem_destroy(&handover->done);
     handover->is_open = false;
 }
@@ -23,24 +23,24 @@ void handover_close(struct handover *handover)
 void handover_post(struct handover *handover, enum handover_order order)
 {
     handover->order = order;
-    handover->out = true;
-    handover->given_ns = clock_now_ns();
-    uv_sem_post(&handover->given);
+    handover->is_pending = true;
+    handover->posted_ns = clock_now_ns();
+    uv_sem_post(&handover->posted);
 }
 
 int handover_wait(struct handover *handover)
 {
-    if (handover->out)
+    if (handover->is_pending)
         uv_sem_wait(&handover->done);
-    handover->out = false;
+    handover->is_pending = false;
     return handover->result;
 }
 
 bool handover_trywait(struct handover *handover)
 {
-    if (handover->out && uv_sem_trywait(&handover->done) == 0)
-        handover->out = false;
-    return !handover->out;
+    if (handover->is_pending && uv_sem_trywait(&handover->done) == 0)
+        handover->is_pending = false;
+    return !handover->is_pending;
 }
 
 void handover_done(struct handover *handover)
@@ -56,10 +56,10 @@ enum handover_order handover_serve(struct handover *handover)
     for (;;) {
         int fd, result;
 
-        uv_sem_wait(&handover->given);
+        uv_sem_wait(&handover->posted);
         if (handover->order != HANDOVER_SEND)
             return handover->order;
-        handover->taken_ns = clock_now_ns();
+        handover->woken_ns = clock_now_ns();
         fd = connection->calls.fd;
         handover->result = result = strategy_push(connection);
         handover_done(handover);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handing over requests: the data thread makes a request, a second thread sends it.
+ * Handing over requests: the data thread makes a request, the sender thread sends it.
  *
  *   data thread    make ▷ post ── receive the reply ──────────── wait ▷ record the delay
  *
  *   sender thread  sleep ──▶ wake, read the clock ▷ push ▷ done ▷ sleep
  *
- * Storage and database programs with a sender thread do the same. The thread sleeps in a semaphore
- * (a futex) and does not spin. The measured delay begins when the data thread reads the clock, just
- * before it posts the semaphore. It ends when the woken sender reads the clock.
+ * Storage and database programs do the same. The sender sleeps in a semaphore (a futex) and does
+ * not spin. The measured delay begins when the data thread reads the clock, just before it posts
+ * the semaphore. It ends when the woken sender reads the clock.
  *
- * No lock is needed: at each moment one thread owns the shared state. From post to done the sender
+ * No lock is needed, because the shared state has one owner at a time. From post to done the sender
  * owns the send queue, the state of the strategy and the counts of the write path. Before and
- * after, the data thread owns them. The data thread always owns the receive state, the role, what
- * its connections share and the histograms. The semaphores order the writes of one thread before
- * the reads of the other.
+ * after, the data thread owns them. The data thread always owns the receive state, the role, the
+ * thread_shared and the histograms. The semaphores order the writes of one thread before the reads
+ * of the other.
  */
 #pragma once
 
@@ -31,13 +31,13 @@ enum handover_order {
 
 struct handover {
     struct connection *connection;
-    uv_sem_t given, done;
+    uv_sem_t posted, done;
     bool is_open;
-    bool out; /* of the data thread: an order was posted and not waited for */
+    bool is_pending; /* used by the data thread: it has not waited for the order */
 
     /* From post to done the sender owns these, then the data thread. */
     enum handover_order order;
-    uint64_t given_ns, taken_ns;
+    uint64_t posted_ns, woken_ns;
     int result; /* of the push: 0 or a negative errno value */
 };
 
@@ -48,15 +48,15 @@ void handover_close(struct handover *handover);
 
 void handover_post(struct handover *handover, enum handover_order order);
 
-/* Waits until the order is done, if one was posted. Its result. */
+/* Waits until the posted order is done, if there is one. Returns its result. */
 int handover_wait(struct handover *handover);
 
-/* Whether the order is done, without waiting. If so, handover_wait() returns at once. */
+/* Returns true if the order is done. handover_wait() then returns at once. */
 bool handover_trywait(struct handover *handover);
 
 /* ---- the sender thread ---- */
 
 /* Executes each HANDOVER_SEND. Returns any other order; the caller executes it and calls
- * handover_done(). A push that fails shuts the descriptor down, which wakes the data thread. */
+ * handover_done(). If a push fails, shuts the descriptor down, which wakes the data thread. */
 enum handover_order handover_serve(struct handover *handover);
 void handover_done(struct handover *handover);

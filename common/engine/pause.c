@@ -56,7 +56,7 @@ void pause_spin(struct thread_shared *shared, uint64_t due_ns)
     while (shared->now_ns < due_ns && !thread_shared_is_cancelled(shared));
 }
 
-void pause_precisely(void)
+void pause_set_timer_slack(void)
 {
 #ifdef __linux__
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A libuv loop for each thread, any number of connections.
  *
- * It writes first and watches for UV_WRITABLE only after EAGAIN; the watch then stays until the
- * queue is empty. So a loop that answers what it reads makes no epoll_ctl(2). A stream that fills
- * its socket again and again makes none either.
+ * The engine writes first and watches for UV_WRITABLE only after EAGAIN, until the queue is empty.
+ * So a server that replies to each request needs no epoll_ctl(2). A stream that often fills its
+ * socket needs none either.
  *
- * It watches the descriptor (uv_poll_t), or a libuv stream on it if the strategy writes through
- * one. watch_for() and the callbacks of libuv make the difference. */
-#include "engine/turns.h"
+ * The engine watches the descriptor (uv_poll_t). If the strategy writes through a libuv stream, the
+ * engine watches that stream instead. Only watch_for() and the libuv callbacks differ. */
+#include "engine/event_loop.h"
 
 #include "engine/acceptor.h"
 #include "engine/pause.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#define EVENTS_PER_CALL 1024 /* of libuv; after as many it calls epoll_wait(2) again */
+#define EVENTS_PER_CALL 1024 /* by libuv: with that many events it calls epoll_wait(2) again */
 
 struct watch {
     union { /* first: libuv passes it to the callbacks */
@@ -25,13 +25,13 @@ struct watch {
         uv_poll_t poll;
         struct stream stream;
     };
-    struct turn turn;
-    int events; /* watched for: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
+    struct task task;
+    int events; /* wanted: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
 };
 
 struct poller {
-    struct turns turns; /* first */
-    uv_loop_t loop;
+    struct event_loop loop; /* first */
+    uv_loop_t uv_loop;
     uv_async_t wake;
     struct acceptor acceptor; /* of a follower that reconnects */
     uv_poll_t accepting[ACCEPTOR_FDS];
@@ -40,19 +40,19 @@ struct poller {
     bool unregistered; /* the loop must run: watches changed, or a stream was written to */
 };
 
-static struct watch *watch_of(struct turn *turn)
+static struct watch *watch_of(struct task *task)
 {
-    return (struct watch *)((char *)turn - offsetof(struct watch, turn));
+    return (struct watch *)((char *)task - offsetof(struct watch, task));
 }
 
 static struct poller *poller_of(const struct watch *watch)
 {
-    return (struct poller *)watch->turn.turns;
+    return (struct poller *)watch->task.loop;
 }
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    if (plan->workload->reconnects && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP)
+    if (plan->workload->reconnects && plan_strategy(plan, end)->strategy->needs & CAPABLE_LIBUV)
         return problem_unsupported(
             problem, "write=%s cannot carry workload=%s: a stream of libuv keeps its descriptor",
             plan_strategy(plan, end)->strategy->variant.name, plan->workload->variant.name);
@@ -69,7 +69,7 @@ static void watch_for(struct watch *watch, int events)
         return;
     watch->events = events;
     poller_of(watch)->unregistered = true;
-    if (stream_is(watch->turn.connection))
+    if (stream_is_used_by(watch->task.connection))
         stream_read(&watch->stream, events & UV_READABLE); /* libuv watches for POLLOUT */
     else if (events)
         uv_poll_start(&watch->poll, events, on_event);
@@ -77,57 +77,58 @@ static void watch_for(struct watch *watch, int events)
         uv_poll_stop(&watch->poll);
 }
 
-/* A connection that has finished the phase still receives what its role wants. The other end may
- * have to send that before it continues with another connection.
+/* A connection that has finished the phase still receives what its role wants. The reason: the peer
+ * may have to send that before it continues with another connection.
  *
- * epoll(7) always reports EPOLLERR. libuv 1.44 takes it for a dead descriptor and stops watching,
- * unless EPOLLERR comes alone and UV_PRIORITIZED is watched. No peer sends urgent data, so the
- * engine watches for it where the error queue is used. Only an EPOLLERR together with other events
- * then costs two epoll_ctl(2). */
-static void rearm(struct turn *turn)
+ * epoll(7) always reports EPOLLERR. libuv 1.44 treats it as a dead descriptor and stops watching,
+ * unless EPOLLERR comes alone and UV_PRIORITIZED is wanted. So the engine wants UV_PRIORITIZED if
+ * the strategy uses the error queue; no peer sends urgent data. Only an EPOLLERR together with
+ * other events then costs two epoll_ctl(2). */
+static void rearm(struct task *task)
 {
-    const struct connection *connection = turn->connection;
-    bool always = !turn->over && !connection->role->relay_buffers; /* a relay may have no room */
+    const struct connection *connection = task->connection;
+    bool always = !task->over && !connection->role->relay_buffers; /* a relay may have no room */
     bool uses_error_queue = connection->strategy && connection->strategy->zerocopy;
     bool reads = !connection_has_ended(connection) &&
                  (always || connection->state == STATE_HANDSHAKING || connection->role->wants(connection));
 
     if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
-        watch_for(watch_of(turn), (reads ? UV_READABLE : 0) |
+        watch_for(watch_of(task), (reads ? UV_READABLE : 0) |
                                       (connection->awaits == AWAITS_ROOM ? UV_WRITABLE : 0) |
                                       (uses_error_queue ? UV_PRIORITIZED : 0));
 }
 
 /* ---- one connection ---- */
 
-static int push(struct turn *turn)
+static int push(struct task *task)
 {
-    int result = strategy_push(turn->connection);
+    int result = strategy_push(task->connection);
 
-    poller_of(watch_of(turn))->unregistered |= result == -EINPROGRESS;
+    poller_of(watch_of(task))->unregistered |= result == -EINPROGRESS;
     return result;
 }
 
 static void receive(struct watch *watch)
 {
-    turn_received(&watch->turn, engine_receive_ready(watch->turn.connection));
+    task_received(&watch->task, engine_receive_ready(watch->task.connection));
 }
 
-static void on_event_of_end(struct watch *watch, int events)
+static void on_event_finishing(struct watch *watch, int events)
 {
-    if (turn_is_half_closing(&watch->turn) && events & UV_WRITABLE)
-        turn_half_close(&watch->turn);
+    if (task_is_half_closing(&watch->task) && events & UV_WRITABLE)
+        task_half_close(&watch->task);
     if (events & UV_READABLE)
-        turn_continue_end(&watch->turn, engine_receive_end(watch->turn.connection));
+        task_continue_finishing(&watch->task, engine_receive_finishing(watch->task.connection));
 }
 
-/* Lent memory has come back, or the socket has an error, which the next call returns. Returns the
- * events to handle besides: none if memory came back and the error came `alone`. */
+/* Lent memory has come back, or the socket has an error, which the next call returns. Returns
+ * the events that are still to be handled: none if memory came back and the error event came
+ * `alone`. */
 static int handle_error(struct watch *watch, bool alone)
 {
-    const struct connection *connection = watch->turn.connection;
+    const struct connection *connection = watch->task.connection;
 
-    if (turn_reclaim(&watch->turn) <= 0)
+    if (task_reclaim(&watch->task) <= 0)
         return UV_READABLE | UV_WRITABLE;
     return !alone && connection->role->wants(connection) ? UV_READABLE : 0;
 }
@@ -135,47 +136,47 @@ static int handle_error(struct watch *watch, bool alone)
 static void on_event(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = (struct watch *)poll;
-    struct turns *turns = watch->turn.turns;
-    bool handshaking = watch->turn.connection->state == STATE_HANDSHAKING;
+    struct event_loop *loop = watch->task.loop;
+    bool handshaking = watch->task.connection->state == STATE_HANDSHAKING;
 
     poller_of(watch)->events++;
     if (status < 0) /* libuv has stopped watching */
         watch->events = 0;
     if (status < 0 || events & UV_PRIORITIZED)
         events = handle_error(watch, status == 0);
-    if (turns->result < 0)
+    if (loop->result < 0)
         return;
-    if (turns->finishing) {
-        on_event_of_end(watch, events);
+    if (loop->finishing) {
+        on_event_finishing(watch, events);
         return;
     }
     if (events & UV_WRITABLE && !handshaking)
-        watch->turn.connection->awaits = AWAITS_NOTHING;
+        watch->task.connection->awaits = AWAITS_NOTHING;
     if (events & UV_READABLE || handshaking)
         receive(watch);
     else
-        turn_continue(&watch->turn, 0);
+        task_continue(&watch->task, 0);
 }
 
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
 {
     struct watch *watch = (struct watch *)stream;
-    struct connection *connection = watch->turn.connection;
+    struct connection *connection = watch->task.connection;
 
-    if (watch->turn.turns->result < 0)
+    if (watch->task.loop->result < 0)
         return;
-    turn_received(&watch->turn, watch->turn.turns->finishing ? engine_on_end_data(connection, data, size)
-                                                             : engine_on_data(connection, data, size));
+    task_received(&watch->task, watch->task.loop->finishing ? engine_on_data_finishing(connection, data, size)
+                                                            : engine_on_data(connection, data, size));
 }
 
 static void on_written(struct stream *stream, int result)
 {
     struct watch *watch = (struct watch *)stream;
 
-    if (watch->turn.turns->result < 0)
+    if (watch->task.loop->result < 0)
         return;
-    watch->turn.connection->awaits = AWAITS_NOTHING;
-    turn_continue(&watch->turn, result < 0 ? engine_fail(watch->turn.connection, "send to", result) : 0);
+    watch->task.connection->awaits = AWAITS_NOTHING;
+    task_continue(&watch->task, result < 0 ? engine_fail(watch->task.connection, "send to", result) : 0);
 }
 
 static const struct stream_events stream_events = {.arrived = on_arrived, .written = on_written};
@@ -184,28 +185,28 @@ static const struct stream_events stream_events = {.arrived = on_arrived, .writt
 
 static int watch_descriptor(struct watch *watch)
 {
-    struct connection *connection = watch->turn.connection;
-    int result = uv_poll_init(&poller_of(watch)->loop, &watch->poll, connection->calls.fd);
+    struct connection *connection = watch->task.connection;
+    int result = uv_poll_init(&poller_of(watch)->uv_loop, &watch->poll, connection->calls.fd);
 
     return result < 0 ? engine_fail(connection, "watch its connection to", result) : 0;
 }
 
-static int connect_and_watch(struct turn *turn)
+static int connect_and_watch(struct task *task)
 {
-    int result = dial_connect(turn->turns->job->dial, turn->connection, true);
+    int result = dial_connect(task->loop->job->dial, task->connection, true);
 
-    return result < 0 ? result : watch_descriptor(watch_of(turn));
+    return result < 0 ? result : watch_descriptor(watch_of(task));
 }
 
-/* Receives at once: the first message has probably arrived with the hello. */
-static void watch_and_receive(struct turn *turn)
+/* Receives at once, because the first message has probably arrived with the hello. */
+static void watch_and_receive(struct task *task)
 {
-    int result = watch_descriptor(watch_of(turn));
+    int result = watch_descriptor(watch_of(task));
 
     if (result < 0)
-        turn->turns->result = result;
+        task->loop->result = result;
     else
-        receive(watch_of(turn));
+        receive(watch_of(task));
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -213,13 +214,13 @@ static void on_closed(uv_handle_t *handle)
     struct watch *watch = (struct watch *)handle;
 
     watch->handle.loop = NULL;
-    turn_released(&watch->turn);
+    task_released(&watch->task);
 }
 
-/* libuv keeps its handle until the loop has run: only then can the next descriptor be watched. */
-static bool forget(struct turn *turn)
+/* libuv uses the handle until its loop has run. Only then can it watch the next descriptor. */
+static bool unwatch(struct task *task)
 {
-    struct watch *watch = watch_of(turn);
+    struct watch *watch = watch_of(task);
 
     watch->events = 0;
     uv_close(&watch->handle, on_closed);
@@ -237,10 +238,10 @@ static void on_acceptor(uv_poll_t *accepting, int status, int events)
 
 static int open_acceptor(struct poller *poller)
 {
-    int result = acceptor_open(&poller->acceptor, &poller->turns, true);
+    int result = acceptor_open(&poller->acceptor, &poller->loop, true);
 
     for (size_t i = 0; i < ACCEPTOR_FDS && result == 0; i++) {
-        result = uv_poll_init(&poller->loop, &poller->accepting[i], poller->acceptor.fds[i]);
+        result = uv_poll_init(&poller->uv_loop, &poller->accepting[i], poller->acceptor.fds[i]);
         poller->accepting[i].data = poller;
         if (result == 0)
             result = uv_poll_start(&poller->accepting[i], UV_READABLE, on_acceptor);
@@ -250,42 +251,42 @@ static int open_acceptor(struct poller *poller)
 
 /* ---- the loop ---- */
 
-static void turn_loop(struct poller *poller, uv_run_mode mode)
+static void run_uv_loop(struct poller *poller, uv_run_mode mode)
 {
     poller->events = 0;
     poller->unregistered = false;
-    uv_run(&poller->loop, mode);
-    poller->turns.job->shared->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
+    uv_run(&poller->uv_loop, mode);
+    poller->loop.job->shared->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
 }
 
-/* True if the loop must run before the next start is due. */
+/* Returns true if the libuv loop must run before the next timer is due. */
 static bool sleep_until(struct poller *poller, uint64_t due_ns)
 {
-    struct thread_shared *shared = poller->turns.job->shared;
+    struct thread_shared *shared = poller->loop.job->shared;
 
     if (poller->unregistered || shared->plan->pace == PACE_SPIN)
         return true;
-    return due_ns <= shared->now_ns || pause_sleep(shared, uv_backend_fd(&poller->loop), due_ns);
+    return due_ns <= shared->now_ns || pause_sleep(shared, uv_backend_fd(&poller->uv_loop), due_ns);
 }
 
-static void wait_in_loop(struct turns *turns)
+static void wait_in_loop(struct event_loop *loop)
 {
-    struct poller *poller = (struct poller *)turns;
-    uint64_t due_ns = turns_next(turns);
+    struct poller *poller = (struct poller *)loop;
+    uint64_t due_ns = event_loop_next_due(loop);
 
-    if (turns->finishing || (!turns->busy && due_ns == NEVER))
-        turn_loop(poller, UV_RUN_ONCE);
-    else if (turns->busy || sleep_until(poller, due_ns))
-        turn_loop(poller, UV_RUN_NOWAIT);
+    if (loop->finishing || (!loop->ready && due_ns == NEVER))
+        run_uv_loop(poller, UV_RUN_ONCE);
+    else if (loop->ready || sleep_until(poller, due_ns))
+        run_uv_loop(poller, UV_RUN_NOWAIT);
 }
 
-static const struct turns_events turns_events = {.connect = connect_and_watch,
-                                                 .push = push,
-                                                 .take = engine_receive_ready,
-                                                 .accepted = watch_and_receive,
-                                                 .forget = forget,
-                                                 .rearm = rearm,
-                                                 .wait = wait_in_loop};
+static const struct event_loop_backend backend = {.connect = connect_and_watch,
+                                                  .push = push,
+                                                  .take = engine_receive_ready,
+                                                  .accepted = watch_and_receive,
+                                                  .unwatch = unwatch,
+                                                  .rearm = rearm,
+                                                  .wait = wait_in_loop};
 
 /* ---- from another thread ---- */
 
@@ -300,7 +301,7 @@ static void on_wake(uv_async_t *wake)
 {
     struct poller *poller = wake->data;
 
-    turns_wake(&poller->turns);
+    event_loop_wake(&poller->loop);
 }
 
 /* ---- open and close ---- */
@@ -308,37 +309,37 @@ static void on_wake(uv_async_t *wake)
 static int open_watch(struct poller *poller, size_t index)
 {
     struct watch *watch = &poller->watches[index];
-    struct connection *connection = &poller->turns.job->connections[index];
+    struct connection *connection = &poller->loop.job->connections[index];
 
     if (connection->reconnects)
         return 0;
-    if (connection->strategy && connection->strategy->needs & CAPABLE_LOOP)
-        return stream_open(&watch->stream, &poller->loop, connection, &stream_events);
-    return uv_poll_init(&poller->loop, &watch->poll, connection->calls.fd);
+    if (connection->strategy && connection->strategy->needs & CAPABLE_LIBUV)
+        return stream_open(&watch->stream, &poller->uv_loop, connection, &stream_events);
+    return uv_poll_init(&poller->uv_loop, &watch->poll, connection->calls.fd);
 }
 
-/* libuv makes the writes and the reads of streams. If more may be ready than it takes at once, it
- * also calls epoll_wait(2) uncounted times. */
+/* libuv makes the writes and reads of streams, so they are not counted. Neither are the waits if
+ * more descriptors may be ready than libuv handles in one epoll_wait(2). */
 static int poll_open(struct engine_job *job)
 {
     struct poller *poller =
-        turns_open(job, &turns_events, sizeof *poller, sizeof(struct watch), offsetof(struct watch, turn));
-    int result = uv_loop_init(&poller->loop);
+        event_loop_open(job, &backend, sizeof *poller, sizeof(struct watch), offsetof(struct watch, task));
+    int result = uv_loop_init(&poller->uv_loop);
 
     if (result < 0) {
-        turns_close(job);
+        event_loop_close(job);
         return result;
     }
     poller->wake.data = poller;
-    if ((result = uv_async_init(&poller->loop, &poller->wake, on_wake)) < 0)
+    if ((result = uv_async_init(&poller->uv_loop, &poller->wake, on_wake)) < 0)
         return result;
-    poller->watches = poller->turns.watches;
+    poller->watches = poller->loop.watches;
     for (size_t i = 0; i < job->count; i++) {
         result = open_watch(poller, i);
         if (result < 0)
             return result;
     }
-    if (stream_is(job->connections))
+    if (stream_is_used_by(job->connections))
         job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
     return job->dial && job->dial->listener >= 0 ? open_acceptor(poller) : 0;
@@ -348,7 +349,7 @@ static void close_watch(struct watch *watch)
 {
     if (!watch->handle.loop || uv_is_closing(&watch->handle))
         return;
-    if (stream_is(watch->turn.connection))
+    if (stream_is_used_by(watch->task.connection))
         stream_close(&watch->stream);
     else
         uv_close(&watch->handle, NULL);
@@ -360,7 +361,7 @@ static void poll_close(struct engine_job *job)
 
     if (!poller)
         return;
-    poller->turns.result = -ECANCELED; /* the callbacks begin nothing new */
+    poller->loop.result = -ECANCELED; /* the callbacks begin nothing new */
     for (size_t i = 0; poller->watches && i < job->count; i++)
         close_watch(&poller->watches[i]);
     for (size_t i = 0; i < ACCEPTOR_FDS; i++)
@@ -368,20 +369,20 @@ static void poll_close(struct engine_job *job)
             uv_close((uv_handle_t *)&poller->accepting[i], NULL);
     if (poller->wake.loop)
         uv_close((uv_handle_t *)&poller->wake, NULL);
-    uv_run(&poller->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&poller->loop);
+    uv_run(&poller->uv_loop, UV_RUN_DEFAULT);
+    uv_loop_close(&poller->uv_loop);
     acceptor_close(&poller->acceptor);
-    turns_close(job);
+    event_loop_close(job);
 }
 
 const struct engine engine_poll = {
     .variant = {"poll", "a libuv loop for each thread, any number of connections"},
-    .gives = CAPABLE_LOOP | CAPABLE_WAITING,
+    .gives = CAPABLE_LIBUV | CAPABLE_BLOCKING_MODE,
     .nonblocking = true,
     .suits = suits,
     .open = poll_open,
     .close = poll_close,
     .wake = poll_wake,
-    .run = turns_run,
-    .finish = turns_finish,
+    .run = event_loop_run,
+    .finish = event_loop_finish,
 };

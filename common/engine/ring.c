@@ -2,8 +2,8 @@
 /* An io_uring for each thread, any number of connections.
  *
  * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
- * completion. A strategy or a reading of the ring makes its requests itself. For any other the ring
- * polls the descriptor, and the engine makes nonblocking calls. */
+ * completion. The strategies and readings of io_uring make their requests themselves. For all
+ * others the ring polls the descriptor, and the engine makes nonblocking calls. */
 #include "engine/ring_engine.h"
 
 #include "base/cleanup.h"
@@ -36,10 +36,10 @@ static int suits(const struct plan *plan, enum end end, struct problem *problem)
 
 static struct ring_engine *ring_engine_of(const struct watch *watch)
 {
-    return (struct ring_engine *)watch->turn.turns;
+    return (struct ring_engine *)watch->task.loop;
 }
 
-/* Makes the request unless one of this kind is outstanding. 0, or a negative errno value. */
+/* Makes a request of this kind unless one is outstanding. 0 or a negative errno value. */
 static int request(struct watch *watch, enum ring_kind kind)
 {
     int result = ring_is_outstanding(watch, kind) ? 0 : ring_watch(&watch->slot, kind);
@@ -60,10 +60,10 @@ static void await_buffers(struct watch *watch)
     engine->starved = watch;
 }
 
-/* If a multishot receive may miss the end of the stream, a request of its own reports it. */
+/* If a multishot receive may miss the end of the stream, a second request polls for it. */
 static int begin_receiving(struct watch *watch)
 {
-    struct connection *connection = watch->turn.connection;
+    struct connection *connection = watch->task.connection;
     const uint8_t *ignored;
     int result = 0;
 
@@ -84,13 +84,13 @@ static int begin_receiving(struct watch *watch)
     return 0;
 }
 
-/* As in the poll engine, a connection that has finished the phase receives what its role wants, and
- * a relay receives while it has room. A reading of the ring receives while there are buffers. */
-static bool should_receive(const struct turn *turn)
+/* As in the poll engine, a connection that has finished the phase receives what its role wants. A
+ * relay receives while it has room, a reading of io_uring while there are buffers. */
+static bool should_receive(const struct task *task)
 {
-    const struct connection *connection = turn->connection;
+    const struct connection *connection = task->connection;
     const struct role *role = connection->role;
-    bool always = reads_by_ring(connection) || (!turn->over && !role->relay_buffers);
+    bool always = reads_by_ring(connection) || (!task->over && !role->relay_buffers);
 
     if (reads_by_ring(connection) && role->has_room && !role->has_room(connection))
         return false;
@@ -98,40 +98,40 @@ static bool should_receive(const struct turn *turn)
            (always || connection->state == STATE_HANDSHAKING || role->wants(connection));
 }
 
-/* Makes the requests that the connection needs and that are not outstanding. RING_READABLE
- * completes on errors too. */
-static void rearm(struct turn *turn)
+/* Makes the requests that the connection needs and that are not outstanding. RING_READABLE also
+ * completes on errors, so RING_ERROR is not needed besides. */
+static void rearm(struct task *task)
 {
-    struct watch *watch = watch_of(turn);
-    struct connection *connection = turn->connection;
+    struct watch *watch = watch_of(task);
+    struct connection *connection = task->connection;
     int result = 0;
 
     if (connection->state < STATE_GREETING || connection->state == STATE_FAILED)
         return;
-    if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)) && should_receive(turn))
+    if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)) && should_receive(task))
         result = begin_receiving(watch);
     if (result == 0 && connection->awaits == AWAITS_ROOM)
         result = request(watch, RING_WRITABLE);
     if (result == 0 && engine_has_lent(connection) && !ring_is_outstanding(watch, RING_READABLE))
         result = request(watch, RING_ERROR);
-    if (result < 0 && turn->turns->result == 0)
-        turn->turns->result = engine_fail(connection, "watch its connection to", result);
+    if (result < 0 && task->loop->result == 0)
+        task->loop->result = engine_fail(connection, "watch its connection to", result);
 }
 
 /* ---- connections that reconnect ---- */
 
 static void use_descriptor(struct watch *watch)
 {
-    watch->slot.file = watch->turn.connection->calls.fd;
+    watch->slot.file = watch->task.connection->calls.fd;
     watch->slot.ending = false;
 }
 
-static int begin_connect(struct turn *turn)
+static int begin_connect(struct task *task)
 {
-    struct watch *watch = watch_of(turn);
-    struct dial *dial = turn->turns->job->dial;
+    struct watch *watch = watch_of(task);
+    struct dial *dial = task->loop->job->dial;
     const struct address *target = dial->target;
-    int result = dial_open(dial, turn->connection, false);
+    int result = dial_open(dial, task->connection, false);
 
     if (result < 0)
         return result;
@@ -141,16 +141,16 @@ static int begin_connect(struct turn *turn)
     return result < 0 ? result : -EINPROGRESS;
 }
 
-static void watch_accepted(struct turn *turn)
+static void watch_accepted(struct task *task)
 {
-    use_descriptor(watch_of(turn));
-    rearm(turn);
+    use_descriptor(watch_of(task));
+    rearm(task);
 }
 
 /* Cancels all requests. The socket stays open until they complete. */
-static bool forget(struct turn *turn)
+static bool unwatch(struct task *task)
 {
-    struct watch *watch = watch_of(turn);
+    struct watch *watch = watch_of(task);
 
     for (unsigned kind = 0; kind < RING_WAKE; kind++)
         if (ring_is_outstanding(watch, kind))
@@ -160,11 +160,11 @@ static bool forget(struct turn *turn)
 
 static int open_acceptor(struct ring_engine *engine)
 {
-    int result = acceptor_open(&engine->acceptor, &engine->turns, false);
+    int result = acceptor_open(&engine->acceptor, &engine->loop, false);
 
     for (size_t i = 0; i < ACCEPTOR_FDS && result == 0; i++) {
         engine->accepting[i] = (struct ring_slot){.ring = engine->ring,
-                                                  .number = (uint32_t)(engine->turns.job->count + i),
+                                                  .number = (uint32_t)(engine->loop.job->count + i),
                                                   .file = engine->acceptor.fds[i]};
         result = ring_watch(&engine->accepting[i], RING_READABLE);
     }
@@ -173,7 +173,7 @@ static int open_acceptor(struct ring_engine *engine)
 
 /* ---- the loop ---- */
 
-/* If buffers have come back, connections that found none request to receive again. */
+/* If buffers have come back, the starved connections request to receive again. */
 static void resume_starved(struct ring_engine *engine)
 {
     struct watch *watch = engine->starved;
@@ -185,37 +185,37 @@ static void resume_starved(struct ring_engine *engine)
         struct watch *next = watch->next_starved;
 
         watch->starved = false;
-        rearm(&watch->turn);
+        rearm(&watch->task);
         watch = next;
     }
 }
 
-static void wait_in_ring(struct turns *turns)
+static void wait_in_ring(struct event_loop *loop)
 {
-    struct ring_engine *engine = (struct ring_engine *)turns;
-    uint64_t due_ns = turns->finishing ? NEVER : turns_next(turns);
-    bool spins = due_ns != NEVER && turns->job->shared->plan->pace == PACE_SPIN;
+    struct ring_engine *engine = (struct ring_engine *)loop;
+    uint64_t due_ns = loop->finishing ? NEVER : event_loop_next_due(loop);
+    bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
     struct ring_event event;
     int result;
 
     resume_starved(engine);
     recv_buffers_publish(&engine->recv_buffers);
-    if (spins || (turns->busy && !turns->finishing))
+    if (spins || (loop->ready && !loop->finishing))
         result = ring_poll(engine->ring);
     else
         result = ring_enter(engine->ring, true, due_ns);
     if (result < 0)
-        turns->result = engine_fail(turns->job->connections, "wait in its ring for", result);
-    while (turns->result == 0 && ring_next(engine->ring, &event))
+        loop->result = engine_fail(loop->job->connections, "wait in its io_uring for", result);
+    while (loop->result == 0 && ring_next(engine->ring, &event))
         ring_dispatch(engine, &event);
 }
 
-static const struct turns_events turns_events = {.connect = begin_connect,
-                                                 .take = engine_receive_ready,
-                                                 .accepted = watch_accepted,
-                                                 .forget = forget,
-                                                 .rearm = rearm,
-                                                 .wait = wait_in_ring};
+static const struct event_loop_backend backend = {.connect = begin_connect,
+                                                  .take = engine_receive_ready,
+                                                  .accepted = watch_accepted,
+                                                  .unwatch = unwatch,
+                                                  .rearm = rearm,
+                                                  .wait = wait_in_ring};
 
 /* ---- from another thread ---- */
 
@@ -230,7 +230,7 @@ static void wake_ring(struct engine_job *job)
 
 #define COMPLETIONS_LEAST 4096u
 
-/* One completion for each buffer, and four for each connection. */
+/* Room for one completion for each buffer, and four for each connection. */
 static uint32_t completions_of(const struct engine_job *job)
 {
     uint64_t count = 4 * job->count + job->shared->pool.count, completions = COMPLETIONS_LEAST;
@@ -243,14 +243,14 @@ static uint32_t completions_of(const struct engine_job *job)
 static int open_watch(struct ring_engine *engine, size_t index)
 {
     struct watch *watch = &engine->watches[index];
-    struct connection *connection = &engine->turns.job->connections[index];
+    struct connection *connection = &engine->loop.job->connections[index];
     const struct strategy *strategy = connection->strategy;
 
     watch->slot = (struct ring_slot){.ring = engine->ring,
                                      .number = (uint32_t)index,
                                      .file = connection->calls.fd,
                                      .recv_buffers = &engine->recv_buffers};
-    layer_stack(connection, &layer_ring, &watch->slot);
+    layer_set_transport(connection, &layer_ring, &watch->slot);
     connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
     if (!strategy || !strategy->buffers)
         return 0;
@@ -261,7 +261,7 @@ static int open_watch(struct ring_engine *engine, size_t index)
 /* All later requests name the descriptors by index (IOSQE_FIXED_FILE). */
 static int register_files(struct ring_engine *engine)
 {
-    size_t count = engine->turns.job->count;
+    size_t count = engine->loop.job->count;
     CLEANUP_FREE int *fds = needed(calloc(count, sizeof *fds));
     int result;
 
@@ -277,7 +277,7 @@ static int register_files(struct ring_engine *engine)
 
 static int open_parts(struct ring_engine *engine)
 {
-    struct engine_job *job = engine->turns.job;
+    struct engine_job *job = engine->loop.job;
     const struct end_plan *own = &job->shared->plan->ends[job->shared->end];
     struct ring_setup setup = setup_of(own);
     int result;
@@ -295,9 +295,9 @@ static int open_parts(struct ring_engine *engine)
 
 static int open_ring(struct engine_job *job)
 {
-    struct ring_engine *engine = turns_open(job, &turns_events, sizeof *engine, sizeof(struct watch), 0);
+    struct ring_engine *engine = event_loop_open(job, &backend, sizeof *engine, sizeof(struct watch), 0);
 
-    engine->watches = engine->turns.watches;
+    engine->watches = engine->loop.watches;
     return open_parts(engine);
 }
 
@@ -312,7 +312,7 @@ static void close_ring(struct engine_job *job)
     for (size_t i = 0; i < job->count; i++)
         ring_buffers_close(&engine->watches[i].slot.outgoing);
     acceptor_close(&engine->acceptor);
-    turns_close(job);
+    event_loop_close(job);
 }
 
 const struct engine engine_ring = {
@@ -323,6 +323,6 @@ const struct engine engine_ring = {
     .open = open_ring,
     .close = close_ring,
     .wake = wake_ring,
-    .run = turns_run,
-    .finish = turns_finish,
+    .run = event_loop_run,
+    .finish = event_loop_finish,
 };

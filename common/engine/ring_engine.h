@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The state of the ring engine. ring.c makes requests and waits, ring_events.c handles completions.
- */
+/* The state of the ring engine. ring.c makes requests, ring_events.c handles completions. */
 #pragma once
 
 #include "engine/acceptor.h"
-#include "engine/turns.h"
+#include "engine/event_loop.h"
 #include "ring/recv_buffers.h"
 
 struct watch {
-    struct turn turn; /* first */
+    struct task task; /* first */
     struct ring_slot slot;
-    unsigned outstanding; /* requests of the engine on its descriptor: bits of enum ring_kind */
-    bool reclaimed;       /* the last completion of a poll request brought lent memory back */
-    bool starved;         /* on the list of connections that found no buffer to receive into */
+    unsigned outstanding; /* requests of the engine on the descriptor: bits 1 << enum ring_kind */
+    bool reclaimed;       /* at the last completion of a poll request lent memory came back */
+    bool starved;         /* on the list of connections that had no buffer to receive into */
     struct watch *next_starved;
 };
 
 struct ring_engine {
-    struct turns turns; /* first */
+    struct event_loop loop; /* first */
     struct ring *ring;
     struct recv_buffers recv_buffers;
     struct watch *watches, *starved;
@@ -26,9 +24,9 @@ struct ring_engine {
     struct ring_slot accepting[ACCEPTOR_FDS];
 };
 
-static inline struct watch *watch_of(struct turn *turn)
+static inline struct watch *watch_of(struct task *task)
 {
-    return (struct watch *)turn;
+    return (struct watch *)task;
 }
 
 static inline bool reads_by_ring(const struct connection *connection)

@@ -8,20 +8,21 @@
 
 static int receive(struct watch *watch)
 {
-    struct connection *connection = watch->turn.connection;
+    struct connection *connection = watch->task.connection;
 
-    return watch->turn.turns->finishing ? engine_receive_end(connection) : engine_receive_ready(connection);
+    return watch->task.loop->finishing ? engine_receive_finishing(connection)
+                                       : engine_receive_ready(connection);
 }
 
-/* If only POLLERR is set, and lent memory has come back, there is nothing to read. */
+/* If only POLLERR is set and lent memory came back, there is nothing to read. */
 static int readable(struct watch *watch, const struct completion *completion)
 {
     if (completion->result < 0)
-        return engine_fail(watch->turn.connection, "watch its connection to", completion->result);
+        return engine_fail(watch->task.connection, "watch its connection to", completion->result);
     return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : receive(watch);
 }
 
-/* Bytes of a descriptor that is being closed. */
+/* Ignores the bytes of a descriptor that is being closed. */
 static int discard(struct connection *connection, const uint8_t *data, ssize_t size)
 {
     (void)connection, (void)data, (void)size;
@@ -30,31 +31,32 @@ static int discard(struct connection *connection, const uint8_t *data, ssize_t s
 
 static int received(struct watch *watch, struct completion *completion)
 {
-    struct connection *connection = watch->turn.connection;
-    bool finishing = watch->turn.turns->finishing;
+    struct connection *connection = watch->task.connection;
+    bool finishing = watch->task.loop->finishing;
 
     recv_buffers_align(watch->slot.recv_buffers, completion);
     if (completion->result > 0)
         calls_note_moved(&connection->calls, (uint64_t)completion->result);
     return connection->reading->completed(connection, completion,
                                           connection->state == STATE_CLOSING ? discard
-                                          : finishing                        ? engine_on_end_data
+                                          : finishing                        ? engine_on_data_finishing
                                                                              : engine_on_data);
 }
 
-/* Cancels the multishot receive. Single-shot receives then take the rest and the end. */
+/* Cancels the multishot receive. Single-shot receives then read the rest and the end of the
+ * stream. */
 static void half_closed(struct watch *watch)
 {
     int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->slot, RING_RECEIVE) : 0;
 
     watch->slot.ending = true;
     if (result < 0)
-        watch->turn.turns->result = engine_fail(watch->turn.connection, "watch its connection to", result);
+        watch->task.loop->result = engine_fail(watch->task.connection, "watch its connection to", result);
 }
 
 static void sent(struct watch *watch, const struct completion *completion)
 {
-    struct connection *connection = watch->turn.connection;
+    struct connection *connection = watch->task.connection;
     int result = 0;
 
     if (completion->is_notification) {
@@ -66,29 +68,29 @@ static void sent(struct watch *watch, const struct completion *completion)
             calls_note_moved(&connection->calls, (uint64_t)completion->result);
         result = connection->strategy->completed(connection, completion);
     }
-    if (watch->turn.turns->finishing)
+    if (watch->task.loop->finishing)
         return;
     if (connection_is_open(connection))
         connection->awaits = AWAITS_NOTHING;
-    turn_continue(&watch->turn, result < 0 ? engine_fail(connection, "send to", result) : 0);
+    task_continue(&watch->task, result < 0 ? engine_fail(connection, "send to", result) : 0);
 }
 
 static void connected(struct watch *watch, int result)
 {
-    struct connection *connection = watch->turn.connection;
+    struct connection *connection = watch->task.connection;
 
     connection->awaits = AWAITS_NOTHING;
     if (result < 0)
-        result = dial_fail(watch->turn.turns->job->dial, connection, result);
+        result = dial_fail(watch->task.loop->job->dial, connection, result);
     else
         lifecycle_advance(&connection->state, EVENT_CONNECTED);
-    turn_continue(&watch->turn, result);
+    task_continue(&watch->task, result);
 }
 
 /* The acceptor has the slots after those of the connections. */
 static void on_acceptor(struct ring_engine *engine, const struct ring_event *event)
 {
-    size_t index = event->number - engine->turns.job->count;
+    size_t index = event->number - engine->loop.job->count;
 
     if (event->kind != RING_READABLE)
         return;
@@ -100,23 +102,23 @@ static void on_acceptor(struct ring_engine *engine, const struct ring_event *eve
 
 static void on_error(struct watch *watch)
 {
-    if (watch->turn.turns->finishing)
+    if (watch->task.loop->finishing)
         return;
-    if (watch->reclaimed || reads_by_ring(watch->turn.connection))
-        turn_continue(&watch->turn, 0); /* the multishot receive completes with an error, if any */
+    if (watch->reclaimed || reads_by_ring(watch->task.connection))
+        task_continue(&watch->task, 0); /* the multishot receive completes with an error, if any */
     else
-        turn_received(&watch->turn, receive(watch)); /* returns the error */
+        task_received(&watch->task, receive(watch)); /* returns the error */
 }
 
 static void on_writable(struct watch *watch)
 {
-    if (turn_is_half_closing(&watch->turn)) {
-        turn_half_close(&watch->turn);
-    } else if (watch->turn.connection->state == STATE_HANDSHAKING) {
-        turn_received(&watch->turn, engine_receive_ready(watch->turn.connection));
-    } else if (!watch->turn.turns->finishing) {
-        watch->turn.connection->awaits = AWAITS_NOTHING;
-        turn_continue(&watch->turn, 0);
+    if (task_is_half_closing(&watch->task)) {
+        task_half_close(&watch->task);
+    } else if (watch->task.connection->state == STATE_HANDSHAKING) {
+        task_received(&watch->task, engine_receive_ready(watch->task.connection));
+    } else if (!watch->task.loop->finishing) {
+        watch->task.connection->awaits = AWAITS_NOTHING;
+        task_continue(&watch->task, 0);
     }
 }
 
@@ -125,12 +127,12 @@ static void on_poll_event(struct watch *watch, const struct ring_event *event)
     const struct completion *completion = &event->completion;
     bool is_poll = event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR;
 
-    if (is_poll) /* completes on errors too: reclaims lent memory */
+    if (is_poll) /* it also completes on POLLERR: reclaims lent memory */
         watch->reclaimed =
-            completion->result > 0 && completion->result & POLLERR && turn_reclaim(&watch->turn) > 0;
+            completion->result > 0 && completion->result & POLLERR && task_reclaim(&watch->task) > 0;
     switch (event->kind) {
     case RING_READABLE:
-        turn_received(&watch->turn, readable(watch, completion));
+        task_received(&watch->task, readable(watch, completion));
         break;
     case RING_ERROR:
         on_error(watch);
@@ -149,9 +151,9 @@ static void on_poll_event(struct watch *watch, const struct ring_event *event)
     }
 }
 
-/* Completions that continue each other are one: a wake-up that brings a hundred small chunks costs
- * as much as one that brings a bundle. */
-static void gather(struct ring_engine *engine, struct ring_event *event)
+/* Merges completions whose buffers follow each other. So a wake-up with a hundred small chunks
+ * costs as much as one with a bundle. */
+static void merge(struct ring_engine *engine, struct ring_event *event)
 {
     const struct pool *pool = engine->recv_buffers.pool;
     struct completion *completion = &event->completion;
@@ -168,18 +170,18 @@ static void gather(struct ring_engine *engine, struct ring_event *event)
     }
 }
 
-/* With data, the connection continues after all completions of this wake-up: a proxy gets many
- * chunks in one wake-up and relays them in one turn. */
+/* After data, the connection continues only when all completions of this wake-up are handled. So a
+ * proxy relays all chunks of a wake-up in one group. */
 void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
 {
     struct watch *watch;
     int result = 0;
 
     if (event->kind == RING_WAKE) {
-        turns_wake(&engine->turns);
+        event_loop_wake(&engine->loop);
         return;
     }
-    if (event->number >= engine->turns.job->count) {
+    if (event->number >= engine->loop.job->count) {
         on_acceptor(engine, event);
         return;
     }
@@ -189,15 +191,15 @@ void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         return;
     }
     if (event->kind == RING_RECEIVE)
-        gather(engine, event);
+        merge(engine, event);
     if (!event->completion.more)
         watch->outstanding &= ~(1u << event->kind);
     if (event->kind == RING_RECEIVE)
         result = received(watch, &event->completion);
-    if (watch->turn.connection->state != STATE_CLOSING && event->kind == RING_RECEIVE)
-        turn_received_of_many(&watch->turn, result);
-    else if (watch->turn.connection->state != STATE_CLOSING)
+    if (watch->task.connection->state != STATE_CLOSING && event->kind == RING_RECEIVE)
+        task_received_in_batch(&watch->task, result);
+    else if (watch->task.connection->state != STATE_CLOSING)
         on_poll_event(watch, event);
-    if (watch->turn.connection->state == STATE_CLOSING && !watch->outstanding)
-        turn_released(&watch->turn);
+    if (watch->task.connection->state == STATE_CLOSING && !watch->outstanding)
+        task_released(&watch->task);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The transport of the ring engine: requests of a slot, and nonblocking calls. */
+/* The transport of the ring engine: io_uring requests, and nonblocking calls. */
 #include "engine/ring_engine.h"
 
 static int submit(struct connection *connection, const struct send_request *request)

@@ -65,7 +65,7 @@ static void on_written(uv_write_t *request, int status)
     stream->events->written(stream, connection->strategy->completed(connection, &completion));
 }
 
-/* One uv_write() at a time. */
+/* The connection has one uv_write() in flight. */
 static int submit(struct connection *connection, const struct send_request *request)
 {
     struct stream *stream = connection->bottom_state;
@@ -94,7 +94,7 @@ int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *conne
         result = pipe ? uv_pipe_open(&stream->uv.pipe, fd) : uv_tcp_open(&stream->uv.tcp, fd);
     stream->uv.handle.data = stream;
     if (result == 0)
-        layer_stack(connection, &layer_stream, stream);
+        layer_set_transport(connection, &layer_stream, stream);
     return result;
 }
 
@@ -103,13 +103,13 @@ void stream_close(struct stream *stream)
     struct connection *connection = stream->connection;
 
     uv_close(&stream->uv.handle, NULL);
-    if (!stream_is(connection))
+    if (!stream_is_used_by(connection))
         return;
     connection->calls.fd = -1;
-    layer_stack(connection, &layer_socket, NULL);
+    layer_set_transport(connection, &layer_socket, NULL);
 }
 
-bool stream_is(const struct connection *connection)
+bool stream_is_used_by(const struct connection *connection)
 {
     return connection->bottom == &layer_stream;
 }

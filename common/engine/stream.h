@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A libuv stream as the transport of a connection, for strategies that write through one
- * (CAPABLE_LOOP).
+ * (CAPABLE_LIBUV).
  *
- * libuv does not let a uv_poll_t watch the descriptor of a stream. So the stream notifies the
- * engine of received bytes and of finished writes. The stream owns the descriptor. libuv makes the
- * system calls, and uncork cannot count them. */
+ * A uv_poll_t must not watch the descriptor of a stream. So the stream notifies the engine of
+ * received bytes and of finished writes. The stream owns the descriptor. libuv makes the system
+ * calls, and uncork cannot count them. */
 #pragma once
 
 #include "connection/layer.h"
@@ -21,10 +21,10 @@ struct stream {
     struct connection *connection;
     const struct stream_events *events;
     uv_write_t request;
-    uint8_t byte; /* receive buffer of an end that only sends: for unexpected bytes */
+    uint8_t byte; /* receive buffer for unexpected bytes, at an end that only sends */
 };
 
-/* Called in uv_run(). */
+/* uv_run() calls these. */
 struct stream_events {
     /* Bytes or an end, as for engine_on_data(). */
     void (*arrived)(struct stream *stream, const uint8_t *data, ssize_t size);
@@ -33,14 +33,15 @@ struct stream_events {
     void (*written)(struct stream *stream, int result);
 };
 
-/* The stream owns the connection's descriptor then. 0 or a negative errno value. If
+/* Passes the descriptor of the connection to the stream. 0 or a negative errno value. If
  * `uv.handle.loop` is set, call stream_close() in both cases. */
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
                 const struct stream_events *events);
 
-/* Closes the descriptor too, in the next iteration of the loop. */
+/* Also closes the descriptor, in the next iteration of the loop. */
 void stream_close(struct stream *stream);
 
+/* Starts or stops receiving. */
 void stream_read(struct stream *stream, bool on);
 
-bool stream_is(const struct connection *connection);
+bool stream_is_used_by(const struct connection *connection);

@@ -25,8 +25,8 @@ void timers_add(struct timers *timers, uint64_t due_ns, void *item)
     timers->entries[at] = (struct entry){due_ns, item};
 }
 
-/* Removes the first entry: sifts the last one down from the top. */
-static void refill(struct timers *timers)
+/* Removes the first entry: the last one takes its place and sifts down. */
+static void remove_first(struct timers *timers)
 {
     struct entry last = timers->entries[--timers->count];
     size_t at = 0, child;
@@ -49,6 +49,6 @@ void *timers_take(struct timers *timers, uint64_t now_ns)
     if (!timers->count || timers_next(timers) > now_ns)
         return NULL;
     item = timers->entries[0].item;
-    refill(timers);
+    remove_first(timers);
     return item;
 }

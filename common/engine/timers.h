@@ -19,10 +19,10 @@ void timers_close(struct timers *timers);
 /* The heap must not be full. */
 void timers_add(struct timers *timers, uint64_t due_ns, void *item);
 
-/* Takes the earliest entry if it is due at `now_ns`, NULL if none is. */
+/* Removes the earliest entry and returns its item if it is due at `now_ns`, else returns NULL. */
 void *timers_take(struct timers *timers, uint64_t now_ns);
 
-/* When the earliest entry is due; UINT64_MAX where there is none. */
+/* When the earliest entry is due; UINT64_MAX if there is none. */
 static inline uint64_t timers_next(const struct timers *timers)
 {
     return timers->count ? timers->entries[0].due_ns : UINT64_MAX;

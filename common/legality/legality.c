@@ -90,8 +90,8 @@ static int check_stream(const struct plan *plan, enum end end, struct problem *p
     const struct strategy_choice *choice = plan_strategy(plan, end);
     const struct reading *reading = plan->ends[end].reading;
 
-    if (!plan_outgoing(plan, end) || !plan_incoming(plan, end) || !(choice->strategy->needs & CAPABLE_LOOP) ||
-        !reading->needs)
+    if (!plan_outgoing(plan, end) || !plan_incoming(plan, end) ||
+        !(choice->strategy->needs & CAPABLE_LIBUV) || !reading->needs)
         return 0;
     return clash(problem, "read", reading->variant.name, word_of(plan, choice),
                  choice->strategy->variant.name,
@@ -179,7 +179,8 @@ static int reserve_descriptors(uint64_t needed, uint64_t connections, struct pro
 
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    uint64_t of_thread = DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->one_each ? 0 : DESCRIPTORS_OF_LOOP);
+    uint64_t of_thread =
+        DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->thread_per_connection ? 0 : DESCRIPTORS_OF_LOOP);
     uint64_t of_number = plan_role(plan, end)->relay_buffers ? 2 : 1; /* a proxy has a pair */
     uint64_t threads = engine_threads(plan, end) * (plan->ends[end].hands_over ? 2 : 1);
     uint64_t descriptors = of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * threads;
@@ -246,7 +247,7 @@ static int check_quickack(const struct plan *plan, enum end end, const struct en
 {
     const struct end_plan *own = &plan->ends[end];
     bool again = own->quickack == QUICKACK_REARM;
-    bool by_stream = plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP;
+    bool by_stream = plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->needs & CAPABLE_LIBUV;
 
     if (!plan->counts_segments || !plan_incoming(plan, end) || own->quickack == QUICKACK_DEFAULT)
         return 0;
@@ -271,7 +272,7 @@ static int check_room(const struct plan *plan, enum end end, struct problem *pro
     if (!plan->counts_segments || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
         return 0;
     units_format(&units_size, value, own->rcvbuf_bytes);
-    return check_needs("rcvbuf", value, CAPABLE_KEEP, plan->transport, own->security, 0, problem);
+    return check_needs("rcvbuf", value, CAPABLE_INHERIT_RCVBUF, plan->transport, own->security, 0, problem);
 }
 
 /* Options that cannot have an effect, as far as the plan shows. */
@@ -340,7 +341,7 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
 /* Without another end there is nothing to wait for, and so no loop and no ring. */
 static unsigned engines_give(const struct transport *transport)
 {
-    return transport->has_other_end ? CAPABILITIES_OF_ENGINES : CAPABLE_WAITING;
+    return transport->has_other_end ? CAPABILITIES_OF_ENGINES : CAPABLE_BLOCKING_MODE;
 }
 
 int legality_of_strategy(const struct strategy *strategy, const struct transport *transport,

@@ -43,8 +43,8 @@ static int open_side(struct rehearsal *rehearsal, enum end end, int fd)
         .security = plan->ends[end].security,
         .calls = {.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT},
     };
-    layer_stack(connection, &layer_socket, NULL);
-    result = security_agree(shared, connection->peer, &terms);
+    layer_set_transport(connection, &layer_socket, NULL);
+    result = security_open_context(shared, connection->peer, &terms);
     return result < 0 ? result : security_begin(connection);
 }
 

@@ -2,8 +2,8 @@
 #include "connection/capability.h"
 #include "connection/reading.h"
 
-/* With MSG_TRUNC, Linux discards the bytes of a TCP stream instead of copying them: tcp(7). */
-static ssize_t read_nothing(struct connection *connection, size_t limit, const uint8_t **data)
+/* With MSG_TRUNC, Linux discards the bytes of a TCP stream: tcp(7). */
+static ssize_t discard(struct connection *connection, size_t limit, const uint8_t **data)
 {
     const struct pool *pool = &connection->shared->pool;
 
@@ -13,8 +13,8 @@ static ssize_t read_nothing(struct connection *connection, size_t limit, const u
 }
 
 const struct reading reading_msgtrunc = {
-    .variant = {"msgtrunc", "recv(MSG_TRUNC): bytes are taken out without being copied"},
+    .variant = {"msgtrunc", "recv(MSG_TRUNC): the kernel discards the bytes without copying them"},
     .needs = CAPABLE_TRUNCATE,
     .discards = true,
-    .read = read_nothing,
+    .read = discard,
 };

@@ -5,8 +5,8 @@
 #include "connection/workload.h"
 
 #define BYTES (4u << 20)
-#define BUFFERS_LEAST 16u
-#define BUFFERS_MOST 1024u
+#define BUFFERS_MIN 16u
+#define BUFFERS_MAX 1024u
 
 ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data)
 {
@@ -17,7 +17,7 @@ ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8
     return result < 0 ? result : -EINPROGRESS;
 }
 
-/* Unless the relay owns it, a buffer returns to the kernel at once. */
+/* Unless a relay owns it, a buffer returns to the kernel at once. */
 int multishot_completed(struct connection *connection, const struct completion *completion,
                         int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size))
 {
@@ -28,9 +28,10 @@ int multishot_completed(struct connection *connection, const struct completion *
     size_t size;
 
     if (completion->result == -ENOBUFS || completion->result == -ECANCELED)
-        return -EAGAIN; /* read() begins again with free buffers; when `ending`, single-shot */
+        return -EAGAIN; /* read() begins again with free buffers; single-shot if `ending` */
     if (completion->result <= 0)
-        return arrived(connection, &byte, security_explain(connection, completion->result, &byte));
+        return arrived(connection, &byte,
+                       security_receive_control_record(connection, completion->result, &byte));
     while (result == 0 && (size = connection->bottom->take(connection, &rest, &data))) {
         result = arrived(connection, data, (ssize_t)size);
         if (!connection->role->relay_buffers)
@@ -41,9 +42,9 @@ int multishot_completed(struct connection *connection, const struct completion *
 
 uint32_t multishot_buffers(size_t size)
 {
-    uint32_t buffers = BUFFERS_LEAST;
+    uint32_t buffers = BUFFERS_MIN;
 
-    while (buffers < BUFFERS_MOST && 2 * buffers * size <= BYTES)
+    while (buffers < BUFFERS_MAX && 2 * buffers * size <= BYTES)
         buffers *= 2;
     return buffers;
 }

@@ -5,10 +5,10 @@
 #include "connection/capability.h"
 #include "connection/reading.h"
 
-/* read(): submits the request. -EINPROGRESS or another negative errno value. */
+/* read(): submits the request. Returns -EINPROGRESS or another negative errno value. */
 ssize_t multishot_begin(struct connection *connection, size_t limit, const uint8_t **data);
 int multishot_completed(struct connection *connection, const struct completion *completion,
                         int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size));
 
-/* 16 to 1024 buffers, as many as fit in 4 MiB: the kernel must not run out of them. */
+/* As many buffers as fit in 4 MiB, but 16 to 1024: the kernel must not run out of them. */
 uint32_t multishot_buffers(size_t size);

@@ -3,8 +3,8 @@
 
 const struct reading reading_uring_multishot = {
     .variant = {"uring-multishot",
-                "one RECV in an io_uring that goes on, a provided buffer of chunk bytes each time"},
-    .needs = CAPABLE_RING | CAPABLE_RECEIVE_AGAIN,
+                "a multishot RECV of an io_uring, into one provided buffer of chunk bytes each time"},
+    .needs = CAPABLE_RING | CAPABLE_RECV_MULTISHOT,
     .read = multishot_begin,
     .completed = multishot_completed,
     .buffers = multishot_buffers,

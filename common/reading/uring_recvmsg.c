@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* As uring-multishot, by RECVMSG: the kernel writes a header of 16 bytes before the bytes of each
- * buffer. A program that wants addresses or control messages has the same cost. */
+/* As uring-multishot, by RECVMSG: the kernel writes a header of 16 bytes before the data in each
+ * buffer. A program that reads addresses or control messages has the same cost. */
 #include "reading/multishot.h"
 
 const struct reading reading_uring_recvmsg = {
     .variant = {"uring-recvmsg",
-                "one RECVMSG in an io_uring that goes on, a provided buffer of chunk bytes each time"},
-    .needs = CAPABLE_RING | CAPABLE_RECEIVE_MESSAGE,
+                "a multishot RECVMSG of an io_uring, into one provided buffer of chunk bytes each time"},
+    .needs = CAPABLE_RING | CAPABLE_RECVMSG_MULTISHOT,
     .headroom = RECEIVE_HEADER,
     .options = RECEIVE_MESSAGE,
     .read = multishot_begin,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel maps pages that hold whole pages of the stream, instead of copying them. It copies
- * less than a page, and reports how many bytes recv(2) must take.
+/* The kernel maps whole pages of the stream instead of copying them. It copies bytes that fill less
+ * than a page, and reports how many bytes recv(2) must receive.
  *
- * The next call unmaps the pages. Bytes that one call copied after the pages that it mapped come
- * later in the stream; the next read() delivers them. */
+ * The next call unmaps the pages. If one call maps pages and copies bytes, the copied bytes come
+ * later in the stream: the next read() delivers them. */
 #include "base/cleanup.h"
 #include "base/zerocopy.h"
 #include "connection/capability.h"
@@ -14,8 +14,8 @@ struct pages {
     size_t page;
     const uint8_t *rest; /* copied, not yet delivered */
     size_t rest_size;
-    size_t skip; /* bytes that recv() must take */
-    int error;   /* an error after bytes; the next read() returns it */
+    size_t skip; /* bytes that recv() must receive */
+    int error;   /* of the call that brought bytes; the next read() returns it */
     uint8_t copy[];
 };
 
@@ -60,7 +60,7 @@ static ssize_t receive(struct connection *connection, size_t limit, const uint8_
     return size;
 }
 
-/* Maps whole pages, at most `limit` bytes. Returns as read(), but 0 if recv(2) must take bytes
+/* Maps whole pages, at most `limit` bytes. Returns as read(), but 0 if recv(2) must receive bytes
  * first. */
 static ssize_t map(struct connection *connection, size_t limit, const uint8_t **data)
 {
@@ -83,7 +83,7 @@ static ssize_t map(struct connection *connection, size_t limit, const uint8_t **
     return (ssize_t)mapped.mapped;
 }
 
-/* A read of less than a page calls recv(2): the kernel maps whole pages only. */
+/* A read of less than a page calls recv(2), because the kernel maps whole pages only. */
 static ssize_t read_pages(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;

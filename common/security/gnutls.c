@@ -304,7 +304,7 @@ const char *gnutls_layer_library(void)
 
 const struct security security_gnutls = {
     .variant = {"gnutls", "TLS 1.3 by GnuTLS"},
-    .gives = CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_HOLD,
+    .gives = CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_RECORD_CORK,
     .withholds = "GnuTLS writes to the descriptor itself, and takes no flags and no vectors",
     .encrypts = true,
     .counts_records = true,

@@ -310,8 +310,8 @@ static int check(struct problem *problem)
 
 const struct security security_ktls = {
     .variant = {"ktls", "TLS 1.3 by the kernel, after a handshake by GnuTLS"},
-    .gives = CAPABLE_DESCRIPTOR | CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_MORE | CAPABLE_RECEIVE_AGAIN |
-             CAPABLE_RECEIVE_BUNDLE | CAPABLE_SEND_BUFFERS | CAPABLE_SENDFILE,
+    .gives = CAPABLE_DESCRIPTOR | CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_MORE | CAPABLE_RECV_MULTISHOT |
+             CAPABLE_RECV_BUNDLE | CAPABLE_SEND_BUFFERS | CAPABLE_SENDFILE,
     .withholds = "the kernel's TLS refuses memory that is lent and bundles of buffers, and discards nothing",
     .encrypts = true,
     .check = check,

@@ -429,7 +429,7 @@ static const char *library(void)
 
 const struct security security_openssl = {
     .variant = {"openssl", "TLS 1.3 by OpenSSL"},
-    .gives = CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_HOLD,
+    .gives = CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_RECORD_CORK,
     .withholds = "OpenSSL writes to the descriptor itself, and takes no flags and no vectors",
     .encrypts = true,
     .counts_records = true,

@@ -83,9 +83,9 @@ void tls_agreed(struct connection *connection, const char *cipher, int handshake
 {
     connection->calls.counts.handshakes++;
     connection->calls.counts.resumed += handshake == HANDSHAKE_TICKET;
-    connection->shared->agreed = (struct security_agreed){.version = "1.3", /* the only one */
-                                                          .cipher = cipher,
-                                                          .key_exchange = handshake_names[handshake]};
+    connection->shared->negotiated = (struct security_negotiated){.version = "1.3", /* the only one */
+                                                                  .cipher = cipher,
+                                                                  .key_exchange = handshake_names[handshake]};
 }
 
 int tls_broken(const struct tls_wire *wire, const char *doing, const char *why)

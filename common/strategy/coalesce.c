@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The copy of one group; `sent` of its `size` bytes were accepted. */
+/* The copy of one group; `sent` of its `size` bytes are sent. */
 struct copy {
     size_t size, sent;
     uint8_t bytes[];
@@ -43,8 +43,8 @@ static int send_copy(struct connection *connection)
     return 0;
 }
 
-/* A group that is too long to copy is sent from its fragments. Without sendv(), the layer takes one
- * piece at a time. */
+/* Sends a group that is too long to copy from its fragments: by sendv() if the layer has it, else
+ * one by one. */
 static int send_group(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;

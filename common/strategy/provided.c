@@ -16,7 +16,7 @@ uint32_t provided_buffers(uint64_t parameter)
     return buffers;
 }
 
-/* Counts the fragments of the group at the head, at most as many as there are buffers. */
+/* Measures the group at the head, up to as many fragments as there are buffers. */
 static void measure_group(struct connection *connection, struct provided_request *providing)
 {
     uint32_t most = provided_buffers(connection->strategy_parameter);
@@ -33,9 +33,9 @@ static void measure_group(struct connection *connection, struct provided_request
     }
 }
 
-/* A bundle of more than BUNDLE_BUFFERS buffers must post a completion. Linux 6.18 sends the first
- * BUNDLE_BUFFERS of them. It sends the rest only if it did not have to wait for room. Otherwise the
- * request counts as a success, and a silent one posts nothing. */
+/* A bundle of more than BUNDLE_BUFFERS buffers must post a completion. Linux 6.18 first sends
+ * BUNDLE_BUFFERS of them. It sends the rest only if it did not have to wait for room. If it had to,
+ * the request still counts as a success, and a silent request posts no completion. */
 int provided_submit(struct connection *connection)
 {
     struct provided_request *providing = connection->strategy_state;
@@ -64,9 +64,9 @@ int provided_submit(struct connection *connection)
     return connection->bottom->submit(connection, &request);
 }
 
-/* After a short send, the next request empties the ring and adds the rest again. Linux 6.18 stops
- * a bundle that has waited for room 128 times (APOLL_MAX_RETRY). By then it has taken all buffers
- * of the bundle out of the ring, also those that it has not begun. */
+/* After a short send, the next request empties the ring and adds the rest again. The reason: Linux
+ * 6.18 stops a bundle that has waited for room 128 times (APOLL_MAX_RETRY). By then it has taken
+ * all buffers of the bundle out of the ring, even those that it has not begun to send. */
 int provided_completed(struct connection *connection, const struct completion *completion)
 {
     struct provided_request *providing = connection->strategy_state;

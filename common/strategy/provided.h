@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends from a ring of provided buffers. As many fragments of the group at the head as fit are
- * added to the ring; requests take them from there.
+/* Sends from a ring of provided buffers. The strategy adds as many fragments of the group at the
+ * head as fit; requests take them from the ring.
  *
- * The next group is added when this one has been sent. So no request joins two groups. */
+ * It adds the next group only when this one has been sent. So no request joins two groups. */
 #pragma once
 
 #include "strategy/request.h"
@@ -11,16 +11,16 @@
 struct provided_request {
     uint64_t end;   /* of the provided buffers: accepted_bytes of the queue when all are sent */
     uint32_t added; /* fragments of the group at the head, when the buffers were filled */
-    uint32_t marks; /* of the last of these */
-    bool restart;   /* empty the ring of buffers first */
+    uint32_t marks; /* of the last of these fragments */
+    bool restart;   /* the next request must empty the ring first */
 };
 
 uint32_t provided_buffers(uint64_t parameter);
 int provided_completed(struct connection *connection, const struct completion *completion);
 
-/* send_group(): queues one request, for the next buffer, or for all as CAPABLE_SEND_BUNDLE
- * allows. */
+/* send_group(): queues one request, for the next buffer; with CAPABLE_SEND_BUNDLE for all
+ * buffers. */
 int provided_submit(struct connection *connection);
 
 #define PROVIDED_PARAMETER                                                                                   \
-    "gives the ring of a connection so many buffers in place of 256, rounded up to a power of two"
+    "gives the ring of a connection that many buffers instead of 256, rounded up to a power of two"

@@ -9,11 +9,11 @@
 
 int request_flags(const struct connection *connection)
 {
-    return connection->security->gives & CAPABLE_WHOLE ? MSG_WAITALL : 0;
+    return connection->security->gives & CAPABLE_WAITALL ? MSG_WAITALL : 0;
 }
 
-/* `is_answered`: the next bytes from the peer prove that it received the present message, because
- * neither end sends before it has the reply. A follower at its stop gets no reply in this phase. */
+/* `is_answered`: the next bytes of the peer prove that it has received this message, because at a
+ * depth of 1 the peer sends only then. A follower at its stop gets no more bytes in this phase. */
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks)
 {
     struct request *request = &connection->request;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The strategies of io_uring submit one request at a time: struct request. The queue accepts its
- * bytes when the request completes. */
+/* The strategies of io_uring submit one request at a time: struct request. Its bytes are accepted
+ * when the request completes. */
 #pragma once
 
 #include "connection/strategy.h"
 
-/* Flags against short sends: MSG_WAITALL, or 0 if the descriptor refuses it. Without the flag, the
- * next request sends the rest of a short send. */
+/* MSG_WAITALL against short sends, or 0 if the descriptor refuses it. Then the next request sends
+ * the rest of a short send. */
 int request_flags(const struct connection *connection);
 
 /* Notes a request of `bytes` in flight, up to the end of a fragment with these marks. Returns
@@ -15,12 +15,12 @@ int request_flags(const struct connection *connection);
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks);
 
 /* Returns the bytes that were sent, or a negative errno value. 0: the kernel cancelled the request
- * before it sent anything. This is no error: a request that has waited for room 128 times goes to a
- * worker thread. The kernel cancels the request if it cannot create that thread (Linux 6.18,
+ * before it sent a byte. That is no error: a request that has waited for room 128 times goes to a
+ * worker thread, and the kernel cancels it if it cannot create that thread (Linux 6.18,
  * io_uring/io-wq.c). */
 int request_sent(const struct completion *completion);
 
-/* completed() of the strategies that may release memory when a request is done. */
+/* completed() of the strategies whose memory is free when a request is done. */
 int request_completed(struct connection *connection, const struct completion *completion);
 
 /* State of a strategy whose request sends the vectors of a group. */
@@ -32,5 +32,5 @@ struct vector_request {
 /* Its group_state_size(). sendmsg(2) takes at most IOV_MAX vectors. */
 size_t request_vectors_size(size_t longest_group);
 
-/* Makes its message: the rest of the group at the head, or as much of it as there are vectors. */
+/* Fills in its message: the rest of the group at the head, or as much of it as the vectors hold. */
 struct queue_group request_gather(struct connection *connection);

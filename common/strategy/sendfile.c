@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A header, then payload from a file. The first fragment of a group of several is the header;
+/* A header, then payload from a file. The first of several fragments of a group is the header;
  * MSG_MORE joins it to the payload. Each other fragment, or the only one, takes one sendfile(2).
  *
  * sendfile(2) has no MSG_MORE. So if a group has more than one fragment after the header, TCP's
  * cork holds them together. Without TCP nothing is joined.
  *
- * The kernel sends from the pages of the file and never reports when it is done with them. The
- * memory of a source never changes, so it counts as released once accepted. */
+ * The kernel sends from the pages of the file and never reports when it is done with them. They
+ * count as released once accepted, because the memory of a source never changes. */
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 
@@ -55,8 +55,8 @@ static int send_group(struct connection *connection)
 }
 
 const struct strategy strategy_sendfile = {
-    .variant = {"sendfile", "header by send(MSG_MORE), payload by sendfile() from memory that is a file"},
-    .needs = CAPABLE_DESCRIPTOR | CAPABLE_SENDFILE | CAPABLE_WAITING,
+    .variant = {"sendfile", "header by send(MSG_MORE), payload by sendfile() from a file in memory"},
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_SENDFILE | CAPABLE_BLOCKING_MODE,
     .joins = CAPABLE_MORE | CAPABLE_CORK,
     .from_file = true,
     .state_size = sizeof(bool),

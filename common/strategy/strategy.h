@@ -15,8 +15,7 @@ int strategy_send_group(struct connection *connection);
  * fragments takes several, joined by MSG_MORE. Returns as strategy_send_group(). */
 int strategy_send_vector(struct connection *connection);
 
-/* For a strategy whose state is a bool: the cork of the connection's layer is on. group_cork()
- * switches it on if no byte of the group at the head was accepted. group_uncork(), as
- * finish_group(), switches it off. */
+/* For a strategy whose state is a bool: whether the cork is on. group_cork() switches it on if no
+ * byte of the group at the head is accepted. group_uncork(), as finish_group(), switches it off. */
 int group_cork(struct connection *connection);
 int group_uncork(struct connection *connection);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Linked requests run one after the other. A link holds only if its request is complete;
- * MSG_WAITALL makes the kernel continue until it is. Without the flag, the next send would overtake
- * the rest of a short send. Only the last request of a chain, and a request that fails, post a
- * completion. */
+/* Linked requests run one after the other. MSG_WAITALL makes the kernel continue each until all its
+ * bytes are sent. Without the flag, the next send would overtake the rest of a short send. Only the
+ * last request of a chain, and a request that fails, post a completion. */
 #include "strategy/request.h"
 
 struct chain_request {
@@ -84,8 +83,8 @@ static int completed(struct connection *connection, const struct completion *com
 }
 
 const struct strategy strategy_uring_send = {
-    .variant = {"uring-send", "each fragment by its own SEND in an io_uring, linked, one enter"},
-    .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_WHOLE,
+    .variant = {"uring-send", "each fragment by its own SEND in an io_uring, linked, one io_uring_enter()"},
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_WAITALL,
     .state_size = sizeof(struct chain_request),
     .send_group = submit,
     .completed = completed,

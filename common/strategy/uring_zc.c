@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel sends from the memory of the fragments. A request posts two completions: the result,
- * and later a notification that the kernel no longer needs the memory (IORING_CQE_F_NOTIF). The
- * next request may be in flight in between. */
+ * and later a notification that the kernel no longer needs the memory (IORING_CQE_F_NOTIF). Between
+ * the two, the next request may be in flight. */
 #include "connection/loans.h"
 #include "strategy/request.h"
 

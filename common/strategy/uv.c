@@ -4,8 +4,8 @@
 
 #include <limits.h>
 
-/* Writes the group at the head, or as much of it as one call takes. Submits the rest of it to
- * libuv: accepted now, released when libuv has written it. libuv copies the vectors. */
+/* Writes the group at the head, as far as one call takes it. Submits the rest to libuv: it is
+ * accepted now, and released when libuv has written it. libuv copies the vectors. */
 static int write_group(struct connection *connection)
 {
     struct iovec vectors[IOV_MAX];
@@ -40,8 +40,8 @@ static int completed(struct connection *connection, const struct completion *com
 }
 
 const struct strategy strategy_uv = {
-    .variant = {"uv", "uv_try_write() of the group on a libuv stream, uv_write() of what did not go at once"},
-    .needs = CAPABLE_DESCRIPTOR | CAPABLE_STREAM | CAPABLE_LOOP,
+    .variant = {"uv", "uv_try_write() of the group on a libuv stream, uv_write() of the rest"},
+    .needs = CAPABLE_DESCRIPTOR | CAPABLE_STREAM | CAPABLE_LIBUV,
     .send_group = write_group,
     .completed = completed,
 };

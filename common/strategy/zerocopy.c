@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel sends from the memory of the fragments. A notification on the socket's error queue
- * says when it no longer needs the memory (Documentation/networking/msg_zerocopy.rst).
+/* The kernel sends from the memory of the fragments. A notification on the error queue of the
+ * socket reports when it no longer needs the memory (Documentation/networking/msg_zerocopy.rst).
  *
  * The kernel numbers the sends that sent bytes, as struct loans does. One notification may cover
- * several sends; notifications come in any order. ENOBUFS: there is no memory for another
+ * several sends; notifications come in any order. ENOBUFS: the kernel has no memory for another
  * notification (net.core.optmem_max). The send must wait until a notification arrives. */
 #include "connection/loans.h"
 #include "strategy/strategy.h"

@@ -9,7 +9,7 @@ static bool is_hub(const struct coordinator *coordinator)
     return coordinator->team->end == END_CLIENT;
 }
 
-static unsigned others(const struct coordinator *coordinator)
+static unsigned other_ends(const struct coordinator *coordinator)
 {
     unsigned ends = 0;
 
@@ -19,15 +19,15 @@ static unsigned others(const struct coordinator *coordinator)
     return ends;
 }
 
-/* The end with a subject counts no bytes. The hub asks it for its figures. END_COUNT: none has
- * one. */
+/* The end that runs a subject, or END_COUNT if none does. That end counts no bytes, so the hub asks
+ * it to read its figures. */
 static enum end subject_end(const struct plan *plan)
 {
     return plan_has_subject(plan) ? plan_second_end(plan) : END_COUNT;
 }
 
-/* The ends that receive from `driver`; none if it is no driver of the plan. A subject that relays
- * is none. */
+/* The ends that receive from `driver`; none if the end is no driver of the plan. A subject that
+ * relays is not among them. */
 static unsigned receivers_of(const struct plan *plan, int driver)
 {
     unsigned ends = 0;
@@ -56,12 +56,13 @@ static json_t *body_of_end(enum end end)
 
 void coordinator_start(struct coordinator *coordinator)
 {
-    team_release(coordinator->team, others(coordinator) ? RELEASE_START : RELEASE_GO);
+    team_release(coordinator->team, other_ends(coordinator) ? RELEASE_START : RELEASE_GO);
 }
 
 /* ---- receivers are ready ---- */
 
-/* The hub releases a driver when all its receivers are ready. */
+/* `end` is ready for the release of `driver`. The hub releases the driver when all its receivers
+ * are ready. */
 static void note_ready(struct coordinator *coordinator, enum release release, int driver, enum end end)
 {
     unsigned receivers = receivers_of(coordinator->team->plan, driver),
@@ -78,8 +79,8 @@ static void note_ready(struct coordinator *coordinator, enum release release, in
         notify(coordinator, (enum end)driver, CONTROL_MARKED, NULL);
 }
 
-/* `end` has its start figures. Of a subject that relays they are taken when all others have theirs:
- * then no data is in flight. */
+/* `end` has its start figures. A subject that relays reads its own when all other ends have theirs,
+ * because no data is in flight then. */
 static void note_marked(struct coordinator *coordinator, enum end end)
 {
     const struct plan *plan = coordinator->team->plan;
@@ -103,7 +104,8 @@ static void note_marked(struct coordinator *coordinator, enum end end)
                 note_ready(coordinator, RELEASE_GO, driver, (enum end)each);
 }
 
-/* The phases after which a subject reads its figures; one that relays is asked by note_marked(). */
+/* Asks a subject to read its figures after these phases. note_marked() asks one that relays for its
+ * start figures. */
 static void ask_subject(struct coordinator *coordinator, enum phase passed)
 {
     const struct team *team = coordinator->team;
@@ -114,7 +116,7 @@ static void ask_subject(struct coordinator *coordinator, enum phase passed)
         notify(coordinator, end, CONTROL_MARKED, NULL);
 }
 
-/* ---- a driver's last byte ---- */
+/* ---- the last byte of a driver ---- */
 
 /* Announces the byte at which each connection will end, after `more` messages. */
 static void announce(struct coordinator *coordinator, uint64_t more)
@@ -129,7 +131,7 @@ static void announce(struct coordinator *coordinator, uint64_t more)
                json_pack("{s:s, s:O}", "end", end_names[team->end], "bytes", bytes));
 }
 
-static enum end driver_in(const struct coordinator *coordinator, const json_t *body)
+static enum end driver_named_in(const struct coordinator *coordinator, const json_t *body)
 {
     enum end end = end_parse(json_string_value(json_object_get(body, "end")));
     const struct plan *plan = coordinator->team->plan;
@@ -155,30 +157,31 @@ static int set_stops(struct coordinator *coordinator, enum end driver, const jso
 }
 
 /* The client forwards the announcement of the server to a proxy. */
-static int learn_stops(struct coordinator *coordinator, enum end from, const json_t *body,
-                       struct problem *problem)
+static int on_drain(struct coordinator *coordinator, enum end from, const json_t *body,
+                    struct problem *problem)
 {
-    enum end driver = driver_in(coordinator, body);
-    bool is_theirs =
+    enum end driver = driver_named_in(coordinator, body);
+    bool is_valid =
         driver != END_COUNT && driver != coordinator->team->end && coordinator->team->part != PART_DRIVER;
 
-    if (is_theirs && is_hub(coordinator)) {
-        is_theirs = driver == from;
+    if (is_valid && is_hub(coordinator)) {
+        is_valid = driver == from;
         notify(coordinator, END_PROXY, CONTROL_DRAIN, json_deep_copy(body));
     }
-    if (!is_theirs || set_stops(coordinator, driver, body) < 0)
-        return problem_failure(problem, "the %s announced a warm-up of connections that there are not",
+    if (!is_valid || set_stops(coordinator, driver, body) < 0)
+        return problem_failure(problem, "the %s sent a drain message that does not fit the plan",
                                end_names[from]);
     return 1;
 }
 
-static int learn_draining(struct coordinator *coordinator, enum end from, const json_t *body,
-                          struct problem *problem)
+static int on_draining(struct coordinator *coordinator, enum end from, const json_t *body,
+                       struct problem *problem)
 {
-    enum end driver = driver_in(coordinator, body);
+    enum end driver = driver_named_in(coordinator, body);
 
     if (driver == END_COUNT || (!is_hub(coordinator) && driver != coordinator->team->end))
-        return problem_failure(problem, "the %s knows of a warm-up that there is not", end_names[from]);
+        return problem_failure(problem, "the %s sent a draining message that does not fit the plan",
+                               end_names[from]);
     if (is_hub(coordinator))
         note_ready(coordinator, RELEASE_LAST, driver, from);
     else
@@ -186,13 +189,13 @@ static int learn_draining(struct coordinator *coordinator, enum end from, const 
     return 1;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 void coordinator_passed(struct coordinator *coordinator, enum phase phase)
 {
     const struct team *team = coordinator->team;
 
-    if (!others(coordinator))
+    if (!other_ends(coordinator))
         return;
     if (phase == PHASE_START && !is_hub(coordinator)) {
         notify(coordinator, END_CLIENT, CONTROL_JOINED, NULL);
@@ -202,7 +205,7 @@ void coordinator_passed(struct coordinator *coordinator, enum phase phase)
         announce(coordinator, 1);
     if (phase == PHASE_MARK)
         note_marked(coordinator, team->end);
-    /* With reconnects, the close of a descriptor is not the end of the work. */
+    /* With reconnects, the close of a descriptor does not end the work: announces the last byte. */
     if (phase == PHASE_REPORT && team->part != PART_FOLLOWER && !team->cancelled &&
         team->plan->workload->reconnects)
         announce(coordinator, 0);
@@ -215,13 +218,13 @@ int coordinator_message(struct coordinator *coordinator, enum end from, enum con
     switch (type) {
     case CONTROL_JOINED:
         coordinator->joined |= 1u << from;
-        if (coordinator->joined == others(coordinator))
+        if (coordinator->joined == other_ends(coordinator))
             coordinator_start(coordinator);
         return 1;
     case CONTROL_DRAIN:
-        return learn_stops(coordinator, from, body, problem);
+        return on_drain(coordinator, from, body, problem);
     case CONTROL_DRAINING:
-        return learn_draining(coordinator, from, body, problem);
+        return on_draining(coordinator, from, body, problem);
     case CONTROL_MARKED:
         if (is_hub(coordinator))
             note_marked(coordinator, from);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How the ends of a run go through the phases together: the same code at every end, over control
+/* Leads the ends of a run through the phases together: the same code at every end, over control
  * channels. The channels are a star with the client as the hub. A driver waits until all its
- * receivers are ready. The client collects these messages from every other end and reports to the
- * server. */
+ * receivers are ready. The client collects the messages of the other ends, and tells the server
+ * when the receivers of the server are ready. */
 #pragma once
 
 #include "control/channel.h"
@@ -11,18 +11,19 @@
 struct coordinator {
     struct team *team;
     struct channel *channels[END_COUNT];      /* by end; NULL: no channel, nothing to wait for */
-    unsigned ready[RELEASE_NEVER][END_COUNT]; /* by release and driver: ends, as bits 1 << end */
-    unsigned joined;                          /* ends with all their connections */
-    unsigned marked;                          /* at the hub: ends with their start figures */
+    unsigned ready[RELEASE_NEVER][END_COUNT]; /* ends by release and driver: bits 1 << end */
+    unsigned joined;                          /* ends that have all their connections */
+    unsigned marked;                          /* at the hub: ends that have their start figures */
 };
 
-/* Call when the threads of all ends run. */
+/* Call when the threads of all ends are running. */
 void coordinator_start(struct coordinator *coordinator);
 
-/* Call when the team has passed a phase. Sends the message of phases.def, but for the report. */
+/* Call when the team has passed a phase. Sends the message of that phase in phases.def, except the
+ * report. */
 void coordinator_passed(struct coordinator *coordinator, enum phase phase);
 
-/* Handles a message from end `from`. Returns 1 if it was handled, and 0 if it is not a message of
- * the phases. Returns -1 with a failure if it is not valid here. */
+/* Handles a message from end `from`. Returns 1 if it has handled it, 0 if it is not a message of
+ * the phases, or -1 with a failure if the message is not valid here. */
 int coordinator_message(struct coordinator *coordinator, enum end from, enum control_type type,
                         const json_t *body, struct problem *problem);

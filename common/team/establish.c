@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define CONNECT_WITHIN_MS 4000
-#define ACCEPTED_WITHIN_MS 3000 /* for the answer of a proxy's sink */
+#define ACCEPTED_WITHIN_MS 3000 /* time for the sink to answer a proxy */
 
 /* ---- connect, hello ---- */
 
@@ -35,7 +35,7 @@ static void set_receive_timeout(int fd, int ms)
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
 }
 
-/* A proxy forwards nothing before the sink has accepted this connection: hello.h. */
+/* A proxy forwards no byte before the sink has accepted the connection: hello.h. */
 static int ask_sink(const struct team *team, const struct connection *connection, struct problem *problem)
 {
     uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
@@ -45,7 +45,7 @@ static int ask_sink(const struct team *team, const struct connection *connection
 
     address_format(sink, &team->target);
     if (sink_hello_make(request, team->token, connection->number) < 0)
-        return problem_failure(problem, "no random numbers for the sink");
+        return problem_failure(problem, "the system has no random numbers for the token");
     if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
         return problem_failure(problem, "the proxy cannot send the token to the server at %s: %s", sink,
                                strerror(errno));
@@ -54,7 +54,7 @@ static int ask_sink(const struct team *team, const struct connection *connection
     set_receive_timeout(fd, 0);
     if (size == sizeof answer && sink_has_accepted(answer, request))
         return 0;
-    return problem_failure(problem, "%s did not accept the token of this run as its server: %s", sink,
+    return problem_failure(problem, "%s did not accept the token of this run: %s", sink,
                            size < 0    ? "it does not answer"
                            : size == 0 ? "it closed the connection"
                                        : "its answer is not that of a server of uncork");
@@ -80,9 +80,9 @@ static int connect_one(struct worker *worker, struct connection *connection, str
     return connection->twin ? ask_sink(team, connection, problem) : send_hello(team, connection, problem);
 }
 
-/* Checks the socket options of this plan on a socket that is not connected. The sockets of a
- * workload that reconnects are not checked. */
-static int prove_options(struct worker *worker, struct problem *problem)
+/* For a workload that reconnects: checks the socket options of the plan once, on a socket that is
+ * not connected. Later sockets are not checked. */
+static int check_options(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
     struct address address = team->target;
@@ -99,8 +99,8 @@ static int prove_options(struct worker *worker, struct problem *problem)
     return result;
 }
 
-/* The client connects to its neighbour, a proxy to the server. The descriptors of the other
- * connections exist already. */
+/* The client connects to its neighbour, a proxy to the server. All other connections already have
+ * descriptors. */
 static bool connects_to(enum end end, enum end peer)
 {
     return end == END_CLIENT || (end == END_PROXY && peer == END_SERVER);
@@ -112,7 +112,7 @@ int establish_connect(struct worker *worker, struct problem *problem)
     bool has_sockets = team->plan->transport->has_other_end;
 
     if (has_sockets && team->plan->workload->reconnects)
-        return prove_options(worker, problem);
+        return check_options(worker, problem);
     for (size_t i = 0; has_sockets && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 
@@ -139,14 +139,14 @@ static int agree(struct worker *worker, enum end peer, struct problem *problem)
     int result;
 
     memcpy(terms.key, team->keys[peer], sizeof terms.key);
-    result = security_agree(&worker->shared, peer, &terms);
+    result = security_open_context(&worker->shared, peer, &terms);
     secret_wipe(&terms, sizeof terms);
-    return result < 0 ? problem_failure(problem, "security=%s cannot be made ready: %s",
+    return result < 0 ? problem_failure(problem, "cannot set up security=%s: %s",
                                         team->plan->ends[team->end].security->variant.name, strerror(-result))
                       : 0;
 }
 
-/* Waits until the socket is ready. If it never is, the watch ends the team. */
+/* Blocks until the handshake is done. If it never ends, the stall watch cancels the team. */
 static int make_handshake(struct connection *connection, struct problem *problem)
 {
     int result = security_begin(connection);
@@ -164,11 +164,11 @@ static int make_handshake(struct connection *connection, struct problem *problem
     if (result == 0)
         return 0;
     *problem = connection->shared->problem;
-    return problem_failure(problem, "a session of %s cannot be begun: %s", connection->security->variant.name,
-                           strerror(-result));
+    return problem_failure(problem, "cannot begin a session of security=%s: %s",
+                           connection->security->variant.name, strerror(-result));
 }
 
-/* The dialogue of the protocol, before or after the handshake of TLS. */
+/* The dialogue of the protocol, before or after the TLS handshake. */
 static int begin_protocol(struct connection *connection, bool secured, struct problem *problem)
 {
     const struct protocol *protocol = connection->plan->protocol;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One end of the record; docs/record.md explains every key. A value that is NULL leaves its key
+/* One end of the record; docs/record.md explains every key. A key whose value is NULL is left
  * out. */
 #include "team/team.h"
 
@@ -34,7 +34,7 @@ static json_t *report_calls(const struct worker *worker, const struct call_count
     return calls;
 }
 
-/* Without reconnects all handshakes are before the interval. */
+/* Handshakes are reported only if the workload reconnects. Else all are before the interval. */
 static void put_tls(json_t *thread, const struct worker *worker, const struct call_counts *calls)
 {
     if (worker->connections->security->counts_records) {
@@ -51,7 +51,7 @@ static void put_tls(json_t *thread, const struct worker *worker, const struct ca
         json_object_set_new(thread, "handshake", histogram_to_json(&worker->shared.handshake));
 }
 
-/* Absent where libuv makes the calls: these cannot be counted. */
+/* Calls that libuv makes cannot be counted: their keys are absent. */
 static void put_calls(json_t *thread, const struct worker *worker)
 {
     static const char *const sums[] = {
@@ -83,7 +83,8 @@ static void put_calls(json_t *thread, const struct worker *worker)
     }
 }
 
-/* The sha256sum(1) of a connection's bytes; the XOR of these for several connections. */
+/* The SHA-256 of the bytes of a connection, as by sha256sum(1). Several connections: the XOR of
+ * theirs. */
 static void put_checksum(json_t *thread, const struct worker *worker)
 {
     uint8_t sum[DIGEST_SIZE] = {0}, one[DIGEST_SIZE];
@@ -120,7 +121,7 @@ static void put_work(json_t *thread, const struct worker *worker)
     put_checksum(thread, worker);
 }
 
-/* Absent if nothing happened between two readings of the clock. */
+/* Absent if no time passed between the two readings of the clock. */
 static void put_interval(json_t *thread, const struct worker *worker)
 {
     if (worker->ended_ns <= worker->begun_ns)
@@ -150,17 +151,17 @@ static void put_latency(json_t *thread, const struct worker *worker)
 
 static json_t *report_options(const struct worker *worker)
 {
-    const struct security_agreed *agreed = &worker->shared.agreed;
+    const struct security_negotiated *negotiated = &worker->shared.negotiated;
 
-    if (worker->options && agreed->version) {
-        json_object_set_new(worker->options, "tls_version", json_string(agreed->version));
-        json_object_set_new(worker->options, "cipher", json_string(agreed->cipher));
-        json_object_set_new(worker->options, "key_exchange", json_string(agreed->key_exchange));
+    if (worker->options && negotiated->version) {
+        json_object_set_new(worker->options, "tls_version", json_string(negotiated->version));
+        json_object_set_new(worker->options, "cipher", json_string(negotiated->cipher));
+        json_object_set_new(worker->options, "key_exchange", json_string(negotiated->key_exchange));
     }
     return json_incref(worker->options);
 }
 
-/* Where and how the thread ran, from both ends of its interval. */
+/* Where and how the thread ran: its CPU at the start and the end of the interval, its class. */
 static void put_placement(json_t *object, const struct team_thread *thread,
                           const struct thread_reading *before, const struct thread_reading *after)
 {
@@ -206,8 +207,8 @@ static json_t *report_thread(const struct worker *worker)
     put_calls(thread, worker);
     put_latency(thread, worker);
     put_cpu(thread, worker);
-    /* With a connection for each request, only the last one could be read, and only if it is
-     * still open. */
+    /* With a connection for each request, only the last connection could be read, and only while it
+     * is open. */
     if (worker->team->plan->transport->counts_segments && !worker->connections->reconnects)
         json_object_set_new(thread, "tcp_info",
                             tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));

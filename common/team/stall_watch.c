@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends a team whose threads are stuck in a handshake, or have moved no byte for seconds. */
+/* Cancels a team whose threads are stuck in a handshake, or have moved no byte for seconds. */
 #include "team/team.h"
 
 #include "base/clock.h"
@@ -10,8 +10,9 @@
 #define STALLED_MS 5000
 #define SLOWEST_BYTES_PER_MS 100000
 #define HANDSHAKE_WITHIN_MS 4000
-#define HANDSHAKE_EACH_MS 5 /* for each connection of the run: this may be the last one */
-#define PAUSES_MS 30000     /* thirty mean gaps of an open loop: no Poisson gap is that long */
+#define HANDSHAKE_EACH_MS 5 /* more for each connection of the run: this may be the last one */
+#define PAUSES_MS                                                                                            \
+    30000 /* divided by the rate: thirty mean gaps of an open loop; no Poisson gap is that long */
 
 /* Bytes moved so far. */
 static uint64_t moved(const struct team *team)
@@ -23,7 +24,7 @@ static uint64_t moved(const struct team *team)
     return sum;
 }
 
-/* Bytes that the kernel has not sent yet. Inside one long call only this number changes. */
+/* Bytes that the kernel has not sent yet. During one long call only this number changes. */
 static uint64_t unsent(struct team *team)
 {
     uint64_t sum = 0;
@@ -35,9 +36,9 @@ static uint64_t unsent(struct team *team)
     return sum;
 }
 
-/* Time without movement that is no stall. Included are the gap of an open loop between two
- * requests and the time to fault in memory. So are one call with a whole fragment, and the spin
- * time of one batch. */
+/* The longest time in which no byte may move. It covers the gap between two requests of an open
+ * loop, the time to fault in memory, one call with a whole fragment, and the spin time of one
+ * batch. */
 static uint64_t stall_timeout_ms(const struct team *team)
 {
     const struct plan *plan = team->plan;
@@ -50,8 +51,8 @@ static uint64_t stall_timeout_ms(const struct team *team)
            plan->window * plan->spin_ns / NS_PER_MS;
 }
 
-/* Returns 0, or -1 with a failure. watch_moves() too. */
-static int watch_handshakes(const struct team *team, struct problem *problem)
+/* Returns 0, or -1 with a failure; so does check_progress(). */
+static int check_handshakes(const struct team *team, struct problem *problem)
 {
     uint64_t within_ms = HANDSHAKE_WITHIN_MS + HANDSHAKE_EACH_MS * team->plan->connections;
     uint64_t now = clock_now_ns();
@@ -61,13 +62,14 @@ static int watch_handshakes(const struct team *team, struct problem *problem)
         uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
 
         if (since && since + within_ms * NS_PER_MS < now)
-            return problem_failure(problem, "the %s did not finish its handshake with the %s in time",
-                                   end_names[connection->peer], end_names[team->end]);
+            return problem_failure(problem, "the %s did not finish its handshake with the %s within %d s",
+                                   end_names[connection->peer], end_names[team->end],
+                                   (int)(within_ms / 1000));
     }
     return 0;
 }
 
-static int watch_moves(struct team *team, struct problem *problem)
+static int check_progress(struct team *team, struct problem *problem)
 {
     uint64_t now = uv_now(team->watch.loop), sum = moved(team);
     uint64_t left = sum == team->moved_before ? unsent(team) : 0;
@@ -76,7 +78,7 @@ static int watch_moves(struct team *team, struct problem *problem)
     if (moves)
         team->moved_ms = now;
     else if (now - team->moved_ms > stall_timeout_ms(team))
-        return problem_failure(problem, "the %s has moved nothing for %d s", end_names[team->end],
+        return problem_failure(problem, "the %s has sent and received nothing for %d s", end_names[team->end],
                                (int)((now - team->moved_ms) / 1000));
     team->moved_before = sum;
     team->unsent_before = left;
@@ -88,11 +90,11 @@ static void on_watch(uv_timer_t *watch)
     struct team *team = watch->data;
     const char *phase = "handshake";
     struct problem problem = {0};
-    int result = watch_handshakes(team, &problem);
+    int result = check_handshakes(team, &problem);
 
     if (result == 0 && team->passed > PHASE_START) {
         phase = team_phase(team);
-        result = watch_moves(team, &problem);
+        result = check_progress(team, &problem);
     }
     if (result == 0)
         return;

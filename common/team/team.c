@@ -16,7 +16,8 @@
 
 /* ---- its connections ---- */
 
-/* The first connection number of a thread. The threads' counts differ by at most one. */
+/* The first connection number of a thread. Threads differ by at most one in their numbers of
+ * connections. */
 static size_t first_number(const struct team *team, size_t worker)
 {
     return worker * team->plan->connections / team->worker_count;
@@ -81,7 +82,7 @@ static void on_wake(uv_async_t *wake)
     }
 }
 
-/* ---- the beginning ---- */
+/* ---- open and start ---- */
 
 int team_adopt(void *owner, struct connection *connection, int fd)
 {
@@ -108,13 +109,13 @@ static void drop(void *owner, struct connection *connection)
     uv_mutex_unlock(&team->mutex);
 }
 
-/* In memory that no other thread writes to: whole blocks of WORKER_BLOCK. */
-static int make_connections(struct worker *worker, size_t count)
+/* Whole multiples of WORKER_ALIGNMENT, so that no other thread writes to that memory. */
+static int allocate_connections(struct worker *worker, size_t count)
 {
     size_t size = count * sizeof *worker->connections;
 
-    size = (size + WORKER_BLOCK - 1) / WORKER_BLOCK * WORKER_BLOCK;
-    worker->connections = aligned_alloc(WORKER_BLOCK, size);
+    size = (size + WORKER_ALIGNMENT - 1) / WORKER_ALIGNMENT * WORKER_ALIGNMENT;
+    worker->connections = aligned_alloc(WORKER_ALIGNMENT, size);
     worker->before.tcp = calloc(count, sizeof *worker->before.tcp);
     worker->after.tcp = calloc(count, sizeof *worker->after.tcp);
     if (!worker->connections || !worker->before.tcp || !worker->after.tcp)
@@ -124,14 +125,14 @@ static int make_connections(struct worker *worker, size_t count)
     return 0;
 }
 
-static int make_worker(struct worker *worker, struct team *team, size_t index)
+static int open_worker(struct worker *worker, struct team *team, size_t index)
 {
     size_t first = first_number(team, index), next = first_number(team, index + 1);
 
     worker->team = team;
     worker->index = index;
     worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
-    if (make_connections(worker, (next - first) * team->per_number) < 0)
+    if (allocate_connections(worker, (next - first) * team->per_number) < 0)
         return -ENOMEM;
     worker->dial = (struct dial){
         .target = &team->target, .token = team->token, .adopt = team_adopt, .drop = drop, .owner = team};
@@ -179,7 +180,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
         return -1;
     team->workers = calloc(threads, sizeof *team->workers);
     team->worker_count = team->workers ? threads : 0;
-    while (made < team->worker_count && make_worker(&team->workers[made], team, made) == 0)
+    while (made < team->worker_count && open_worker(&team->workers[made], team, made) == 0)
         made++;
     if (made < threads)
         return problem_failure(problem, "out of memory for %zu connections", connections);
@@ -187,7 +188,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
     return 0;
 }
 
-void team_give(struct team *team, size_t index, int fd)
+void team_set_descriptor(struct team *team, size_t index, int fd)
 {
     team_connection(team, index * team->per_number)->calls.fd = fd;
 }
@@ -240,7 +241,7 @@ void team_release(struct team *team, enum release release)
     uv_mutex_unlock(&team->mutex);
 }
 
-/* With the mutex held. Returns -1 with a failure when the team was cancelled. */
+/* Unlocks the mutex. Returns -1 with a failure if the team was cancelled. */
 static int unlock_and_check(struct team *team, struct problem *problem)
 {
     bool cancelled = team->cancelled;
@@ -257,17 +258,17 @@ int team_await(struct team *team, enum release release, struct problem *problem)
     return unlock_and_check(team, problem);
 }
 
-int team_meet(struct team *team, struct cpu_reading *machine, struct problem *problem)
+int team_barrier(struct team *team, struct cpu_reading *machine, struct problem *problem)
 {
     size_t expected;
 
     uv_mutex_lock(&team->mutex);
-    expected = (team->met / team->worker_count + 1) * team->worker_count;
-    if (++team->met == expected) {
+    expected = (team->at_barrier / team->worker_count + 1) * team->worker_count;
+    if (++team->at_barrier == expected) {
         cpu_read_machine(machine);
         uv_cond_broadcast(&team->released);
     }
-    while (team->met < expected && !team->cancelled)
+    while (team->at_barrier < expected && !team->cancelled)
         uv_cond_wait(&team->released, &team->mutex);
     return unlock_and_check(team, problem);
 }
@@ -290,7 +291,7 @@ void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t by
     atomic_store_explicit(&connection->stop, bytes + 1, memory_order_release);
 }
 
-/* Wakes the threads: a thread that receives nothing more would not see its stop. */
+/* A thread that receives nothing more would not see its stop. */
 void team_stops_set(struct team *team)
 {
     uv_mutex_lock(&team->mutex);
@@ -356,7 +357,7 @@ void team_close(struct team *team)
             uv_thread_join(&team->workers[i].own.handle);
     for (size_t i = 0; i < team->worker_count; i++) /* no thread runs now */
         team->engine->close(&team->workers[i].job);
-    for (size_t i = 0; i < team->connection_count; i++) { /* before what its thread shares */
+    for (size_t i = 0; i < team->connection_count; i++) { /* before its thread_shared */
         struct connection *connection = team_connection(team, i);
 
         if (connection->calls.fd >= 0)

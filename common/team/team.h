@@ -4,9 +4,10 @@
  * Threads *report* the end of a phase. When all threads have reported it, control gets a callback
  * on its loop. Control *releases* the threads that wait before a phase.
  *
- * The warm-up ends without a look at the other end's state. The driver announces the byte at which
- * it will end after one more message. It sends that message only when the follower knows the byte.
- * The follower takes its start figures at exactly that byte, by itself, at a message boundary. */
+ * The warm-up ends at a byte, so no end needs to know the state of another. The driver announces
+ * the byte at which it will end after one more message. It sends that message only when the
+ * follower knows the byte. The follower then reads its start figures at exactly that byte, which is
+ * a message boundary. */
 #pragma once
 
 #include "connection/connection.h"
@@ -56,8 +57,9 @@ struct figures {
     struct tcp_reading *tcp;    /* by connection */
 };
 
-/* Distance of memory that two threads write to: processors fetch lines of 64 bytes in pairs. */
-#define WORKER_BLOCK 128
+/* Alignment of memory that only one thread writes to. Processors fetch lines of 64 bytes in
+ * pairs. */
+#define WORKER_ALIGNMENT 128
 
 struct worker {
     struct team *team;
@@ -71,14 +73,14 @@ struct worker {
     struct team_thread own;
     struct sender sender; /* for handoff=thread; job.handover points into it */
     bool can_wake;        /* the engine is open until all threads are joined; under team->mutex */
-    const char *phase;    /* its name in a record, if the thread fails */
+    const char *phase;    /* name of the phase in a record, if the thread fails */
     struct figures before, after;
     size_t tcp_count;            /* number of connections with TCP figures */
     uint64_t begun_ns, ended_ns; /* the measured interval */
     uint64_t first_bytes;        /* received before begun_ns */
-    uint64_t missed;             /* open loop: requests that were due and were never started */
+    uint64_t missed;             /* open loop: requests that were due and not begun */
     json_t *options;
-    char apart[WORKER_BLOCK]; /* keeps the next worker of the team away */
+    char padding[WORKER_ALIGNMENT]; /* keeps the next worker of the team away */
 };
 
 struct team_events {
@@ -92,16 +94,16 @@ struct team {
     enum end end;
     enum part part;
     const struct engine *engine;
-    struct address target;     /* client: where to connect (size 0: no socket); proxy: the sink */
-    uint8_t token[TOKEN_SIZE]; /* sent to the target; or expected by a data thread that accepts */
+    struct address target;     /* client: its peer (size 0: no socket); proxy: the sink */
+    uint8_t token[TOKEN_SIZE]; /* sent to the target, or expected by a data thread that accepts */
     uint8_t keys[END_COUNT][SECURITY_KEY_SIZE]; /* of encrypted connections, by peer */
-    bool by_certificate; /* client: the peer shows the certificate of the key, and knows no key */
+    bool by_certificate; /* client: the peer has a certificate, and no pre-shared key */
     int listener;        /* server of a workload that reconnects; else -1 */
     struct place_list cpus;
 
-    uint64_t origin_ns; /* start of the threads: the zero of all times in the report */
+    uint64_t origin_ns; /* when the threads start: zero of all times in the report */
     size_t connection_count, worker_count;
-    size_t per_number; /* connections per number; 2 at a proxy: to client and server */
+    size_t per_number; /* connections with one number; 2 at a proxy: to client and server */
     struct worker *workers;
     struct cpu_reading machine_before, machine_after;
     uint64_t resident_before, resident_after; /* bytes, without and with the connections */
@@ -109,17 +111,17 @@ struct team {
     uv_mutex_t mutex; /* protects the fields below, up to failed_phase */
     uv_cond_t released;
     enum release release;
-    size_t reports[PHASE_COUNT]; /* by threads that have ended the phase */
-    size_t met;                  /* calls of team_meet() */
+    size_t reports[PHASE_COUNT]; /* number of threads that have ended the phase */
+    size_t at_barrier;           /* calls of team_barrier() */
     bool cancelled;
     struct problem problem; /* the first one */
     char failed_phase[32];
 
     uv_async_t wake;
-    uv_timer_t watch; /* of a team that is stuck */
+    uv_timer_t watch; /* of stall_watch.c */
     int open_handles;
     uint64_t moved_before, unsent_before, moved_ms;
-    int passed; /* control knows that all threads have reported the phases below this one */
+    int passed; /* all threads have reported the phases below this one, and control knows it */
     const struct team_events *events;
     void *owner;
 };
@@ -129,8 +131,8 @@ struct team {
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem);
 
-/* Server or proxy: hands over data connection number `index`. The team owns the descriptor. */
-void team_give(struct team *team, size_t index, int fd);
+/* Server or proxy: sets the descriptor of connection `index`. The team then owns it. */
+void team_set_descriptor(struct team *team, size_t index, int fd);
 
 /* Starts the threads. Returns 0, or -1 with a failure. */
 int team_start(struct team *team, struct problem *problem);
@@ -138,19 +140,19 @@ int team_start(struct team *team, struct problem *problem);
 /* Releases the threads that wait for `release`. RELEASE_GO starts the driver's interval. */
 void team_release(struct team *team, enum release release);
 
-/* Driver, between two phases in which it sends: number of bytes that connection `index` will have
- * sent after `more` messages. */
+/* For a driver, between two phases in which it sends: the number of bytes that connection `index`
+ * will have sent after `more` messages. */
 uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more);
 
-/* Follower, before the driver sends its last message: sets the byte at which connection `index`
- * marks. `driver` is the end that sends on it. In a workload that reconnects, a later call sets the
- * byte at which the connection ends. */
+/* For a follower, before the driver sends its last message: sets the byte at which connection
+ * `index` ends its warm-up. `driver` is the end that sends on the connection. In a workload that
+ * reconnects, a later call sets the byte at which the connection ends its work. */
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes);
 
-/* Follower: call after team_set_stop() for all connections. Wakes the threads. */
+/* For a follower, after team_set_stop() for all connections: wakes the threads. */
 void team_stops_set(struct team *team);
 
-/* Ends every thread soon, by shutdown(2) of its sockets. The first problem is kept. */
+/* Shuts all sockets down and wakes all threads, so that they end soon. Keeps the first problem. */
 void team_cancel(struct team *team, const char *phase, const struct problem *problem);
 
 /* The phase, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
@@ -159,10 +161,11 @@ const char *team_phase(const struct team *team);
 /* After PHASE_REPORT: the problem and its phase, or NULL if the team did not fail. */
 const struct problem *team_problem(const struct team *team, const char **phase);
 
-/* After PHASE_REPORT without a failure: this end's part of the record. New reference. */
+/* After PHASE_REPORT without a failure: the part of this end in the record. New reference. */
 json_t *team_report(const struct team *team);
 
-/* After PHASE_REPORT: number of connections that the threads closed because of a wrong token. */
+/* After PHASE_REPORT: the number of connections that the threads closed because of a wrong
+ * token. */
 uint64_t team_strangers(const struct team *team);
 
 /* Cancels, joins the threads, closes every descriptor; then calls `closed`. May be called twice. */
@@ -170,38 +173,40 @@ void team_close(struct team *team);
 
 /* ---- inside the team ---- */
 
-/* Connection number `index`, below connection_count. Those of one number follow each other. */
+/* Connection `index`, below connection_count. Connections with the same number follow each
+ * other. */
 struct connection *team_connection(const struct team *team, size_t index);
 
-/* Watches the team on its loop until PHASE_REPORT. */
+/* Starts the watch of the team, on its loop; it ends at PHASE_REPORT. */
 void stall_watch_start(struct team *team);
 
 /* ---- for the threads ---- */
 
 void worker_main(void *worker);
 
-/* Connects the sockets that this end connects, and sends the token on them. Sets and checks the
+/* Connects the sockets that this end must connect, and sends the token on them. Sets and checks the
  * options of all sockets. 0, or -1 with a problem. */
 int establish_connect(struct worker *worker, struct problem *problem);
 
-/* Makes the TLS contexts of the open connections. Then makes the handshakes of those that have
+/* Opens the TLS contexts of the thread. Then makes the handshakes of the connections that have
  * descriptors, in the order of their numbers, as the other end does. 0, or -1 with a problem. */
 int establish_handshakes(struct worker *worker, struct problem *problem);
 
-/* The same for one connection, whose context is there: the dialogue of its protocol, and between
- * its parts the handshake of TLS. */
+/* The same for one connection whose context is open: the dialogue of its protocol, with the TLS
+ * handshake between its two parts. */
 int establish_handshake(struct connection *connection, struct problem *problem);
 
 /* Reports the end of a phase to control. */
 void team_report_phase(struct team *team, enum phase phase);
 
 /* Waits for a release, and until all threads have reported PHASE_START. Returns -1 with a failure
- * when the team was cancelled. */
+ * if the team was cancelled. */
 int team_await(struct team *team, enum release release, struct problem *problem);
 
-/* A barrier for all threads: none prepares or reads figures while another one works. The last one
- * reads the machine's account. Returns -1 with a failure when the team was cancelled. */
-int team_meet(struct team *team, struct cpu_reading *machine, struct problem *problem);
+/* A barrier for all threads, so that no thread reads figures while another one works. The last
+ * thread reads the CPU times of the machine. Returns -1 with a failure if the team was
+ * cancelled. */
+int team_barrier(struct team *team, struct cpu_reading *machine, struct problem *problem);
 
-/* Stores a new descriptor. If the team was cancelled: closes it and returns -ECANCELED. */
+/* Stores a new descriptor. If the team was cancelled, closes it and returns -ECANCELED. */
 int team_adopt(void *team, struct connection *connection, int fd);

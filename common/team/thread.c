@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem)
+int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct problem *problem)
 {
     int result = 0;
 
@@ -16,11 +16,12 @@ int thread_settle(struct team_thread *thread, const struct end_plan *own, struct
     if (result < 0)
         return problem_unsupported(
             problem, "place: a thread cannot be pinned to CPU %d here: %s", thread->pinned_to,
-            result == -EOPNOTSUPP ? "the system says yes and runs it elsewhere" : strerror(-result));
+            result == -EOPNOTSUPP ? "the system reports success and runs it on another CPU"
+                                  : strerror(-result));
     return scheduling_set_thread(&own->scheduling, problem);
 }
 
-void thread_look(struct thread_reading *reading)
+void thread_read_state(struct thread_reading *reading)
 {
     cpu_read_migrations(&reading->cpu);
     reading->cpu_number = affinity_works() ? cores_current() : -1;
@@ -37,12 +38,12 @@ static void sender_main(void *argument)
     enum handover_order order;
 
     handover->result =
-        thread_settle(&sender->own, &connection->plan->ends[connection->end], &sender->problem);
+        thread_set_up(&sender->own, &connection->plan->ends[connection->end], &sender->problem);
     handover_done(handover);
     while ((order = handover_serve(handover)) != HANDOVER_END) {
         if (order == HANDOVER_END_TIME)
             cpu_meter_end(&sender->own.meter, &sender->after.cpu);
-        thread_look(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
+        thread_read_state(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
         handover_done(handover);
         if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it after the interval */
             cpu_meter_begin(&sender->own.meter, &sender->before.cpu);
@@ -56,7 +57,7 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
 
     handover_open(&sender->handover, connection);
     sender->own.pinned_to = cpu;
-    sender->handover.out = true; /* until it has settled */
+    sender->handover.is_pending = true; /* until it is set up */
     result = uv_thread_create(&sender->own.handle, sender_main, sender);
     if (result < 0)
         return problem_failure(problem, "cannot start a sender thread: %s; ulimit -u may be too low",
@@ -68,7 +69,7 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
     return -1;
 }
 
-void sender_carry_out(struct sender *sender, enum handover_order order)
+void sender_execute(struct sender *sender, enum handover_order order)
 {
     handover_post(&sender->handover, order);
     handover_wait(&sender->handover);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread of a team: its CPU, its scheduling, its cost. Only the thread itself can read these. */
+/* A thread of a team: its CPU, its scheduling, its cost. Only the thread itself can read them. */
 #pragma once
 
 #include "engine/handover.h"
@@ -11,7 +11,7 @@
 struct team_thread {
     uv_thread_t handle;
     bool started;
-    int pinned_to; /* CPU, -1: free */
+    int pinned_to; /* CPU; -1: not pinned */
     struct cpu_meter meter;
 };
 
@@ -22,33 +22,33 @@ struct thread_reading {
     struct scheduling scheduling;
 };
 
-/* Called by the thread: opens its counters, moves to its CPU, sets its scheduling class. Returns 0,
- * or -1 with an unsupported problem; call cpu_meter_close() in both cases. */
-int thread_settle(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
+/* Called by the thread: opens its counters, pins it to its CPU, sets its scheduling class. Returns
+ * 0, or -1 with an unsupported problem; call cpu_meter_close() in both cases. */
+int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
 
-/* Called by the thread, outside of the interval because it makes system calls: reads where and how
- * the thread runs. */
-void thread_look(struct thread_reading *reading);
+/* Called by the thread: reads where and how it runs. Call it outside of the interval, because it
+ * makes system calls. */
+void thread_read_state(struct thread_reading *reading);
 
-/* The second thread of a worker with handoff=thread: sends what the first one made
- * (engine/handover.h). The worker starts it before its first phase, orders it to read its figures,
- * and ends it before its own end. So no other thread knows of it. A failed run needs no code for
- * it: shutdown(2) of the descriptors wakes it too. */
+/* The second thread of a worker with handoff=thread: sends the requests that the data thread makes
+ * (engine/handover.h). The worker starts the sender before its first phase, orders it to read its
+ * figures, and ends it before its own end. So no other thread knows of the sender. A cancelled run
+ * needs no extra code: shutdown(2) of the descriptors also wakes the sender. */
 struct sender {
     struct team_thread own;
     struct handover handover;
     struct thread_reading before, after; /* of the interval; complete after HANDOVER_END_TIME */
-    struct problem problem;              /* why thread_settle() failed */
+    struct problem problem;              /* why thread_set_up() failed */
 };
 
-/* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits for its thread_settle().
+/* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits for its thread_set_up().
  * Returns 0, or -1 with a problem; call sender_end() in both cases. */
 int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem);
 
-/* HANDOVER_BEGIN_TIME, HANDOVER_END_TIME: the sender reads its own figures. The sender must be
- * idle. Its account includes one sleep and one wakeup more than its requests: for the order to
- * end. */
-void sender_carry_out(struct sender *sender, enum handover_order order);
+/* Orders the sender to read its own figures, and waits until it has: HANDOVER_BEGIN_TIME or
+ * HANDOVER_END_TIME. The sender must be idle. Its account includes one sleep and one wake-up more
+ * than its requests: for HANDOVER_END_TIME. */
+void sender_execute(struct sender *sender, enum handover_order order);
 
 /* Waits for the last request and ends the thread. Does nothing if it was never started. */
 void sender_end(struct sender *sender);

@@ -11,21 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WATCHED_MAX 64 /* connections whose window is sampled within the interval */
+#define WATCHED_MAX 64 /* connections whose TCP window is sampled within the interval */
 
 static bool has_sockets(const struct worker *worker)
 {
     return worker->team->plan->transport->has_other_end;
 }
 
-static bool reconnects(const struct worker *worker)
-{
-    return worker->team->plan->workload->reconnects;
-}
-
 /* ---- figures ---- */
 
-/* Sums the counts of all connections, once. */
+/* Adds the counts of all connections to `figures`, which is zeroed. */
 static void read_counts(const struct worker *worker, struct figures *figures)
 {
     figures->calls = worker->shared.waits;
@@ -42,8 +37,8 @@ static void read_counts(const struct worker *worker, struct figures *figures)
     }
 }
 
-/* Returns the next connection from `*at` on with TCP figures, or NULL. Of a proxy's pair that is
- * the sending one. */
+/* Returns the next connection from `*at` on that has TCP figures, or NULL. Of the pair of a proxy,
+ * it is the sending connection. */
 static const struct connection *next_with_tcp(const struct worker *worker, size_t *at)
 {
     const struct connection *connection = NULL;
@@ -56,8 +51,7 @@ static const struct connection *next_with_tcp(const struct worker *worker, size_
     return connection;
 }
 
-/* Reads the TCP figures of each connection by which this end sends. Nothing where the transport has
- * no segments. */
+/* Reads the TCP figures of each connection. Reads none if the transport has no segments. */
 static void read_tcp(struct worker *worker, struct figures *figures)
 {
     const struct connection *connection;
@@ -68,9 +62,9 @@ static void read_tcp(struct worker *worker, struct figures *figures)
         tcp_info_read(connection->calls.fd, &figures->tcp[worker->tcp_count++]);
 }
 
-/* A close_notify is a segment with data each way, and part of no message: subtracts it from the
- * figures after the interval. */
-static void leave_out_close_notify(struct worker *worker)
+/* Subtracts the segment of the close_notify from the figures after the interval, in each direction:
+ * it carries no message. Not for a foreign peer, whose half-close this end does not await. */
+static void subtract_close_notify(struct worker *worker)
 {
     static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
 
@@ -93,13 +87,13 @@ static void watch_windows(void *context)
 
 /* ---- PHASE_START ---- */
 
-static int unready(const struct worker *worker, int result, struct problem *problem)
+static int setup_failure(const struct worker *worker, int result, struct problem *problem)
 {
-    return problem_failure(problem, "a thread cannot be made ready for %zu connections: %s", worker->count,
+    return problem_failure(problem, "cannot set up a thread for %zu connections: %s", worker->count,
                            strerror(-result));
 }
 
-/* Called by the thread on its CPU, so that its memory is local. */
+/* Called by the thread on its CPU, so that the memory is local. */
 static int open_connections(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
@@ -112,10 +106,10 @@ static int open_connections(struct worker *worker, struct problem *problem)
 
         result = connection_open(connection, &worker->shared);
     }
-    return result == 0 ? 0 : unready(worker, result, problem);
+    return result == 0 ? 0 : setup_failure(worker, result, problem);
 }
 
-/* Pins the sender to the CPU that one more data thread would have. */
+/* Pins the sender to the CPU that the next data thread would have. */
 static int open_sender(struct worker *worker, struct problem *problem)
 {
     const struct team *team = worker->team;
@@ -134,13 +128,13 @@ static int start(struct worker *worker, struct problem *problem)
     struct team *team = worker->team;
     int result;
 
-    if (thread_settle(&worker->own, &team->plan->ends[team->end], problem) < 0 ||
+    if (thread_set_up(&worker->own, &team->plan->ends[team->end], problem) < 0 ||
         establish_connect(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
         establish_handshakes(worker, problem) < 0 || open_sender(worker, problem) < 0)
         return -1;
     result = team->engine->open(&worker->job);
     if (result < 0)
-        return unready(worker, result, problem);
+        return setup_failure(worker, result, problem);
     uv_mutex_lock(&team->mutex); /* from now on other threads may wake the engine */
     worker->can_wake = team->engine->wake;
     uv_mutex_unlock(&team->mutex);
@@ -150,17 +144,19 @@ static int start(struct worker *worker, struct problem *problem)
 /* ---- the engine runs ---- */
 
 /* Turns a result of the engine into a problem. */
-static int settle(struct worker *worker, int result, struct problem *problem)
+static int check_engine(struct worker *worker, int result, struct problem *problem)
 {
     if (result == 0)
         return 0;
     *problem = worker->shared.problem;
     if (worker->shared.handshake_failed)
         worker->phase = "handshake";
-    return problem_failure(problem, "the engine stopped: %s", strerror(-result));
+    return problem_failure(problem, "engine=%s failed: %s", worker->team->engine->variant.name,
+                           strerror(-result));
 }
 
-/* `messages`: what a driver may begin. `until_stop`: it also receives up to the announced byte. */
+/* `messages`: the most that a driver may begin. `until_stop`: it also receives up to the announced
+ * byte. */
 static void prepare(struct connection *connection, uint64_t messages, bool until_stop)
 {
     connection->messages_left = messages;
@@ -169,19 +165,20 @@ static void prepare(struct connection *connection, uint64_t messages, bool until
         connection->role->begin(connection);
 }
 
-/* `duration_ns` UINT64_MAX: no deadline. `paced`: by the schedule of an open loop, if the plan has
- * one. */
+/* Runs one phase of the engine. `duration_ns` UINT64_MAX: no deadline. `paced`: by the schedule of
+ * an open loop, if the plan has one. */
 static int run_engine(struct worker *worker, uint64_t duration_ns, bool paced, struct problem *problem)
 {
     thread_shared_begin_phase(&worker->shared, duration_ns, paced && worker->team->plan->rate);
-    return settle(worker, worker->team->engine->run(&worker->job), problem);
+    return check_engine(worker, worker->team->engine->run(&worker->job), problem);
 }
 
 /* ---- the warm-up ---- */
 
-/* Runs the engine before the interval: no connection may end then, and no stop may be left. */
-static int run_before(struct worker *worker, uint64_t messages, uint64_t duration_ns, bool until_stop,
-                      struct problem *problem)
+/* Runs the engine before the interval. No connection may end in that time. Clears the stops that
+ * were reached. */
+static int run_before_interval(struct worker *worker, uint64_t messages, uint64_t duration_ns,
+                               bool until_stop, struct problem *problem)
 {
     for (size_t i = 0; i < worker->count; i++)
         prepare(&worker->connections[i], messages, until_stop);
@@ -203,8 +200,8 @@ static int warm_up(struct worker *worker, struct problem *problem)
     const struct team *team = worker->team;
 
     if (team->part == PART_FOLLOWER)
-        return run_before(worker, 0, UINT64_MAX, true, problem);
-    if (run_before(worker, UINT64_MAX, team->plan->warmup_ns, false, problem) < 0)
+        return run_before_interval(worker, 0, UINT64_MAX, true, problem);
+    if (run_before_interval(worker, UINT64_MAX, team->plan->warmup_ns, false, problem) < 0)
         return -1;
     atomic_store(&worker->shared.until_released, team->part == PART_BOTH); /* control clears it */
     return 0;
@@ -212,26 +209,26 @@ static int warm_up(struct worker *worker, struct problem *problem)
 
 static int receive(struct worker *worker, struct problem *problem)
 {
-    return run_before(worker, 0, UINT64_MAX, false, problem);
+    return run_before_interval(worker, 0, UINT64_MAX, false, problem);
 }
 
 static int drain(struct worker *worker, struct problem *problem)
 {
-    return run_before(worker, 1, UINT64_MAX, true, problem);
+    return run_before_interval(worker, 1, UINT64_MAX, true, problem);
 }
 
 /* ---- the measured interval ---- */
 
 /*
- * A thread's CPU account begins and ends in two places only: the last call before the engine runs,
- * and the first after it. Everything else that the record needs is read outside:
+ * The CPU account of a thread begins with the last call before the engine runs. It ends with the
+ * first call after. Everything else that the record needs is read outside:
  *
  *   mark ▷ all meet, /proc/stat ▷ CPU ▷ clock ▷ engine ▷ CPU
  *        ▷ half-close ▷ all meet, /proc/stat ▷ last figures
  *
  * The clock is read inside the account: it begins after the CPU and ends at the last reply or
- * arrival. So the work of all the measured time is in the account. A stream's driver also waits
- * for the other's half-close, which is in its time and not in its account.
+ * arrival. So the account contains the work of all the measured time. The driver of a stream also
+ * waits for the half-close of its peer, which is in its time and not in its account.
  */
 static void end_account(struct worker *worker)
 {
@@ -251,12 +248,12 @@ static int mark(struct worker *worker, struct problem *problem)
         struct connection *connection = &worker->connections[i];
 
         connection->arrivals.first_ns = connection->arrivals.last_ns = connection->arrivals.first_bytes = 0;
-        prepare(connection, plan_messages_of(team->plan, connection->number), reconnects(worker));
+        prepare(connection, plan_messages_of(team->plan, connection->number), connection->reconnects);
     }
-    thread_look(&worker->before.own);
+    thread_read_state(&worker->before.own);
     if (worker->job.handover)
-        sender_carry_out(&worker->sender, HANDOVER_BEGIN_TIME);
-    return team_meet(team, &team->machine_before, problem);
+        sender_execute(&worker->sender, HANDOVER_BEGIN_TIME);
+    return team_barrier(team, &team->machine_before, problem);
 }
 
 static int run(struct worker *worker, struct problem *problem)
@@ -268,7 +265,7 @@ static int run(struct worker *worker, struct problem *problem)
 
     cpu_meter_begin(&worker->own.meter, &worker->before.own.cpu);
     result = run_engine(worker, timed ? plan->duration_ns : UINT64_MAX, true, problem);
-    if (result == 0 && team->part != PART_BOTH) /* after a failure a sender may still be at work */
+    if (result == 0 && team->part != PART_BOTH) /* after a failure a sender may still be working */
         end_account(worker);
     return result;
 }
@@ -276,7 +273,7 @@ static int run(struct worker *worker, struct problem *problem)
 /* ---- the end ---- */
 
 /* The measured interval of this end: docs/record.md, elapsed_ns. */
-static void settle_interval(struct worker *worker, uint64_t finished_ns)
+static void set_interval(struct worker *worker, uint64_t finished_ns)
 {
     const struct role *role = worker->connections->role;
     bool drives = worker->team->part != PART_FOLLOWER;
@@ -295,7 +292,7 @@ static void settle_interval(struct worker *worker, uint64_t finished_ns)
     }
 }
 
-/* The options of the first connection; of a proxy's pair those of the sending one. */
+/* Reads the options of the first connection; of the pair of a proxy, those of the sending one. */
 static void read_options(struct worker *worker)
 {
     const struct plan *plan = worker->team->plan;
@@ -306,8 +303,8 @@ static void read_options(struct worker *worker)
         worker->options = options_report(plan, worker->team->end, sending->calls.fd);
 }
 
-/* Reads the figures that may be read after all threads of this end are done. */
-static void look_back(struct worker *worker)
+/* Reads the figures that do not change after all threads of this end are done. */
+static void read_last_figures(struct worker *worker)
 {
     const struct role *role = worker->connections->role;
 
@@ -315,36 +312,36 @@ static void look_back(struct worker *worker)
     for (size_t i = 0; worker->shared.paced && role->missed && i < worker->count; i++)
         worker->missed += role->missed(&worker->connections[i]);
     read_tcp(worker, &worker->after);
-    if (worker->team->plan->encrypts && !plan_is_foreign(worker->team->plan)) /* whose end is not awaited */
-        leave_out_close_notify(worker);
-    thread_look(&worker->after.own);
+    if (worker->team->plan->encrypts && !plan_is_foreign(worker->team->plan))
+        subtract_close_notify(worker);
+    thread_read_state(&worker->after.own);
     if (worker->job.handover)
-        sender_carry_out(&worker->sender, HANDOVER_END_TIME);
+        sender_execute(&worker->sender, HANDOVER_END_TIME);
 }
 
-/* There is no half-close to wait for where every descriptor is closed, or a foreign peer has sent
- * everything: it need not close. An end that is both works until the other end's half-close. A
- * transport that forgets its TCP figures must be read before that, so within the interval of such
- * an end. */
+/* There is no half-close to wait for if every descriptor is closed, or if a foreign peer sends to
+ * this end: it need not close. An end that is both works until the half-close of the other end. A
+ * transport that forgets its TCP figures must be read before that half-close, so within the
+ * interval of such an end. */
 static int finish(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
     bool forgets = team->plan->transport->forgets, works_on = team->part == PART_BOTH;
-    bool waits = has_sockets(worker) && !reconnects(worker) &&
+    bool waits = has_sockets(worker) && !worker->connections->reconnects &&
                  !(plan_is_foreign(team->plan) && worker->connections->incoming);
 
     if (!works_on || forgets)
         read_options(worker);
     if (forgets)
         read_tcp(worker, &worker->after);
-    if (waits && settle(worker, team->engine->finish(&worker->job), problem) < 0)
+    if (waits && check_engine(worker, team->engine->finish(&worker->job), problem) < 0)
         return -1;
-    settle_interval(worker, clock_now_ns());
+    set_interval(worker, clock_now_ns());
     if (works_on)
         end_account(worker);
-    if (team_meet(team, &team->machine_after, problem) < 0)
+    if (team_barrier(team, &team->machine_after, problem) < 0)
         return -1;
-    look_back(worker);
+    read_last_figures(worker);
     return 0;
 }
 
@@ -355,8 +352,8 @@ static int (*const work[PHASE_REPORT])(struct worker *worker, struct problem *pr
     [PHASE_MARK] = mark,   [PHASE_RUN] = run,         [PHASE_FINISH] = finish,
 };
 
-/* A run may have no warm-up. A foreign peer gets no announcement: its warm-up ends by time. */
-static bool leaves_out(const struct team *team, int phase)
+/* A run may have no warm-up. A foreign peer gets no announcement, so its warm-up ends by time. */
+static bool skips_phase(const struct team *team, int phase)
 {
     const struct plan *plan = team->plan;
 
@@ -367,14 +364,14 @@ static bool leaves_out(const struct team *team, int phase)
     return (phase == PHASE_RECEIVE || phase == PHASE_DRAIN) && (!plan->warmup_ns || plan_is_foreign(plan));
 }
 
-static int go_through(struct worker *worker, struct problem *problem)
+static int run_phases(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
 
     for (int phase = 0; phase < PHASE_REPORT; phase++) {
         enum release release = phases[phase].waits_for[team->part];
 
-        if (leaves_out(team, phase))
+        if (skips_phase(team, phase))
             continue;
         if (release != RELEASE_NOTHING && team_await(team, release, problem) < 0)
             return -1;
@@ -394,8 +391,8 @@ void worker_main(void *argument)
     struct problem problem = {0};
 
     if (team->plan->rate)
-        pause_precisely();
-    if (go_through(worker, &problem) < 0)
+        pause_set_timer_slack();
+    if (run_phases(worker, &problem) < 0)
         team_cancel(team, worker->phase, &problem);
     sender_end(&worker->sender);
     cpu_meter_close(&worker->own.meter);

@@ -80,7 +80,7 @@ USED(by_receiver, !is_fixed(plan, end) && plan_incoming(plan, end))
 USED(by_receiver_in_tcp, by_receiver(plan, end) && in_tcp(plan, end))
 
 /* engine=auto depends on the number of threads. */
-USED(if_threads_are_chosen, !plan->ends[end].engine->one_each)
+USED(if_threads_are_chosen, !plan->ends[end].engine->thread_per_connection)
 USED(by_ring, engine_of(plan, end)->gives & CAPABLE_RING)
 USED(by_lasting_ring, by_ring(plan, end) && !plan->workload->reconnects)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of others asks the server: neither end has connections (client/command.h). */
+/* A foreign program is the client of the server: neither end has connections (client/command.h). */
 #include "workload/exchange.h"
 
 static const struct role none;

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define HEAD_LEAST 2u /* bytes of the shortest request that any protocol reads: an empty line */
+#define HEAD_MIN 2u /* bytes of the shortest request of any protocol: an empty line */
 
 /* ---- sending ---- */
 
@@ -21,7 +21,8 @@ static struct span *append(struct connection *connection, const uint8_t *data, u
     return span;
 }
 
-/* Under verify=on, byte n of the content is byte n of the pattern. */
+/* Returns `size` bytes of content. With verify=on, byte n of the content is byte n of the
+ * pattern. */
 static const uint8_t *content(struct connection *connection, uint64_t offset, uint64_t size)
 {
     const struct source *source = &connection->shared->source;
@@ -31,7 +32,8 @@ static const uint8_t *content(struct connection *connection, uint64_t offset, ui
     return source->memory.bytes + offset % source->period;
 }
 
-/* The head has its memory until the span is released, for a strategy may lend it to the kernel. */
+/* The memory of the head belongs to the span until its release, because a strategy may lend it to
+ * the kernel. */
 static struct span *append_piece(struct connection *connection,
                                  size_t (*write)(uint8_t *, const struct call *), const struct call *call,
                                  bool has_payload, const char *end)
@@ -48,7 +50,8 @@ static struct span *append_piece(struct connection *connection,
     return last;
 }
 
-static uint64_t place(struct connection *connection, uint64_t bytes)
+/* Returns the offset of the next request in the content. */
+static uint64_t next_offset(struct connection *connection, uint64_t bytes)
 {
     struct framing *framing = connection->framing;
     uint64_t at = framing->next + bytes > framing->share ? 0 : framing->next;
@@ -61,19 +64,20 @@ static uint64_t place(struct connection *connection, uint64_t bytes)
 
 static void fill_requests(struct connection *connection)
 {
-    struct asking *asking = connection->role_state;
+    struct requester *requester = connection->role_state;
     const struct plan *plan = connection->plan;
     uint64_t room = connection_room(connection);
     struct span *last = NULL;
 
-    for (; room && asking_is_due(connection, asking) && connection_may_begin(connection, false); room--) {
-        const struct operation *operation = operations_at(&plan->operations, asking->begun);
+    for (; room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
+         room--) {
+        const struct operation *operation = operations_at(&plan->operations, requester->begun);
         struct call *call = framing_take(connection->framing);
 
         call->kind = operation->kind;
         call->bytes = operation->bytes;
-        call->offset = place(connection, operation->bytes);
-        asking_note_begun(connection->shared, asking, (uint32_t)call->cookie);
+        call->offset = next_offset(connection, operation->bytes);
+        requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
         last =
             append_piece(connection, plan->protocol->ask, call, call->kind->stores, plan->protocol->ask_end);
     }
@@ -83,14 +87,14 @@ static void fill_requests(struct connection *connection)
 
 static uint64_t bytes_of_requests(const struct connection *connection, uint64_t count)
 {
-    const struct asking *asking = connection->role_state;
+    const struct requester *requester = connection->role_state;
     const struct operations *operations = &connection->plan->operations;
     const struct protocol *protocol = connection->plan->protocol;
     size_t end = protocol->ask_end ? strlen(protocol->ask_end) : 0;
     uint64_t bytes = 0;
 
     for (uint64_t i = 0; i < count; i++) {
-        const struct operation *operation = operations_at(operations, asking->begun + i);
+        const struct operation *operation = operations_at(operations, requester->begun + i);
         struct call call = {.kind = operation->kind, .bytes = operation->bytes};
         uint8_t head[PROTOCOL_SENT_MAX];
 
@@ -101,7 +105,7 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 
 /* ---- receiving ---- */
 
-static int inspect(struct connection *connection, const uint8_t *data, size_t size)
+static int check_content(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct framing *framing = connection->framing;
     uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
@@ -113,9 +117,9 @@ static int inspect(struct connection *connection, const uint8_t *data, size_t si
                           framing->piece.call->kind->name);
 }
 
-/* A server for foreign clients keeps what they write where its content has addresses. Clients that
- * write and read the same bytes at the same time race, as on a disk: each byte is the old one or
- * the new one. No test of ours does that, so ThreadSanitizer needs no exception. */
+/* For a server for foreign clients: stores the bytes that they write, if the content has addresses.
+ * Clients that write and read the same bytes at the same time race, as on a disk: each byte is the
+ * old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
 static void store(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct framing *framing = connection->framing;
@@ -125,7 +129,8 @@ static void store(struct connection *connection, const uint8_t *data, size_t siz
         memcpy(connection->shared->source.memory.bytes + offset, data, size);
 }
 
-/* Takes bytes of a head, up to where it ends. Returns their number, or a negative errno value. */
+/* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
+ * value. framing->held is 0 if the head is complete. */
 static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size,
                          int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
 {
@@ -133,7 +138,7 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
     size_t taken = 0;
     int needed;
 
-    if (!framing->held) { /* most heads arrive whole, and are read where they are */
+    if (!framing->held) { /* most heads arrive whole, and are parsed in place */
         needed = parse(connection, data, size, &framing->piece);
         if (needed < 0)
             return needed;
@@ -159,7 +164,7 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
     return needed < 0 ? needed : (ssize_t)taken;
 }
 
-/* Takes all bytes. Calls `whole` for each request or reply that they complete. */
+/* Processes all bytes. Calls `whole` for each request or reply that they complete. */
 static int take(struct connection *connection, const uint8_t *data, size_t size,
                 int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *),
                 int (*whole)(struct connection *connection))
@@ -185,7 +190,7 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
             framing->left = framing->piece.payload;
         }
         part = framing->left < (size_t)(end - data) ? framing->left : (size_t)(end - data);
-        if (connection->plan->verify && inspect(connection, data, part) < 0)
+        if (connection->plan->verify && check_content(connection, data, part) < 0)
             return -EBADMSG;
         if (connection->shared->content)
             store(connection, data, part);
@@ -204,57 +209,57 @@ static int client_whole(struct connection *connection)
 {
     struct call *call = connection->framing->piece.call;
 
-    asking_note_answered(connection->shared, connection->role_state, (uint32_t)call->cookie);
+    requester_note_reply(connection->shared, connection->role_state, (uint32_t)call->cookie);
     framing_release(connection->framing, call);
     return 0;
 }
 
-/* One reading of the clock times all replies that the bytes complete. */
+/* All replies that the bytes complete have the same time: the clock is read once. */
 static int client_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    const struct asking *asking = connection->role_state;
+    const struct requester *requester = connection->role_state;
     struct thread_shared *shared = connection->shared;
-    uint64_t before = asking->answered;
+    uint64_t before = requester->answered;
     int result;
 
     shared->now_ns = clock_now_ns();
     result = take(connection, data, size, connection->plan->protocol->reply, client_whole);
-    connection_count(connection, size, asking->answered - before);
+    connection_count_bytes(connection, size, requester->answered - before);
     return result;
 }
 
-/* How long the reply is stands in its head. */
+/* Only the head of a reply says how long it is. */
 static size_t client_wants(const struct connection *connection)
 {
-    const struct asking *asking = connection->role_state;
+    const struct requester *requester = connection->role_state;
 
-    return asking->begun != asking->answered ? connection->shared->pool.size : 0;
+    return requester->begun != requester->answered ? connection->shared->pool.size : 0;
 }
 
 /* ---- the server ---- */
 
-/* A ring of requests that are whole, then one that arrives. */
-struct owing {
+/* A ring of requests: complete ones that wait for a reply, then the one that arrives. */
+struct framed_responder {
     uint64_t received, answered;
     struct call calls[]; /* plan_slots() */
 };
 
 static size_t server_size(const struct plan *plan)
 {
-    return sizeof(struct owing) + plan_slots(plan) * sizeof(struct call);
+    return sizeof(struct framed_responder) + plan_slots(plan) * sizeof(struct call);
 }
 
 static struct call *call_at(const struct connection *connection, uint64_t number)
 {
-    struct owing *owing = connection->role_state;
+    struct framed_responder *responder = connection->role_state;
 
-    return &owing->calls[number & connection->framing->mask];
+    return &responder->calls[number & connection->framing->mask];
 }
 
-/* Whether a request is one that op= can ask for: the source has the memory of its largest reply. A
- * protocol whose content has no addresses leaves framing->size at 0. Values that foreign clients
- * set are not kept. */
-static bool is_in_op(const struct connection *connection, const struct call *call)
+/* Returns true if op= allows this request: the source has memory for the largest reply of op= only.
+ * framing->size is 0 if the content of the protocol has no addresses. Values that foreign clients
+ * set are not stored, so any size is allowed. */
+static bool is_allowed(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
     const struct source *content = connection->shared->content;
@@ -270,54 +275,54 @@ static bool is_in_op(const struct connection *connection, const struct call *cal
 
 static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
-    const struct owing *owing = connection->role_state;
+    const struct framed_responder *responder = connection->role_state;
     const struct plan *plan = connection->plan;
     struct framing *framing = connection->framing;
-    struct call *call = piece->call = call_at(connection, owing->received);
+    struct call *call = piece->call = call_at(connection, responder->received);
     int result;
 
     if (framing->keys)
-        call->key = framing->keys + (owing->received & framing->mask) * (PROTOCOL_KEY_MAX + 1);
-    if (owing->received - owing->answered == plan->depth)
+        call->key = framing->keys + (responder->received & framing->mask) * (PROTOCOL_KEY_MAX + 1);
+    if (responder->received - responder->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
     result = plan->protocol->request(connection, data, size, piece);
-    if (result != 0 || is_in_op(connection, call))
+    if (result != 0 || is_allowed(connection, call))
         return result;
     return framing_refuse(connection,
-                          "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not have",
+                          "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not allow",
                           call->kind->name, call->bytes, call->offset);
 }
 
 static int server_whole(struct connection *connection)
 {
-    struct owing *owing = connection->role_state;
+    struct framed_responder *responder = connection->role_state;
 
-    owing->received++;
+    responder->received++;
     return 0;
 }
 
 static int server_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    struct owing *owing = connection->role_state;
-    uint64_t before = owing->received;
+    struct framed_responder *responder = connection->role_state;
+    uint64_t before = responder->received;
     int result = take(connection, data, size, read_request, server_whole);
 
-    connection_count(connection, size, owing->received - before);
+    connection_count_bytes(connection, size, responder->received - before);
     return result;
 }
 
 static void fill_replies(struct connection *connection)
 {
     const struct protocol *protocol = connection->plan->protocol;
-    struct owing *owing = connection->role_state;
-    uint64_t room = connection_room(connection), count = owing->received - owing->answered;
+    struct framed_responder *responder = connection->role_state;
+    uint64_t room = connection_room(connection), count = responder->received - responder->answered;
     struct span *last = NULL;
 
     if (count > room)
         count = room;
-    answering_burn(connection->shared, count);
+    responder_spin(connection->shared, count);
     for (; count; count--) {
-        const struct call *call = call_at(connection, owing->answered++);
+        const struct call *call = call_at(connection, responder->answered++);
 
         last = append_piece(connection, protocol->answer, call, call->kind->fetches, protocol->answer_end);
     }
@@ -325,14 +330,15 @@ static void fill_replies(struct connection *connection)
         last->marks |= FRAGMENT_ENDS_GROUP;
 }
 
-/* A foreign client may have any number of requests under way: so many bytes that their heads fit
- * into the ring. A byte may end a head that is held. */
+/* A foreign client may send any number of requests at once. So the server accepts the rest of the
+ * payload, and no more heads of HEAD_MIN than the ring has room for. One byte may complete a held
+ * head. */
 static size_t server_wants(const struct connection *connection)
 {
-    const struct owing *owing = connection->role_state;
+    const struct framed_responder *responder = connection->role_state;
     size_t wanted = connection->framing->quits ? 0 : role_wants_all(connection);
-    uint64_t room = connection->plan->depth - (owing->received - owing->answered);
-    uint64_t heads = room ? HEAD_LEAST * room - (connection->framing->held > 0) : 0;
+    uint64_t room = connection->plan->depth - (responder->received - responder->answered);
+    uint64_t heads = room ? HEAD_MIN * room - (connection->framing->held > 0) : 0;
 
     if (connection->shared->content && wanted > heads && wanted - heads > connection->framing->left)
         wanted = connection->framing->left + heads;
@@ -341,7 +347,7 @@ static size_t server_wants(const struct connection *connection)
 
 static bool server_is_over(const struct connection *connection)
 {
-    return connection->framing->quits || answering_is_over(connection);
+    return connection->framing->quits || responder_is_over(connection);
 }
 
 static const struct role client_role = {
@@ -350,15 +356,15 @@ static const struct role client_role = {
     .clocks = true,
     .times = true,
     .frames = true,
-    .state_size = asking_size,
-    .begin = asking_begin,
+    .state_size = requester_size,
+    .begin = requester_begin,
     .fill = fill_requests,
     .wants = client_wants,
     .arrived = client_arrived,
-    .answered = asking_answered,
-    .next = asking_next,
+    .answered = requester_answered,
+    .next = requester_next,
     .bytes_of = bytes_of_requests,
-    .missed = asking_missed,
+    .missed = requester_missed,
 };
 
 static const struct role server_role = {
@@ -369,7 +375,7 @@ static const struct role server_role = {
     .fill = fill_replies,
     .wants = server_wants,
     .arrived = server_arrived,
-    .answered = answering_answered,
+    .answered = responder_answered,
     .over = server_is_over,
 };
 

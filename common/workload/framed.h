@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests and replies of a protocol: the roles of workload=request where `protocol` is not raw. */
+/* Requests and replies of a protocol: the roles of workload=request if `protocol` is not raw. */
 #pragma once
 
 #include "connection/workload.h"

@@ -14,7 +14,7 @@ static void send_messages(struct connection *connection)
         return;
     connection_append(connection, count);
     if (connection->incoming)
-        return; /* arrivals are sampled */
+        return; /* the samples count arrivals */
     samples_count(samples, count, count * connection->outgoing->bytes);
     samples_reached(samples, connection->shared->now_ns);
 }
@@ -34,25 +34,25 @@ int one_way_refuse(struct connection *connection, const uint8_t *data, size_t si
 
 static uint64_t next_message(const struct connection *connection)
 {
-    return connection_goes_on(connection) ? connection->shared->now_ns : NEVER;
+    return connection_phase_lasts(connection) ? connection->shared->now_ns : NEVER;
 }
 
 static int arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    int64_t whole = connection_receive(connection, data, size);
+    int64_t whole = connection_process_bytes(connection, data, size);
 
     return whole < 0 ? (int)whole : 0;
 }
 
 /* The incoming direction ends at the stop, or when the peer half-closes. */
-static bool sent_all(const struct connection *connection)
+static bool both_is_over(const struct connection *connection)
 {
     const struct thread_shared *shared = connection->shared;
 
     if (atomic_load_explicit(&shared->until_released, memory_order_acquire) &&
         !connection_has_ended(connection))
         return false;
-    return !connection_goes_on(connection) &&
+    return !connection_phase_lasts(connection) &&
            (!connection->until_stop || connection_has_ended(connection) || connection_at_stop(connection));
 }
 
@@ -79,7 +79,7 @@ const struct role one_way_both = {
     .wants = role_wants_all,
     .arrived = arrived,
     .next = next_message,
-    .over = sent_all,
+    .over = both_is_over,
 };
 
 enum role_index one_way_role(const struct plan *plan, enum end end)

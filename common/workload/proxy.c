@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Three ends: the source sends, the proxy forwards, the sink receives. Source and sink are client
- * and server of a stream; `direction` decides which is which, or that both are both.
+/* Three ends: the source sends, the proxy forwards, the sink receives. Source and sink are the
+ * client and the server of a stream. `direction` decides which is which; with `both`, each is both.
  *
  * For each connection of the plan, a proxy has two twins: one to the client, one to the server.
- * Bytes that arrive on one stay in their receive buffers; its twin sends them from there. Each
- * chunk is a fragment. When the twin may send, all kept chunks, at most `window`, are one group. */
+ * Bytes that arrive on one twin stay in their receive buffers; the other twin sends them from
+ * there. Each chunk is a fragment. All waiting chunks, at most `window`, are one group. */
 #include "connection/reading.h"
 #include "workload/one_way.h"
 
-/* The chunks that arrived on a connection. A chunk is kept, then in the queue of the twin, then its
- * buffer is returned. A ring delivers as long as it has buffers, so the number on one connection is
- * not bounded. */
+/* The chunks that arrived on a connection. A chunk waits here, then in the queue of the twin; then
+ * its buffer is released. A ring delivers as long as it has buffers, so the number of chunks on one
+ * connection has no bound. */
 struct relay {
-    uint64_t taken, appended, given; /* counters of chunks */
-    uint32_t first, last;            /* spans of chunks that are not appended: struct kept */
+    uint64_t arrived, appended, released; /* counters of chunks */
+    uint32_t first, last;                 /* list of spans of waiting chunks: struct kept */
 };
 
-/* The most chunks of one connection: one window fills while the other is sent. A multishot reading
- * has one window, which fills again when all of it has been sent. The reason: a ring runs one
- * request after the other, so it would send each of two windows when it is half full. */
-static uint64_t chunks_kept(const struct plan *plan)
+/* The most chunks of one connection: two windows, so that one fills while the other is sent. A
+ * multishot reading has one window, which fills again when all of it has been sent. The reason: a
+ * ring runs one request after the other, so it would send each of two windows half full. */
+static uint64_t chunks_max(const struct plan *plan)
 {
     return (plan->ends[END_PROXY].reading->buffers ? 1 : 2) * plan_window(plan, END_PROXY);
 }
 
-static size_t kept_by_pair(const struct plan *plan)
+static size_t buffers_of_pair(const struct plan *plan)
 {
-    return (plan->direction == DIRECTION_BOTH ? 2 : 1) * chunks_kept(plan);
+    return (plan->direction == DIRECTION_BOTH ? 2 : 1) * chunks_max(plan);
 }
 
 static size_t relay_size(const struct plan *plan)
@@ -35,7 +35,7 @@ static size_t relay_size(const struct plan *plan)
     return sizeof(struct relay);
 }
 
-/* Appends the first `count` chunks of a kept span, and leaves the rest kept. */
+/* Appends the first `count` chunks of the first waiting span. The rest of the span waits. */
 static void append_kept(struct connection *connection, struct relay *relay, uint32_t count, uint32_t marks)
 {
     const struct pool *pool = &connection->shared->pool;
@@ -60,7 +60,7 @@ static void append_kept(struct connection *connection, struct relay *relay, uint
 static void relay_fill(struct connection *connection)
 {
     struct relay *relay = connection->twin->role_state;
-    uint64_t count = relay->taken - relay->appended, room = connection_room(connection);
+    uint64_t count = relay->arrived - relay->appended, room = connection_room(connection);
 
     count = count < room ? count : room;
     connection->groups += count != 0;
@@ -73,7 +73,7 @@ static void relay_fill(struct connection *connection)
     }
 }
 
-/* A connection without incoming direction is read, too: the end of its stream is an error. */
+/* A connection that must not receive is read too, because the end of its stream is an error. */
 static size_t relay_wants(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;
@@ -83,38 +83,39 @@ static size_t relay_wants(const struct connection *connection)
         return size;
     if (connection_has_ended(connection) || connection_at_stop(connection))
         return 0;
-    return relay->taken - relay->given < chunks_kept(connection->plan) ? size : 0;
+    return relay->arrived - relay->released < chunks_max(connection->plan) ? size : 0;
 }
 
-/* True if there is room for a window. With less, a multishot reading would end after a few
+/* Returns true if there is room for a window. With less, a multishot receive would end after a few
  * chunks. */
 static bool relay_has_room(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;
 
     return !connection->follows ||
-           relay->taken - relay->given + connection->window <= chunks_kept(connection->plan);
+           relay->arrived - relay->released + connection->window <= chunks_max(connection->plan);
 }
 
-/* A buffer that follows the last span in memory extends it, up to SPAN_BYTES_MAX. */
-static void keep(struct relay *relay, const struct pool *pool, const uint8_t *data, uint32_t size)
+/* Adds a received chunk. It extends the last span if its buffer follows in memory, up to
+ * SPAN_BYTES_MAX. */
+static void add_chunk(struct relay *relay, const struct pool *pool, const uint8_t *data, uint32_t size)
 {
     uint32_t number = pool_number(pool, data), count = pool_count(pool, size);
     struct kept *last = &pool->kept[relay->last];
 
-    if (relay->taken != relay->appended && !pool->headroom && number == relay->last + last->count &&
+    if (relay->arrived != relay->appended && !pool->headroom && number == relay->last + last->count &&
         last->size == last->count * pool->size && last->size + size <= SPAN_BYTES_MAX) {
         last->size += size;
         last->count += count;
     } else {
         pool->kept[number] = (struct kept){.size = size, .count = count};
-        if (relay->taken == relay->appended)
+        if (relay->arrived == relay->appended)
             relay->first = number;
         else
             last->next = number;
         relay->last = number;
     }
-    relay->taken += count;
+    relay->arrived += count;
 }
 
 static int relay_arrived(struct connection *connection, const uint8_t *data, size_t size)
@@ -124,10 +125,10 @@ static int relay_arrived(struct connection *connection, const uint8_t *data, siz
 
     if (!connection->follows)
         return one_way_refuse(connection, data, size);
-    whole = connection_receive(connection, data, size);
+    whole = connection_process_bytes(connection, data, size);
     if (whole < 0)
         return (int)whole;
-    keep(relay, &connection->shared->pool, data, (uint32_t)size);
+    add_chunk(relay, &connection->shared->pool, data, (uint32_t)size);
     return 0;
 }
 
@@ -137,7 +138,7 @@ static void relay_released(void *owner, const struct span *span)
     struct relay *relay = connection->twin->role_state;
 
     pool_release(&connection->shared->pool, span->data, span->size);
-    relay->given += span_count(span);
+    relay->released += span_count(span);
 }
 
 static bool received_all(const struct connection *connection)
@@ -149,13 +150,13 @@ static bool relayed_all(const struct connection *connection)
 {
     const struct relay *relay = connection->twin->role_state;
 
-    return received_all(connection) && received_all(connection->twin) && relay->taken == relay->appended;
+    return received_all(connection) && received_all(connection->twin) && relay->arrived == relay->appended;
 }
 
 static const struct role relay = {
     .sends = true,
     .receives = true,
-    .relay_buffers = kept_by_pair,
+    .relay_buffers = buffers_of_pair,
     .state_size = relay_size,
     .fill = relay_fill,
     .wants = relay_wants,
@@ -166,7 +167,7 @@ static const struct role relay = {
 };
 
 const struct workload workload_proxy = {
-    .variant = {"proxy", "client and server stream through a proxy that sends on what it receives"},
+    .variant = {"proxy", "client and server stream through a proxy that forwards what it receives"},
     .roles = {[ROLE_DRIVER] = &one_way_driver,
               [ROLE_FOLLOWER] = &one_way_follower,
               [ROLE_BOTH] = &one_way_both,

@@ -5,7 +5,7 @@
 
 const struct workload workload_request = {
     .variant = {"request", "the client sends message, the server answers each with reply"},
-    .roles = {[ROLE_DRIVER] = &asking_role, [ROLE_FOLLOWER] = &answering_role},
+    .roles = {[ROLE_DRIVER] = &requester_role, [ROLE_FOLLOWER] = &responder_role},
     .framed = framed_roles,
     .role = exchange_role,
 };

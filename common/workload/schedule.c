@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* splitmix64 (Steele, Lea, Flood 2014); any seed is good. */
+/* splitmix64 (Steele, Lea, Flood 2014). It needs no special seed. */
 static uint64_t draw(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -16,18 +16,18 @@ static uint64_t draw(uint64_t *state)
 }
 
 /* Uniform in (0, 1], with 53 bits. */
-static double draw_part(uint64_t *state)
+static double draw_uniform(uint64_t *state)
 {
     return ((double)(draw(state) >> 11) + 1) / 9007199254740992.0;
 }
 
 /* An exponential interval of mean 1, by inversion of the distribution function. */
-static double draw_pause(uint64_t *state)
+static double draw_exponential(uint64_t *state)
 {
-    return -log(draw_part(state));
+    return -log(draw_uniform(state));
 }
 
-/* In integers: the rounding error of a sum of fractions could move a start before a deadline. */
+/* In integers, because the rounding errors of a sum could move a start before a deadline. */
 static uint64_t due_of_number(const struct schedule *schedule, uint64_t number)
 {
     uint64_t rate = schedule->rate;
@@ -35,7 +35,7 @@ static uint64_t due_of_number(const struct schedule *schedule, uint64_t number)
     return number / rate * NS_PER_S + number % rate * NS_PER_S / rate;
 }
 
-static double mean_pause_ns(const struct schedule *schedule)
+static double mean_interval_ns(const struct schedule *schedule)
 {
     return (double)NS_PER_S / (double)schedule->rate * (double)schedule->connections;
 }
@@ -43,7 +43,7 @@ static double mean_pause_ns(const struct schedule *schedule)
 static void set_due(struct schedule *schedule)
 {
     if (schedule->arrival == ARRIVAL_POISSON) {
-        schedule->at_ns += draw_pause(&schedule->random) * mean_pause_ns(schedule);
+        schedule->at_ns += draw_exponential(&schedule->random) * mean_interval_ns(schedule);
         schedule->due_ns = (uint64_t)schedule->at_ns;
     } else {
         schedule->due_ns = due_of_number(schedule, schedule->number);
@@ -80,17 +80,18 @@ static uint64_t count_even(const struct schedule *schedule, uint64_t deadline_ns
 /* Of mean 0 and variance 1 (Box, Muller 1958). */
 static double draw_normal(uint64_t *state)
 {
-    double radius = sqrt(2 * draw_pause(state));
+    double radius = sqrt(2 * draw_exponential(state));
 
-    return radius * cos(6.283185307179586 * draw_part(state));
+    return radius * cos(6.283185307179586 * draw_uniform(state));
 }
 
 #define COUNTED_ONE_BY_ONE 10000
 
-/* The number of starts in a time is Poisson distributed, and where it is large normal. */
+/* The number of starts in a time has a Poisson distribution. For large numbers it is nearly
+ * normal. */
 static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
 {
-    double expected = ((double)deadline_ns - (double)rest.due_ns) / mean_pause_ns(&rest);
+    double expected = ((double)deadline_ns - (double)rest.due_ns) / mean_interval_ns(&rest);
     uint64_t count = 0;
 
     if (expected > COUNTED_ONE_BY_ONE)

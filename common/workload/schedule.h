@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* When the requests of one connection are due in an open loop, independent of earlier requests.
  *
- * The schedules of all connections together make `rate` requests a second. `even`: all starts of
- * the run are equally spaced; the connections take them in turn. `poisson`: each connection draws
- * exponential intervals; independent Poisson processes add up to one. The draws depend only on the
- * plan's arrival_seed and the connection's number. So cells with the same seed have the same
- * arrivals. */
+ * The schedules of all connections together have `rate` starts a second. `even`: all starts of the
+ * run are equally spaced, and the connections take them in turn. `poisson`: each connection draws
+ * exponential intervals, because independent Poisson processes add up to one. The draws depend only
+ * on the arrival_seed of the plan and the number of the connection. So cells with the same seed
+ * have the same arrivals. */
 #pragma once
 
 #include "plan/plan.h"
@@ -24,7 +24,7 @@ struct schedule {
 /* Begins the schedule of connection `number`. The plan must have a rate. */
 void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number);
 
-/* The start at due_ns has been taken: moves to the next. */
+/* Call when the start at due_ns is used: moves to the next start. */
 void schedule_advance(struct schedule *schedule);
 
 /* Returns the number of starts from due_ns on that come before `deadline_ns`. */

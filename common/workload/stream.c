@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* One end sends messages as fast as it can, the other receives them; or both ends do both. */
+/* One end sends messages as fast as it can, and the other receives them; or both ends do both. */
 #include "workload/one_way.h"
 
 #include "base/clock.h"
 
-/* The taker sends no requests. So messages_left counts down as messages arrive, and the time may
- * end in the middle of one. */
+/* The taker sends no requests. So messages_left counts the messages that arrive, and the deadline
+ * may pass in the middle of a message. */
 static int taker_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    int64_t whole = connection_receive(connection, data, size);
+    int64_t whole = connection_process_bytes(connection, data, size);
 
     if (whole < 0)
         return (int)whole;
@@ -22,7 +22,7 @@ static int taker_arrived(struct connection *connection, const uint8_t *data, siz
 
 static size_t taker_wants(const struct connection *connection)
 {
-    return connection_goes_on(connection) ? connection->shared->pool.size : 0;
+    return connection_phase_lasts(connection) ? connection->shared->pool.size : 0;
 }
 
 static const struct role taker = {
@@ -40,7 +40,8 @@ static enum role_index role(const struct plan *plan, enum end end)
 }
 
 const struct workload workload_stream = {
-    .variant = {"stream", "one end sends messages as fast as they go, the other takes them; or both do"},
+    .variant = {"stream",
+                "one end sends messages as fast as it can, the other receives them; or both do both"},
     .roles = {[ROLE_DRIVER] = &one_way_driver,
               [ROLE_FOLLOWER] = &one_way_follower,
               [ROLE_BOTH] = &one_way_both,

@@ -182,7 +182,7 @@ def test_ports_that_wait_for_closed_connections_are_no_mystery() -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["server.engine=block"], "does not take the next"),
+        (["server.engine=block"], "does not accept the next"),
         (["server.threads=2", "connections=4"], "one thread takes all connections"),
         (["write=uv"], "keeps its descriptor"),
         (["transport=null"], "transport=null"),

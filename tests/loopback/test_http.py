@@ -111,7 +111,7 @@ LIES = {
     "a folded line": (lie(OK, LENGTH, b" more: x\r\n\r\n"), "no field of a head"),
     "a head without an end": (lie(OK, b"X: ", b"y" * 9000), "a head of more than 4096 bytes"),
     "a head too long": (lie(OK, LENGTH, b"X: ", b"y" * 5000, b"\r\n\r\n"), "more than 4096 bytes"),
-    "two replies": (lie(reply(100), reply(100)), "answered a request that it was not asked"),
+    "two replies": (lie(reply(100), reply(100)), "sent a reply for which no request waits"),
     "wrong content": (lie(HEAD % 100, bytes(100)), "wrong content at byte 0 of a get"),
     "the end in a head": (lie(OK, ends=True), "closed its connection before the work was done"),
     "the end in the content": (lie(HEAD % 100, CONTENT[:50], ends=True), "closed its connection"),

@@ -137,9 +137,9 @@ def test_a_mebibyte_is_mapped_whole_in_every_way_that_it_is_sent(engine: str) ->
         pytest.skip(records[0]["reason"])
 
 
-def test_an_engine_that_cannot_be_told_not_to_wait_does_not_send_files() -> None:
+def test_an_engine_with_blocking_descriptors_does_not_send_files() -> None:
     (check,) = client_json("--check", "-", stdin="write=sendfile engine=ring\n")[:-1]
-    assert "cannot be told not to wait" in check["unsupported"] or "io_uring" in check[
+    assert "has no flag against blocking" in check["unsupported"] or "io_uring" in check[
         "unsupported"]
 
 

@@ -28,7 +28,7 @@ static void parse(struct plan *plan, const char *transport, const char *write, c
         plan->ends[END_SERVER].rcvbuf_bytes = 0;
 }
 
-/* As client and server do it, so that the buffers stand before the window is agreed upon. */
+/* As client and server do: sets the buffers before connect(2) negotiates the window. */
 static void connect_over_loopback(struct pair *pair, int fds[2], struct problem *problem)
 {
     const struct transport *transport = pair->plan.transport;

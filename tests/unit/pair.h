@@ -10,10 +10,10 @@ struct pair {
     struct thread_shared shared;
     struct connection connection; /* the driver's */
     int other;                    /* descriptor of the other end */
-    uint64_t received;            /* bytes read there, all of which were as the pattern says */
+    uint64_t received;            /* bytes read there; all agreed with the pattern */
 };
 
-/* A stream of `message` by `write` over `transport`, with content that can be checked. */
+/* A stream of `message` by `write` over `transport`, whose content is the pattern. */
 void pair_open(struct pair *pair, const char *transport, const char *write, const char *message);
 void pair_close(struct pair *pair);
 

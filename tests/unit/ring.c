@@ -13,7 +13,7 @@ struct late_request {
     struct iovec vectors[VECTORS_MAX];
     int count;
     bool sent;      /* completed, but its memory is still lent */
-    uint64_t turns; /* that it goes on lending it */
+    uint64_t turns; /* until it returns the memory */
 };
 
 static struct late_request requests[REQUESTS_MAX]; /* oldest first */

@@ -7,14 +7,14 @@
 
 static struct script script;
 
-/* The answer to a call that asks for `size` bytes: how many go, or -1 with errno. */
+/* The result of a call that sends `size` bytes: bytes accepted, or -1 with errno. */
 static ssize_t answer(size_t size)
 {
-    /* nothing counts as sent that is held back, not even for a moment */
-    assert_true(script.connection.queue.flushed_bytes <= script.loose);
+    /* bytes that are held back never count as sent */
+    assert_true(script.connection.queue.flushed_bytes <= script.transmitted);
     if (script.made++ != script.odd || !script.odd_answer)
         return (ssize_t)size;
-    script.asked_oddly = true;
+    script.odd_reached = true;
     if (script.odd_answer < 0) {
         errno = (int)-script.odd_answer;
         return -1;
@@ -40,12 +40,12 @@ static void take(const void *data, size_t size)
     script.sent += size;
 }
 
-/* A send that moved less than it was asked for has filled the buffer, and a full buffer is not held back for
- * long; but this kernel does, so that nobody relies on it. */
-static void let_go(int flags, bool whole)
+/* A partial send has filled the socket buffer, and Linux soon transmits a full buffer. This kernel
+ * holds it back, so that no strategy relies on that. */
+static void transmit(int flags, bool whole)
 {
     if (whole && !script.corked && !(flags & MSG_MORE))
-        script.loose = script.sent;
+        script.transmitted = script.sent;
 }
 
 static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
@@ -57,7 +57,7 @@ static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
         return -1;
     remember(CALL_SENDTO, flags, 0, size);
     take(data, (size_t)sent);
-    let_go(flags, (size_t)sent == size);
+    transmit(flags, (size_t)sent == size);
     return sent;
 }
 
@@ -79,7 +79,7 @@ static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
         take(message->msg_iov[i].iov_base, part);
         left -= part;
     }
-    let_go(flags, (size_t)sent == size);
+    transmit(flags, (size_t)sent == size);
     return sent;
 }
 
@@ -93,11 +93,11 @@ static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
     assert_int_equal(file, script.shared.source.memory.file);
     remember(CALL_SENDFILE, 0, 0, size);
     take(script.shared.source.memory.bytes + offset, (size_t)sent);
-    let_go(0, (size_t)sent == size);
+    transmit(0, (size_t)sent == size);
     return sent;
 }
 
-/* All that was lent, whenever it is asked. */
+/* Returns all lent memory at each call. */
 static int scripted_take_notification(int fd, struct zerocopy_notification *notification)
 {
     (void)fd;
@@ -120,7 +120,7 @@ static int scripted_setsockopt(int fd, int level, int name, const void *value, s
         return -1;
     script.corked = *(const int *)value;
     remember(CALL_SETSOCKOPT, 0, script.corked, 0);
-    let_go(0, true);
+    transmit(0, true);
     return 0;
 }
 
@@ -178,7 +178,7 @@ int script_push(struct script *opened)
     assert_true(queue->flushed_bytes <= queue->accepted_bytes);
     assert_true(queue->flushed_messages <= queue->accepted_messages);
     assert_true(opened->sent <= queue->accepted_bytes);
-    assert_true(queue->flushed_bytes <= opened->loose);
+    assert_true(queue->flushed_bytes <= opened->transmitted);
     assert_true((result == 0) == queue_is_idle(queue));
     return result;
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A connection over calls that answer as a test says, and remember what they were asked.
+/* A connection over scripted calls: they return what the test says, and record their arguments.
  *
- * The script also plays the part of the kernel that strategies are about: what is sent under a cork or with
- * MSG_MORE is held back, and goes with the uncork or with the next send without MSG_MORE.
- */
+ * The script also imitates the kernel: it holds bytes back that are sent under a cork or with
+ * MSG_MORE. It transmits them at the uncork or the next send without MSG_MORE. */
 #pragma once
 
 #include "connection/connection.h"
@@ -17,7 +15,7 @@ struct scripted_call {
     int flags;       /* without MSG_NOSIGNAL */
     int value;       /* of a setsockopt */
     size_t asked;    /* bytes */
-    size_t position; /* in the stream, where they stand */
+    size_t position; /* of these bytes in the stream */
 };
 
 struct script {
@@ -25,23 +23,23 @@ struct script {
     struct thread_shared shared;
     struct connection connection; /* sends `message` by `write`; the content is the pattern */
 
-    size_t made;        /* calls so far, failed ones too */
-    size_t odd;         /* number of the call that answers oddly, from 0 */
-    ssize_t odd_answer; /* at most so many bytes, or a negative errno value; 0: no call does */
-    bool asked_oddly;   /* it has been reached */
+    size_t made;        /* calls so far, with those that failed */
+    size_t odd;         /* number of the call that is partial or fails, from 0 */
+    ssize_t odd_answer; /* its most bytes, or a negative errno value; 0: no such call */
+    bool odd_reached;   /* that call was made */
     bool corked;
-    size_t sent, loose; /* bytes that were taken; of these, held back no more */
+    size_t sent, transmitted; /* bytes that were accepted; of these, bytes not held back */
 
     struct scripted_call calls[SCRIPT_CALLS_MAX];
     size_t count;
 };
 
-/* One script at a time. `answer` is given by call number `odd`, 0 for none. */
+/* One script at a time. Call number `odd` returns `answer`; 0: no such call. */
 struct script *script_open(const char *write, const char *message, size_t odd, ssize_t answer);
 void script_close(struct script *script);
 
-/* What was lent has come back. */
+/* Returns all lent memory. */
 void script_reclaim(struct script *script);
 
-/* Pushes once and checks all that must hold after any push. */
+/* Pushes once and checks the invariants of any push. */
 int script_push(struct script *script);

@@ -48,10 +48,10 @@ static void close_end(void)
 TEST(messages_become_whole_across_and_within_arrivals)
 {
     OPEN(END_SERVER, "workload=stream", "message=10", "verify=on");
-    assert_int_equal(connection_receive(&connection, pattern, 4), 0);
+    assert_int_equal(connection_process_bytes(&connection, pattern, 4), 0);
     assert_int_equal(connection.arrivals.partial, 4);
-    assert_int_equal(connection_receive(&connection, pattern + 4, 6), 1);
-    assert_int_equal(connection_receive(&connection, pattern + 10, 35), 3);
+    assert_int_equal(connection_process_bytes(&connection, pattern + 4, 6), 1);
+    assert_int_equal(connection_process_bytes(&connection, pattern + 10, 35), 3);
     assert_int_equal(connection.arrivals.partial, 5);
     assert_int_equal(connection.arrivals.messages, 4);
     assert_int_equal(connection.arrivals.bytes, 45);
@@ -61,20 +61,20 @@ TEST(messages_become_whole_across_and_within_arrivals)
 TEST(wrong_content_is_named_by_its_byte)
 {
     OPEN(END_SERVER, "workload=stream", "message=10", "verify=on");
-    assert_int_equal(connection_receive(&connection, pattern, 100), 10);
+    assert_int_equal(connection_process_bytes(&connection, pattern, 100), 10);
     pattern[123] ^= 1;
-    assert_int_equal(connection_receive(&connection, pattern + 100, 100), -EBADMSG);
+    assert_int_equal(connection_process_bytes(&connection, pattern + 100, 100), -EBADMSG);
     assert_problem(&shared.problem, PROBLEM_FAILURE, "the server received wrong content at byte 123");
     assert_int_equal(connection.arrivals.bytes, 100);
     close_end();
 }
 
-TEST(bytes_that_nobody_looks_at_only_count)
+TEST(bytes_that_are_not_verified_are_only_counted)
 {
     OPEN(END_SERVER, "workload=stream", "message=10");
-    assert_int_equal(connection_receive(&connection, NULL, 25), 2);
+    assert_int_equal(connection_process_bytes(&connection, NULL, 25), 2);
     memset(pattern, 0, sizeof pattern);
-    assert_int_equal(connection_receive(&connection, pattern, 25), 3);
+    assert_int_equal(connection_process_bytes(&connection, pattern, 25), 3);
     close_end();
 }
 
@@ -88,8 +88,8 @@ TEST(a_checksum_touches_every_byte)
     for (size_t i = 0; i < COUNT_OF(sums); i++) {
         OPEN(END_SERVER, "workload=stream", "message=10", "touch=checksum");
         pattern[3999] ^= i == 1;
-        connection_receive(&connection, pattern, 1000);
-        connection_receive(&connection, pattern + 1000, 3000);
+        connection_process_bytes(&connection, pattern, 1000);
+        connection_process_bytes(&connection, pattern + 1000, 3000);
         digest_library->read(connection.digest, sums[i]);
         close_end();
     }
@@ -173,7 +173,7 @@ TEST(a_request_waits_for_its_whole_reply)
     close_end();
 }
 
-TEST(a_follower_stops_at_the_byte_that_it_was_told)
+TEST(a_follower_stops_at_the_announced_byte)
 {
     OPEN(END_SERVER, "workload=stream", "message=10");
     assert_true(connection.role->wants(&connection) > 0);
@@ -185,7 +185,7 @@ TEST(a_follower_stops_at_the_byte_that_it_was_told)
     close_end();
 }
 
-TEST(a_stop_that_was_told_before_the_thread_began_is_kept)
+TEST(a_stop_that_is_set_before_the_thread_begins_is_kept)
 {
     OPEN(END_SERVER, "workload=stream", "message=10");
     connection_close(&connection);
@@ -266,7 +266,7 @@ TEST(only_a_driver_ends_the_work_and_only_between_two_messages)
     close_end();
 }
 
-TEST(an_end_that_sends_and_receives_does_not_wait_for_a_peer_that_has_gone)
+TEST(an_end_that_sends_and_receives_does_not_wait_for_a_closed_peer)
 {
     OPEN(END_SERVER, "workload=stream", "direction=both", "message=10");
     begin_phase(UINT64_MAX, 0);
@@ -277,7 +277,7 @@ TEST(an_end_that_sends_and_receives_does_not_wait_for_a_peer_that_has_gone)
     close_end();
 }
 
-TEST(what_comes_back_in_a_stream_is_an_error)
+TEST(bytes_from_the_receiver_of_a_stream_are_an_error)
 {
     OPEN(END_CLIENT, "workload=stream", "message=10");
     assert_int_equal(connection.role->wants(&connection), 0);
@@ -286,13 +286,13 @@ TEST(what_comes_back_in_a_stream_is_an_error)
     close_end();
 }
 
-TEST(more_than_the_reply_that_was_due_is_an_error)
+TEST(bytes_beyond_the_reply_are_an_error)
 {
     OPEN(END_CLIENT, "message=10", "reply=6");
     begin_phase(UINT64_MAX, 1);
     connection.role->fill(&connection);
     assert_int_equal(connection.role->arrived(&connection, pattern, 7), -EBADMSG);
-    assert_problem(&shared.problem, PROBLEM_FAILURE, "7 bytes came of replies of which 6 were due");
+    assert_problem(&shared.problem, PROBLEM_FAILURE, "7 bytes of replies came, and only 6 were due");
     close_end();
 }
 
@@ -301,22 +301,22 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_become_whole_across_and_within_arrivals),
         cmocka_unit_test(wrong_content_is_named_by_its_byte),
-        cmocka_unit_test(bytes_that_nobody_looks_at_only_count),
+        cmocka_unit_test(bytes_that_are_not_verified_are_only_counted),
         cmocka_unit_test(a_checksum_touches_every_byte),
         cmocka_unit_test(every_request_that_comes_in_one_read_is_answered),
         cmocka_unit_test(a_driver_begins_as_many_messages_as_its_budget_holds),
         cmocka_unit_test(a_deadline_that_has_passed_lets_nothing_begin),
         cmocka_unit_test(a_deadline_is_noticed_however_fast_the_messages_go),
         cmocka_unit_test(a_request_waits_for_its_whole_reply),
-        cmocka_unit_test(a_follower_stops_at_the_byte_that_it_was_told),
-        cmocka_unit_test(a_stop_that_was_told_before_the_thread_began_is_kept),
+        cmocka_unit_test(a_follower_stops_at_the_announced_byte),
+        cmocka_unit_test(a_stop_that_is_set_before_the_thread_begins_is_kept),
         cmocka_unit_test(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order),
         cmocka_unit_test(a_window_joins_messages_and_keeps_the_groups_within_them),
         cmocka_unit_test(a_window_takes_no_more_than_are_due),
         cmocka_unit_test(only_a_driver_ends_the_work_and_only_between_two_messages),
-        cmocka_unit_test(an_end_that_sends_and_receives_does_not_wait_for_a_peer_that_has_gone),
-        cmocka_unit_test(more_than_the_reply_that_was_due_is_an_error),
-        cmocka_unit_test(what_comes_back_in_a_stream_is_an_error),
+        cmocka_unit_test(an_end_that_sends_and_receives_does_not_wait_for_a_closed_peer),
+        cmocka_unit_test(bytes_beyond_the_reply_are_an_error),
+        cmocka_unit_test(bytes_from_the_receiver_of_a_stream_are_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What comes later, against the contract of today: requests that complete after push() has returned, and
- * layers that hold back what they took. Real workloads, both ends in one thread, in an engine of a few lines.
- */
+/* The contract of strategies and layers, against a slower ring and a stricter layer than any real
+ * one: requests complete after push() has returned, layers hold back what they accepted. Real
+ * workloads; both ends in one thread, in an engine of a few lines. */
 #include "records.h"
 #include "ring.h"
 #include "unit.h"
@@ -19,7 +18,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Moments at which the three facts about a fragment were seen apart. */
+/* How often a span was seen in one state and not in another. */
 struct moments {
     unsigned accepted_not_flushed, flushed_not_released, released_not_flushed;
 };
@@ -28,7 +27,7 @@ struct side {
     struct thread_shared shared;
     struct connection connection;
     struct moments moments;
-    uint64_t released; /* fragments that the owner was told of */
+    uint64_t released; /* spans */
     bool over;
 };
 
@@ -81,7 +80,7 @@ static void begin_session(struct side *side)
                                    .key = "the same at both ends"};
 
     if (plan.encrypts)
-        assert_int_equal(security_agree(&side->shared, side->connection.peer, &terms), 0);
+        assert_int_equal(security_open_context(&side->shared, side->connection.peer, &terms), 0);
     assert_int_equal(security_begin(&side->connection), 0);
 }
 
@@ -100,7 +99,7 @@ static void shake_hands(void)
 }
 
 struct setup {
-    const char *words[6]; /* more of them, NULL at the end */
+    const char *words[6]; /* more words, NULL at the end */
     struct strategy_choice choice;
     const struct security *security; /* NULL: plain */
     uint64_t messages;
@@ -166,7 +165,8 @@ static void push(struct connection *connection)
     assert_true((result == 0) == queue_is_idle(&connection->queue));
 }
 
-/* Until there is nothing: a layer may have bytes that the descriptor does not tell of. */
+/* Receives until there is nothing: buffered bytes of a layer do not make the descriptor
+ * readable. */
 static void receive(struct connection *connection)
 {
     size_t wanted;
@@ -237,7 +237,7 @@ static void check_totals(uint64_t messages)
     assert_int_equal(sides[driver()].shared.latency.count, replies);
 }
 
-/* Runs it and leaves what was seen apart on the side that drives. */
+/* Runs the setup and returns the moments of the side that drives. */
 static struct moments run_setup(const struct setup *setup)
 {
     struct moments moments;
@@ -256,7 +256,7 @@ static struct moments run_setup(const struct setup *setup)
 
 static const struct strategy_choice late = {.strategy = &strategy_late, .parameter = PARAMETER_NONE};
 
-TEST(the_engine_of_this_test_runs_the_strategies_of_today)
+TEST(the_engine_of_this_test_runs_every_strategy_without_completions)
 {
     for (size_t i = 0; i < strategy_axis.count; i++) {
         const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[i];
@@ -301,7 +301,7 @@ TEST(a_request_waits_until_there_is_room_for_it)
     run_setup(&(struct setup){{"message=16+4K", "reply=32/2x4K"}, late, NULL, 100});
 }
 
-/* Those that need nothing of the descriptor but to be written to. */
+/* Strategies that need no capability. */
 static const char *const any_layer[] = {"nodelay", "writev", "coalesce", "coalesce:30"};
 
 static const struct strategy_choice *choose(const char *write)
@@ -317,7 +317,7 @@ static const struct strategy_choice *choose(const char *write)
     return &chosen.write;
 }
 
-TEST(a_layer_that_takes_a_record_when_it_is_out_carries_every_workload)
+TEST(a_layer_that_accepts_a_record_only_when_it_is_sent_carries_every_workload)
 {
     for (size_t i = 0; i < COUNT_OF(any_layer); i++) {
         struct strategy_choice choice = *choose(any_layer[i]);
@@ -339,7 +339,7 @@ TEST(every_library_carries_every_workload_to_every_other)
         const struct security *library = (const struct security *)security_axis.variants[i];
         bool is_absent = library->check && library->check(&problem) < 0;
 
-        if (!library->encrypts || is_absent || !(library->gives & CAPABLE_HOLD))
+        if (!library->encrypts || is_absent || !(library->gives & CAPABLE_RECORD_CORK))
             continue;
         for (size_t j = 0; j < COUNT_OF(writes); j++) {
             struct strategy_choice choice = *choose(writes[j]);
@@ -353,11 +353,11 @@ TEST(every_library_carries_every_workload_to_every_other)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_engine_of_this_test_runs_the_strategies_of_today),
+        cmocka_unit_test(the_engine_of_this_test_runs_every_strategy_without_completions),
         cmocka_unit_test(requests_that_complete_later_carry_a_stream),
         cmocka_unit_test(requests_that_complete_later_carry_a_stream_from_the_server),
         cmocka_unit_test(a_request_waits_until_there_is_room_for_it),
-        cmocka_unit_test(a_layer_that_takes_a_record_when_it_is_out_carries_every_workload),
+        cmocka_unit_test(a_layer_that_accepts_a_record_only_when_it_is_sent_carries_every_workload),
         cmocka_unit_test(every_library_carries_every_workload_to_every_other),
     };
 

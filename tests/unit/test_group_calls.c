@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each strategy calls for a group, in order: the table of docs and help, to the flag. */
+/* The calls of each strategy for a group, in order and with flags: the table of docs and help. */
 #include "script.h"
 #include "unit.h"
 
@@ -53,7 +53,7 @@ static const struct {
     {"coalesce", "32/2x4K/2x4K", "3s"},
     {"sendfile", "32/2x4K/2x4K", "fSfSf"},
 
-    /* a parameter divides groups by their size: up to it, and above */
+    /* groups up to the size of the parameter, and above */
     {"cork:64K", "16x4K/17x4K/1", "+16s-17s+s-"},
     {"cork:30", "15x2/2x2", "+15s-+2s-"},
     {"cork:29", "15x2/2x2", "15s+2s-"},
@@ -110,7 +110,7 @@ TEST(a_group_whose_uncorking_would_block_is_accepted_and_not_flushed)
     assert_int_equal(queue->accepted_fragments, 15);
     assert_int_equal(queue->released, queue->accepted);
     assert_int_equal(queue->flushed, 0);
-    assert_int_equal(script->loose, 0);
+    assert_int_equal(script->transmitted, 0);
     assert_int_equal(script_push(script), 0);
     assert_string_equal(spell_calls(script), "+15s-+3s-");
     assert_int_equal(queue->flushed_messages, 1);

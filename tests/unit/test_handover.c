@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The blocking engine with a thread that sends for it, against an echoing peer on a pair of sockets. */
+/* The blocking engine with a sender thread, against an echo server on a pair of sockets. */
 #include "unit.h"
 
 #include "base/clock.h"
@@ -16,13 +16,13 @@
 
 extern const struct engine engine_block;
 
-/* Who called, and what the test makes of the calls. */
+/* Which thread made the calls, and what the test makes of them. */
 static struct {
     pthread_t data_thread;
     atomic_uint sent_by_data_thread, received_by_sender;
     atomic_uint replies;    /* receives that brought something */
     unsigned requests;      /* sends, by the sender thread */
-    bool waits_for_replies; /* a send comes back when its reply has been received */
+    bool waits_for_replies; /* a send returns only when its reply is received */
     int fails;              /* errno value of every send, 0: none */
 } calls;
 
@@ -55,7 +55,7 @@ static ssize_t receive_watched(int fd, void *data, size_t size, int flags)
 
 static const struct call_table watched = {.send = send_watched, .recv = receive_watched};
 
-/* Answers what comes with a byte for each, until the end. */
+/* Answers each receive with one byte, until the end of the stream. */
 static void *answer(void *argument)
 {
     int fd = *(int *)argument;
@@ -66,7 +66,7 @@ static void *answer(void *argument)
     return NULL;
 }
 
-struct bed {
+struct fixture {
     struct plan plan;
     struct thread_shared shared;
     struct connection connection;
@@ -76,90 +76,91 @@ struct bed {
     int other;
 };
 
-static struct bed *bed_open(void)
+static struct fixture *fixture_open(void)
 {
     static const char *const words[] = {"transport=unix", "message=64", "reply=1", "handoff=thread"};
-    static struct bed bed;
+    static struct fixture fixture;
     struct problem problem = {0};
     int fds[2];
 
-    memset(&bed, 0, sizeof bed);
+    memset(&fixture, 0, sizeof fixture);
     memset(&calls, 0, sizeof calls);
     calls.data_thread = pthread_self();
-    assert_int_equal(plan_parse(&bed.plan, words, COUNT_OF(words), &problem), 0);
+    assert_int_equal(plan_parse(&fixture.plan, words, COUNT_OF(words), &problem), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    assert_int_equal(thread_shared_open(&bed.shared, &bed.plan, END_CLIENT, 1), 0);
-    bed.connection.calls.fd = fds[0];
-    assert_int_equal(connection_open(&bed.connection, &bed.shared), 0);
-    assert_int_equal(security_begin(&bed.connection), 0);
-    bed.connection.calls.table = &watched;
-    bed.connection.messages_left = MESSAGES;
-    bed.other = fds[1];
-    assert_int_equal(pthread_create(&bed.peer, NULL, answer, &bed.other), 0);
-    bed.job = (struct engine_job){.connections = &bed.connection, .count = 1, .shared = &bed.shared};
-    thread_shared_begin_phase(&bed.shared, UINT64_MAX, false);
-    bed.connection.role->begin(&bed.connection);
-    assert_int_equal(engine_block.open(&bed.job), 0);
-    return &bed;
+    assert_int_equal(thread_shared_open(&fixture.shared, &fixture.plan, END_CLIENT, 1), 0);
+    fixture.connection.calls.fd = fds[0];
+    assert_int_equal(connection_open(&fixture.connection, &fixture.shared), 0);
+    assert_int_equal(security_begin(&fixture.connection), 0);
+    fixture.connection.calls.table = &watched;
+    fixture.connection.messages_left = MESSAGES;
+    fixture.other = fds[1];
+    assert_int_equal(pthread_create(&fixture.peer, NULL, answer, &fixture.other), 0);
+    fixture.job =
+        (struct engine_job){.connections = &fixture.connection, .count = 1, .shared = &fixture.shared};
+    thread_shared_begin_phase(&fixture.shared, UINT64_MAX, false);
+    fixture.connection.role->begin(&fixture.connection);
+    assert_int_equal(engine_block.open(&fixture.job), 0);
+    return &fixture;
 }
 
-static void start_sender(struct bed *bed)
+static void start_sender(struct fixture *fixture)
 {
     struct problem problem = {0};
 
-    assert_int_equal(sender_start(&bed->sender, &bed->connection, -1, &problem), 0);
-    bed->job.handover = &bed->sender.handover;
+    assert_int_equal(sender_start(&fixture->sender, &fixture->connection, -1, &problem), 0);
+    fixture->job.handover = &fixture->sender.handover;
 }
 
-static void bed_close(struct bed *bed)
+static void fixture_close(struct fixture *fixture)
 {
-    shutdown(bed->connection.calls.fd, SHUT_RDWR);
-    sender_end(&bed->sender);
-    assert_int_equal(pthread_join(bed->peer, NULL), 0);
-    engine_block.close(&bed->job);
-    close(bed->connection.calls.fd);
-    close(bed->other);
-    connection_close(&bed->connection);
-    thread_shared_close(&bed->shared);
-    plan_free(&bed->plan);
+    shutdown(fixture->connection.calls.fd, SHUT_RDWR);
+    sender_end(&fixture->sender);
+    assert_int_equal(pthread_join(fixture->peer, NULL), 0);
+    engine_block.close(&fixture->job);
+    close(fixture->connection.calls.fd);
+    close(fixture->other);
+    connection_close(&fixture->connection);
+    thread_shared_close(&fixture->shared);
+    plan_free(&fixture->plan);
 }
 
 TEST(the_sender_thread_sends_and_the_data_thread_receives)
 {
-    struct bed *bed = bed_open();
+    struct fixture *fixture = fixture_open();
 
-    start_sender(bed);
-    assert_int_equal(engine_block.run(&bed->job), 0);
+    start_sender(fixture);
+    assert_int_equal(engine_block.run(&fixture->job), 0);
     assert_int_equal(calls.requests, MESSAGES);
     assert_int_equal(calls.replies, MESSAGES);
     assert_int_equal(calls.sent_by_data_thread, 0);
     assert_int_equal(calls.received_by_sender, 0);
-    assert_int_equal(bed->connection.queue.flushed_messages, MESSAGES);
-    assert_int_equal(bed->shared.handover.count, MESSAGES);
-    assert_int_equal(bed->shared.latency.count, MESSAGES);
-    bed_close(bed);
+    assert_int_equal(fixture->connection.queue.flushed_messages, MESSAGES);
+    assert_int_equal(fixture->shared.handover.count, MESSAGES);
+    assert_int_equal(fixture->shared.latency.count, MESSAGES);
+    fixture_close(fixture);
 }
 
 TEST(without_a_sender_nothing_is_handed_over)
 {
-    struct bed *bed = bed_open();
+    struct fixture *fixture = fixture_open();
 
-    assert_int_equal(engine_block.run(&bed->job), 0);
+    assert_int_equal(engine_block.run(&fixture->job), 0);
     assert_int_equal(calls.sent_by_data_thread, MESSAGES);
-    assert_int_equal(bed->shared.handover.count, 0);
-    bed_close(bed);
+    assert_int_equal(fixture->shared.handover.count, 0);
+    fixture_close(fixture);
 }
 
 TEST(a_reply_may_come_before_the_sender_knows_that_all_is_sent)
 {
-    struct bed *bed = bed_open();
+    struct fixture *fixture = fixture_open();
 
-    start_sender(bed);
+    start_sender(fixture);
     calls.waits_for_replies = true;
-    assert_int_equal(engine_block.run(&bed->job), 0);
-    assert_int_equal(bed->connection.queue.flushed_messages, MESSAGES);
-    assert_int_equal(bed->shared.handover.count, MESSAGES);
-    bed_close(bed);
+    assert_int_equal(engine_block.run(&fixture->job), 0);
+    assert_int_equal(fixture->connection.queue.flushed_messages, MESSAGES);
+    assert_int_equal(fixture->shared.handover.count, MESSAGES);
+    fixture_close(fixture);
 }
 
 #define LATE_NS (20 * NS_PER_MS)
@@ -174,62 +175,62 @@ static void *serve_late(void *handover)
     return NULL;
 }
 
-TEST(the_delay_lasts_until_the_sender_has_it_and_is_part_of_the_latency)
+TEST(the_delay_ends_when_the_sender_wakes_and_is_part_of_the_latency)
 {
-    struct bed *bed = bed_open();
+    struct fixture *fixture = fixture_open();
     struct handover handover;
     uint64_t before = clock_now_ns();
     pthread_t late;
 
-    handover_open(&handover, &bed->connection);
+    handover_open(&handover, &fixture->connection);
     assert_int_equal(pthread_create(&late, NULL, serve_late, &handover), 0);
-    bed->job.handover = &handover;
-    bed->connection.messages_left = 1;
-    thread_shared_begin_phase(&bed->shared, UINT64_MAX, false);
-    assert_int_equal(engine_block.run(&bed->job), 0);
-    assert_true(bed->shared.handover.maximum + (handover.given_ns - before) >= LATE_NS);
-    assert_true(bed->shared.handover.maximum <= bed->shared.latency.maximum);
+    fixture->job.handover = &handover;
+    fixture->connection.messages_left = 1;
+    thread_shared_begin_phase(&fixture->shared, UINT64_MAX, false);
+    assert_int_equal(engine_block.run(&fixture->job), 0);
+    assert_true(fixture->shared.handover.maximum + (handover.posted_ns - before) >= LATE_NS);
+    assert_true(fixture->shared.handover.maximum <= fixture->shared.latency.maximum);
     handover_post(&handover, HANDOVER_END);
     assert_int_equal(pthread_join(late, NULL), 0);
     handover_close(&handover);
-    bed_close(bed);
+    fixture_close(fixture);
 }
 
-TEST(what_fails_in_the_sender_is_told_as_its_failure)
+TEST(an_error_of_the_sender_is_reported_as_an_error_of_sending)
 {
-    struct bed *bed = bed_open();
+    struct fixture *fixture = fixture_open();
 
-    start_sender(bed);
+    start_sender(fixture);
     calls.fails = ENOBUFS;
-    assert_int_equal(engine_block.run(&bed->job), -ENOBUFS);
-    assert_problem(&bed->shared.problem, PROBLEM_FAILURE,
+    assert_int_equal(engine_block.run(&fixture->job), -ENOBUFS);
+    assert_problem(&fixture->shared.problem, PROBLEM_FAILURE,
                    "the client could not send to the server: No buffer space");
-    bed_close(bed);
+    fixture_close(fixture);
 }
 
-TEST(a_sender_ends_whatever_it_was_given)
+TEST(a_sender_ends_while_its_send_blocks)
 {
-    struct bed *bed = bed_open();
+    struct fixture *fixture = fixture_open();
     static uint8_t full[1 << 20];
 
-    start_sender(bed);
-    while (send(bed->connection.calls.fd, full, sizeof full, MSG_DONTWAIT) > 0)
-        ; /* the peer answers, nobody takes the answers, and it comes to wait as well */
-    connection_append(&bed->connection, 1);
-    handover_post(&bed->sender.handover, HANDOVER_SEND);
-    bed_close(bed);
+    start_sender(fixture);
+    while (send(fixture->connection.calls.fd, full, sizeof full, MSG_DONTWAIT) > 0)
+        ; /* no thread receives the answers, so the peer blocks as well */
+    connection_append(&fixture->connection, 1);
+    handover_post(&fixture->sender.handover, HANDOVER_SEND);
+    fixture_close(fixture);
 }
 
 static int wrong_cpu(struct problem *problem)
 {
-    struct bed *bed = bed_open();
-    int result = sender_start(&bed->sender, &bed->connection, 65535, problem);
+    struct fixture *fixture = fixture_open();
+    int result = sender_start(&fixture->sender, &fixture->connection, 65535, problem);
 
-    bed_close(bed);
+    fixture_close(fixture);
     return result;
 }
 
-TEST(a_sender_that_cannot_be_where_it_is_to_run_says_so)
+TEST(a_sender_that_cannot_be_pinned_reports_it)
 {
     struct problem problem = {0};
 
@@ -243,10 +244,10 @@ int main(void)
         cmocka_unit_test(the_sender_thread_sends_and_the_data_thread_receives),
         cmocka_unit_test(without_a_sender_nothing_is_handed_over),
         cmocka_unit_test(a_reply_may_come_before_the_sender_knows_that_all_is_sent),
-        cmocka_unit_test(the_delay_lasts_until_the_sender_has_it_and_is_part_of_the_latency),
-        cmocka_unit_test(what_fails_in_the_sender_is_told_as_its_failure),
-        cmocka_unit_test(a_sender_ends_whatever_it_was_given),
-        cmocka_unit_test(a_sender_that_cannot_be_where_it_is_to_run_says_so),
+        cmocka_unit_test(the_delay_ends_when_the_sender_wakes_and_is_part_of_the_latency),
+        cmocka_unit_test(an_error_of_the_sender_is_reported_as_an_error_of_sending),
+        cmocka_unit_test(a_sender_ends_while_its_send_blocks),
+        cmocka_unit_test(a_sender_that_cannot_be_pinned_reports_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,10 +6,11 @@
 
 static const char *const shapes[] = {"1", "15x2", "16+4K", "32/2x4K/2x4K", "2/3x5+1/7", "1500x3", "2100x2/1"};
 
-/* Names with the parameters that divide these shapes, for those that take one. */
+/* Parameters that divide these shapes, for strategies that take one. */
 static const char *const parameters[] = {"", ":1", ":30", ":4K", ":1G"};
 
-/* Calls `check` for every strategy that works through the scripted calls, every parameter and every shape. */
+/* Calls `check` for every strategy that works through the scripted calls, every parameter and every
+ * shape. */
 static void each_strategy(void (*check)(const char *write, const char *message))
 {
     for (size_t s = 0; s < strategy_axis.count; s++) {
@@ -32,8 +33,8 @@ static void each_strategy(void (*check)(const char *write, const char *message))
 static size_t undisturbed_count;
 static struct scripted_call undisturbed[SCRIPT_CALLS_MAX];
 
-/* What is called for two messages that nobody interrupts. */
-static void learn(const char *write, const char *message)
+/* Records the calls for two messages without interruption. */
+static void record_undisturbed(const char *write, const char *message)
 {
     struct script *script = script_open(write, message, 0, 0);
 
@@ -42,13 +43,13 @@ static void learn(const char *write, const char *message)
         assert_int_equal(script_push(script), 0);
     }
     assert_int_equal(script->sent, 2 * script->plan.message.bytes);
-    assert_int_equal(script->loose, script->sent);
+    assert_int_equal(script->transmitted, script->sent);
     undisturbed_count = script->count;
     memcpy(undisturbed, script->calls, sizeof undisturbed);
     script_close(script);
 }
 
-/* Every call of a short run, some forty of a long one. */
+/* All calls of a short run, about forty of a long one. */
 static size_t next_call(size_t call)
 {
     return call + 1 + (undisturbed_count > 100 ? undisturbed_count / 40 : 0);
@@ -71,13 +72,13 @@ static void push_two_messages(struct script *script, int expected)
         assert_int_equal(script->connection.queue.flushed_messages, i + 1);
         assert_int_equal(script->connection.queue.released, script->connection.queue.appended);
     }
-    assert_true(script->asked_oddly);
+    assert_true(script->odd_reached);
     assert_int_equal(script->sent, 2 * script->plan.message.bytes);
 }
 
 static void block_at_every_call(const char *write, const char *message)
 {
-    learn(write, message);
+    record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, -EAGAIN);
 
@@ -104,7 +105,7 @@ static size_t count_switches(const struct scripted_call *calls, size_t count)
 
 static void cut_every_call(const char *write, const char *message)
 {
-    learn(write, message);
+    record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, 1);
 
@@ -112,7 +113,7 @@ static void cut_every_call(const char *write, const char *message)
         assert_in_range(script->count, undisturbed_count, undisturbed_count + 1);
         assert_int_equal(count_switches(script->calls, script->count),
                          count_switches(undisturbed, undisturbed_count));
-        assert_int_equal(script->loose, script->sent);
+        assert_int_equal(script->transmitted, script->sent);
         script_close(script);
     }
 }
@@ -124,7 +125,7 @@ TEST(a_strategy_whose_call_moves_one_byte_sends_the_rest_and_nothing_twice)
 
 static void break_every_call(const char *write, const char *message)
 {
-    learn(write, message);
+    record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, -ECONNRESET);
         int result = 0;
@@ -166,11 +167,11 @@ static bool crosses_group(const struct shape *shape, const struct scripted_call 
     return false;
 }
 
-static void look_at_every_call(const char *write, const char *message)
+static void check_every_call(const char *write, const char *message)
 {
     struct script *script;
 
-    learn(write, message);
+    record_undisturbed(write, message);
     script = script_open(write, message, 0, 0);
     for (size_t i = 0; i < undisturbed_count; i++) {
         const struct scripted_call *call = &undisturbed[i];
@@ -188,7 +189,7 @@ static void look_at_every_call(const char *write, const char *message)
 
 TEST(no_call_of_any_strategy_crosses_the_end_of_a_group_or_holds_it_back)
 {
-    each_strategy(look_at_every_call);
+    each_strategy(check_every_call);
 }
 
 static void push_nothing(const char *write, const char *message)

@@ -57,7 +57,7 @@ static void open_side(size_t number, int fd)
     connection->peer = number ? END_CLIENT : END_SERVER;
     connection->security = plan.ends[connection->end].security;
     connection->calls = (struct calls){.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT};
-    assert_int_equal(security_agree(&side->shared, connection->peer, &terms), 0);
+    assert_int_equal(security_open_context(&side->shared, connection->peer, &terms), 0);
     assert_int_equal(security_begin(connection), 0);
 }
 
@@ -90,7 +90,7 @@ static int close_sides(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         security_end(&sides[i].connection);
-        security_forget(&sides[i].shared, sides[i].connection.peer);
+        security_close_context(&sides[i].shared, sides[i].connection.peer);
         close(sides[i].connection.calls.fd);
     }
     plan_free(&plan);
@@ -215,12 +215,12 @@ TEST(what_was_received_by_other_means_is_explained)
     uint8_t byte = 0;
     char text[8];
 
-    assert_int_equal(security_explain(ours, 5, &byte), 5);
+    assert_int_equal(security_receive_control_record(ours, 5, &byte), 5);
     assert_int_equal(security_half_close(theirs), 0);
     assert_int_equal(poll(&(struct pollfd){ours->calls.fd, POLLIN, 0}, 1, WITHIN_MS), 1);
     assert_int_equal(recv(ours->calls.fd, text, sizeof text, MSG_DONTWAIT), -1);
     assert_int_equal(errno, EIO);
-    assert_int_equal(security_explain(ours, -EIO, &byte), 0);
+    assert_int_equal(security_receive_control_record(ours, -EIO, &byte), 0);
 }
 
 #define WITH_SIDES(test) cmocka_unit_test_setup_teardown(test, open_sides, close_sides)

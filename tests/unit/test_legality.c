@@ -173,7 +173,7 @@ TEST(a_unix_socket_on_linux_is_a_descriptor_that_takes_files_and_nothing_more)
 /* Whether this kernel bundles, for what is to be seen when it says so and does not. */
 static void need_bundles(void)
 {
-    unsigned bundles = CAPABLE_SEND_BUNDLE | CAPABLE_RECEIVE_BUNDLE;
+    unsigned bundles = CAPABLE_SEND_BUNDLE | CAPABLE_RECV_BUNDLE;
 
     if (found(the("tcp"), bundles) == bundles)
         return;
@@ -190,7 +190,7 @@ TEST(a_bundle_that_takes_one_buffer_is_found_out)
     forbids(tcp, "uring-bundle", "takes only one provided buffer at a time");
     allows(tcp, "uring-ring");
     allows(tcp, "uring-sendmsg");
-    assert_int_equal(found(tcp, CAPABLE_RECEIVE_BUNDLE | CAPABLE_RECEIVE_AGAIN), CAPABLE_RECEIVE_AGAIN);
+    assert_int_equal(found(tcp, CAPABLE_RECV_BUNDLE | CAPABLE_RECV_MULTISHOT), CAPABLE_RECV_MULTISHOT);
 }
 #endif
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read=zerocopy: over a real connection, and over calls that answer as the test says. */
+/* read=zerocopy: over a real connection, and over scripted calls. */
 #include "unit.h"
 
 #include "connection/reading.h"
@@ -68,8 +68,7 @@ static bool is_legal(void)
 
 static uint8_t outgoing[BYTES] __attribute__((aligned(4096)));
 
-/* Makes zero-copy sends and others, of whole pages and of odd sizes. Returns how many bytes were
- * sent. */
+/* Sends that lend and sends that copy, whole pages and odd sizes. Returns the bytes sent. */
 static size_t send_some(struct dice *dice, size_t at)
 {
     size_t size = dice_roll(dice, 2) ? 4096 * (1 + dice_roll(dice, 16)) : 1 + dice_roll(dice, 9000);
@@ -118,7 +117,7 @@ static void carry(uint64_t seed)
     assert_int_equal(atomic_load(&connection.calls.moved), BYTES);
 }
 
-TEST(what_is_mapped_and_what_is_copied_is_the_stream_in_order)
+TEST(mapped_and_copied_bytes_are_the_stream_in_order)
 {
     static const char *const chunks[] = {"chunk=64K", "chunk=1M", "chunk=5000"};
 
@@ -157,7 +156,7 @@ TEST(a_reset_connection_is_an_error_and_not_an_end)
     close_reader();
 }
 
-/* ---- over calls that answer as the test says ---- */
+/* ---- over scripted calls ---- */
 
 static struct mapped answers[4];
 static int failures[4]; /* in place of the answer: errno */
@@ -202,7 +201,7 @@ static void open_scripted(void)
     maps = receives = 0;
 }
 
-TEST(what_was_copied_beside_pages_is_delivered_after_them_without_a_call)
+TEST(bytes_copied_beside_pages_are_delivered_after_them_without_a_call)
 {
     const uint8_t *data, *pages;
 
@@ -224,7 +223,7 @@ TEST(what_was_copied_beside_pages_is_delivered_after_them_without_a_call)
     close_reader();
 }
 
-TEST(what_the_kernel_says_cannot_be_mapped_is_received_and_no_more_than_that)
+TEST(recv_receives_exactly_the_bytes_that_cannot_be_mapped)
 {
     const uint8_t *data;
 
@@ -272,8 +271,8 @@ TEST(an_error_that_comes_with_bytes_is_returned_after_them)
     close_reader();
 }
 
-/* And is not counted, as the recv() is not that finds it. */
-TEST(where_nothing_more_will_come_a_recv_says_why)
+/* Neither that call nor the recv() that finds the end is counted. */
+TEST(at_the_end_of_the_stream_a_recv_reports_why)
 {
     const uint8_t *data;
 
@@ -291,13 +290,13 @@ TEST(where_nothing_more_will_come_a_recv_says_why)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_mapped_and_what_is_copied_is_the_stream_in_order),
+        cmocka_unit_test(mapped_and_copied_bytes_are_the_stream_in_order),
         cmocka_unit_test(a_reset_connection_is_an_error_and_not_an_end),
-        cmocka_unit_test(what_was_copied_beside_pages_is_delivered_after_them_without_a_call),
-        cmocka_unit_test(what_the_kernel_says_cannot_be_mapped_is_received_and_no_more_than_that),
+        cmocka_unit_test(bytes_copied_beside_pages_are_delivered_after_them_without_a_call),
+        cmocka_unit_test(recv_receives_exactly_the_bytes_that_cannot_be_mapped),
         cmocka_unit_test(less_than_a_page_is_received_without_asking_for_pages),
         cmocka_unit_test(an_error_that_comes_with_bytes_is_returned_after_them),
-        cmocka_unit_test(where_nothing_more_will_come_a_recv_says_why),
+        cmocka_unit_test(at_the_end_of_the_stream_a_recv_reports_why),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

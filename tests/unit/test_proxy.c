@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The role of a proxy, without an engine: what it keeps, groups, gives back, and when it is over. */
+/* The role of a proxy, without an engine: what it holds, groups and releases, when it is over. */
 #include "unit.h"
 
 #include "connection/strategy.h"
@@ -43,7 +43,7 @@ static void close_pair(void)
     plan_free(&plan);
 }
 
-/* As an engine does it: into the buffer that comes next, which is then taken. Each of its bytes is `mark`. */
+/* As an engine does: receives into the next buffer, and takes it. Each byte is `mark`. */
 static int arrive(struct connection *connection, size_t size, uint8_t mark)
 {
     uint8_t *data = pool_next(&shared.pool);
@@ -56,7 +56,7 @@ static int arrive(struct connection *connection, size_t size, uint8_t mark)
     return connection->role->arrived(connection, data, size);
 }
 
-/* Everything in the queue is sent and comes back. */
+/* Sends and releases everything in the queue. */
 static void send_all(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
@@ -66,7 +66,7 @@ static void send_all(struct connection *connection)
     queue_release(queue);
 }
 
-TEST(what_arrived_on_one_is_sent_by_the_other_in_groups_of_a_window)
+TEST(bytes_that_arrive_on_one_twin_are_sent_by_the_other_in_groups_of_a_window)
 {
     const struct send_queue *queue = &pair[1].queue;
     struct queue_cursor cursor;
@@ -99,7 +99,7 @@ TEST(what_arrived_on_one_is_sent_by_the_other_in_groups_of_a_window)
     close_pair();
 }
 
-TEST(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back)
+TEST(a_relay_holds_two_windows_and_wants_no_more_until_one_is_released)
 {
     open_pair("send");
     for (unsigned i = 0; i < 2 * WINDOW; i++) {
@@ -107,9 +107,9 @@ TEST(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back)
         arrive(&pair[0], 1, 0);
     }
     assert_int_equal(pair[0].role->wants(&pair[0]), 0);
-    assert_int_equal(shared.pool.spare_count, 1); /* to receive into an end that is not to come */
+    assert_int_equal(shared.pool.spare_count, 1); /* for unexpected bytes */
     pair[1].role->fill(&pair[1]);
-    assert_int_equal(pair[0].role->wants(&pair[0]), 0); /* lent to the queue, not given back */
+    assert_int_equal(pair[0].role->wants(&pair[0]), 0); /* in the queue, not released */
     send_all(&pair[1]);
     assert_int_equal(pair[0].role->wants(&pair[0]), CHUNK);
     assert_int_equal(shared.pool.spare_count, WINDOW + 1);
@@ -119,7 +119,7 @@ TEST(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back)
     close_pair();
 }
 
-TEST(a_group_that_is_half_sent_gives_back_what_is_whole)
+TEST(a_half_sent_group_releases_its_whole_chunks)
 {
     open_pair("send");
     arrive(&pair[0], 1, 0); /* not full: the next chunk is no part of its span */
@@ -131,7 +131,7 @@ TEST(a_group_that_is_half_sent_gives_back_what_is_whole)
     close_pair();
 }
 
-/* What precedes the bytes of a buffer lies between two chunks. */
+/* The header before the data of a buffer separates two chunks. */
 TEST(chunks_behind_headroom_are_spans_of_their_own)
 {
     open_pair("send");
@@ -146,7 +146,7 @@ TEST(chunks_behind_headroom_are_spans_of_their_own)
     close_pair();
 }
 
-TEST(it_is_over_at_the_announced_byte_when_all_has_been_sent_on)
+TEST(a_relay_is_over_at_the_announced_byte_when_all_is_forwarded)
 {
     open_pair("send");
     atomic_store(&pair[0].stop, 2 * CHUNK + 1);
@@ -162,7 +162,7 @@ TEST(it_is_over_at_the_announced_byte_when_all_has_been_sent_on)
     close_pair();
 }
 
-TEST(in_both_directions_it_is_over_when_both_have_ended)
+TEST(a_relay_of_both_directions_is_over_when_both_have_ended)
 {
     open_pair("both");
     assert_true(pair[0].drives && pair[0].follows && pair[1].drives && pair[1].follows);
@@ -179,7 +179,7 @@ TEST(in_both_directions_it_is_over_when_both_have_ended)
     close_pair();
 }
 
-TEST(it_follows_who_drives_and_drives_who_follows)
+TEST(a_proxy_follows_the_driver_and_drives_the_follower)
 {
     open_pair("send");
     assert_true(pair[0].follows && !pair[0].drives && pair[1].drives && !pair[1].follows);
@@ -189,7 +189,7 @@ TEST(it_follows_who_drives_and_drives_who_follows)
     close_pair();
 }
 
-TEST(what_comes_from_the_sink_is_refused)
+TEST(bytes_from_the_sink_are_an_error)
 {
     open_pair("send");
     assert_int_equal(arrive(&pair[1], 1, 0), -EBADMSG);
@@ -214,14 +214,14 @@ TEST(the_longest_group_of_a_proxy_is_a_window_of_chunks)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_arrived_on_one_is_sent_by_the_other_in_groups_of_a_window),
-        cmocka_unit_test(two_windows_are_kept_and_no_more_is_wanted_until_one_has_come_back),
-        cmocka_unit_test(a_group_that_is_half_sent_gives_back_what_is_whole),
+        cmocka_unit_test(bytes_that_arrive_on_one_twin_are_sent_by_the_other_in_groups_of_a_window),
+        cmocka_unit_test(a_relay_holds_two_windows_and_wants_no_more_until_one_is_released),
+        cmocka_unit_test(a_half_sent_group_releases_its_whole_chunks),
         cmocka_unit_test(chunks_behind_headroom_are_spans_of_their_own),
-        cmocka_unit_test(it_is_over_at_the_announced_byte_when_all_has_been_sent_on),
-        cmocka_unit_test(in_both_directions_it_is_over_when_both_have_ended),
-        cmocka_unit_test(it_follows_who_drives_and_drives_who_follows),
-        cmocka_unit_test(what_comes_from_the_sink_is_refused),
+        cmocka_unit_test(a_relay_is_over_at_the_announced_byte_when_all_is_forwarded),
+        cmocka_unit_test(a_relay_of_both_directions_is_over_when_both_have_ended),
+        cmocka_unit_test(a_proxy_follows_the_driver_and_drives_the_follower),
+        cmocka_unit_test(bytes_from_the_sink_are_an_error),
         cmocka_unit_test(the_longest_group_of_a_proxy_is_a_window_of_chunks),
     };
 

@@ -122,7 +122,7 @@ TEST(an_even_schedule_has_as_many_starts_as_rate_times_duration)
     }
 }
 
-/* What no loop over single starts could count. Within six standard errors of the mean. */
+/* Too many to draw one by one. Within six standard errors of the mean. */
 TEST(a_billion_starts_a_second_up_to_a_deadline_in_an_hour_are_counted)
 {
     struct plan even = make_plan(ARRIVAL_EVEN, 1000000000, 1),

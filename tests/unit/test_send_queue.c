@@ -162,7 +162,7 @@ static void on_release(void *context, const struct span *span)
     owner->released[owner->count++] = span->data;
 }
 
-TEST(the_owner_is_told_of_every_released_fragment_in_order_and_once)
+TEST(the_owner_is_notified_of_each_released_span_once_and_in_order)
 {
     struct send_queue queue = open_queue(4);
     struct owner owner = {.count = 0};
@@ -229,7 +229,7 @@ TEST(gathering_never_crosses_the_end_of_a_group)
     queue_close(&queue);
 }
 
-TEST(gathering_begins_behind_the_bytes_that_are_gone)
+TEST(gathering_begins_behind_the_accepted_bytes)
 {
     struct send_queue queue = open_queue(4);
     struct iovec vectors[4];
@@ -266,7 +266,7 @@ TEST(a_group_longer_than_the_vectors_is_gathered_incomplete)
     queue_close(&queue);
 }
 
-TEST(a_span_is_fragments_one_by_one_to_who_needs_them_so)
+TEST(a_cursor_takes_the_fragments_of_a_span_one_by_one)
 {
     struct send_queue queue = open_queue(4);
     struct queue_cursor cursor;
@@ -298,7 +298,7 @@ TEST(a_span_is_fragments_one_by_one_to_who_needs_them_so)
     queue_close(&queue);
 }
 
-TEST(the_fragments_of_a_span_that_repeats_are_one_memory)
+TEST(the_fragments_of_a_span_that_repeats_share_one_memory)
 {
     struct send_queue queue = open_queue(1);
     struct iovec vectors[4];
@@ -356,13 +356,13 @@ int main(void)
         cmocka_unit_test(accepted_flushed_and_released_are_three_facts),
         cmocka_unit_test(a_flush_covers_only_what_was_accepted),
         cmocka_unit_test(a_group_end_is_reached_with_its_last_byte_and_left_by_the_flush),
-        cmocka_unit_test(the_owner_is_told_of_every_released_fragment_in_order_and_once),
+        cmocka_unit_test(the_owner_is_notified_of_each_released_span_once_and_in_order),
         cmocka_unit_test(a_partly_accepted_fragment_is_not_released),
         cmocka_unit_test(gathering_never_crosses_the_end_of_a_group),
-        cmocka_unit_test(gathering_begins_behind_the_bytes_that_are_gone),
+        cmocka_unit_test(gathering_begins_behind_the_accepted_bytes),
         cmocka_unit_test(a_group_longer_than_the_vectors_is_gathered_incomplete),
-        cmocka_unit_test(a_span_is_fragments_one_by_one_to_who_needs_them_so),
-        cmocka_unit_test(the_fragments_of_a_span_that_repeats_are_one_memory),
+        cmocka_unit_test(a_cursor_takes_the_fragments_of_a_span_one_by_one),
+        cmocka_unit_test(the_fragments_of_a_span_that_repeats_share_one_memory),
         cmocka_unit_test(a_queue_that_wraps_around_keeps_every_byte_in_order),
     };
 

@@ -48,7 +48,7 @@ TEST(the_first_wrong_byte_is_found)
     assert_int_equal(pattern_compare(pattern, 2 * PATTERN_PERIOD, 0), 2 * PATTERN_PERIOD);
 }
 
-/* What goes wrong in a transfer shifts the content, and by sizes that programs use. */
+/* Errors of a transfer shift the content by sizes that programs use. */
 TEST(a_lost_or_doubled_stretch_is_noticed)
 {
     static const uint64_t shifts[] = {1, 2, 16, 64, 512, 1448, 4096, 16384, 65536, 65483, 1 << 20, 1 << 30};
@@ -103,7 +103,7 @@ TEST(connections_begin_apart_and_where_the_pattern_begins)
     source_close(&source);
 }
 
-/* Also under ASan: what is taken lies wholly in the memory of the source. */
+/* Under ASan this also checks that all bytes are in the memory of the source. */
 static void check_verified(size_t longest, size_t cold)
 {
     struct source_kind kind = {.longest = longest, .cold = cold, .patterned = true};

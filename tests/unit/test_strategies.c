@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every strategy of the list, over sockets that are nearly always full, and over calls that answer as the
- * test says. */
+/* Every strategy of the list over sockets that are nearly always full, and partial sends over
+ * scripted calls. test_group_calls.c and test_interruptions.c test the calls of each strategy. */
 #include "connection/capability.h"
 #include "legality/legality.h"
 #include "pair.h"
@@ -19,14 +19,14 @@ static void await_writable(const struct pair *pair)
 {
     struct pollfd fd = {.fd = pair->connection.calls.fd, .events = POLLOUT};
 
-    poll(&fd, 1, 1); /* no matter if not: push() is asked again */
+    poll(&fd, 1, 1); /* if it is not, the next push would block again */
 }
 
 struct visits {
     unsigned inside_fragment, between_groups, in_all;
 };
 
-/* What was lent comes back when it has been taken at the other end. */
+/* Lent memory comes back when the other end has received it. */
 static void reclaim(struct pair *pair)
 {
     const struct strategy *strategy = pair->connection.strategy;
@@ -136,20 +136,18 @@ static bool has_small_buffers(const struct transport *transport)
     return transport->has_other_end && strcmp(transport->variant.name, "mptcp") != 0;
 }
 
-static void every_strategy_gets_every_message_through_a_full_socket_whole_and_in_order(void **state)
+TEST(every_strategy_gets_every_message_through_a_full_socket_whole_and_in_order)
 {
-    (void)state;
     for (size_t t = 0; t < transport_axis.count; t++)
         for (size_t s = 0; s < strategy_axis.count; s++)
             if (has_small_buffers((const struct transport *)transport_axis.variants[t]))
                 run_strategy(strategy_at(s), (const struct transport *)transport_axis.variants[t]);
 }
 
-static void strategies_that_send_piece_by_piece_would_block_inside_fragments_and_between_groups(void **state)
+TEST(strategies_that_send_piece_by_piece_would_block_inside_fragments_and_between_groups)
 {
     struct visits visits = {0};
 
-    (void)state;
     run_shape("unix", "nodelay", "40x700/40x700/3x50K", &visits);
     run_shape("tcp", "nodelay", "40x700/40x700/3x50K", &visits);
     run_shape("unix", "nodelay", "200/200/200/200/200/200/200/200/200/200/200/200/200/200/200/200", &visits);
@@ -158,19 +156,18 @@ static void strategies_that_send_piece_by_piece_would_block_inside_fragments_and
     assert_true(visits.between_groups > 0);
 }
 
-/* ---- over calls that answer as the test says ---- */
+/* ---- over scripted calls ---- */
 
 #define EVERYTHING (1 << 30)
 
-/* Answers of the calls to come: bytes that a send may move at most, or a negative errno value. After them
- * everything goes. */
+/* Results of the next calls: the most bytes that a send accepts, or a negative errno value. Later
+ * calls accept everything. */
 static struct script {
     int answers[64];
     size_t count, at;
     int corks[64];
     size_t cork_count;
-    int flags[4096];
-    size_t sizes[4096], vectors[4096];
+    size_t sizes[64];
     size_t sends;
 } script;
 
@@ -179,7 +176,7 @@ static int next_answer(void)
     return script.at < script.count ? script.answers[script.at++] : EVERYTHING;
 }
 
-static ssize_t answer_send(size_t size, size_t vectors, int flags)
+static ssize_t answer_send(size_t size)
 {
     int answer = next_answer();
 
@@ -187,32 +184,24 @@ static ssize_t answer_send(size_t size, size_t vectors, int flags)
         errno = -answer;
         return -1;
     }
-    script.flags[script.sends] = flags & ~MSG_NOSIGNAL;
-    script.sizes[script.sends] = size;
-    script.vectors[script.sends++] = vectors;
+    script.sizes[script.sends++] = size;
     return (ssize_t)((size_t)answer < size ? (size_t)answer : size);
 }
 
 static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
 {
-    (void)fd, (void)data;
-    return answer_send(size, 1, flags);
+    (void)fd, (void)data, (void)flags;
+    return answer_send(size);
 }
 
 static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     size_t size = 0;
 
-    (void)fd;
+    (void)fd, (void)flags;
     for (size_t i = 0; i < message->msg_iovlen; i++)
         size += message->msg_iov[i].iov_len;
-    return answer_send(size, message->msg_iovlen, flags);
-}
-
-static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
-{
-    (void)fd, (void)file, (void)offset;
-    return answer_send(size, 1, 0);
+    return answer_send(size);
 }
 
 static int scripted_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
@@ -228,17 +217,14 @@ static int scripted_setsockopt(int fd, int level, int name, const void *value, s
     return 0;
 }
 
-static const struct call_table scripted_calls = {.send = scripted_send,
-                                                 .sendmsg = scripted_sendmsg,
-                                                 .sendfile = scripted_sendfile,
-                                                 .setsockopt = scripted_setsockopt};
+static const struct call_table scripted_calls = {
+    .send = scripted_send, .sendmsg = scripted_sendmsg, .setsockopt = scripted_setsockopt};
 
 static void scripted_open(struct pair *pair, const char *write, const char *message, const int *answers,
                           size_t count)
 {
     memset(&script, 0, sizeof script);
-    if (count)
-        memcpy(script.answers, answers, count * sizeof *answers);
+    memcpy(script.answers, answers, count * sizeof *answers);
     script.count = count;
     pair_open(pair, "tcp", write, message);
     pair->connection.calls.table = &scripted_calls;
@@ -250,7 +236,7 @@ static int push(struct pair *pair)
     return strategy_push(&pair->connection);
 }
 
-/* Calls of the write path that did something. */
+/* Calls of the write path that did not fail. */
 static uint64_t calls_made(const struct pair *pair)
 {
     const struct call_counts *counts = &pair->connection.calls.counts;
@@ -258,53 +244,11 @@ static uint64_t calls_made(const struct pair *pair)
     return calls_count_path(counts, CALL_WRITES) - counts->would_block;
 }
 
-static void each_strategy_makes_as_many_calls_for_a_group_as_the_table_says(void **state)
-{
-    static const struct {
-        const char *write, *message;
-        uint64_t calls;
-    } table[] = {
-        {"nagle", "15x2", 15},          {"nodelay", "15x2", 15},    {"cork", "15x2", 17},
-        {"more", "15x2", 15},           {"writev", "15x2", 1},      {"coalesce", "15x2", 1},
-        {"cork:30", "15x2", 17},        {"cork:29", "15x2", 15},    {"coalesce:30", "15x2", 1},
-        {"coalesce:29", "15x2", 1},     {"cork", "16+4K/16+4K", 8}, {"writev", "16+4K/16+4K", 2},
-        {"zerocopy", "15x2", 1},        {"sendfile", "4K", 1},      {"sendfile", "16+4K", 2},
-        {"sendfile", "15x2", 17},       {"cork:4K", "2/16+4K", 5},  {"coalesce:4K", "2/16+4K", 2},
-        {"coalesce", "16+4K/16+4K", 2},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(table); i++) {
-        struct pair pair;
-
-        scripted_open(&pair, table[i].write, table[i].message, NULL, 0);
-        assert_int_equal(push(&pair), 0);
-        if (calls_made(&pair) != table[i].calls)
-            fail_msg("%s makes %llu calls for %s, not %llu", table[i].write,
-                     (unsigned long long)calls_made(&pair), table[i].message,
-                     (unsigned long long)table[i].calls);
-        pair_close(&pair);
-    }
-}
-
-static void a_copy_above_its_limit_goes_by_one_vectored_send(void **state)
-{
-    struct pair pair;
-
-    (void)state;
-    scripted_open(&pair, "coalesce:29", "15x2", NULL, 0);
-    assert_int_equal(push(&pair), 0);
-    assert_int_equal(pair.connection.calls.counts.made[CALL_SENDMSG], 1);
-    assert_int_equal(script.vectors[0], 15);
-    pair_close(&pair);
-}
-
-static void a_group_sent_directly_goes_on_directly_after_it_would_block(void **state)
+TEST(a_group_sent_directly_goes_on_directly_after_it_would_block)
 {
     static const int answers[] = {20, -EAGAIN};
     struct pair pair;
 
-    (void)state;
     scripted_open(&pair, "coalesce:29", "15x2", answers, COUNT_OF(answers));
     assert_int_equal(push(&pair), -EAGAIN);
     assert_int_equal(push(&pair), 0);
@@ -313,26 +257,12 @@ static void a_group_sent_directly_goes_on_directly_after_it_would_block(void **s
     pair_close(&pair);
 }
 
-static void more_marks_all_but_the_last_fragment_of_each_group(void **state)
-{
-    static const int expected[] = {MSG_MORE, MSG_MORE, 0, MSG_MORE, 0, 0};
-    struct pair pair;
-
-    (void)state;
-    scripted_open(&pair, "more", "3x2/2x5/1", NULL, 0);
-    assert_int_equal(push(&pair), 0);
-    assert_int_equal(script.sends, COUNT_OF(expected));
-    assert_memory_equal(script.flags, expected, sizeof expected);
-    pair_close(&pair);
-}
-
-static void a_cork_stays_on_when_a_send_would_block(void **state)
+TEST(a_cork_stays_on_when_a_send_would_block)
 {
     static const int answers[] = {0 /* cork */, 2, 2, -EAGAIN, 2, 1, -EAGAIN};
     static const int corks[] = {1, 0};
     struct pair pair;
 
-    (void)state;
     scripted_open(&pair, "cork", "15x2", answers, COUNT_OF(answers));
     assert_int_equal(push(&pair), -EAGAIN);
     assert_int_equal(pair.connection.queue.accepted_bytes, 4);
@@ -345,42 +275,11 @@ static void a_cork_stays_on_when_a_send_would_block(void **state)
     pair_close(&pair);
 }
 
-static void a_would_block_between_two_fragments_costs_a_cork_nothing(void **state)
-{
-    static const int answers[] = {0 /* cork */, 2, 2, -EAGAIN};
-    struct pair pair;
-
-    (void)state;
-    scripted_open(&pair, "cork", "15x2", answers, COUNT_OF(answers));
-    assert_int_equal(push(&pair), -EAGAIN);
-    assert_int_equal(push(&pair), 0);
-    assert_int_equal(calls_made(&pair), 17);
-    pair_close(&pair);
-}
-
-static void what_is_accepted_under_a_cork_is_flushed_only_when_it_comes_off(void **state)
-{
-    static const int answers[] = {0 /* cork */, 2, 2, -EAGAIN /* uncork */};
-    struct pair pair;
-
-    (void)state;
-    scripted_open(&pair, "cork", "2x2/2x3", answers, COUNT_OF(answers));
-    assert_int_equal(push(&pair), -EAGAIN);
-    assert_int_equal(pair.connection.queue.accepted_bytes, 4);
-    assert_int_equal(pair.connection.queue.flushed, 0);
-    assert_int_equal(script.sends, 2); /* the next group has not begun */
-    assert_int_equal(push(&pair), 0);
-    assert_int_equal(script.sends, 4);
-    assert_int_equal(script.cork_count, 4);
-    pair_close(&pair);
-}
-
-static void a_partial_copy_is_neither_sent_twice_nor_flushed_early(void **state)
+TEST(a_partial_copy_is_neither_sent_twice_nor_flushed_early)
 {
     static const int answers[] = {7, -EAGAIN, 3, -EAGAIN};
     struct pair pair;
 
-    (void)state;
     scripted_open(&pair, "coalesce", "15x2/4", answers, COUNT_OF(answers));
     assert_int_equal(push(&pair), -EAGAIN);
     assert_int_equal(pair.connection.queue.accepted_fragments, 15);
@@ -395,55 +294,14 @@ static void a_partial_copy_is_neither_sent_twice_nor_flushed_early(void **state)
     pair_close(&pair);
 }
 
-static void more_fragments_than_one_call_takes_are_tied_together(void **state)
-{
-    struct pair pair;
-
-    (void)state;
-    scripted_open(&pair, "writev", "2500x3", NULL, 0);
-    assert_int_equal(push(&pair), 0);
-    assert_int_equal(script.sends, 3);
-    assert_int_equal(script.flags[0], MSG_MORE);
-    assert_int_equal(script.flags[1], MSG_MORE);
-    assert_int_equal(script.flags[2], 0);
-    assert_int_equal(script.sizes[0] + script.sizes[1] + script.sizes[2], 7500);
-    pair_close(&pair);
-}
-
-static void a_broken_connection_is_told_and_nothing_is_flushed(void **state)
-{
-    static const int answers[] = {-ECONNRESET};
-
-    (void)state;
-    for (size_t i = 0; i < strategy_axis.count; i++) {
-        struct pair pair;
-
-        if (strategy_at(i)->completed) {
-            print_message("skipped: %s does not go through these calls\n", strategy_at(i)->variant.name);
-            continue;
-        }
-        scripted_open(&pair, strategy_axis.variants[i]->name, "15x2", answers, COUNT_OF(answers));
-        assert_int_equal(push(&pair), -ECONNRESET);
-        assert_int_equal(pair.connection.queue.flushed, 0);
-        pair_close(&pair);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy_gets_every_message_through_a_full_socket_whole_and_in_order),
         cmocka_unit_test(strategies_that_send_piece_by_piece_would_block_inside_fragments_and_between_groups),
-        cmocka_unit_test(each_strategy_makes_as_many_calls_for_a_group_as_the_table_says),
-        cmocka_unit_test(a_copy_above_its_limit_goes_by_one_vectored_send),
         cmocka_unit_test(a_group_sent_directly_goes_on_directly_after_it_would_block),
-        cmocka_unit_test(more_marks_all_but_the_last_fragment_of_each_group),
         cmocka_unit_test(a_cork_stays_on_when_a_send_would_block),
-        cmocka_unit_test(a_would_block_between_two_fragments_costs_a_cork_nothing),
-        cmocka_unit_test(what_is_accepted_under_a_cork_is_flushed_only_when_it_comes_off),
         cmocka_unit_test(a_partial_copy_is_neither_sent_twice_nor_flushed_early),
-        cmocka_unit_test(more_fragments_than_one_call_takes_are_tied_together),
-        cmocka_unit_test(a_broken_connection_is_told_and_nothing_is_flushed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

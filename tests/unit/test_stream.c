@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* write=uv over sockets that are nearly always full, in a loop that turns when the test says so. */
+/* write=uv over sockets that are nearly always full, in a loop that the test runs. */
 #include "pair.h"
 #include "unit.h"
 
@@ -15,27 +15,27 @@ static struct pair pair;
 static uv_loop_t loop;
 static struct stream stream;
 
-/* What the stream has told. */
+/* What the stream has reported. */
 static struct {
     unsigned written, arrived;
     int result;
     ssize_t size;
-    uint64_t released; /* fragments that their owner was told of */
-} told;
+    uint64_t released; /* spans */
+} reported;
 
 static void on_arrived(struct stream *from, const uint8_t *data, ssize_t size)
 {
     assert_ptr_equal(from, &stream);
     assert_true(size <= 0 || data[0] == 'x');
-    told.arrived++;
-    told.size = size;
+    reported.arrived++;
+    reported.size = size;
 }
 
 static void on_written(struct stream *from, int result)
 {
     assert_ptr_equal(from, &stream);
-    told.written++;
-    told.result = result;
+    reported.written++;
+    reported.result = result;
 }
 
 static void on_release(void *owner, const struct span *span)
@@ -43,15 +43,15 @@ static void on_release(void *owner, const struct span *span)
     const struct send_queue *queue = &pair.connection.queue;
 
     (void)owner;
-    assert_ptr_equal(span, &queue->ring[told.released & queue->mask]); /* in order, each once */
-    told.released++;
+    assert_ptr_equal(span, &queue->ring[reported.released & queue->mask]); /* in order, each once */
+    reported.released++;
 }
 
 static const struct stream_events events = {.arrived = on_arrived, .written = on_written};
 
 static void open_stream(const char *transport, const char *message)
 {
-    memset(&told, 0, sizeof told);
+    memset(&reported, 0, sizeof reported);
     pair_open(&pair, transport, "uv", message);
     pair.connection.queue.on_release = on_release;
     assert_int_equal(uv_loop_init(&loop), 0);
@@ -73,7 +73,7 @@ static int push(void)
     int result = strategy_push(&pair.connection);
 
     assert_true(queue->released <= queue->accepted && queue->flushed <= queue->accepted);
-    assert_int_equal(queue->released, told.released);
+    assert_int_equal(queue->released, reported.released);
     assert_int_equal(result == 0, queue_is_idle(queue));
     return result;
 }
@@ -81,9 +81,9 @@ static int push(void)
 /* Reads at the other end until the request is written. */
 static void await_written(void)
 {
-    unsigned before = told.written;
+    unsigned before = reported.written;
 
-    for (int turn = 0; told.written == before; turn++) {
+    for (int turn = 0; reported.written == before; turn++) {
         assert_true(turn < 1000000);
         pair_read(&pair, 20000);
         uv_run(&loop, UV_RUN_NOWAIT);
@@ -99,7 +99,7 @@ static void read_rest(uint64_t bytes)
 
 static const char *const transports[] = {"tcp", "unix"};
 
-/* Requests that it took. */
+/* Returns the number of requests. */
 static unsigned run_shape(const char *transport, const char *message)
 {
     unsigned requests;
@@ -113,14 +113,14 @@ static unsigned run_shape(const char *transport, const char *message)
             assert_int_equal(result, -EINPROGRESS);
             assert_int_equal(pair.connection.queue.flushed_messages, i - 1);
             await_written();
-            assert_int_equal(told.result, 0);
+            assert_int_equal(reported.result, 0);
         }
         assert_int_equal(pair.connection.queue.flushed_messages, i);
-        assert_int_equal(told.released, pair.connection.queue.appended);
+        assert_int_equal(reported.released, pair.connection.queue.appended);
     }
     read_rest(3 * pair.plan.message.bytes);
     assert_int_equal(atomic_load(&pair.connection.calls.moved), 3 * pair.plan.message.bytes);
-    requests = told.written;
+    requests = reported.written;
     close_stream();
     return requests;
 }
@@ -144,12 +144,12 @@ TEST(a_stream_gets_every_message_through_a_full_socket_whole_and_in_order)
     assert_true(requests > 20);
 }
 
-TEST(what_goes_at_once_needs_no_request)
+TEST(a_message_that_is_written_at_once_needs_no_request)
 {
     assert_int_equal(run_shape("tcp", "15x2"), 0);
 }
 
-TEST(what_libuv_holds_is_accepted_and_comes_back_when_it_is_written)
+TEST(bytes_that_libuv_holds_are_accepted_and_released_when_written)
 {
     const struct send_queue *queue = &pair.connection.queue;
 
@@ -157,10 +157,10 @@ TEST(what_libuv_holds_is_accepted_and_comes_back_when_it_is_written)
     connection_append(&pair.connection, 1);
     assert_int_equal(push(), -EINPROGRESS);
     assert_int_equal(queue->accepted, 100); /* the group, and not the next */
-    assert_true(told.released > 0 && told.released < 100);
+    assert_true(reported.released > 0 && reported.released < 100);
     assert_int_equal(queue->flushed, 0);
     await_written();
-    assert_int_equal(told.released, 100);
+    assert_int_equal(reported.released, 100);
     assert_int_equal(queue->flushed, 0);
     while (push() != 0)
         await_written();
@@ -176,11 +176,11 @@ TEST(a_push_while_a_request_is_under_way_writes_nothing)
     assert_int_equal(push(), -EINPROGRESS);
     assert_int_equal(pair.connection.queue.accepted, 1);
     for (int i = 0; i < 10; i++) {
-        pair_read(&pair, 20000); /* there is room, but the request has it */
+        pair_read(&pair, 20000); /* there is room, but the request in flight uses it */
         assert_int_equal(push(), -EINPROGRESS);
     }
     assert_int_equal(pair.connection.queue.accepted, 1);
-    assert_int_equal(told.written, 0);
+    assert_int_equal(reported.written, 0);
     close_stream();
 }
 
@@ -191,30 +191,30 @@ TEST(a_request_lends_no_more_fragments_than_one_call_takes)
     assert_int_equal(push(), -EINPROGRESS);
     assert_in_range(pair.connection.queue.accepted_bytes / 500, IOV_MAX, 2 * IOV_MAX);
     await_written();
-    assert_int_equal(told.released, pair.connection.queue.accepted);
+    assert_int_equal(reported.released, pair.connection.queue.accepted);
     while (push() != 0)
         await_written();
     read_rest(2000000);
     close_stream();
 }
 
-TEST(a_peer_that_goes_breaks_a_request_under_way)
+TEST(a_peer_that_closes_breaks_the_request_in_flight)
 {
     for (size_t t = 0; t < COUNT_OF(transports); t++) {
         open_stream(transports[t], "1M");
         connection_append(&pair.connection, 1);
         assert_int_equal(push(), -EINPROGRESS);
-        close(pair.other); /* what is unread there resets the connection */
-        for (int turn = 0; !told.written && turn < 100; turn++)
+        close(pair.other); /* unread bytes reset the connection */
+        for (int turn = 0; !reported.written && turn < 100; turn++)
             uv_run(&loop, UV_RUN_ONCE);
-        assert_true(told.result == -EPIPE || told.result == -ECONNRESET);
+        assert_true(reported.result == -EPIPE || reported.result == -ECONNRESET);
         assert_int_equal(pair.connection.queue.flushed, 0);
         pair.other = dup(0); /* for pair_close() */
         close_stream();
     }
 }
 
-TEST(a_peer_that_has_gone_breaks_the_next_write)
+TEST(a_peer_that_has_closed_breaks_the_next_write)
 {
     open_stream("unix", "15x2");
     close(pair.other);
@@ -225,7 +225,7 @@ TEST(a_peer_that_has_gone_breaks_the_next_write)
     close_stream();
 }
 
-TEST(a_stream_closes_its_descriptor_and_tells_nobody_of_the_request_under_way)
+TEST(a_closed_stream_closes_its_descriptor_and_reports_no_request)
 {
     int fd;
 
@@ -235,33 +235,33 @@ TEST(a_stream_closes_its_descriptor_and_tells_nobody_of_the_request_under_way)
     assert_int_equal(push(), -EINPROGRESS);
     stream_close(&stream);
     assert_int_equal(pair.connection.calls.fd, -1);
-    assert_false(stream_is(&pair.connection));
+    assert_false(stream_is_used_by(&pair.connection));
     uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(told.written, 0);
+    assert_int_equal(reported.written, 0);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
     assert_int_equal(uv_loop_close(&loop), 0);
     pair_close(&pair);
 }
 
-TEST(bytes_arrive_while_they_are_let_and_then_the_half_close)
+TEST(bytes_arrive_only_while_reading_is_on_and_then_the_half_close)
 {
     open_stream("unix", "1");
     assert_int_equal(send(pair.other, "x", 1, MSG_NOSIGNAL), 1);
     uv_run(&loop, UV_RUN_NOWAIT);
-    assert_int_equal(told.arrived, 0);
+    assert_int_equal(reported.arrived, 0);
     stream_read(&stream, true);
     uv_run(&loop, UV_RUN_ONCE);
-    assert_int_equal(told.arrived, 1);
-    assert_int_equal(told.size, 1);
+    assert_int_equal(reported.arrived, 1);
+    assert_int_equal(reported.size, 1);
     stream_read(&stream, false);
     assert_int_equal(send(pair.other, "x", 1, MSG_NOSIGNAL), 1);
     uv_run(&loop, UV_RUN_NOWAIT);
-    assert_int_equal(told.arrived, 1);
+    assert_int_equal(reported.arrived, 1);
     assert_int_equal(shutdown(pair.other, SHUT_WR), 0);
     stream_read(&stream, true);
-    while (told.arrived < 3)
+    while (reported.arrived < 3)
         uv_run(&loop, UV_RUN_ONCE);
-    assert_int_equal(told.size, 0);
+    assert_int_equal(reported.size, 0);
     close_stream();
 }
 
@@ -269,14 +269,14 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream_gets_every_message_through_a_full_socket_whole_and_in_order),
-        cmocka_unit_test(what_goes_at_once_needs_no_request),
-        cmocka_unit_test(what_libuv_holds_is_accepted_and_comes_back_when_it_is_written),
+        cmocka_unit_test(a_message_that_is_written_at_once_needs_no_request),
+        cmocka_unit_test(bytes_that_libuv_holds_are_accepted_and_released_when_written),
         cmocka_unit_test(a_push_while_a_request_is_under_way_writes_nothing),
         cmocka_unit_test(a_request_lends_no_more_fragments_than_one_call_takes),
-        cmocka_unit_test(a_peer_that_goes_breaks_a_request_under_way),
-        cmocka_unit_test(a_peer_that_has_gone_breaks_the_next_write),
-        cmocka_unit_test(a_stream_closes_its_descriptor_and_tells_nobody_of_the_request_under_way),
-        cmocka_unit_test(bytes_arrive_while_they_are_let_and_then_the_half_close),
+        cmocka_unit_test(a_peer_that_closes_breaks_the_request_in_flight),
+        cmocka_unit_test(a_peer_that_has_closed_breaks_the_next_write),
+        cmocka_unit_test(a_closed_stream_closes_its_descriptor_and_reports_no_request),
+        cmocka_unit_test(bytes_arrive_only_while_reading_is_on_and_then_the_half_close),
     };
 
     signal(SIGPIPE, SIG_IGN); /* as both programs do: libuv writes without MSG_NOSIGNAL */

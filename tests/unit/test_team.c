@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the connections of a run are given to the data threads of an end. */
+/* How the connections of a run are divided among the data threads of an end. */
 #include "unit.h"
 
 #include "team/team.h"
@@ -54,12 +54,13 @@ static void check_apart(void)
         for (size_t j = 0; j < team.worker_count; j++) {
             const struct worker *b = &team.workers[j];
 
-            assert_false(share_a_line(a->connections, size, b, offsetof(struct worker, apart)));
+            assert_false(share_a_line(a->connections, size, b, offsetof(struct worker, padding)));
             if (i == j)
                 continue;
             assert_false(
                 share_a_line(a->connections, size, b->connections, b->count * sizeof *b->connections));
-            assert_false(share_a_line(a, offsetof(struct worker, apart), b, offsetof(struct worker, apart)));
+            assert_false(
+                share_a_line(a, offsetof(struct worker, padding), b, offsetof(struct worker, padding)));
         }
     }
 }
@@ -77,7 +78,7 @@ TEST(no_two_threads_have_connections_in_one_cache_line)
     close_team();
 }
 
-/* Each connection is found by its number, and each thread has a stretch of them. */
+/* Each connection is found by its number, and each thread has consecutive numbers. */
 static void check_numbers(size_t threads)
 {
     uint64_t number = 0;
@@ -97,7 +98,7 @@ static void check_numbers(size_t threads)
     assert_int_equal(number, plan.connections);
 }
 
-TEST(each_thread_has_a_stretch_of_connections_that_are_found_by_their_numbers)
+TEST(each_thread_has_consecutive_connections_that_are_found_by_their_numbers)
 {
     static const char *const threads[] = {"threads=1", "threads=2", "threads=7", "threads=100"};
 
@@ -115,7 +116,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_two_threads_have_connections_in_one_cache_line),
-        cmocka_unit_test(each_thread_has_a_stretch_of_connections_that_are_found_by_their_numbers),
+        cmocka_unit_test(each_thread_has_consecutive_connections_that_are_found_by_their_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ TEST(a_layer_that_encrypts_has_all_that_this_takes)
         assert_true(layer->handshake && layer->close && layer->layer.send && layer->layer.receive &&
                     layer->close_notify);
         assert_true(layer->withholds);
-        assert_int_equal(layer->layer.hold != NULL, (layer->gives & CAPABLE_HOLD) != 0);
+        assert_int_equal(layer->layer.hold != NULL, (layer->gives & CAPABLE_RECORD_CORK) != 0);
         assert_int_equal(layer->layer.sendv != NULL, (layer->gives & CAPABLE_DESCRIPTOR) != 0);
     }
 }
@@ -95,7 +95,7 @@ static struct connection broken_at(int fd)
     shared.problem.kind = PROBLEM_NONE;
     connection.calls.table = &calls_of_sockets;
     connection.calls.fd = fd;
-    layer_stack(&connection, &layer_socket, NULL);
+    layer_set_transport(&connection, &layer_socket, NULL);
     return connection;
 }
 

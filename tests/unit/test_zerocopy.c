@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * write=zerocopy over a kernel that reads lent memory as late as it may: when it says that it is done with
- * it. What the queue has released is poisoned, so that whoever releases too early sends poison.
- */
+/* write=zerocopy over a kernel that reads lent memory as late as it may: when it returns it.
+ * Released memory is poisoned, so that a strategy that releases too early sends poison. */
 #include "unit.h"
 
 #include "connection/loans.h"
@@ -27,11 +25,11 @@ struct late_send {
 static struct kernel {
     struct dice dice;
     struct late_send sends[SENDS_MOST]; /* by number */
-    uint32_t begun, told;               /* numbers; all before `told` have been told of */
+    uint32_t begun, returned;           /* numbers of sends; all before `returned` have returned */
     size_t position, read;              /* bytes that were sent; that were read */
-    uint32_t notes;                     /* sends that it takes note of: beyond, ENOBUFS */
-    unsigned full, out_of_notes;        /* times */
-    size_t ranges, spans;               /* told: how often, and of more than one send */
+    uint32_t notes;                     /* the most outstanding notifications; ENOBUFS beyond */
+    unsigned full, out_of_notes;        /* number of these errors */
+    size_t ranges, spans;               /* notifications; those of more than one send */
 } kernel;
 
 static struct late_send *send_of(uint32_t number)
@@ -45,7 +43,7 @@ static ssize_t refuse(int error)
     return -1;
 }
 
-/* Takes note of memory, up to `most` bytes, and reads none of it. */
+/* Records the memory, up to `most` bytes, and reads none of it. */
 static ssize_t note_vectors(struct late_send *send, const struct msghdr *message, size_t most)
 {
     size_t taken = 0;
@@ -69,7 +67,7 @@ static ssize_t late_sendmsg(int fd, const struct msghdr *message, int flags)
 
     (void)fd;
     assert_true(flags & zerocopy_flag);
-    if (kernel.begun - kernel.told >= kernel.notes) {
+    if (kernel.begun - kernel.returned >= kernel.notes) {
         kernel.out_of_notes++;
         return refuse(ENOBUFS);
     }
@@ -80,7 +78,7 @@ static ssize_t late_sendmsg(int fd, const struct msghdr *message, int flags)
     return note_vectors(send_of(kernel.begun++), message, most);
 }
 
-/* Only now does it look at the memory. */
+/* Reads the memory, and only now. */
 static void transmit(struct late_send *send)
 {
     size_t position = send->position;
@@ -96,23 +94,23 @@ static void transmit(struct late_send *send)
     send->done = true;
 }
 
-/* Any send that is under way, and as many of its neighbours as are, in one range. */
+/* Returns a range of sends in flight: a random one, and some of those that follow it. */
 static int late_take_notification(int fd, struct zerocopy_notification *notification)
 {
-    uint32_t under_way = kernel.begun - kernel.told, first, last;
+    uint32_t under_way = kernel.begun - kernel.returned, first, last;
 
     (void)fd;
     if (!under_way || dice_roll(&kernel.dice, 2))
         return (int)refuse(EAGAIN);
-    first = kernel.told + (uint32_t)dice_roll(&kernel.dice, under_way);
+    first = kernel.returned + (uint32_t)dice_roll(&kernel.dice, under_way);
     while (send_of(first)->done)
-        first = kernel.told + (first + 1 - kernel.told) % under_way;
+        first = kernel.returned + (first + 1 - kernel.returned) % under_way;
     for (last = first; last + 1 != kernel.begun && !send_of(last + 1)->done && dice_roll(&kernel.dice, 3);)
         last++;
     for (uint32_t number = first; number != last + 1; number++)
         transmit(send_of(number));
-    while (kernel.told != kernel.begun && send_of(kernel.told)->done)
-        kernel.told++;
+    while (kernel.returned != kernel.begun && send_of(kernel.returned)->done)
+        kernel.returned++;
     kernel.ranges++;
     kernel.spans += first != last;
     *notification = (struct zerocopy_notification){.first = first, .last = last, .copied = first % 2};
@@ -122,7 +120,7 @@ static int late_take_notification(int fd, struct zerocopy_notification *notifica
 static const struct call_table late_calls = {.sendmsg = late_sendmsg,
                                              .take_notification = late_take_notification};
 
-/* ---- who sends ---- */
+/* ---- the sender ---- */
 
 static struct plan plan;
 static struct thread_shared shared;
@@ -171,7 +169,7 @@ static void open_late(uint32_t first, uint64_t seed)
     memset(&kernel, 0, sizeof kernel);
     kernel.dice.state = seed;
     kernel.notes = seed % 2 ? 12 : SENDS_MOST;
-    kernel.begun = kernel.told = first;
+    kernel.begun = kernel.returned = first;
     appended_bytes = 0;
 }
 
@@ -190,7 +188,7 @@ static void check_queue(void)
     assert_true(queue->appended - queue->released <= queue->mask + 1);
 }
 
-/* Until all that was appended is flushed; memory comes back when it will. */
+/* Pushes until everything is flushed; memory comes back at random. */
 static void push_all(void)
 {
     int result, turn = 0;
@@ -212,7 +210,7 @@ static void reclaim_all(void)
         assert_in_range(socket_reclaim(&connection), 0, 1);
     }
     assert_int_equal(kernel.read, appended_bytes);
-    assert_int_equal(kernel.told, kernel.begun);
+    assert_int_equal(kernel.returned, kernel.begun);
 }
 
 static void send_groups(int count, uint32_t most_fragments, size_t longest)
@@ -226,7 +224,7 @@ static void send_groups(int count, uint32_t most_fragments, size_t longest)
 
 /* ---- the tests ---- */
 
-TEST(memory_is_released_when_the_kernel_is_done_with_it_and_not_before)
+TEST(memory_is_released_only_when_the_kernel_has_returned_it)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         open_late(0, seed);
@@ -239,12 +237,12 @@ TEST(memory_is_released_when_the_kernel_is_done_with_it_and_not_before)
     }
 }
 
-TEST(numbers_of_sends_begin_anew_at_four_thousand_million)
+TEST(numbers_of_sends_wrap_at_2_to_the_32)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
         open_late(UINT32_MAX - 40, seed);
         send_groups(100, 3, 500);
-        assert_true(kernel.told < 1000); /* they have */
+        assert_true(kernel.returned < 1000); /* they have wrapped */
         close_late();
     }
 }
@@ -261,7 +259,7 @@ TEST(every_send_that_lent_is_counted_once_and_the_copied_ones_as_well)
     close_late();
 }
 
-TEST(a_kernel_that_takes_note_of_nothing_is_an_error_and_is_not_asked_for_ever)
+TEST(a_kernel_without_memory_for_any_notification_is_an_error)
 {
     open_late(0, 5);
     append_group(2, 10);
@@ -273,17 +271,17 @@ TEST(a_kernel_that_takes_note_of_nothing_is_an_error_and_is_not_asked_for_ever)
     close_late();
 }
 
-TEST(a_descriptor_that_is_new_counts_from_the_beginning)
+TEST(a_new_descriptor_numbers_its_sends_from_0)
 {
     open_late(0, 7);
     send_groups(20, 3, 100);
     connection_restart_loans(&connection);
-    kernel.begun = kernel.told = 0;
+    kernel.begun = kernel.returned = 0;
     send_groups(20, 3, 100);
     close_late();
 }
 
-TEST(nothing_is_asked_for_while_nothing_is_lent)
+TEST(no_notification_is_read_while_nothing_is_lent)
 {
     open_late(0, 9);
     assert_int_equal(socket_reclaim(&connection), 0);
@@ -294,12 +292,12 @@ TEST(nothing_is_asked_for_while_nothing_is_lent)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_released_when_the_kernel_is_done_with_it_and_not_before),
-        cmocka_unit_test(numbers_of_sends_begin_anew_at_four_thousand_million),
+        cmocka_unit_test(memory_is_released_only_when_the_kernel_has_returned_it),
+        cmocka_unit_test(numbers_of_sends_wrap_at_2_to_the_32),
         cmocka_unit_test(every_send_that_lent_is_counted_once_and_the_copied_ones_as_well),
-        cmocka_unit_test(a_kernel_that_takes_note_of_nothing_is_an_error_and_is_not_asked_for_ever),
-        cmocka_unit_test(a_descriptor_that_is_new_counts_from_the_beginning),
-        cmocka_unit_test(nothing_is_asked_for_while_nothing_is_lent),
+        cmocka_unit_test(a_kernel_without_memory_for_any_notification_is_an_error),
+        cmocka_unit_test(a_new_descriptor_numbers_its_sends_from_0),
+        cmocka_unit_test(no_notification_is_read_while_nothing_is_lent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/event_loop.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <unistd.h>
+
+#define PUSHES_PER_TURN 64 /* then the other ready tasks run */
+
+void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
+                      size_t watch_size, size_t task_offset)
+{
+    struct event_loop *loop = job->state = needed(calloc(1, state_size));
+    struct connection *first = job->connections;
+
+    loop->job = job;
+    loop->backend = backend;
+    loop->watches = needed(calloc(job->count, watch_size));
+    loop->tasks = needed(calloc(job->count, sizeof *loop->tasks));
+    timers_open(&loop->timers, job->count);
+    for (size_t i = 0; i < job->count; i++) {
+        loop->tasks[i] = (struct task *)((char *)loop->watches + i * watch_size + task_offset);
+        *loop->tasks[i] = (struct task){.loop = loop, .connection = &first[i], .next_fd = -1};
+    }
+    for (size_t i = 0; i < job->count; i++)
+        if (first[i].twin)
+            loop->tasks[i]->twin = loop->tasks[first[i].twin - first];
+    return loop;
+}
+
+void event_loop_close(struct engine_job *job)
+{
+    struct event_loop *loop = job->state;
+
+    if (!loop)
+        return;
+    for (size_t i = 0; i < job->count; i++)
+        if (loop->tasks[i]->next_fd >= 0)
+            close(loop->tasks[i]->next_fd);
+    timers_close(&loop->timers);
+    free(loop->watches);
+    free(loop->tasks);
+    free(loop);
+    job->state = NULL;
+}
+
+static void finish_phase(struct task *task)
+{
+    task->over = true;
+    task->loop->unfinished--;
+}
+
+static void make_ready(struct task *task)
+{
+    struct event_loop *loop = task->loop;
+
+    if (task->ready)
+        return;
+    task->ready = true;
+    task->next_ready = NULL;
+    *loop->last_ready = task;
+    loop->last_ready = &task->next_ready;
+}
+
+static void add_timer(struct task *task)
+{
+    uint64_t due_ns = role_next(task->connection);
+
+    if (task->has_timer || due_ns == NEVER)
+        return;
+    task->has_timer = true;
+    timers_add(&task->loop->timers, due_ns, task);
+}
+
+/* ---- descriptors of connections that reconnect ---- */
+
+static void close_descriptor(struct task *task)
+{
+    struct connection *connection = task->connection;
+    const struct event_loop_backend *backend = task->loop->backend;
+    bool outstanding = backend->unwatch && backend->unwatch(task);
+
+    dial_close(task->loop->job->dial, connection);
+    connection->awaits = outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
+    if (!outstanding)
+        lifecycle_advance(&connection->state, EVENT_RELEASED);
+}
+
+static void use_next_descriptor(struct task *task)
+{
+    struct event_loop *loop = task->loop;
+    int result = dial_assign(loop->job->dial, task->connection, task->next_fd);
+
+    task->next_fd = -1;
+    if (result < 0)
+        loop->result = engine_fail(task->connection, "accept a connection from", result);
+    else
+        loop->backend->accepted(task);
+}
+
+/* Closes the descriptor of a follower if its stream has ended or its driver has connected again.
+ * Then uses the next one, if it was accepted. */
+static void close_if_ended(struct task *task)
+{
+    const struct connection *connection = task->connection;
+
+    if (!connection->reconnects)
+        return;
+    if ((connection_has_ended(connection) || task->next_fd >= 0) && connection->calls.fd >= 0 &&
+        !engine_has_lent(connection))
+        close_descriptor(task);
+    if (task->next_fd >= 0 && connection->state == STATE_UNOPENED)
+        use_next_descriptor(task);
+}
+
+/* Closes the descriptor of a driver when it has all replies. Closes that of a follower whose phase
+ * is over when its stream has ended. */
+static inline void close_if_done(struct task *task)
+{
+    const struct connection *connection = task->connection;
+
+    if (!connection->reconnects || !connection_is_open(connection))
+        return;
+    if ((task->over && connection_has_ended(connection)) ||
+        (connection->drives && queue_is_idle(&connection->queue) && !engine_has_lent(connection) &&
+         !connection->role->wants(connection)))
+        close_descriptor(task);
+}
+
+/* Completes a silent request in flight, if the received bytes prove that the peer has received all
+ * of it. */
+static void on_reply(struct task *task)
+{
+    struct connection *connection = task->connection;
+    const struct request *request = &connection->request;
+
+    if (!request->in_flight || !request->silent || !connection->role->answered(connection))
+        return;
+    strategy_answered(connection);
+    connection->awaits = AWAITS_NOTHING;
+}
+
+/* The driver connects again only after it has received the last reply. So that reply is
+ * complete. */
+void task_accepted(struct task *task, int fd)
+{
+    task->next_fd = fd;
+    on_reply(task);
+    close_if_ended(task);
+}
+
+void task_released(struct task *task)
+{
+    task->connection->awaits = AWAITS_NOTHING;
+    if (task->loop->result < 0)
+        return;
+    lifecycle_advance(&task->connection->state, EVENT_RELEASED);
+    if (task->next_fd >= 0)
+        use_next_descriptor(task);
+    else if (!task->over)
+        task_send_due(task);
+}
+
+/* ---- one connection ---- */
+
+/* The queue is idle. Waits for lent memory if the queue has no room, or if the next message may not
+ * begin. The phase is over only when all memory is back. */
+static void on_idle(struct task *task)
+{
+    struct connection *connection = task->connection;
+    bool lent = connection->queue.released != connection->queue.appended;
+
+    close_if_ended(task);
+    if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
+        return;
+    if (!lent && role_is_over(connection))
+        finish_phase(task);
+    else
+        add_timer(task);
+}
+
+/* Continues to establish the connection without waiting: connect, hello, handshake. */
+static int establish(struct task *task)
+{
+    struct connection *connection = task->connection;
+    int result = 0;
+
+    if (connection->state == STATE_UNOPENED)
+        result = task->loop->backend->connect(task);
+    if (result == 0 && connection->state == STATE_GREETING)
+        result = dial_send_hello(task->loop->job->dial, connection);
+    if (result == 0 && connection->state == STATE_HANDSHAKING)
+        result = engine_handshake(connection);
+    return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
+}
+
+static int push_once(struct task *task)
+{
+    const struct event_loop_backend *backend = task->loop->backend;
+    int result = connection_is_open(task->connection) ? 0 : establish(task);
+
+    return result < 0 ? result : backend->push ? backend->push(task) : strategy_push(task->connection);
+}
+
+static void push(struct task *task)
+{
+    struct connection *connection = task->connection;
+
+    for (int i = 0; i < PUSHES_PER_TURN; i++) {
+        int result;
+
+        if (connection->role->fill && queue_is_idle(&connection->queue) && engine_may_fill(connection))
+            connection->role->fill(connection);
+        if (queue_is_idle(&connection->queue)) {
+            on_idle(task);
+            return;
+        }
+        result = push_once(task);
+        if (result == -EAGAIN && connection->state == STATE_UNOPENED)
+            break; /* without a descriptor, no event would follow */
+        if (result == -EAGAIN || result == -EINPROGRESS) {
+            connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_EVENT;
+            return;
+        }
+        if (result < 0) {
+            task->loop->result = engine_fail(connection, "send to", result);
+            return;
+        }
+    }
+    make_ready(task);
+}
+
+static void rearm(struct task *task)
+{
+    task->loop->backend->rearm(task);
+    if (engine_has_pending(task->connection))
+        make_ready(task);
+}
+
+/* Relayed bytes make room for more at the twin. */
+static void rearm_pair(struct task *task)
+{
+    rearm(task);
+    if (task->twin)
+        rearm(task->twin);
+}
+
+void task_send_due(struct task *task)
+{
+    if (!task->connection->awaits)
+        push(task);
+    rearm_pair(task);
+}
+
+void task_continue(struct task *task, int result)
+{
+    if (result < 0 && result != -EAGAIN)
+        task->loop->result = result;
+    else if (task->loop->result == 0)
+        close_if_done(task);
+    if (task->loop->result == 0 && !task->connection->awaits && !task->over)
+        push(task);
+    rearm_pair(task);
+}
+
+/* A connection that drives also waits for the peer's half-close, which confirms that the peer has
+ * received everything. */
+void task_continue_finishing(struct task *task, int result)
+{
+    const struct connection *connection = task->connection;
+
+    if (result < 0 && result != -EAGAIN)
+        task->loop->result = result;
+    if (!task->over && connection_has_half_closed(connection) &&
+        (!connection->drives || connection_has_ended(connection)))
+        finish_phase(task);
+    task->loop->backend->rearm(task);
+}
+
+/* Bytes arrived: the twin sends them after the present batch of events. */
+static void relay(struct task *task)
+{
+    struct task *twin = task->twin;
+
+    if (twin && !twin->over && !twin->connection->awaits)
+        make_ready(twin);
+}
+
+void task_received(struct task *task, int result)
+{
+    if (task->loop->finishing) {
+        task_continue_finishing(task, result);
+        return;
+    }
+    if (result == 0)
+        on_reply(task);
+    relay(task);
+    task_continue(task, result);
+}
+
+void task_received_in_batch(struct task *task, int result)
+{
+    if (task->loop->finishing || (result < 0 && result != -EAGAIN)) {
+        task_received(task, result);
+        return;
+    }
+    if (result == 0)
+        on_reply(task);
+    close_if_done(task);
+    relay(task);
+    make_ready(task);
+}
+
+int task_reclaim(struct task *task)
+{
+    int result = engine_reclaim(task->connection);
+
+    if (result < 0)
+        task->loop->result = result;
+    else if (result > 0 && task->connection->awaits == AWAITS_EVENT)
+        task->connection->awaits = AWAITS_NOTHING;
+    return result;
+}
+
+/* ---- all connections ---- */
+
+/* Runs the ready tasks. Takes bytes that the security layer has buffered: no event reports them. */
+static void run_ready(struct event_loop *loop)
+{
+    struct task *task = loop->ready;
+
+    loop->ready = NULL;
+    loop->last_ready = &loop->ready;
+    while (task && loop->result == 0) {
+        struct task *next = task->next_ready;
+
+        task->ready = false;
+        if (engine_has_pending(task->connection))
+            task_received(task, loop->backend->take(task->connection));
+        else
+            task_continue(task, 0);
+        task = next;
+    }
+}
+
+static void run_due(struct event_loop *loop)
+{
+    struct thread_shared *shared = loop->job->shared;
+    struct task *task;
+
+    if (event_loop_next_due(loop) == NEVER)
+        return;
+    shared->now_ns = clock_now_ns();
+    while (loop->result == 0 && (task = timers_take(&loop->timers, shared->now_ns))) {
+        task->has_timer = false;
+        if (!task->over && !task->connection->awaits && !task->ready)
+            task_send_due(task);
+    }
+}
+
+static void begin(struct event_loop *loop)
+{
+    loop->result = 0;
+    loop->unfinished = loop->job->count;
+    loop->ready = NULL;
+    loop->last_ready = &loop->ready;
+    loop->timers.count = 0;
+    for (size_t i = 0; i < loop->job->count; i++) {
+        struct task *task = loop->tasks[i];
+
+        task->over = task->ready = task->has_timer = false;
+    }
+    for (size_t i = 0; i < loop->job->count && loop->result == 0; i++) {
+        loop->job->shared->now_ns = clock_now_ns();
+        task_send_due(loop->tasks[i]);
+    }
+}
+
+int event_loop_run(struct engine_job *job)
+{
+    struct event_loop *loop = job->state;
+
+    if (thread_shared_is_cancelled(job->shared))
+        return -ECANCELED;
+    begin(loop);
+    while (loop->unfinished && loop->result == 0) {
+        run_ready(loop);
+        run_due(loop);
+        if (loop->unfinished && loop->result == 0)
+            loop->backend->wait(loop);
+    }
+    return loop->result;
+}
+
+bool task_is_half_closing(const struct task *task)
+{
+    return task->loop->finishing && !task->over && !connection_has_half_closed(task->connection);
+}
+
+void task_half_close(struct task *task)
+{
+    struct connection *connection = task->connection;
+    int result = security_half_close(connection);
+
+    connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_NOTHING;
+    if (result < 0 && result != -EAGAIN)
+        result = engine_fail(connection, "half-close its connection to", result);
+    task_continue_finishing(task, result);
+}
+
+static int half_close_all(struct event_loop *loop, bool drives)
+{
+    for (size_t i = 0; i < loop->job->count && loop->result == 0; i++)
+        if (loop->tasks[i]->connection->drives == drives) {
+            loop->tasks[i]->over = false;
+            loop->unfinished++;
+            task_half_close(loop->tasks[i]);
+        }
+    while (loop->unfinished && loop->result == 0)
+        loop->backend->wait(loop);
+    return loop->result;
+}
+
+int event_loop_finish(struct engine_job *job)
+{
+    struct event_loop *loop = job->state;
+    int result;
+
+    loop->finishing = true;
+    loop->unfinished = 0;
+    result = half_close_all(loop, true);
+    return result < 0 ? result : half_close_all(loop, false);
+}
+
+void event_loop_wake(struct event_loop *loop)
+{
+    if (thread_shared_is_cancelled(loop->job->shared))
+        loop->result = -ECANCELED;
+    for (size_t i = 0; !loop->finishing && i < loop->job->count && loop->result == 0; i++) {
+        struct task *task = loop->tasks[i];
+
+        if (!task->over && queue_is_idle(&task->connection->queue))
+            task_send_due(task);
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* The event loop of one thread: the same code for all engines. Each connection is a task. The loop
+ * decides which task may send, which timer is due, and which task has finished the phase.
+ *
+ * Each engine supplies a backend: how to wait for events, connect, watch and unwatch descriptors.
+ * The backend reports the result of each event; the loop decides what the task does next. */
+#pragma once
+
+#include "engine/engine.h"
+#include "engine/timers.h"
+
+struct event_loop;
+
+struct task {
+    struct event_loop *loop;
+    struct connection *connection;
+    struct task *twin; /* of a proxy: relays the bytes that arrive here; else NULL */
+    bool over;         /* has finished the phase */
+    bool ready;        /* is on the ready list */
+    bool has_timer;    /* is among the timers */
+    int next_fd;       /* accepted before the previous descriptor was closed; -1: none */
+    struct task *next_ready;
+};
+
+struct event_loop_backend {
+    /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). */
+    int (*connect)(struct task *task);
+
+    /* Calls strategy_push(), and returns its result. NULL: the loop calls strategy_push()
+     * itself. */
+    int (*push)(struct task *task);
+
+    /* Receives the bytes that the security layer or the reading has buffered, and returns as
+     * engine_on_data(). */
+    int (*take)(struct connection *connection);
+
+    /* The connection has an accepted descriptor: begins to receive from it. NULL: the engine
+     * accepts no connections. */
+    void (*accepted)(struct task *task);
+
+    /* The descriptor of a connection that reconnects will be closed: stops watching it. Returns
+     * true if requests on it are outstanding; task_released() follows then. NULL: the backend
+     * watches no descriptors. */
+    bool (*unwatch)(struct task *task);
+
+    /* Re-arm: the set of wanted events may have changed. */
+    void (*rearm)(struct task *task);
+
+    /* Waits for the next event, at most until event_loop_next_due(). Does not wait if a task is
+     * ready. */
+    void (*wait)(struct event_loop *loop);
+};
+
+struct event_loop {
+    struct engine_job *job;
+    const struct event_loop_backend *backend;
+    void *watches;                    /* of the engine, one for each task, zeroed at first */
+    struct task **tasks;              /* by number of the connection in the thread */
+    size_t unfinished;                /* tasks that have not finished the phase */
+    struct task *ready, **last_ready; /* list of tasks that continue without an event */
+    struct timers timers;             /* of an open loop */
+    bool finishing;                   /* has half-closed; waits for the peer's half-close */
+    int result;                       /* of the phase */
+};
+
+/* Allocates the state of the engine: `state_size` zeroed bytes that begin with the event loop. Also
+ * allocates a watch of `watch_size` bytes for each connection, with its task at `task_offset`.
+ * Returns the state. */
+void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
+                      size_t watch_size, size_t task_offset);
+
+/* close(), run() and finish() of the engines. */
+void event_loop_close(struct engine_job *job);
+int event_loop_run(struct engine_job *job);
+int event_loop_finish(struct engine_job *job);
+
+/* Another thread has woken this one. If the thread is cancelled, the phase ends with
+ * -ECANCELED. Else every task with an idle queue sends what is due, unless the half-close has
+ * begun. The wake-up may belong to a phase that is over. */
+void event_loop_wake(struct event_loop *loop);
+
+/* When the next timer is due, CLOCK_MONOTONIC; NEVER if there is none. */
+static inline uint64_t event_loop_next_due(const struct event_loop *loop)
+{
+    return timers_next(&loop->timers);
+}
+
+/* Sends the messages that are due, without waiting. */
+void task_send_due(struct task *task);
+
+/* The driver has connected again. The follower uses `fd` as soon as its previous descriptor is
+ * closed. */
+void task_accepted(struct task *task, int fd);
+
+/* No request on the closed descriptor is outstanding any more: see unwatch(). */
+void task_released(struct task *task);
+
+/* Bytes arrived, with this result: the twin relays them. Continues as task_continue(); after the
+ * half-close, as task_continue_finishing(). */
+void task_received(struct task *task, int result);
+
+/* As task_received(), but the task continues after the present batch of events. */
+void task_received_in_batch(struct task *task, int result);
+
+/* As engine_reclaim(), and ends a wait for lent memory. */
+int task_reclaim(struct task *task);
+
+/* Handles the result of an event: 0, -EAGAIN, or a negative errno value that ends the run. */
+void task_continue(struct task *task, int result);
+
+/* As task_continue(), after the half-close: `result` is 1 when the peer has half-closed. */
+void task_continue_finishing(struct task *task, int result);
+
+/* Half-closes. If the socket is full, the backend calls it again when the descriptor is writable,
+ * while task_is_half_closing(). */
+void task_half_close(struct task *task);
+bool task_is_half_closing(const struct task *task);
