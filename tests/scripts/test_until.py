@@ -24,7 +24,7 @@ from suite.base.client import Client, Vocabulary
 from suite.base.errors import UsageError
 from suite.measure.plan import plan_make
 from suite.measure.resume import Start, rounds_added, session_choose
-from suite.measure.words import QUICK, Word, words_quicken
+from suite.measure.words import QUICK, Word, quick_apply
 from suite.places.targets import Targets
 from suite.present.heading import machine_pairs
 from suite.result import files
@@ -178,7 +178,7 @@ def quick_changes(given: dict[str, str], typed: dict[str, str]) -> dict[str, Wor
     vocabulary = Vocabulary({}, {key: {"default": value} for key, value in GIVEN.items()})
     words = {key: Word(key, value, typed=key in typed, values=(value,))
              for key, value in (given | typed).items()}
-    return words_quicken(words, vocabulary)[1]
+    return quick_apply(words, vocabulary)[1]
 
 
 def test_a_quick_look_shortens_and_never_lengthens() -> None:

@@ -30,7 +30,7 @@ from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split
 from suite.measure.resume import folder_name
-from suite.measure.runner import signals_unify
+from suite.measure.runner import signals_handle
 from suite.present.comparison.gate import figure_texts, row_text
 from suite.result.files import RECORDS, results_place
 
@@ -174,7 +174,7 @@ def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
 
 
 def main(options: argparse.Namespace) -> int:
-    signals_unify()
+    signals_handle()
     gates = gates_parse([text for text in options.fail_if if text != UNSUPPORTED])
     rest = options.words, gates, options.build or OWN_BUILD
     if FOLDER in os.environ:

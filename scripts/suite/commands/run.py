@@ -35,7 +35,7 @@ from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
 from suite.measure.progress import Bar, Log, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
-from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_unify
+from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_handle
 from suite.measure.schedule import session_schedule
 from suite.measure.words import RUN_WORDS, scenario_choose
 from suite.places.targets import Targets
@@ -272,7 +272,7 @@ def main(options: argparse.Namespace) -> int:
     server_options = server_options_choose(Path(options.psk) if options.psk else None,
                                            options.insecure)
     client = replace(client_open(), server_options=server_options)
-    signals_unify()
+    signals_handle()
     with Targets(client) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
         server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))

@@ -31,6 +31,7 @@ from suite.places.target import Target, word_list
 from suite.result.record import ENDS
 
 JOIN = "+"  # between the parts, which are in the order of ENDS
+HOSTS_WORD = "hosts"  # the word of a run that names an inventory of pairs
 # where no server runs: for a check of words, and for commands that a person types
 PLANNED_PORT, BY_HAND_PORT = 1, 7411
 
