@@ -54,7 +54,7 @@ from suite.measure.words import (
     words_expand,
 )
 from suite.places.lab.lab import lab_refusal
-from suite.places.remote import HOSTS_WORD
+from suite.places.remote import HOSTS
 from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text
@@ -303,7 +303,7 @@ def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iter
                      for role in ("fixed", "timing"))
     run = {"rounds": str(plan.rounds), "seed": None if plan.seed is None else str(plan.seed),
            "until": plan.until, "baseline": plan.baseline,
-           "timer": plan.timer if "timer" in words else None, HOSTS_WORD: plan.hosts}
+           "timer": plan.timer if "timer" in words else None, HOSTS: plan.hosts}
     changed = [f"{key}={value}" for key, value in scenario.fixed.items()
                if key in words and words[key].typed]
     return replace(
@@ -347,7 +347,7 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
             hyperfine_check(cell.name, cell.words, fixed=cell.planned_s is None)
     plan = Plan(scenario.name, axes, cells, counts["rounds"], counts.get("seed"),
                 words_text({key: ",".join(values) for key, values in selector.items()}),
-                run.get("timer", ""), run.get("until"), changes, run.get(HOSTS_WORD))
+                run.get("timer", ""), run.get("until"), changes, run.get(HOSTS))
     if len(cells) * plan.rounds_most > RUNS_MAX:
         raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: "
                          f"at most {RUNS_MAX}")

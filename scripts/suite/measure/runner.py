@@ -170,7 +170,7 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             if file := capture_file(batch[0], names):
                 (journal.folder / CAPTURES).mkdir(exist_ok=True)
                 options = ["--pcap", str((journal.folder / file).absolute())]
-            records = targets.group.run(cells) if targets.group else batch_run(
+            records = targets.fleet.run(cells) if targets.fleet else batch_run(
                 targets, cells, labs, journal.plan.timer, options, batch_artifacts(journal, batch))
             for number, record in records:
                 run = batch[number]
