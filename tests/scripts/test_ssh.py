@@ -28,7 +28,7 @@ from suite.measure.runner import batch_run, cells_run
 from suite.places.lab.lab import Labs
 from suite.places.remote import Part, part_parse
 from suite.places.ssh import machine
-from suite.places.ssh.machine import Greeting, exec_line, greeting_parse, argv_with_key, word_quote
+from suite.places.ssh.machine import Greeting, argv_with_key, exec_line, greeting_parse, word_quote
 from suite.places.ssh.programs import checksum
 from suite.places.ssh.target import Ssh
 from suite.places.targets import Targets

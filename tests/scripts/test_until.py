@@ -96,7 +96,7 @@ def test_many_cells_that_missed_are_counted_and_only_the_widest_named() -> None:
 
 def test_rounds_are_added_by_tenths_up_to_ten_times_as_many() -> None:
     plan = Plan("x", (), (), 10, 1, "", "client", until="1%")
-    assert plan.rounds_most == 100 and replace(plan, until=None).rounds_most == 10
+    assert plan.rounds_max == 100 and replace(plan, until=None).rounds_max == 10
     done, looks = 10, 0
     while done < 100:
         done, looks = done + rounds_added(done, 100), looks + 1

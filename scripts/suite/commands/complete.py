@@ -108,8 +108,8 @@ class Line:
 
     def results(self) -> Candidates:
         """The names of results, the newest first, and of reference results."""
-        from suite.result.files import PLAN, reference_names, results_place
-        found = sorted((path.parent for path in results_place().glob(f"*/{PLAN}")),
+        from suite.result.files import PLAN, reference_names, results_folder
+        found = sorted((path.parent for path in results_folder().glob(f"*/{PLAN}")),
                        key=lambda path: path.stat().st_mtime, reverse=True)
         return named([*(path.name for path in found), *reference_names()])
 

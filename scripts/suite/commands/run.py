@@ -44,12 +44,12 @@ from suite.result.files import (
     RECORDS,
     SCENARIO,
     Journal,
+    is_reference,
     machines_read,
     plan_read,
     records_done,
-    reference_is,
     result_find,
-    results_place,
+    results_folder,
 )
 from suite.result.machine import Facts
 from suite.result.plan import Boots, Plan, Programs
@@ -228,7 +228,7 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
     if not options.output or (options.words and not options.more):
         return None
     folder = result_find(Path(options.output)) if options.more else Path(options.output)
-    if reference_is(folder):
+    if is_reference(folder):
         raise UsageError(f"reference/{folder.name} is a reference result, which is only read: "
                          "a run of a scenario writes a result of your own")
     plan = plan_read(folder)
@@ -336,7 +336,7 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
                   intervals_are_wide)
-    journal = journal_open(start, folder, results_place(), say, options.more, options.new)
+    journal = journal_open(start, folder, results_folder(), say, options.more, options.new)
     changed = kernels_changed(journal.folder, hosts) if options.more else []
     try:
         journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)

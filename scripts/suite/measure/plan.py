@@ -348,8 +348,8 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     plan = Plan(scenario.name, axes, cells, counts["rounds"], counts.get("seed"),
                 words_text({key: ",".join(values) for key, values in selector.items()}),
                 run.get("timer", ""), run.get("until"), changes, run.get(HOSTS))
-    if len(cells) * plan.rounds_most > RUNS_MAX:
-        raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: "
+    if len(cells) * plan.rounds_max > RUNS_MAX:
+        raise UsageError(f"{len(cells)} cells in {plan.rounds_max} rounds are too many runs: "
                          f"at most {RUNS_MAX}")
     return Planned(plan, scenario_as_run(scenario, words, plan, [text for text, *_ in excludes]),
                    tuple(notes), vocabulary)

@@ -51,9 +51,9 @@ def rounds_wanted(folder: Path, plan: Plan, is_wide: Callable[[Path], bool]) -> 
     """How many rounds until= adds to the last session, whose runs are all done: 0 where all
     intervals are narrow enough, or the session has the most rounds."""
     done = len(plan.session.rounds)
-    if plan.until is None or done >= plan.rounds_most or not is_wide(folder):
+    if plan.until is None or done >= plan.rounds_max or not is_wide(folder):
         return 0
-    return rounds_added(done, plan.rounds_most)
+    return rounds_added(done, plan.rounds_max)
 
 
 def session_unfinished(start: Start, folder: Path, plan: Plan, done: set[RunKey]) -> str | None:
@@ -97,7 +97,7 @@ def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], mo
     if not left and not more:
         raise UsageError(f"{folder} is finished: add a session with --more, "
                          "or choose another folder with -o")
-    return plan.begun(start.boots) if more else plan
+    return plan.with_session(start.boots) if more else plan
 
 
 def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
@@ -177,4 +177,4 @@ def journal_open(start: Start, folder: Path | None, results: Path, say: Say, mor
                                  "choose another folder with -o")
             return journal_continue(start, folder, more)
     plan = start.plan if start.plan.seed is not None else replace(start.plan, seed=seed_draw())
-    return journal_create(folder or folder_name(results, plan.name), plan.begun(start.boots))
+    return journal_create(folder or folder_name(results, plan.name), plan.with_session(start.boots))

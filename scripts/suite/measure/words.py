@@ -43,8 +43,8 @@ class Word:
 
     @property
     def role(self) -> str:
-        """run: a word of the run. A word of cells is sweep (an axis), timing (one value in [run]) or
-        fixed (one value)."""
+        """run: a word of the run. A word of cells is sweep (an axis), timing (one value in [run])
+        or fixed (one value)."""
         if self.key in RUN_WORDS:
             return "run"
         if len(self.values) > 1:

@@ -27,9 +27,9 @@ from suite.places.ssh.machine import (
     SSH_END_LIMIT_S,
     LocalMachine,
     RemoteMachine,
+    argv_with_key,
     endpoint,
     key_line,
-    argv_with_key,
     server_started,
     ssh_choose,
 )
