@@ -198,18 +198,22 @@ class Fleet:
                               for host, there in self.folders.items()}, START_LIMIT_S, last=True)
         return missing, reasons_of(outcomes)
 
+    def file_copy(self, path: Path, name: str, folders: Mapping[str, str]) -> Reasons:
+        """Copies a file, under this name, to the folder of each host. Returns failures."""
+        checksum = programs.checksum(path)
+        return reasons_of(self.step({
+            host: Job(machine.script_argv(programs.COPY_SCRIPT, [folder, name, checksum]), (path,))
+            for host, folder in folders.items()}, programs.COPY_LIMIT_S))
+
     def copy(self, missing: Mapping[str, Sequence[str]], folder: Path) -> Reasons:
         """Copies the missing programs to each host, and tries to start them. Returns failures."""
         digest, reasons = self.digest(folder), Reasons()
         folders = {host: f"{self.greetings[host].cache}/{programs.PROGRAMS_FOLDER}/{digest}"
                    for host in missing}
         for name in BINARIES:
-            path = folder / name
-            reasons |= reasons_of(self.step({
-                host: Job(machine.script_argv(programs.COPY_SCRIPT, [
-                    folders[host], name, programs.checksum(path)]), (path,))
-                for host, names in missing.items() if name in names and host not in reasons},
-                programs.COPY_LIMIT_S))
+            reasons |= self.file_copy(folder / name, name, {
+                host: folders[host] for host, names in missing.items()
+                if name in names and host not in reasons})
         started = self.step({
             host: Job((f"{folders[host]}/{BINARIES[0]}", "--version"))
             for host, names in missing.items() if names and host not in reasons},
@@ -224,10 +228,7 @@ class Fleet:
         path, name = programs.definitions_copy()
         folders = {host: f"{self.greetings[host].cache}/{programs.SUBJECTS_FOLDER}"
                    for host in hosts if host not in self.definitions}
-        reasons = reasons_of(self.step({
-            host: Job(machine.script_argv(programs.COPY_SCRIPT, [
-                folder, name, programs.checksum(path)]), (path,))
-            for host, folder in folders.items()}, programs.COPY_LIMIT_S))
+        reasons = self.file_copy(path, name, folders)
         self.definitions |= {host: f"{folder}/{name}" for host, folder in folders.items()
                              if host not in reasons}
         return reasons
