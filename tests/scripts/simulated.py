@@ -100,7 +100,7 @@ def matrix_simulated(first: np.ndarray, again: np.ndarray) -> Matrix:
                                 {"group": f"{group:05}", "write": f"w{place}"}, {}, place == 0)
                     for group in range(groups) for place in range(cells))
     plan = Plan("simulated", ("group", "write"), planned, rounds, 1, f"write={BASE}",
-                "client").begun(Boots("simulated"))
+                "client").with_session(Boots("simulated"))
     result = Result(Path("simulated"), Scenario("simulated"), plan, {},
                     runs_simulated(first, again), ())
     return matrix_build(result)

@@ -23,7 +23,7 @@ from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
 from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
-from suite.doctor.facts import SystemFacts, facts_collect, nftables_there
+from suite.doctor.facts import SystemFacts, facts_collect, nftables_present
 from suite.doctor.finding import (
     CellWords,
     Finding,
@@ -133,7 +133,7 @@ CASES = (
     Case("cpu_quota", FINE, "no CPU quota",
          {"sys/fs/cgroup/user.slice/cpu.max": None,
           "sys/fs/cgroup/cgroup.controllers": "memory pids"}),
-    Case("cpu_quota", UNKNOWN, "no cgroups are to be seen",
+    Case("cpu_quota", UNKNOWN, "no cgroups are visible",
          {"sys/fs/cgroup/user.slice/cpu.max": None}),
     Case("priority", DISTURBS, "nice 5", probes=Probes(nice=5), fix="renice -n 0 -p $$",
          undo="renice -n 5 -p $$"),
@@ -203,7 +203,7 @@ CASES = (
          sysctl("kernel.io_uring_disabled", "2"),
          Probes(ring_refusal="EPERM"), fix="sysctl -w kernel.io_uring_disabled=0",
          undo="sysctl -w kernel.io_uring_disabled=2"),
-    Case("io_uring", DISTURBS, "refused by a filter of calls (EPERM)",
+    Case("io_uring", DISTURBS, "refused by a seccomp filter (EPERM)",
          {"proc/self/status": STATUS.replace("Seccomp:\t0", "Seccomp:\t2")},
          Probes(ring_refusal="EPERM")),
     Case("io_uring", DISTURBS, "refused by the kernel (ENOSYS)",
@@ -229,8 +229,9 @@ CASES = (
     Case("socket_buffers", DISTURBS, "small net.core.rmem_max 4M",
          cells=words_of(**{"server.rcvbuf": "8M"}),
          fix="sysctl -w net.core.rmem_max=8388608", undo="sysctl -w net.core.rmem_max=4194304"),
-    Case("realtime_throttle", NOTE, "rest 50 ms of each 1000 ms"),
-    Case("realtime_throttle", DISTURBS, "rest 50 ms of each 1000 ms", cells=words_of(sched="rr:2"),
+    Case("realtime_throttle", NOTE, "may use 950 ms of each 1000 ms"),
+    Case("realtime_throttle", DISTURBS, "may use 950 ms of each 1000 ms",
+         cells=words_of(sched="rr:2"),
          fix="sysctl -w kernel.sched_rt_runtime_us=-1",
          undo="sysctl -w kernel.sched_rt_runtime_us=950000"),
     Case("seccomp", NOTE, "3 seccomp filters",
@@ -238,7 +239,7 @@ CASES = (
                                                 .replace("filters:\t0", "filters:\t3")}),
     Case("smt", NOTE, "SMT on", {f"{CPU}/smt/active": "1"}, fix=f"echo off > /{CPU}/smt/control",
          undo=f"echo on > /{CPU}/smt/control"),
-    Case("smt", UNKNOWN, "the host's matter", {"proc/cpuinfo": "flags : fpu hypervisor tsc"}),
+    Case("smt", UNKNOWN, "the host controls this", {"proc/cpuinfo": "flags : fpu hypervisor tsc"}),
     Case("irqbalance", NOTE, "irqbalance runs", probes=Probes(processes=frozenset({"irqbalance"})),
          fix="systemctl stop irqbalance", undo="systemctl start irqbalance"),
     Case("irqbalance", DISTURBS, "irqbalance runs",
@@ -338,7 +339,7 @@ def test_a_kernel_with_nf_tables_as_a_module_is_not_asked_for_rules(tmp_path: Pa
             ({CONFIG: "CONFIG_X=y\nCONFIG_NF_TABLES=y"}, True),
             ({CONFIG: None, "proc/modules": "nf_tables 1 0 - Live 0x0"}, True),
             ({CONFIG: None}, None))):
-        assert nftables_there(facts_of(tmp_path / str(number), **told)) is there
+        assert nftables_present(facts_of(tmp_path / str(number), **told)) is there
 
 
 def test_rules_are_counted_in_what_the_kernel_answers() -> None:
@@ -478,7 +479,7 @@ def test_what_is_done_to_a_process_and_its_namespace_is_seen(uncork: Uncork) -> 
     found = {finding["name"]: finding for finding in json.loads(done.stdout)["findings"]}
     for name, seen in {"priority": "nice", "open_files": "only 512 open files",
                        "cpus": "1 CPU for this process",
-                       "io_uring": "io_uring is refused by a filter of calls (ENOSYS)",
+                       "io_uring": "io_uring is refused by a seccomp filter (ENOSYS)",
                        "ports": "1001 ports",
                        "loopback_mtu": "MTU of 1500", "loopback_queue": "pfifo on lo",
                        "seccomp": "seccomp filter"}.items():

@@ -29,8 +29,8 @@ from suite.measure.schedule import concurrent_batches, concurrent_round
 from suite.places.fleet import driver
 from suite.places.fleet.driver import Driver, Job, inventory_list, outcomes_read, programs_find
 from suite.places.fleet.inventory import pairs_read
-from suite.places.fleet.jobs import TAKEN_DOWN, client_words, server_words
-from suite.places.ssh.machine import script_words
+from suite.places.fleet.scripts import STOP_SCRIPT, client_argv, server_argv
+from suite.places.ssh.machine import script_argv
 from suite.places.targets import LocalTargets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -89,14 +89,14 @@ def test_pairs_may_have_names() -> None:
     (listing_make({"web": ["a"]}), "it needs groups client and server, or a group pairs"),
     (listing_make({"client": [], "server": []}), "there is no host in its groups"),
     (listing_make({"client": ["a", "b"], "server": ["c"]}),
-     "groups are of one size: client has 2, server has 1"),
+     "groups must have one size, but client has 2, server has 1"),
     (listing_make({"client": ["a"], "server": ["b"], "proxy": ["c", "d"]}), "proxy has 2"),
     (listing_make({"client": ["a"], "server": ["b"], "pairs": ["c"]}),
      "it has a group pairs and a group client"),
     (listing_make({"client": ["a", "b"], "server": ["c", "a"]}), "host a is in 2 pairs"),
     (listing_make({"client": ["a+b"], "server": ["c"]}), 'host "a+b": give it a name of letters'),
     (listing_make({"client": ["a"], "server": ["b"]}, b={"uncork_address": "10.0.0.1 -x"}),
-     "is no address"),
+     "is no IP address"),
     (listing_make({"pairs": ["a"]}, a={"uncork_pair": "x"}),
      "host a of the group pairs needs uncork_pair=NAME and uncork_role="),
     (listing_make({"pairs": ["a"]}, a={"uncork_pair": "x", "uncork_role": "client"}),
@@ -207,7 +207,8 @@ def test_lines_that_say_nothing_are_passed_over_and_a_host_of_which_nothing_is_s
     assert found and (found["a"].how, found["a"].status, found["a"].stdout) == ("ok", 3, b"yes")
     assert (found["b"].how, found["b"].why,
             found["b"].stdout) == ("unreachable", "ssh: connect to host b: No route to host", b"")
-    assert (found["c"].how, found["c"].why) == ("failed", "Ansible says nothing of it (failed)")
+    assert (found["c"].how, found["c"].why) == (
+        "failed", "Ansible reports nothing about it (failed)")
     assert (found["d"].how, found["d"].why) == ("failed", "its output is missing")
 
 
@@ -287,7 +288,7 @@ def test_a_client_gets_its_key_its_words_and_its_lines(tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-client",
                             'echo "$*"; cat /dev/fd/3; cat; echo no >&2; exit 3')
     note = f"{tmp_path}/r/client.pid"
-    done = told(client_words(program, note, 60, ["--psk", "/dev/fd/3", "a b", "'$c'"]),
+    done = told(client_argv(program, note, 60, ["--psk", "/dev/fd/3", "a b", "'$c'"]),
                 KEY + b"line 1\nline 2\n")
     assert (done.returncode, done.stderr) == (3, b"no\n")
     assert done.stdout == b"--psk /dev/fd/3 a b '$c'\n" + KEY + b"line 1\nline 2\n"
@@ -298,7 +299,7 @@ def test_a_client_whose_time_is_over_is_ended_and_what_it_has_said_comes_back(
         tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-client", "echo begun; exec sleep 60")
     begun = time.monotonic()
-    done = told(client_words(program, f"{tmp_path}/r/client.pid", 1, []))
+    done = told(client_argv(program, f"{tmp_path}/r/client.pid", 1, []))
     assert (done.returncode, done.stdout) == (124, b"begun\n") and time.monotonic() - begun < 30
 
 
@@ -306,11 +307,11 @@ def test_a_server_stays_until_it_is_taken_down_and_nobody_else_is(tmp_path: Path
     program = program_write(tmp_path, "uncork-server",
                             f'cat /dev/fd/3 >{tmp_path}/key; echo "$*"; exec sleep 600')
     note = f"{tmp_path}/r/server.pid"
-    done = told(server_words(program, note, "127.0.0.1:0", 60, ["--proxy"]))
+    done = told(server_argv(program, note, "127.0.0.1:0", 60, ["--proxy"]))
     assert done.stdout == b"--listen 127.0.0.1:0 --psk /dev/fd/3 --idle 60s --proxy\n", done.stderr
     assert (tmp_path / "key").read_bytes() == KEY
     other = int(Path(note).read_text())
-    assert told(script_words(TAKEN_DOWN, [f"{tmp_path}/r"])).returncode == 0
+    assert told(script_argv(STOP_SCRIPT, [f"{tmp_path}/r"])).returncode == 0
     assert not Path(note).parent.exists()
     # it has become sleep(1): a process id that the kernel has reused belongs to another process
     os.kill(other, signal.SIGKILL)
@@ -319,7 +320,7 @@ def test_a_server_stays_until_it_is_taken_down_and_nobody_else_is(tmp_path: Path
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-server",
                             "echo 'uncork-server: no such address' >&2; exit 1")
-    done = told(server_words(program, f"{tmp_path}/r/server.pid", "192.0.2.1:0", 60,
+    done = told(server_argv(program, f"{tmp_path}/r/server.pid", "192.0.2.1:0", 60,
                              []))
     assert done.returncode == 1 and done.stderr == b"uncork-server: no such address\n"
 
@@ -413,4 +414,4 @@ def test_a_host_that_goes_away_costs_the_runs_of_its_pair(
                     (2, "c2 cannot be reached: it is away")}
     lost = [record["run"]["cell"] for record in records_of(folder) if record["status"] != "ok"]
     assert len(lost) == 2 * 3 and all("target=ssh:c2+" in cell for cell in lost)
-    assert "what runs on c2 could not be taken down and ends by itself: it is away" in done.stderr
+    assert "programs on c2 could not be stopped, and end by themselves: it is away" in done.stderr

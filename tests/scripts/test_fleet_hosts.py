@@ -196,7 +196,7 @@ def test_a_host_that_stays_away_fails_its_cells_to_the_end(hosts: Hosts, uncork:
     hosts.hosts["h3"].start()
     hosts.await_ready("h3")
     shutil.rmtree(hosts.hosts["h3"].home / ".cache/uncork/run")
-    assert status == 1 and "h3 cannot be reached" in said and "h3 could not be taken down" in said
+    assert status == 1 and "h3 cannot be reached" in said and "h3 could not be stopped" in said
     records = records_of(result(uncork))
     assert {record["status"] for record in of_pair(records, PAIRS[0])} == {"ok"}
     assert all("h3" in record["reason"] for record in of_pair(records, PAIRS[1]))

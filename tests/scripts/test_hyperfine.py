@@ -136,7 +136,7 @@ def test_a_program_of_that_name_that_is_another_is_refused(
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setattr("suite.measure.hyperfine.VERSION_SECONDS", 1)
+    monkeypatch.setattr("suite.measure.hyperfine.VERSION_LIMIT_S", 1)
     with pytest.raises(Failure, match="timer=hyperfine: hyperfine --version"):
         version_read()
 

@@ -25,9 +25,9 @@ from suite.places.lab.lab import (
     link_refusal,
     namespaces_refusal,
     queue_refusal,
-    setting_refusal,
+    sysctl_refusal,
 )
-from suite.places.lab.namespace import namespace_inside, value_read
+from suite.places.lab.namespace import namespace_inside, sysctl_read
 
 SHORT = ("duration=20ms", "warmup=0s", "place=free")
 PLAIN = {"lab": "on", "link_rate": "none", "link_mtu": "1500", "link_delay": "0s",
@@ -332,13 +332,13 @@ def test_ends_of_a_lab_have_a_key_that_is_not_to_be_seen(running: Callable[..., 
 
 
 def test_a_setting_holds_inside_while_a_run_lasts_and_is_put_back() -> None:
-    name, outside = "net.ipv4.tcp_sack", value_read("net.ipv4.tcp_sack")
+    name, outside = "net.ipv4.tcp_sack", sysctl_read("net.ipv4.tcp_sack")
 
     def inside() -> set[str]:
         values = set()
         for namespace in lab.namespaces.values():
             with namespace_inside(namespace):
-                values.add(value_read(name))
+                values.add(sysctl_read(name))
         return values
 
     with Labs() as labs:
@@ -350,7 +350,7 @@ def test_a_setting_holds_inside_while_a_run_lasts_and_is_put_back() -> None:
         with labs.hold(PLAIN | {"sysctl": f"{name}:{other}"}) as held:
             # the same links, the same lab
             assert held is not None and held.namespaces is lab.namespaces
-            assert inside() == {other} and value_read(name) == outside
+            assert inside() == {other} and sysctl_read(name) == outside
             assert held.facts["sysctl"] == {"name": name, "a": other, "b": other, "c": other}
         assert inside() == was
         with labs.hold({"lab": "off"}) as held:
@@ -362,7 +362,7 @@ def test_a_setting_holds_inside_while_a_run_lasts_and_is_put_back() -> None:
     ("net.core.netdev_max_backlog:1000", "net.core.netdev_max_backlog"),
 ])
 def test_a_setting_that_no_namespace_has_is_unsupported(text: str, why: str) -> None:
-    assert why in str(setting_refusal(text))
+    assert why in str(sysctl_refusal(text))
 
 
 def test_a_delay_is_there_or_refused_with_the_reason(uncork: Uncork) -> None:
@@ -443,20 +443,20 @@ def elsewhere(uncork: Uncork) -> Iterator[Elsewhere]:
 
 
 def test_a_lab_stands_from_up_to_down(elsewhere: Elsewhere) -> None:
-    assert elsewhere.lab("status") == elsewhere.lab("down") == "no lab stands\n"
+    assert elsewhere.lab("status") == elsewhere.lab("down") == "no lab is up\n"
     assert "uncork lab up makes one" in elsewhere.lab("run", "true", status=1)
     up = elsewhere.lab("up", "link_rate=10mbit", "link_mtu=9000", "sysctl=net.ipv4.tcp_sack:0")
     assert up == elsewhere.lab("status")
     assert up.startswith("lab: link_rate=10mbit link_mtu=9000 ")
     assert "c to-b   198.18.2.3/24, mtu 9000, tbf 10.0 Mbit/s" in up
     assert "net.ipv4.tcp_sack is 0 in a, 0 in b, 0 in c" in up
-    assert "a lab stands already (link_rate=10mbit " in elsewhere.lab("up", status=1)
+    assert "a lab is up already (link_rate=10mbit " in elsewhere.lab("up", status=1)
     assert "198.18.1.1" in elsewhere.lab("run", "ip", "-br", "address")
     assert "198.18.2.3" in elsewhere.lab("run", "--on", "c", "ip", "-br", "address")
     elsewhere.lab("run", "sh", "-c", "exit 7", status=7)
     assert "no-such-program" in elsewhere.lab("run", "no-such-program", "--flag", status=1)
     assert elsewhere.lab("down") == ""
-    assert elsewhere.run("ip", "netns") == "" and elsewhere.lab("status") == "no lab stands\n"
+    assert elsewhere.run("ip", "netns") == "" and elsewhere.lab("status") == "no lab is up\n"
 
 
 def test_what_up_did_not_make_is_not_touched(elsewhere: Elsewhere) -> None:
@@ -474,7 +474,7 @@ def test_what_is_left_of_a_lab_can_be_taken_down(elsewhere: Elsewhere) -> None:
     elsewhere.lab("up")
     elsewhere.run("ip", "netns", "delete", "uncork-b")
     assert "b is missing" in elsewhere.lab("status")
-    assert "a lab stands already" in elsewhere.lab("up", status=1)
+    assert "a lab is up already" in elsewhere.lab("up", status=1)
     elsewhere.lab("down")
     assert elsewhere.run("ip", "netns") == ""
 

@@ -19,7 +19,7 @@ from suite.base.lab_words import (
     link_of,
     queue_lines,
     rate_bits,
-    setting_split,
+    sysctl_split,
 )
 from suite.result.checks import Damaged
 from suite.result.record import DEVICE_SHAPE
@@ -81,9 +81,9 @@ def test_every_end_of_a_link_has_the_queues_that_were_asked_for_and_no_others() 
 
 
 def test_a_setting_is_a_name_and_a_value_with_blanks() -> None:
-    assert setting_split("none") is None
-    assert setting_split("net.ipv4.tcp_sack:0") == ("net.ipv4.tcp_sack", "0")
-    assert setting_split("net.ipv4.tcp_rmem:4096:131072:6291456") == (
+    assert sysctl_split("none") is None
+    assert sysctl_split("net.ipv4.tcp_sack:0") == ("net.ipv4.tcp_sack", "0")
+    assert sysctl_split("net.ipv4.tcp_rmem:4096:131072:6291456") == (
         "net.ipv4.tcp_rmem", "4096 131072 6291456")
 
 

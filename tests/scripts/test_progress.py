@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Progress on a terminal and in a log: written between batches, and by no thread."""
+"""MatrixProgress on a terminal and in a log: written between batches, and by no thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 from conftest import Uncork
 from suite.measure.dry_run import estimate_text
-from suite.measure.progress import Bar, Log, Watch
+from suite.measure.progress import Bar, Log, MatrixProgress
 from suite.measure.schedule import Run
 from suite.result.plan import Plan, PlannedCell
 
@@ -99,7 +99,7 @@ def test_the_time_of_fixed_work_is_not_estimated_before_it_runs() -> None:
                                   "yet")
 
 
-def watches(terminal: Terminal) -> list[Watch]:
+def watches(terminal: Terminal) -> list[MatrixProgress]:
     """A bar and a log on the same terminal."""
     return [Bar(2, 1.0, None, 1, terminal.inside, ("write",), status_of),
             Log(2, 1.0, None, 1, terminal.inside)]

@@ -71,7 +71,7 @@ def test_a_damaged_line_in_the_middle_is_named_and_the_rest_is_there(folder):
     ("[1]", "no record: is a list, not an object"), ('{"status": "ok"}', "no record: has no run"),
     ('{"status": "fine", "run": {}}', 'status is "fine", not ok or unsupported or failed'),
     ('{"schema": 9}', "schema 9 is of a newer uncork; this one understands schema 1"),
-    ('{"schema": "1"}', 'schema "1" is none that there ever was; this one understands schema 1'),
+    ('{"schema": "1"}', 'schema "1" is unknown; this one understands schema 1'),
 ])
 def test_a_line_that_is_no_record_is_named(folder, line, said):
     lines_write(folder, [*lines_of(folder), line])

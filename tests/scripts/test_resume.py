@@ -398,7 +398,7 @@ def test_a_folder_with_a_damaged_plan_is_passed_over_in_one_line(
     done = uncork.run(*AGAIN[:-1])
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stderr.splitlines() if str(finished) in line]
-    assert lines == [f"uncork: passed over: {finished}/plan.json: damaged: {says}"]
+    assert lines == [f"uncork: skipped: {finished}/plan.json: damaged: {says}"]
     assert (finished / "records.jsonl").read_bytes() == before
     assert says in uncork.refused(*AGAIN, str(finished), status=1)
     assert says in uncork.refused("table", str(finished), status=1)
@@ -419,7 +419,7 @@ def test_a_folder_with_a_damaged_record_is_passed_over_in_one_line(
     done = uncork.run(*AGAIN[:-1])
     assert done.returncode == 0, done.stderr
     (told,) = [line for line in done.stderr.splitlines() if str(finished) in line]
-    assert told.startswith(f"uncork: passed over: {where}") and told.endswith("cannot be continued")
+    assert told.startswith(f"uncork: skipped: {where}") and told.endswith("cannot be continued")
     assert where in uncork.refused(*AGAIN, str(finished), status=1)
 
 
@@ -427,7 +427,7 @@ def test_what_is_no_result_is_passed_over_without_a_word(uncork: Uncork, finishe
     (finished / "plan.json").unlink()
     (uncork.results / "notes").write_text("a file")
     done = uncork.run(*AGAIN[:-1])
-    assert done.returncode == 0 and "passed over" not in done.stderr
+    assert done.returncode == 0 and "skipped" not in done.stderr
 
 
 def test_damaged_facts_of_machines_are_replaced(uncork: Uncork, unfinished: Path) -> None:

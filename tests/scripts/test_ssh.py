@@ -28,7 +28,7 @@ from suite.measure.runner import batch_run, cells_run
 from suite.places.lab.lab import Labs
 from suite.places.remote import Part, part_parse
 from suite.places.ssh import machine
-from suite.places.ssh.machine import Greeting, exec_line, greeting_parse, keyed_words, word_quote
+from suite.places.ssh.machine import Greeting, argv_with_key, exec_line, greeting_parse, word_quote
 from suite.places.ssh.programs import checksum
 from suite.places.ssh.target import Ssh
 from suite.places.targets import Targets
@@ -110,7 +110,7 @@ def test_a_greeting_is_no_hello():
         "Linux riscv64", "b007", "/home/me/.cache", "10.0.0.9", "10.0.0.1")
     unknown = greeting_parse(
         b"uncork-host|Linux riscv64|b007|/home/me/.cache|UNKNOWN 65535 UNKNOWN 65535")
-    assert unknown and unknown.seen_at == ""
+    assert unknown and unknown.own_address == ""
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -118,7 +118,7 @@ def test_every_shell_understands_what_it_is_told(shell: str):
     odd = ["a b", "$HOME", "*", "~", "`id`", "=ls", "{a,b}", "#x", ";", "&", '"q"', "8/2x16",
            "[::1]:80", "%d", "^x^", "|"]
     show = 'read -r line; echo "$line"; cat /dev/fd/3; for word; do echo "$word"; done'
-    done = subprocess.run([shell, "-c", exec_line(keyed_words(["sh", "-c", show, "sh", *odd]))],
+    done = subprocess.run([shell, "-c", exec_line(argv_with_key(["sh", "-c", show, "sh", *odd]))],
                           input="KEY:1\nfirst\n",
                           capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines() == ["first", "KEY:1", *odd], done.stderr
@@ -126,7 +126,7 @@ def test_every_shell_understands_what_it_is_told(shell: str):
 
 @pytest.mark.parametrize("word", ["it's", "a\\b", "!!", "two\nlines", "tab\there"])
 def test_what_not_every_shell_understands_is_refused(word: str):
-    with pytest.raises(Failure, match="cannot be said to the shell of another machine"):
+    with pytest.raises(Failure, match="cannot be passed to the shell of another machine"):
         word_quote(word)
 
 
@@ -231,7 +231,7 @@ def test_a_host_that_lets_nobody_in_is_said_before_anything_runs(
     uncork: Uncork, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, script: str,
     says: str,
 ):
-    monkeypatch.setattr(machine, "OPENS_S", 0.3)
+    monkeypatch.setattr(machine, "CONNECT_LIMIT_S", 0.3)
     hosts(script)
     assert f"target=ssh:one: {says}" in uncork.refused("run", "target=ssh:one", *SHORT,
                                                        status=1).replace(
@@ -261,7 +261,7 @@ def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork,
      "workload=proxy has three ends: write client+server+proxy"),
     (["target=ssh:one", "lab=on"], "lab=on makes namespaces on this machine"),
     (["target=ssh:one", "peer=unix:/it's", "transport=unix", "control=none"],
-     "cannot be said to the shell"),
+     "cannot be passed to the shell"),
 ])
 def test_words_that_contradict_the_target_are_refused(
     client: Client, hosts: Callable[[str], None], words: list[str], says: str,
@@ -296,7 +296,7 @@ def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client,
     hosts(f"SSH_CONNECTION='UNKNOWN 65535 UNKNOWN 65535'; {LOGIN}")
     with (
         Targets(client) as targets,
-        pytest.raises(Failure, match="at which address two is: write ssh:two/ADDRESS"),
+        pytest.raises(Failure, match="the address of two: write ssh:two/ADDRESS"),
     ):
         cells_of(targets, "target=ssh:one+ssh:two")
     (record,) = records_in(client, "target=ssh:one+ssh:two/127.0.0.1")
@@ -333,7 +333,7 @@ def test_a_server_that_does_not_start_fails_its_runs_with_its_own_words(
     (record,) = records_in(client, "target=ssh:one+ssh:two/192.0.2.77")
     assert record["status"] == "failed" and record["reason"].startswith("no server on two: ")
     assert "192.0.2.77" in record["reason"]
-    monkeypatch.setattr(machine, "READY_S", 0.2)
+    monkeypatch.setattr(machine, "READY_LIMIT_S", 0.2)
     hosts(f'{MASTER}case "$*" in *--listen*) exec sleep 60 ;; esac\n{LOGIN}')
     (record,) = records_in(client, "target=ssh:one+ssh:two")
     assert record["reason"] == "no server on two: it was not ready within 0 s"
@@ -408,7 +408,7 @@ def test_a_machine_that_was_booted_is_of_another_session(
 def test_a_machine_that_says_nothing_any_more_is_named(
     client: Client, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(machine, "ANSWERS_S", 0.2)
+    monkeypatch.setattr(machine, "ANSWER_LIMIT_S", 0.2)
     with Targets(client) as targets:
         target = targets.target({"target": "ssh:one+ssh:two"})
         assert target.failure_explain({}, {"status": "failed", "reason": "x"})["reason"] == "x"

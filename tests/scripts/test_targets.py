@@ -89,13 +89,13 @@ def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, faked: Fake
 @pytest.mark.parametrize(("script", "says"), [
     ("echo 'cannot create sandbox' >&2; exit 128",
      "a sandbox does not start here: cannot create sandbox"),
-    ("exit 0", "a sandbox does not start here: it says nothing"),
+    ("exit 0", "a sandbox does not start here: it prints nothing"),
     ("exec sleep 60", "timed out"),
 ])
 def test_a_sandbox_that_does_not_start_is_said_before_anything_runs(
     uncork: Uncork, faked: Faked, monkeypatch: pytest.MonkeyPatch, script: str, says: str,
 ):
-    monkeypatch.setattr(gvisor, "START_S", 0.5)
+    monkeypatch.setattr(gvisor, "START_LIMIT_S", 0.5)
     faked.program("runsc", f"case $1 in --version) echo 'runsc version 1'; exit ;; esac\n{script}")
     assert says in uncork.refused("run", "target=gvisor", *SHORT, status=1)
     assert not uncork.results.exists()

@@ -24,7 +24,7 @@ from suite.base.client import Client, Vocabulary
 from suite.base.errors import UsageError
 from suite.measure.plan import plan_make
 from suite.measure.resume import Start, rounds_added, session_choose
-from suite.measure.words import QUICK, Word, words_quicken
+from suite.measure.words import QUICK, Word, quick_apply
 from suite.places.targets import Targets
 from suite.present.heading import machine_pairs
 from suite.result import files
@@ -96,7 +96,7 @@ def test_many_cells_that_missed_are_counted_and_only_the_widest_named() -> None:
 
 def test_rounds_are_added_by_tenths_up_to_ten_times_as_many() -> None:
     plan = Plan("x", (), (), 10, 1, "", "client", until="1%")
-    assert plan.rounds_most == 100 and replace(plan, until=None).rounds_most == 10
+    assert plan.rounds_max == 100 and replace(plan, until=None).rounds_max == 10
     done, looks = 10, 0
     while done < 100:
         done, looks = done + rounds_added(done, 100), looks + 1
@@ -178,7 +178,7 @@ def quick_changes(given: dict[str, str], typed: dict[str, str]) -> dict[str, Wor
     vocabulary = Vocabulary({}, {key: {"default": value} for key, value in GIVEN.items()})
     words = {key: Word(key, value, typed=key in typed, values=(value,))
              for key, value in (given | typed).items()}
-    return words_quicken(words, vocabulary)[1]
+    return quick_apply(words, vocabulary)[1]
 
 
 def test_a_quick_look_shortens_and_never_lengthens() -> None:

@@ -297,7 +297,7 @@ def test_hardware_is_used_where_it_has_booted_a_guest(
     for name in modules:
         (tmp_path / "modules" / name).mkdir(parents=True)
     monkeypatch.setattr(vng, "MODULES", tmp_path / "modules")
-    monkeypatch.setattr(vng, "SMOKE_S", 0.5 if "sleep" in smoke else 30)
+    monkeypatch.setattr(vng, "SMOKE_LIMIT_S", 0.5 if "sleep" in smoke else 30)
     faked.program("vng", f"[ \"$1\" != --version ] || {{ echo 'virtme-ng 1.42'; exit; }}\n{smoke}")
     target = Targets(binaries).target({"target": f"vng:{kernel}"})
     assert target.place({}).options == options
@@ -369,7 +369,7 @@ def test_a_kernel_is_found_in_a_folder_of_sources_by_path_and_by_version(
     ("6.77", "here: no kernel 6.77 is in .*: scripts/setup/target kernels 6.77 fetches it"),
     ("latest", 'here: "latest" is no version of a kernel'),
     ("/no/such", "here: /no/such: No such file"),
-    ("{tmp}", "here: there is no arch/x86/boot/bzImage in .*: make bzImage there"),
+    ("{tmp}", "here: there is no arch/x86/boot/bzImage in .*: run make bzImage there"),
     ("{tmp}/text", "here: .* is no Linux kernel for x86"),
     ("{tmp}/a b", "here: virtme-ng cannot have blanks or quotes in the path of a kernel"),
 ])

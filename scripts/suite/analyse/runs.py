@@ -18,7 +18,7 @@ import pandas as pd
 
 from suite.analyse.metrics import METRICS, metrics_compute
 from suite.analyse.traits import Traits, traits_of
-from suite.result.checks import Damaged, Misshapen
+from suite.result.checks import Damaged, WrongShape
 from suite.result.files import Line, object_parse
 from suite.result.record import RECORD_SHAPE, Record
 from suite.stats import Beyond
@@ -145,6 +145,6 @@ def record_parse(data: bytes | None) -> Record:
     """The record in a line; Damaged says what is wrong with it."""
     try:
         return Record(object_parse(data, RECORD_SHAPE))
-    except Misshapen as wrong:
+    except WrongShape as wrong:
         raise Damaged(f"no record: {wrong}" if str(wrong).startswith(("has", "is"))
                       else str(wrong)) from None

@@ -16,7 +16,7 @@ from suite.analyse.expressions import claim_parse
 from suite.analyse.frame import matrix_load
 from suite.analyse.replays import UNABLE, Replay, published_text, replay_load, replays_decide
 from suite.base.errors import Failure, UsageError
-from suite.result.files import CLAIMS, ENDING, PLAN, SCENARIO, result_find
+from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, result_find
 from suite.scenario.scenario import Scenario
 
 System = Mapping[str, Any]
@@ -60,7 +60,7 @@ def system_add(systems: dict[str, dict[str, Any]], name: str, scenario: Scenario
 
 def systems_read(source: Path) -> list[dict[str, Any]]:
     """The systems of a folder of results, of one result, or of a file of `report --json`."""
-    if source.is_file() and not source.name.endswith(ENDING):
+    if source.is_file() and not source.name.endswith(ARCHIVE_SUFFIX):
         try:
             return list(json.loads(source.read_text())["systems"])
         except (ValueError, KeyError, TypeError):

@@ -58,8 +58,8 @@ class Link:
 
 PLAIN = Link()
 LINK_WORDS = tuple(f"link_{field.name}" for field in dataclasses.fields(Link))
-SETTING_WORD = "sysctl"
-LAB_WORDS = ("lab", *LINK_WORDS, SETTING_WORD)
+SYSCTL_WORD = "sysctl"
+LAB_WORDS = ("lab", *LINK_WORDS, SYSCTL_WORD)
 
 
 def lab_wanted(words: Mapping[str, str]) -> bool:
@@ -73,7 +73,7 @@ def link_of(words: Mapping[str, str]) -> Link:
 
 def lab_text(words: Mapping[str, str]) -> str:
     """The lab of a cell as `uncork lab up` takes it."""
-    return " ".join(f"{key}={words[key]}" for key in (*LINK_WORDS, SETTING_WORD) if key in words)
+    return " ".join(f"{key}={words[key]}" for key in (*LINK_WORDS, SYSCTL_WORD) if key in words)
 
 
 def namespace_name(host: str) -> str:
@@ -94,7 +94,7 @@ def place_arguments(words: Mapping[str, str], file_of: Callable[[str], str]) -> 
     return (*server, "--proxy-in", f"{PROXY_ADDRESS}@{file_of(ROUTER_HOST)}")
 
 
-def setting_split(text: str) -> tuple[str, str] | None:
+def sysctl_split(text: str) -> tuple[str, str] | None:
     """The word sysctl as (name, value), None where nothing is set; further colons are blanks."""
     if text == UNSET:
         return None
@@ -120,10 +120,10 @@ def facts_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
              f"{device['address']}, mtu {device['mtu_bytes']}, "
              f"{'; '.join(map(queue_text, device['queues'])) or 'no queue'}")
             for host in LAB_HOSTS for device in facts.get(host, ())]
-    setting = facts.get(SETTING_WORD)
-    if setting:
-        values = ", ".join(f"{setting[host]} in {host}" for host in LAB_HOSTS)
-        rows.append((SETTING_WORD, f"{setting['name']} is {values}"))
+    sysctl = facts.get(SYSCTL_WORD)
+    if sysctl:
+        values = ", ".join(f"{sysctl[host]} in {host}" for host in LAB_HOSTS)
+        rows.append((SYSCTL_WORD, f"{sysctl['name']} is {values}"))
     return rows
 
 

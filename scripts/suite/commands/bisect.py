@@ -30,9 +30,9 @@ from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split
 from suite.measure.resume import folder_name
-from suite.measure.runner import signals_unify
+from suite.measure.runner import signals_handle
 from suite.present.comparison.gate import figure_texts, row_text
-from suite.result.files import RECORDS, results_place
+from suite.result.files import RECORDS, results_folder
 
 FOLDER = "UNCORK_BISECT"  # in the environment of a step: its Bisection
 TREE = "{tree}"  # in a word: the worktree of the revision
@@ -174,7 +174,7 @@ def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
 
 
 def main(options: argparse.Namespace) -> int:
-    signals_unify()
+    signals_handle()
     gates = gates_parse([text for text in options.fail_if if text != UNSUPPORTED])
     rest = options.words, gates, options.build or OWN_BUILD
     if FOLDER in os.environ:
@@ -200,7 +200,7 @@ def main(options: argparse.Namespace) -> int:
                          f'"{options.bad}": --tree names the tree') from None
     if good == bad or git(tree, "merge-base", good, bad) != good:
         raise UsageError(f"{options.bad} does not come after {options.good}")
-    results = Path(options.output or folder_name(results_place(), "bisect")).absolute()
+    results = Path(options.output or folder_name(results_folder(), "bisect")).absolute()
     results.mkdir(parents=True)
     work = Bisection(Path(tempfile.mkdtemp(prefix="uncork-bisect-")), results, Path.cwd(), *rest)
     try:

@@ -34,7 +34,7 @@ from suite.result.files import (
     file_write,
     json_text,
     plan_read,
-    results_place,
+    results_folder,
 )
 from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load, scenario_text
@@ -141,7 +141,7 @@ def run_main(options: argparse.Namespace) -> int:
         raise UsageError(f"claims run: which claims? ID, or {ALL}")
     planned = claims_plan(claim_names() if names == [ALL] else names, words, options.quick)
     folder = (Path(options.output) if options.output
-              else folder_name(results_place(), "claims"))
+              else folder_name(results_folder(), "claims"))
     for one in planned:
         result_check(folder / one.name, one)
     folder.mkdir(parents=True, exist_ok=True)

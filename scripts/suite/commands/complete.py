@@ -26,7 +26,7 @@ from suite.base.client import (
     scenario_path,
 )
 from suite.base.errors import UncorkError
-from suite.base.lab_words import LINK_WORDS, SETTING_WORD
+from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.process import process_run
 from suite.base.runner_words import ARM, LOAD, SUBJECT
 from suite.commands import CLAIMS_PARTS, COMMANDS, LAB_PARTS, parser_make
@@ -108,8 +108,8 @@ class Line:
 
     def results(self) -> Candidates:
         """The names of results, the newest first, and of reference results."""
-        from suite.result.files import PLAN, reference_names, results_place
-        found = sorted((path.parent for path in results_place().glob(f"*/{PLAN}")),
+        from suite.result.files import PLAN, reference_names, results_folder
+        found = sorted((path.parent for path in results_folder().glob(f"*/{PLAN}")),
                        key=lambda path: path.stat().st_mtime, reverse=True)
         return named([*(path.name for path in found), *reference_names()])
 
@@ -235,7 +235,7 @@ class Line:
         if self.before[0] != "up":
             return ()
         return self.value_candidates({}, False) if "=" in self.last else [
-            (f"{key}=", self.vocabulary.words[key]["help"]) for key in (*LINK_WORDS, SETTING_WORD)
+            (f"{key}=", self.vocabulary.words[key]["help"]) for key in (*LINK_WORDS, SYSCTL_WORD)
             if key in self.vocabulary.words]
 
     def claims_candidates(self) -> Candidates:

@@ -15,7 +15,7 @@ from suite.base.words import arguments_sort
 from suite.present.hgrm import hgrm_text
 from suite.present.pictures.parts import name_safe
 from suite.present.show import cell_choose, cells_text
-from suite.result.files import file_write, output_place
+from suite.result.files import file_write, output_folder
 from suite.stats.histogram import Histogram
 
 
@@ -65,7 +65,7 @@ def main(options: argparse.Namespace) -> int:
     histograms = histograms_find(matrix, cells, options.of)
     say(left_out_text(matrix, asked.words))
     files = files_name(matrix, [cell for cell in cells if cell.name in histograms], options.of)
-    folder = Path(options.output) if options.output else output_place(options.results) / "hgrm"
+    folder = Path(options.output) if options.output else output_folder(options.results) / "hgrm"
     folder.mkdir(parents=True, exist_ok=True)
     for name, cell in files.items():
         file_write(folder / name, hgrm_text(histograms[cell.name], options.unit))

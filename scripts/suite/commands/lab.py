@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from suite.base.client import client_check, client_open, client_place
 from suite.base.errors import Failure, UsageError, nearest_hint
-from suite.base.lab_words import LINK_WORDS, SETTING_WORD
+from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.words import words_split
 from suite.places.lab.lab import host_enter, lab_down, lab_refusal, lab_status, lab_up
 
 
 def words_read(texts: Sequence[str]) -> Mapping[str, str]:
     """The words of a lab with their defaults, checked by the client."""
-    known = (*LINK_WORDS, SETTING_WORD)
+    known = (*LINK_WORDS, SYSCTL_WORD)
     for key in words_split(texts):
         if key not in known:
             raise UsageError(f'"{key}" is no word of a lab{nearest_hint(key, known)}')

@@ -14,7 +14,7 @@ from suite.base.words import arguments_sort, names_split
 from suite.commands import COMMANDS
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
-from suite.result.files import output_place
+from suite.result.files import output_folder
 from suite.scenario.scenario import LOOKS, PICTURES, Picture, look_check
 from suite.stats.histogram import histogram_find
 
@@ -59,7 +59,7 @@ def main(options: argparse.Namespace) -> int:
         raise Failure("no picture of the scenario can be drawn from this result: "
                       "choose one, kind=bars")
     say(left_out_text(matrix, asked.words))
-    folder = Path(options.output) if options.output else output_place(options.results) / "plots"
+    folder = Path(options.output) if options.output else output_folder(options.results) / "plots"
     folder.mkdir(parents=True, exist_ok=True)
     for drawing in drawings:
         for path in drawing_write(drawing, folder):

@@ -26,7 +26,7 @@ from suite.present.pictures.parts import Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import Drawn
 from suite.present.report.page import pair_page, result_page
-from suite.result.files import file_write, output_place, result_find
+from suite.result.files import file_write, output_folder, result_find
 from suite.scenario.scenario import TableLayout
 
 NAME = "report.html"
@@ -95,7 +95,7 @@ def main(options: argparse.Namespace) -> int:
     """Writes the page and prints its name, or the page where it goes to standard output."""
     asked = arguments_sort(options.results, options.words, pair=True)
     path = Path(options.output) if options.output else (
-        output_place(result_find(asked.folders[-1])) / NAME)
+        output_folder(result_find(asked.folders[-1])) / NAME)
     if path.is_dir():
         raise UsageError(f"-o {path} is a folder: give the name of a file")
     matrices = [matrix_narrow(matrix_load(folder), asked.words) for folder in asked.folders]

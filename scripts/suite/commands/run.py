@@ -35,7 +35,7 @@ from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
 from suite.measure.progress import Bar, Log, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
-from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_unify
+from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_handle
 from suite.measure.schedule import session_schedule
 from suite.measure.words import RUN_WORDS, scenario_choose
 from suite.places.targets import Targets
@@ -44,12 +44,12 @@ from suite.result.files import (
     RECORDS,
     SCENARIO,
     Journal,
+    is_reference,
     machines_read,
     plan_read,
     records_done,
-    reference_is,
     result_find,
-    results_place,
+    results_folder,
 )
 from suite.result.machine import Facts
 from suite.result.plan import Boots, Plan, Programs
@@ -228,7 +228,7 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
     if not options.output or (options.words and not options.more):
         return None
     folder = result_find(Path(options.output)) if options.more else Path(options.output)
-    if reference_is(folder):
+    if is_reference(folder):
         raise UsageError(f"reference/{folder.name} is a reference result, which is only read: "
                          "a run of a scenario writes a result of your own")
     plan = plan_read(folder)
@@ -272,7 +272,7 @@ def main(options: argparse.Namespace) -> int:
     server_options = server_options_choose(Path(options.psk) if options.psk else None,
                                            options.insecure)
     client = replace(client_open(), server_options=server_options)
-    signals_unify()
+    signals_handle()
     with Targets(client) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
         server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
@@ -336,7 +336,7 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
                   intervals_are_wide)
-    journal = journal_open(start, folder, results_place(), say, options.more, options.new)
+    journal = journal_open(start, folder, results_folder(), say, options.more, options.new)
     changed = kernels_changed(journal.folder, hosts) if options.more else []
     try:
         journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What on this machine will disturb a result. It looks and changes nothing.
+"""Finds what on this machine will disturb a result. It changes nothing.
 
-It imports base. It never reads a result: measure stores what it found, and present shows that.
+It imports base. It never reads a result: measure stores its findings, and present shows them.
 """

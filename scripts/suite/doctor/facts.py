@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the system's files say, read when a check asks. Opens for reading only.
+"""Facts from files of the system, which are read when a check needs them. Nothing is written.
 
-A file that cannot be read is Unknown with the reason, and so is the finding of the check.
+A file that cannot be read raises Unknown with the reason. The finding of the check is then unknown.
 """
 
 import gzip
@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suite.doctor.finding import CellWords, Finding, Unknown, fine
+from suite.doctor.finding import CellWords, Finding, Unknown
 from suite.doctor.probes import Probes, probes_collect
 
 FILE_LARGEST_BYTES = 1 << 20
 CPU_FOLDER = "sys/devices/system/cpu"
 CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0"
-# counters: what they add while they are watched is of now, and not since boot
+# counters since boot: they are read twice, and a check uses the difference
 COUNTERS = ("proc/stat", "proc/vmstat")
+WITHOUT_SECCOMP = "docker run --security-opt seccomp=unconfined, or measure outside the container"
 
 
 def sysctl_path(name: str) -> str:
@@ -28,16 +29,16 @@ def sysctl_path(name: str) -> str:
 
 @dataclass(frozen=True)
 class SystemFacts:
-    """Files below root, by path without the leading slash; before: the COUNTERS before the
-    watch."""
+    """Files below root, by path without the leading slash. before: the texts of COUNTERS when the
+    watch began."""
 
     root: Path
     before: Mapping[str, str] = field(default_factory=dict)
     probes: Probes = field(default_factory=Probes)
 
     def find(self, path: str) -> str | None:
-        """The text of a file, stripped, gunzipped where its name says so; None where there is no
-        such file. Unknown where it cannot be read."""
+        """The text of a file, stripped, and decompressed if its name ends in .gz. None where there
+        is no such file; Unknown where it cannot be read."""
         try:
             with open(self.root / path, "rb") as file:
                 data = file.read(FILE_LARGEST_BYTES)
@@ -48,15 +49,15 @@ class SystemFacts:
             raise Unknown(f"/{path}: {getattr(error, 'strerror', None) or error}") from None
         return data.decode(errors="replace").strip()
 
-    def readable(self, path: str) -> str:
-        """The text of a file; empty where it is not there or cannot be read."""
+    def text_or_empty(self, path: str) -> str:
+        """The text of a file; empty where there is none or it cannot be read."""
         try:
             return self.find(path) or ""
         except Unknown:
             return ""
 
     def text(self, path: str) -> str:
-        """The text of a file that must be there; Unknown where it is not."""
+        """The text of a file; Unknown where there is none or it cannot be read."""
         found = self.find(path)
         if found is None:
             raise Unknown(f"/{path} is not there")
@@ -70,11 +71,11 @@ class SystemFacts:
         return found
 
     def sysctl(self, name: str) -> str:
-        """The value of a sysctl, its blanks single; Unknown where it cannot be read."""
+        """The value of a sysctl, with single blanks; Unknown where it cannot be read."""
         return " ".join(self.text(sysctl_path(name)).split())
 
     def paths(self, pattern: str) -> list[str]:
-        """The files that match, in order."""
+        """The files that match, sorted."""
         return [str(path.relative_to(self.root)) for path in sorted(self.root.glob(pattern))]
 
     def matching(self, pattern: str) -> dict[str, str]:
@@ -85,43 +86,43 @@ class SystemFacts:
 
 @dataclass(frozen=True)
 class ValueCheck:
-    """A check of one value; {} stands for it in the text `fine` and in those of `found`."""
+    """A check of one value. {} stands for the value in fine_text and in the texts of problem."""
 
     read: Callable[[SystemFacts], Any]
     is_fine: Callable[[Any], bool]
-    fine: str
-    found: Finding
+    fine_text: str
+    problem: Finding
 
-    def look(self, facts: SystemFacts, words: CellWords) -> Finding:
-        value, found = self.read(facts), self.found
+    def finding(self, facts: SystemFacts, words: CellWords) -> Finding:
+        value, problem = self.read(facts), self.problem
         if self.is_fine(value):
-            return fine(self.fine.format(value))
-        return Finding(found.status, *(text.format(value) for text in (
-            found.seen, found.effect, found.fix, found.undo, found.remark)))
+            return Finding.fine(self.fine_text.format(value))
+        return Finding(problem.status, *(text.format(value) for text in (
+            problem.seen, problem.effect, problem.fix, problem.undo, problem.remark)))
 
 
 def fields_read(text: str, separator: str = ":") -> dict[str, str]:
-    """The values of `name: value` lines by name; of several with one name, the first."""
+    """The values of `name: value` lines, by name; the first value where a name repeats."""
     parts = (line.partition(separator) for line in reversed(text.splitlines()))
     return {name.strip(): value.strip() for name, found, value in parts if found}
 
 
 def kernel_config(facts: SystemFacts) -> Mapping[str, str]:
-    """The options of the running kernel without CONFIG_; Unknown where no file has them."""
+    """The options of the running kernel, named without CONFIG_; Unknown where no file has them."""
     version = facts.text("proc/version")
     release = version.split()[2] if version.startswith("Linux version ") else "unknown"
     names = "proc/config.gz", f"boot/config-{release}", f"lib/modules/{release}/config"
     text = next(filter(None, map(facts.find, names)), None)
     if text is None:
-        raise Unknown("the kernel's options are not to be read: none of " +
+        raise Unknown("the kernel's options cannot be read: there is none of " +
                       ", ".join(f"/{name}" for name in names))
     return {name.removeprefix("CONFIG_"): value for name, value in fields_read(text, "=").items()}
 
 
-def nftables_there(facts: SystemFacts) -> bool | None:
-    """Whether the kernel has nf_tables, loaded or built in; None where files do not tell. A
-    question to a kernel that has it as a module would load it."""
-    if "nf_tables" in fields_read(facts.readable("proc/modules"), " "):
+def nftables_present(facts: SystemFacts) -> bool | None:
+    """Whether nf_tables is loaded or built in; None where no file tells. Files are read, because a
+    netlink query would load the module."""
+    if "nf_tables" in fields_read(facts.text_or_empty("proc/modules"), " "):
         return True
     try:
         return kernel_config(facts).get("NF_TABLES") == "y"
@@ -131,11 +132,11 @@ def nftables_there(facts: SystemFacts) -> bool | None:
 
 def facts_collect(root: Path = Path("/"), watch_s: float = 0.05,
                   probes: Probes | None = None) -> SystemFacts:
-    """The facts after a watch of the counters; probes: those of this process where None."""
+    """The facts after a watch of the counters. probes: None: those of this process."""
     facts, begun = SystemFacts(root), time.monotonic()
-    before = {path: facts.readable(path) for path in COUNTERS}
+    before = {path: facts.text_or_empty(path) for path in COUNTERS}
     if probes is None:
-        processes = frozenset(map(facts.readable, facts.paths("proc/[0-9]*/comm"))) - {""}
-        probes = probes_collect(processes, nftables_there(facts))
+        processes = frozenset(map(facts.text_or_empty, facts.paths("proc/[0-9]*/comm"))) - {""}
+        probes = probes_collect(processes, nftables_present(facts))
     time.sleep(max(0.0, watch_s - (time.monotonic() - begun)))
     return SystemFacts(root, before, probes)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The words of the cells to be run, which decide which checks concern them; what a check finds, as
-text and for JSON."""
+"""What a check finds, as text and for JSON; the words of planned cells, which select the checks."""
+
+from __future__ import annotations
 
 import textwrap
 from collections import Counter
@@ -16,11 +17,11 @@ T = TypeVar("T")
 
 
 class Status(StrEnum):
-    """In the order in which findings are shown."""
+    """Findings are shown in this order."""
 
     DISTURBS = "disturbs"  # figures differ from those of this machine without it
-    NOTE = "note"  # worth knowing when figures are read; nothing is wrong
-    UNKNOWN = "unknown"  # the system does not tell; never taken for fine
+    NOTE = "note"  # nothing is wrong, but readers of figures should know it
+    UNKNOWN = "unknown"  # the system does not tell; this never counts as fine
     FINE = "fine"
 
 
@@ -30,9 +31,9 @@ STATUS_TITLES = {Status.DISTURBS: "Will disturb", Status.NOTE: "To note", Status
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found; texts without a full stop are phrases, those with one are sentences.
-    `fix` is a command for root and `undo` takes it back. `remark` says why there is no command, or
-    what to know about it. What is empty does not apply."""
+    """What one check found. `effect` is sentences, the other texts are phrases. `fix` is a command
+    for root, and `undo` reverts it. `remark` says why there is no command, or what to know about
+    it. An empty text does not apply."""
 
     status: Status
     seen: str
@@ -41,19 +42,20 @@ class Finding:
     undo: str = ""
     remark: str = ""
 
+    @classmethod
+    def fine(cls, seen: str) -> Finding:
+        return cls(Status.FINE, seen)
+
 
 class Unknown(Exception):
-    """A fact that a check needs is missing; the text is the reason, one line."""
+    """A fact that a check needs is missing. The text is the reason, in one line."""
 
 
 def known(value: T | Unknown) -> T:
+    """The value; one that is Unknown is raised."""
     if isinstance(value, Unknown):
         raise value
     return value
-
-
-def fine(seen: str) -> Finding:
-    return Finding(Status.FINE, seen)
 
 
 def sysctl_set(name: str, value: str) -> str:
@@ -61,12 +63,12 @@ def sysctl_set(name: str, value: str) -> str:
 
 
 def finding_document(name: str, finding: Finding) -> dict[str, Any]:
-    """The finding of a check, docs/record.md, "What the doctor finds"; empty texts are absent."""
+    """A finding for JSON (docs/record.md, "What the doctor finds"), without its empty texts."""
     return {"name": name} | {key: value for key, value in asdict(finding).items() if value}
 
 
 def finding_lines(name: str, finding: Finding, width: int) -> list[str]:
-    """A finding at length; commands are never wrapped, so that they can be taken as they are."""
+    """A finding with all its texts. Commands are not wrapped, so that they can be copied."""
     texts = {label: text for label in ("effect", "fix", "undo", "remark")
              if (text := getattr(finding, label))}
     lines = textwrap.wrap(f"{name}: {finding.seen}", width, subsequent_indent=GAP)
@@ -78,8 +80,8 @@ def finding_lines(name: str, finding: Finding, width: int) -> list[str]:
 
 
 def findings_text(findings: Mapping[str, Finding], everything: bool, width: int) -> str:
-    """What disturbs and what is to note at length, the unknown in a line each, the fine together;
-    everything: these in a line each, too. findings: by the name of the check."""
+    """Findings by status: those that disturb or are to note with all texts, unknown ones in a line
+    each, fine ones by name. everything: fine ones in a line each too. findings: by check."""
     counts = Counter(finding.status for finding in findings.values())
     counted = ", ".join(f"{counts[status]} {title.lower()}"
                         for status, title in STATUS_TITLES.items())
@@ -115,21 +117,21 @@ class CellWords:
         return self.cells is None
 
     def values(self, *keys: str) -> set[str]:
-        """All values of these words, those of single ends (`server.rcvbuf`) included."""
+        """All values of these words, including words of one end (`server.rcvbuf`)."""
         return {value for words in self.cells or () for name, value in words.items()
                 if name.split(".")[-1] in keys}
 
     def has(self, keys: str, *beginnings: str) -> bool:
-        """Whether some cell has a value with such a beginning; keys: words, separated by blanks."""
+        """Whether a value of some cell begins so. keys: words, separated by blanks."""
         return any(value.startswith(beginnings) for value in self.values(*keys.split()))
 
     def largest(self, key: str) -> int:
-        """The largest number or size among the values of a word, 0 where there is none."""
+        """The largest number or size among the values of a word; 0 without one."""
         return int(max((size_parse(value) or 0 for value in self.values(key)), default=0))
 
     def tcp_is_local(self) -> set[bool]:
-        """Of the cells that speak TCP: whether they speak to an end of their own on this machine,
-        outside a lab. The others cross a device with a queue."""
+        """For the cells that use TCP: whether the server is one that they start on this machine,
+        outside a lab. Other cells send through a device with a queue."""
         return {words.get("lab", "off") == "off" and "peer" not in words
                 and words.get("server", OWN_SERVER) == OWN_SERVER
                 for words in self.cells or () if words.get("transport") in TCP_TRANSPORTS}

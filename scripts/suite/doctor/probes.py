@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What no file tells: limits of this process, and questions to the kernel that change nothing.
+"""Facts that no file has: limits of this process, and queries to the kernel that change nothing.
 
 Sources: io_uring_setup(2), bpf(2), netdevice(7) and linux/ethtool.h, linux/netfilter/nf_tables.h,
 getrlimit(2).
@@ -35,10 +35,9 @@ QUEUE_LIMIT_S = 5.0
 
 @dataclass(frozen=True)
 class Probes:
-    """The answers; the defaults are those of a machine that nothing disturbs. A limit of None is
-    unlimited. `ring_refusal` is the kernel's name of the error that refuses a ring, empty where a
-    ring is permitted. `programs` are attached or loaded BPF programs, how many by type. Unknown
-    stands where a question has no answer."""
+    """The answers; the defaults are those of a machine that nothing disturbs. A limit of None means
+    unlimited. ring_refusal: the error that refuses io_uring_setup(2), empty where it is permitted.
+    programs: the number of loaded BPF programs by type. Unknown: the query has no answer."""
 
     files_limit: int | None = None
     memlock_bytes: int | None = None
@@ -56,7 +55,7 @@ class Probes:
 
 
 def answer_or_unknown(question: str, ask: Callable[[], T]) -> T | Unknown:
-    """What ask gives; where it raises, Unknown: `question: the system's reason`."""
+    """The result of ask(). Where it raises: Unknown, with the text `question: reason`."""
     try:
         return ask()
     except OSError as error:
@@ -66,7 +65,7 @@ def answer_or_unknown(question: str, ask: Callable[[], T]) -> T | Unknown:
 
 
 def hard_limit(which: int) -> int | None:
-    """The most that this process may have of a resource; None where it is not limited."""
+    """The hard limit of this process for a resource; None where it has none."""
     limit = resource.getrlimit(which)[1]
     return None if limit == resource.RLIM_INFINITY else limit
 
@@ -80,16 +79,16 @@ def ring_refusal() -> str:
     return "" if permitted else errno.errorcode.get(number, str(number))
 
 
-def loopback_ask(question: int, value: bytes) -> bytes:
-    """What the kernel answers in struct ifreq, for lo in the namespace of this process; OSError."""
+def loopback_ioctl(request: int, value: bytes) -> bytes:
+    """The struct ifreq that the kernel returns for lo in this network namespace; OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
-        return fcntl.ioctl(device, question, struct.pack("16s24s", b"lo", value))[16:]
+        return fcntl.ioctl(device, request, struct.pack("16s24s", b"lo", value))[16:]
 
 
 def offload_read(command: int) -> bool:
     """Whether an offload of lo is on, as `ethtool -k lo` prints it; OSError."""
     value = ctypes.create_string_buffer(struct.pack("II", command, 0), 8)
-    loopback_ask(ETHTOOL_IOCTL, struct.pack("P", ctypes.addressof(value)))
+    loopback_ioctl(ETHTOOL_IOCTL, struct.pack("P", ctypes.addressof(value)))
     return bool(struct.unpack("II", value.raw)[1])
 
 
@@ -106,7 +105,7 @@ def queue_read() -> str:
 
 
 def rules_count(answer: bytes) -> tuple[int, bool]:
-    """(rules, whether that was the end) in an answer of the kernel; OSError for an error."""
+    """(number of rules, whether the dump ends here) of a netlink answer; OSError for an error."""
     rules, offset = 0, 0
     while offset + 16 <= len(answer):
         length, kind = struct.unpack_from("IH", answer, offset)
@@ -120,13 +119,11 @@ def rules_count(answer: bytes) -> tuple[int, bool]:
     return rules, False
 
 
-def rules_read(there: bool | None) -> int:
-    """How many rules nftables has in all tables, those of iptables-nft among them; there: whether
-    the kernel has nftables. Unknown, OSError."""
-    if there is None:
-        raise Unknown("whether nf_tables is built in is not to be known: the kernel's options are "
-                      "not to be read")
-    if not there:
+def rules_read(has_nftables: bool | None) -> int:
+    """The number of nftables rules in all tables, with those of iptables-nft; Unknown, OSError."""
+    if has_nftables is None:
+        raise Unknown("nf_tables may be built in: the kernel's options cannot be read")
+    if not has_nftables:
         return 0
     total, ended = 0, False
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETFILTER) as kernel:
@@ -138,7 +135,7 @@ def rules_read(there: bool | None) -> int:
 
 
 def program_type(bpf: Callable[..., int], program: int) -> int | None:
-    """The type of a BPF program by its id; None where it is gone by now. bpf: the system call."""
+    """The type of a BPF program, by its id; None where it is gone. bpf: the system call."""
     opened = ctypes.create_string_buffer(struct.pack("III", program, 0, 0), ATTRIBUTES_BYTES)
     descriptor = bpf(PROG_FD, opened, ATTRIBUTES_BYTES)
     if descriptor < 0:
@@ -155,10 +152,10 @@ def program_type(bpf: Callable[..., int], program: int) -> int | None:
 
 
 def programs_read() -> Mapping[int, int]:
-    """How many BPF programs of each type the kernel holds; only root may ask. Unknown, OSError."""
+    """The number of loaded BPF programs by type; only root may ask. Unknown, OSError."""
     machine = os.uname().machine
     if machine not in BPF:
-        raise Unknown(f"how to ask for BPF programs on {machine} is not known here")
+        raise Unknown(f"BPF programs: the number of bpf(2) on {machine} is not known")
     bpf = functools.partial(ctypes.CDLL(None, use_errno=True).syscall, BPF[machine])
     kinds: Counter[int | None] = Counter()
     attributes = ctypes.create_string_buffer(ATTRIBUTES_BYTES)
@@ -173,8 +170,8 @@ def programs_read() -> Mapping[int, int]:
 
 
 def probes_collect(processes: frozenset[str], nftables: bool | None) -> Probes:
-    """Asks everything, of this process and of the network namespace that it is in. processes: the
-    names of all. nftables: whether the kernel has it; None where that is not known."""
+    """All probes of this process and its network namespace. processes: the names of all processes.
+    nftables: whether the kernel has it; None: not known."""
     return Probes(
         files_limit=hard_limit(resource.RLIMIT_NOFILE),
         memlock_bytes=hard_limit(resource.RLIMIT_MEMLOCK),
@@ -184,7 +181,7 @@ def probes_collect(processes: frozenset[str], nftables: bool | None) -> Probes:
         offloads=answer_or_unknown("SIOCETHTOOL of lo", lambda: {
             name: offload_read(command) for name, command in OFFLOADS.items()}),
         mtu_bytes=answer_or_unknown("SIOCGIFMTU of lo", lambda: struct.unpack_from(
-            "i", loopback_ask(MTU_IOCTL, b""))[0]),
+            "i", loopback_ioctl(MTU_IOCTL, b""))[0]),
         queue=answer_or_unknown("", queue_read),
         rules=answer_or_unknown("rules of nftables", lambda: rules_read(nftables)),
         programs=answer_or_unknown("BPF programs", programs_read))

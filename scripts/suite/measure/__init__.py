@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""From words and a scenario to records: the plan, the schedule, the runner, what it resumes, its
-progress.
+"""From words and a scenario to records: plan, schedule, runner, resumption, progress.
 
-It imports base, scenario, result, doctor and places. It never knows a figure: commands hand it the
-rule by which it stops and the text that a record comes to.
+It imports base, scenario, result, doctor and places. It never computes a figure: commands give it
+the rule of until= and the text that progress shows for a record.
 """

@@ -17,8 +17,8 @@ from suite.result.plan import Plan
 
 
 def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
-    """How long the runs take so many times over, in minutes and seconds: `about 0:38`, with until=
-    `at least 0:38`. The time of fixed work is not known; how many of the runs are is said."""
+    """The estimated time of the runs, repeated so many times: `about 0:38`, with until= `at least
+    0:38`. The time of fixed work is not known: the text says how many runs it concerns."""
     seconds, unknown = runs_seconds(runs, plan.hosts is not None)
     about = f"{'at least' if plan.until else 'about'} {clock_text(seconds * times)}"
     if not unknown:
@@ -29,17 +29,17 @@ def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
 
 
 def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
-    """How many runs and rounds, and how long they take; runs: those of one round."""
+    """The number of runs and rounds, and their time. runs: those of one round."""
     rounds, least = plan.rounds + 1, "at least " if plan.until else ""
-    more = f" (until={plan.until}: at most {plan.rounds_most})" if plan.until else ""
+    more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
     return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round "
             f"(baseline cells twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
             f"warm-up: {least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
 
 
 def deciding_lines(plan: Plan, rounds: int) -> list[str]:
-    """What so many rounds cannot decide, in one line; none where a single changed row of all is
-    found, or nothing is compared."""
+    """A line that says what so many rounds cannot decide. None where they can find a single changed
+    row among all rows, or nothing is compared."""
     compared = plan.compared
     rows, paired = len(compared), any(boot_of(cell.words) == boot_of(base.words)
                                       for cell, base in compared)
@@ -58,18 +58,18 @@ def deciding_lines(plan: Plan, rounds: int) -> list[str]:
 
 
 def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
-    """Every cell that can run as a command, those of one lab together, those elsewhere last.
+    """A command for each cell that can run: cells of one lab together, cells of other targets last.
     UsageError where a build has no programs."""
     client = targets.local
     folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
-    how = folders, plan.timer, client.server_options
+    options = folders, plan.timer, client.server_options
     cells = plan.runnable
     if plan.seed is not None:
         cells = tuple(cell_in_round(cell, plan.seed, 1) for cell in cells)
     here = [cell for cell in cells if target_of(cell.words) == LOCAL]
-    baselines = {command_by_hand(cell.given, *how) for cell in here if cell.baseline}
+    baselines = {command_by_hand(cell.given, *options) for cell in here if cell.baseline}
     lines = [line + ("  # baseline" if line in baselines else "")
-             for line in by_hand_lines([cell.given for cell in here], *how)]
+             for line in by_hand_lines([cell.given for cell in here], *options)]
     for cell in cells:
         if cell not in here:
             *before, last = targets.target(cell.given).by_hand(cell.given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The facts for hosts.json: of the machines of the ends, and those that only the runner has."""
+"""The facts for hosts.json: about the machines of the ends, and about the runner's programs."""
 
 import platform
 import time
@@ -18,25 +18,25 @@ from suite.result.machine import disturbed_text
 from suite.result.plan import Build, Plan
 from suite.result.record import ENDS
 
-DOCTOR_WATCH_S = 0.05  # every start waits for it: long enough to see other load
-ANSWER_S = 30.0  # of a program that tells its version
+DOCTOR_WATCH_S = 0.05  # every start waits so long: enough to see other load
+VERSION_LIMIT_S = 30.0  # for a program that prints its version
 
 
 def runner_facts() -> dict[str, str]:
     """Versions of the programs that the runner uses; a missing program is absent."""
     facts = {
         "python": platform.python_version(),
-        "gnuplot": first_line(["gnuplot", "--version"], ANSWER_S),
+        "gnuplot": first_line(["gnuplot", "--version"], VERSION_LIMIT_S),
         "kernel": platform.release(),
         "project": None if PROGRAMS else first_line(
-            ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"], ANSWER_S),
+            ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--tags"], VERSION_LIMIT_S),
     }
     return {key: value for key, value in facts.items() if value}
 
 
 def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """Facts by host id, from the answer to `--facts`, which has facts by end. Each machine of
-    another target than this machine gets its value. Failure where a machine has no id."""
+    """Facts by host id, from those by end that `--facts` prints. A machine of another target also
+    gets the value of target=. Failure where a machine has no id."""
     hosts: dict[str, Any] = {}
     stamp = {TARGET: target} if target != LOCAL else {}
     for end in reversed([end for end in ENDS if answer.get(end) is not None]):
@@ -48,32 +48,32 @@ def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
 
 
 def cells_sample(plan: Plan) -> dict[str, Mapping[str, str]]:
-    """The words of a cell for each target, to ask for facts: runnable, with a proxy if possible."""
-    asked: dict[str, Mapping[str, str]] = {}
+    """The words of one cell for each target, for `--facts`: runnable, with a proxy if possible."""
+    samples: dict[str, Mapping[str, str]] = {}
     for cell in sorted(plan.runnable, key=lambda cell: "via" not in cell.words):
-        asked.setdefault(target_of(cell.words), cell.given)
-    return asked
+        samples.setdefault(target_of(cell.words), cell.given)
+    return samples
 
 
 def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
-    """(facts by host id, id of the runner's machine, which has what the doctor finds there about
-    the cells of the plan). Failure where a target gives no facts."""
-    asked = cells_sample(plan)
-    here = targets.target({}).facts(asked.pop(LOCAL, {}))
+    """(facts by host id, id of the runner's machine). The latter's facts have what the doctor finds
+    there for the cells of the plan. Failure where a target gives no facts."""
+    samples = cells_sample(plan)
+    here = targets.target({}).facts(samples.pop(LOCAL, {}))
     mine = here["client"]["id"]
     hosts = host_facts(here, LOCAL)
-    for target, given in asked.items():
+    for target, given in samples.items():
         hosts = host_facts(targets.target(given).facts(given), target) | hosts
     findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
-    look = {"unix_ns": time.time_ns(),
-            "findings": [finding_document(name, finding) for name, finding in findings.items()]}
-    hosts[mine] |= {"runner": runner_facts(), "doctor": [look]}
+    doctor = [{"unix_ns": time.time_ns(),
+               "findings": [finding_document(*named) for named in findings.items()]}]
+    hosts[mine] |= {"runner": runner_facts(), "doctor": doctor}
     return hosts, mine
 
 
 def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
-    """One line about the runner's machine, and one about what disturbs it if anything does.
-    hosts, mine: of hosts_collect()."""
+    """A line about the runner's machine, and one about what disturbs it, if anything does. hosts,
+    mine: from hosts_collect()."""
     facts = hosts[mine]
     cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
     parts = [
@@ -88,8 +88,8 @@ def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
 
 
 def builds_read(client: Client, values: Iterable[str]) -> dict[str, Build]:
-    """What is in each of these builds, by the value of build=: docs/record.md, "plan.json".
-    UsageError where a folder has no programs, Failure where they give no answer."""
+    """These builds, by the value of build= (docs/record.md, "plan.json"). UsageError where a folder
+    has no programs, Failure where they do not answer."""
     found = {}
     for value in values:
         other = build_client(client, value)

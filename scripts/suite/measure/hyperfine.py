@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""hyperfine(1) around a run: wall time, user and system of whole processes that do fixed work.
+"""Runs a cell under hyperfine(1): wall, user and system time of whole processes with fixed work.
 
-It is called once for every run (`-r 1 -w 0`), so that order, rounds and seeds stay the runner's.
-Its sums hold the client and what the client has started and waited for: the server and the proxy.
+hyperfine is called once for each run (`-r 1 -w 0`), because the runner chooses order, rounds and
+seeds. Its times include the client, and the server and the proxy that the client started.
 """
 
 import os
@@ -26,17 +26,17 @@ from suite.places.batch import failed_record, overdue_text
 from suite.result.plan import PlannedCell
 
 VERSION_LEAST = (1, 13)  # the first with -N
-VERSION_SECONDS = 10
+VERSION_LIMIT_S = 10
 
 
-def work_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
-    """UsageError for a cell whose time as a whole process would say nothing. name: of the cell;
-    empty for the only one. words: all that it uses. fixed: whether its work is."""
+def hyperfine_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
+    """UsageError for a cell that hyperfine cannot time. name: of the cell, empty for the only one.
+    words: all that it uses. fixed: whether its amount of work is fixed."""
     for is_wrong, why in (
         (words.get("workload") == "command", "workload=command is timed by hyperfine already"),
         (not fixed, "it times fixed work: add bytes=... or messages=..."),
         (words.get("warmup") != "0s", "a warm-up would be in the time: add warmup=0s"),
-        *((words.get(key, own) != own, "it cannot see the CPU of a process that is there already: "
+        *((words.get(key, own) != own, "it cannot see the CPU of a process that runs already: "
                                        f"leave out {key}={words.get(key)}")
           for key, own in OWN_ENDS.items()),
         ("peer" in words, "it cannot see the CPU of a foreign server: leave out "
@@ -53,10 +53,10 @@ def version_read() -> str:
     """The version of hyperfine; Failure names the package where it is missing or too old."""
     if shutil.which(TIMER) is None:
         raise Failure(f"timer=hyperfine: hyperfine is missing: {setup_hint()}")
-    said = first_line([TIMER, "--version"], VERSION_SECONDS) or ""
-    found = re.search(r"(\d+)\.(\d+)\S*", said)
+    printed = first_line([TIMER, "--version"], VERSION_LIMIT_S) or ""
+    found = re.search(r"(\d+)\.(\d+)\S*", printed)
     if not found:
-        raise Failure(f"timer=hyperfine: hyperfine --version says {said!r}")
+        raise Failure(f"timer=hyperfine: hyperfine --version prints {printed!r}")
     if (int(found[1]), int(found[2])) < VERSION_LEAST:
         raise Failure(f"timer=hyperfine: hyperfine is {found[0]}, and "
                       f"{'.'.join(map(str, VERSION_LEAST))} or newer is needed: {setup_hint()}")
@@ -64,7 +64,7 @@ def version_read() -> str:
 
 
 def object_read(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a file; None where there is none or it is not whole."""
+    """The JSON object in a file; None without the file or a whole object."""
     try:
         return line_read(path.read_bytes())
     except OSError:
@@ -72,8 +72,8 @@ def object_read(path: Path) -> dict[str, Any] | None:
 
 
 def times_read(folder: Path, version: str) -> dict[str, Any] | None:
-    """What hyperfine measured, as a record has it (docs/record.md); None where it left nothing,
-    or a time that is below 0 or not finite, which round() refuses."""
+    """The times of hyperfine for a record (docs/record.md). None where it wrote none, or a time
+    that is negative, or not finite, which round() refuses."""
     try:
         (result,) = (object_read(folder / TIMES_FILE) or {})["results"]
         (wall,) = result["times"]
@@ -87,20 +87,20 @@ def times_read(folder: Path, version: str) -> dict[str, Any] | None:
 
 def timer_complaint(lines: Sequence[str]) -> str:
     """The last line of the client on standard error; without one, that of hyperfine."""
-    said = [line.strip() for line in lines if line.strip()]
-    own = [line for line in said if line.startswith("uncork-")]
-    if own:
-        return own[-1].removeprefix("uncork-client: ")
-    return said[-1].removeprefix("Error: ").partition(". Use the '-i'")[0] if said else ""
+    lines = [line.strip() for line in lines if line.strip()]
+    of_client = [line for line in lines if line.startswith("uncork-")]
+    if of_client:
+        return of_client[-1].removeprefix("uncork-client: ")
+    return lines[-1].removeprefix("Error: ").partition(". Use the '-i'")[0] if lines else ""
 
 
-def timed_read(listener: ProcessOutput, folder: Path, version: str) -> dict[str, Any]:
-    """The record in the folder of a run with hyperfine's times, or a failed one with the reason."""
+def record_read(output: ProcessOutput, folder: Path, version: str) -> dict[str, Any]:
+    """The record in the folder of a run, with hyperfine's times, or a failed one with a reason."""
     record, times = object_read(folder / RECORD_FILE) or {}, times_read(folder, version)
     whole = isinstance(record.get("status"), str)
-    if not whole or listener.overdue or (record["status"] == "ok" and times is None):
-        complaint = timer_complaint(listener.stderr.splitlines())
-        reason = overdue_text(listener.limit_s) if listener.overdue else (
+    if not whole or output.overdue or (record["status"] == "ok" and times is None):
+        complaint = timer_complaint(output.stderr.splitlines())
+        reason = overdue_text(output.limit_s) if output.overdue else (
             "uncork-client left no whole record")
         return failed_record(f"{reason}: {complaint}" if complaint else reason)
     return record if times is None else record | {"hyperfine": times}
@@ -108,11 +108,11 @@ def timed_read(listener: ProcessOutput, folder: Path, version: str) -> dict[str,
 
 def hyperfine_run(client: Client, cells: Sequence[PlannedCell], limit_s: float,
                   options: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Runs one cell under hyperfine, which times the whole process and is ended after limit_s. The
-    plan allows that on this machine and outside of labs only. Failure without hyperfine."""
+    """Runs one cell under hyperfine, which is ended after limit_s. The cell has passed
+    hyperfine_check(). Failure without hyperfine."""
     version, (reader, writer) = version_read(), os.pipe()
-    # The pipe closes when this process is killed, and the client gives up: hyperfine gives its
-    # commands no standard input.
+    # The client watches a pipe, because hyperfine gives its commands no standard input. The pipe
+    # closes when this process is killed, and the client ends.
     with (open(reader, "rb"), open(writer, "wb"),
           tempfile.TemporaryDirectory(prefix="uncork-") as folder):
         command = [client.program, *options, "--json", RECORD_FILE, f"--with-parent={reader}",
@@ -120,7 +120,7 @@ def hyperfine_run(client: Client, cells: Sequence[PlannedCell], limit_s: float,
         child = subprocess.Popen([TIMER, *TIMER_OPTIONS, shlex.join(command)], cwd=folder,
                                  pass_fds=(reader,), stdin=subprocess.DEVNULL,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)
-        listener = ProcessOutput(child, limit_s)
-        for _ in listener.lines():
+        output = ProcessOutput(child, limit_s)
+        for _ in output.lines():
             pass  # the record is in a file
-        yield 0, timed_read(listener, Path(folder), version)
+        yield 0, record_read(output, Path(folder), version)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """From a scenario and words of the shell to a plan: which cells, in which order, how many rounds.
 
-`uncork-client` says what a word means; this module decides which words go together. Rules: a word
-of the shell replaces the scenario's; a list of values makes a word an axis (where it stood, a new
-one last), a single value makes it fixed; `not="a=1 b=2"` leaves out the cells that match all of its
-words (a scenario writes `exclude = ["a=1 b=2"]`); an arm, a named set of words, wins over [fixed]
-and [sweep], and a word of the shell must not contradict it.
+`uncork-client` says what a word means; this module decides which words go together:
+- A word of the shell replaces the scenario's.
+- A list of values makes a word an axis, where it stood; a new axis comes last. One value is fixed.
+- `not="a=1 b=2"` leaves out the cells that match all of its words; so does a scenario's `exclude`.
+- An arm, a named set of words, overrides [fixed] and [sweep]. The shell must not contradict it.
 """
 
 import contextlib
@@ -41,29 +41,28 @@ from suite.base.runner_words import (
     words_for_runner,
 )
 from suite.base.words import word_split, words_split, words_text
-from suite.measure.hyperfine import work_check
+from suite.measure.hyperfine import hyperfine_check
 from suite.measure.words import (
     RUN_WORDS,
     Word,
     Words,
-    is_overridden,
+    has_shell_words,
+    quick_apply,
     shell_split,
     values_of,
     words_collect,
     words_expand,
-    words_quicken,
 )
 from suite.places.lab.lab import lab_refusal
+from suite.places.remote import HOSTS
 from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text
 from suite.scenario.scenario import Scenario
 from suite.scenario.subject import is_parameter, subject_refusal
 
-# the word whose pairs run the cells at the same time, and are then the values of target
-HOSTS_WORD = "hosts"
 CELLS_MAX = 100_000
-RUNS_MAX = 10_000_000  # months of runs: a slip of the keyboard
+RUNS_MAX = 10_000_000  # months of runs: a typing error
 Arms = Mapping[str, dict[str, str]]  # the words of each arm of a plan, by its name
 
 
@@ -79,7 +78,7 @@ class Planned:
 
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
     """`write=zerocopy message=64,128` as key -> values, in canonical spelling. UsageError, which
-    begins with where, for no words, a word given twice, or one that the client does not take."""
+    begins with where, for no words, a word given twice, or one that the client refuses."""
     selector: dict[str, tuple[str, ...]] = {}
     words = [Word(*word_split(part), where=where) for part in text.split()]
     if not words:
@@ -92,11 +91,11 @@ def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[st
 
 
 def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> None:
-    """UsageError for the first (text, where) that the client refuses; one call for all it takes."""
+    """UsageError for the first (text, where) that the client refuses. One call checks all texts."""
     values: dict[str, dict[str, None]] = {}
     for text, where in selectors:
         for key, value in words_split(text.split(), where).items():
-            if key != ARM:  # no client knows it
+            if key != ARM:  # the client does not know it
                 values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
     if not values:
         return
@@ -113,7 +112,7 @@ def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str
 
 
 def combinations_make(words: Words) -> list[dict[str, str]]:
-    """Words of each cell: the product of axes, the last fastest. UsageError beyond CELLS_MAX."""
+    """The words of each cell: the product of axes, last axis fastest; UsageError over CELLS_MAX."""
     values = values_of(words, "fixed", "sweep", "timing")
     count = math.prod(map(len, values.values()))
     if count > CELLS_MAX:
@@ -122,8 +121,8 @@ def combinations_make(words: Words) -> list[dict[str, str]]:
 
 
 def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Words) -> Arms:
-    """The arms that the word arm names, in canonical spelling; UsageError for one that the scenario
-    does not have, and for a word of the shell that contradicts it."""
+    """The arms that arm= names, in canonical spelling. UsageError for an arm that the scenario does
+    not have, and for a word of the shell that contradicts an arm."""
     if ARM not in words:
         return {}
     known = {arm.name: arm.words for arm in scenario.arms}
@@ -142,7 +141,7 @@ def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Wo
 
 
 def arm_word_check(word: Word, arm: str, words: Words) -> None:
-    """UsageError for a word that no arm may have, or that the shell gives otherwise."""
+    """UsageError for a word that no arm may have, or that the shell gives another value."""
     if word.key in (*RUN_WORDS, ARM):
         raise UsageError(f"{word.where}an arm has words of cells only")
     if len(word.values) > 1:
@@ -155,8 +154,8 @@ def arm_word_check(word: Word, arm: str, words: Words) -> None:
 
 
 def arms_used_check(rows: Sequence[dict[str, str]], checked: Sequence[Checked], arms: Arms) -> None:
-    """UsageError for a word of an arm that none of its cells uses. A parameter may be of a program
-    that the shell has left out."""
+    """UsageError for a word of an arm that none of its cells uses. Unused parameters are allowed:
+    the shell may have left out their program."""
     for name, words in arms.items():
         mine = [entry for row, entry in zip(rows, checked, strict=True) if row[ARM] == name]
         for key, value in words.items():
@@ -166,9 +165,8 @@ def arms_used_check(rows: Sequence[dict[str, str]], checked: Sequence[Checked], 
 
 def combinations_exclude(client: Client, rows: list[dict[str, str]],
                          excludes: Iterable[tuple[str, str, bool]]) -> list[dict[str, str]]:
-    """Without the cells that an exclusion (text, where, must match) matches. UsageError, which
-    begins with where, for a word that no cell has, for an exclusion that must match and leaves out
-    nothing, and for one that leaves nothing."""
+    """The rows that match no exclusion (text, where, strict). UsageError, which begins with where,
+    for a word that no row has, a strict exclusion without a match, and one that leaves no row."""
     for text, where, strict in excludes:
         selector = selector_expand(client, text, where)
         missing = next((key for key in selector if key not in rows[0]), None)
@@ -185,8 +183,8 @@ def combinations_exclude(client: Client, rows: list[dict[str, str]],
 
 def refusal_text(error: UsageError, lines: Sequence[str], row: Mapping[str, str],
                  path: Path | None) -> str:
-    """Why a client refuses one of its lines, in one line: with the scenario (path), of several
-    lines the line, and the words that decide which client is asked. row: of the first line."""
+    """Why a client refuses a line: with the scenario (path), the line if there are several, and the
+    words that select the client. row: of the first line."""
     text, named = str(error), words_text(words_for_runner(row))
     match = re.fullmatch(r"standard input:(\d+): (.*)", text)
     if match:
@@ -196,33 +194,33 @@ def refusal_text(error: UsageError, lines: Sequence[str], row: Mapping[str, str]
 
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
-    """The answer of the client of its build on its target for each row, in order. Every build is
-    tried first. UsageError for a row that its client does not take."""
+    """The answers for all rows, in order, each from the client of its build on its target. Every
+    build is tried first. UsageError for a row that its client refuses."""
     for value in dict.fromkeys(build_of(row) for row in rows if build_of(row) != THIS):
         build_try(targets.local, value)
     targets.require(map(target_of, rows))
     rows_of: dict[Client, list[int]] = {}
     for number, row in enumerate(rows):
         rows_of.setdefault(targets.client(row), []).append(number)
-    elsewhere = [targets.target(row).planned_words(row) for row in rows]
+    addresses = [targets.target(row).planned_words(row) for row in rows]
     answers: dict[int, Checked] = {}
     for client, mine in rows_of.items():
-        lines = [line_for_client(rows[number], elsewhere[number]) for number in mine]
+        lines = [line_for_client(rows[number], addresses[number]) for number in mine]
         try:
             answers |= zip(mine, client_check(client, lines), strict=True)
         except UsageError as error:
             raise UsageError(refusal_text(error, lines, rows[mine[0]], path)) from None
-    return [answer_complete(targets.target(row), row, elsewhere[number], answers[number])
+    return [answer_complete(targets.target(row), row, addresses[number], answers[number])
             for number, row in enumerate(rows)]
 
 
-def answer_complete(target: Target, row: Mapping[str, str], elsewhere: Mapping[str, str],
+def answer_complete(target: Target, row: Mapping[str, str], addresses: Mapping[str, str],
                     checked: Checked) -> Checked:
-    """The answer of a client for a row, with what no client knows. These are the words that only
-    the runner acts on, and why the target or a lab on this machine cannot run the row. The
-    addresses that only the client was given (elsewhere) are taken out."""
-    words, own = words_for_runner(row), {key: OWN_ENDS[key] for key in elsewhere}
-    hidden = elsewhere if words_for_client(row) else DEFAULT_WORD | dict(elsewhere)
+    """The answer of a client for a row, with the words that only the runner acts on, and the reason
+    why the target or a lab on this machine cannot run the row. addresses: words that were added
+    for the client, and are removed again."""
+    words, own = words_for_runner(row), {key: OWN_ENDS[key] for key in addresses}
+    hidden = addresses if words_for_client(row) else DEFAULT_WORD | dict(addresses)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
     used = checked.words | own | words
     reasons = (checked.unsupported, target.unsupported(used), lab_refusal(used),
@@ -231,16 +229,16 @@ def answer_complete(target: Target, row: Mapping[str, str], elsewhere: Mapping[s
                    unsupported=next(filter(None, reasons), None))
 
 
-def users_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
-    """` with workload=request: it needs workload=stream`: which one other word would make a cell of
-    this row use the word key; empty where none is known."""
+def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
+    """` with workload=request: it needs workload=stream`: the one other word with which a cell of
+    this row would use key; empty where none is known."""
     own = words_for_client(row)
     for other in sorted(vocabulary.words, key=lambda word: word not in row):
         if other in (key, *RUNNER_WORDS, *vocabulary.run_words):
             continue
         found = []
         for value in vocabulary.words[other].get("choices", ()):
-            with contextlib.suppress(UsageError):  # with another word of the row it is no plan
+            with contextlib.suppress(UsageError):  # it contradicts another word of the row
                 (checked,) = client_check(client, [words_text(own | {other: value})])
                 found += [] if key in checked.unused else [f"{other}={value}"]
         if found:
@@ -249,28 +247,29 @@ def users_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], k
     return ""
 
 
-def unused_refuse(client: Client, vocabulary: Vocabulary, row: Mapping[str, str],
-                  checked: list[Checked], words: Words) -> tuple[Words, list[str]]:
-    """The words that some cell uses, and notes about the others. row: the words of a cell.
-    UsageError for a word that no cell uses. A word of the scenario that words of the shell made
-    useless is left out, with a note."""
-    idle = {key: word for key, word in words.items()
-            if all(key in entry.unused for entry in checked)}
-    for key, word in idle.items():
-        if word.typed or not is_overridden(words):
+def unused_words_drop(client: Client, vocabulary: Vocabulary, row: Mapping[str, str],
+                      checked: list[Checked], words: Words) -> tuple[Words, list[str]]:
+    """The words that some cell uses, and notes about the others. A word of the scenario that is
+    unused because of words of the shell is left out, with a note. UsageError for any other unused
+    word. row: the words of a cell."""
+    unused = {key: word for key, word in words.items()
+              if all(key in entry.unused for entry in checked)}
+    for key, word in unused.items():
+        if word.typed or not has_shell_words(words):
             raise UsageError(f"{word.where}{word.argument}: no cell uses {key}"
-                             f"{users_text(client, vocabulary, row, key)}")
-    return {key: word for key, word in words.items() if key not in idle}, [
-        f"{word.where}no cell uses {key} with these words: left out" for key, word in idle.items()]
+                             f"{needed_text(client, vocabulary, row, key)}")
+    return {key: word for key, word in words.items() if key not in unused}, [
+        f"{word.where}no cell uses {key} with these words: left out"
+        for key, word in unused.items()]
 
 
 def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[PlannedCell, ...]:
-    """One cell for each different set of used words, in order; only words of the plan name it."""
+    """One cell for each different set of used words, in order, named by the words of the plan."""
     cells: dict[str, PlannedCell] = {}
     for row, entry in zip(rows, checked, strict=True):
         given = {key: entry.given[key] for key in (*row, *entry.given) if key in entry.given}
         name = words_text(given)
-        # A word given to one end may not differ from the other end's, and is then not in words.
+        # entry.words lacks a word of one end that has the value of the other end.
         cells.setdefault(name, PlannedCell(name, entry.words | given, given, False,
                                            entry.unsupported, entry.planned_s))
     return tuple(cells.values())
@@ -278,8 +277,8 @@ def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Pla
 
 def baseline_choose(client: Client, cells: Sequence[PlannedCell], axes: Sequence[str],
                     words: Words) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """The words of the baseline, and a note where no cell of this plan is the baseline of the
-    scenario. UsageError where none is, and no word of the shell explains that."""
+    """The words of the baseline, and a note where no cell is the baseline of the scenario. This is
+    a UsageError if the shell named that baseline, or gave no word of cells."""
     where, default = "baseline: ", baseline_default(cells, axes)
     word, notes = words.get("baseline"), list[str]()
     if word is not None:
@@ -287,7 +286,7 @@ def baseline_choose(client: Client, cells: Sequence[PlannedCell], axes: Sequence
         selector = selector_expand(client, word.text, where)
         if any(selector_matches(selector, cell.words) for cell in cells):
             return selector, notes
-        if word.typed or not is_overridden(words):
+        if word.typed or not has_shell_words(words):
             raise UsageError(f'{where}no cell has the words "{word.text}"')
         notes += [f'{where}no cell has "{word.text}" with these words; it is "{default}" in this '
                   "run"]
@@ -296,15 +295,15 @@ def baseline_choose(client: Client, cells: Sequence[PlannedCell], axes: Sequence
 
 def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iterable[str]
                     ) -> Scenario:
-    """The plan written as a scenario again, with everything that the shell changed. The targets
-    that hosts= stands for are left out. Nothing was published for the fixed words that the shell
-    has changed: they are added to the words of the published figures."""
+    """The plan as a scenario, with all that the shell changed, and without the targets that hosts=
+    stands for. Published figures hold for the fixed words of the scenario: those that the shell
+    changed are added to their words."""
     cells = {key: word for key, word in words.items() if key != TARGET or plan.hosts is None}
     fixed, timing = ({key: value for key, (value,) in values_of(cells, role).items()}
                      for role in ("fixed", "timing"))
     run = {"rounds": str(plan.rounds), "seed": None if plan.seed is None else str(plan.seed),
            "until": plan.until, "baseline": plan.baseline,
-           "timer": plan.timer if "timer" in words else None, HOSTS_WORD: plan.hosts}
+           "timer": plan.timer if "timer" in words else None, HOSTS: plan.hosts}
     changed = [f"{key}={value}" for key, value in scenario.fixed.items()
                if key in words and words[key].typed]
     return replace(
@@ -317,14 +316,14 @@ def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iter
 
 def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str],
               quick: bool = False) -> Planned:
-    """The plan for a scenario (path is its file, for messages) and words of the shell. Words mean
-    what they do to the client of this machine; what is supported its target says of each cell.
+    """The plan for a scenario (path: its file, for messages) and words of the shell. The client of
+    this machine defines what words mean; each cell's target says whether it is supported.
     UsageError where a word is wrong, contradicts another, or is used by no cell."""
     client = targets.local
     vocabulary = client_list(client)
     shell, shell_excludes = shell_split(arguments)
     words = words_collect(client, vocabulary, scenario, path, shell, targets.hosts_open)
-    words, changes = words_quicken(words, vocabulary) if quick else (words, None)
+    words, changes = quick_apply(words, vocabulary) if quick else (words, None)
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
     excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
     arms = arms_expand(client, scenario, path, words)
@@ -332,7 +331,7 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     rows = combinations_exclude(client, rows, excludes)
     checked = rows_check(targets, rows, path)
     arms_used_check(rows, checked, arms)
-    words, notes = unused_refuse(client, vocabulary, rows[0], checked, words)
+    words, notes = unused_words_drop(client, vocabulary, rows[0], checked, words)
     cells = cells_merge(rows, checked)
     axes = tuple(key for key in values_of(words, "sweep")
                  if len({cell.given.get(key) for cell in cells}) > 1)
@@ -345,12 +344,12 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     counts = {key: int(text) for key, text in run.items() if re.fullmatch(r"\d+", text)}
     if run.get("timer") == "hyperfine":
         for cell in cells:
-            work_check(cell.name, cell.words, fixed=cell.planned_s is None)
+            hyperfine_check(cell.name, cell.words, fixed=cell.planned_s is None)
     plan = Plan(scenario.name, axes, cells, counts["rounds"], counts.get("seed"),
                 words_text({key: ",".join(values) for key, values in selector.items()}),
-                run.get("timer", ""), run.get("until"), changes, run.get(HOSTS_WORD))
-    if len(cells) * plan.rounds_most > RUNS_MAX:
-        raise UsageError(f"{len(cells)} cells in {plan.rounds_most} rounds are too many runs: "
+                run.get("timer", ""), run.get("until"), changes, run.get(HOSTS))
+    if len(cells) * plan.rounds_max > RUNS_MAX:
+        raise UsageError(f"{len(cells)} cells in {plan.rounds_max} rounds are too many runs: "
                          f"at most {RUNS_MAX}")
     return Planned(plan, scenario_as_run(scenario, words, plan, [text for text, *_ in excludes]),
                    tuple(notes), vocabulary)

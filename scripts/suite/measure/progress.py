@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""How far a matrix is: a bar on a terminal, a line per round in a log. On standard error only.
+"""The progress of a matrix on standard error: a bar on a terminal, a line per round in a log.
 
-It is written between batches, and no thread draws: a terminal must not change what is measured.
+It is written between batches, and by no thread: a terminal must not change what is measured.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def round_text(number: int, last: int) -> str:
 
 
 @dataclass
-class Watch(AbstractContextManager["Watch"]):
-    """What both kinds of progress share; `begin` before every batch, `end` after every run. total,
-    done: runs. planned_s: seconds of one run by the plan, None where some are fixed work of unknown
-    time. until: how narrow intervals have to be; with it there may be more runs than are known of.
-    last_round: the number of the session's last round. spent_s: of all runs that are done."""
+class MatrixProgress(AbstractContextManager["MatrixProgress"]):
+    """What both kinds share. begin() comes before every batch, end() after every run. total, done:
+    numbers of runs. planned_s: the planned seconds of one run; None where some runs are fixed work
+    of unknown time. until: how narrow intervals have to be, which may add runs. last_round: of the
+    session. spent_s: the time of all runs that are done."""
 
     total: int
     planned_s: float | None
@@ -44,7 +44,7 @@ class Watch(AbstractContextManager["Watch"]):
     done: int = field(default=0, init=False)
     spent_s: float = field(default=0.0, init=False)
     started: float = field(default=0.0, init=False)
-    failures: list[str] = field(default_factory=list, init=False)  # that are not written yet
+    failures: list[str] = field(default_factory=list, init=False)  # lines not written yet
 
     @property
     def left_text(self) -> str:
@@ -54,29 +54,29 @@ class Watch(AbstractContextManager["Watch"]):
         return f"{clock_text(mean * (self.total - self.done))} left"
 
     def __exit__(self, *error: object) -> None:
-        self.failures_say()
+        self.failures_write()
 
     @abstractmethod
-    def say(self, text: str) -> None:
-        """Writes one line at once, not when a buffer is full."""
+    def line_write(self, text: str) -> None:
+        """Writes a line and flushes it."""
 
     @abstractmethod
-    def show(self, run: Run) -> None:
-        """Writes how far the matrix is when this run begins."""
+    def state_write(self, run: Run) -> None:
+        """Writes the progress when this run begins."""
 
-    def failures_say(self) -> None:
+    def failures_write(self) -> None:
         for text in self.failures:
-            self.say(text)
+            self.line_write(text)
         self.failures.clear()
 
     def begin(self, run: Run) -> None:
-        """A batch starts with this run: what there is to see is written now."""
-        self.failures_say()
-        self.show(run)
+        """A batch starts with this run: writes failures and progress."""
+        self.failures_write()
+        self.state_write(run)
         self.started = time.monotonic()
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
-        """A run has ended. Another of its batch may be under way, so nothing is written."""
+        """A run has ended. Nothing is written: another run of its batch may be under way."""
         now = time.monotonic()
         self.done += 1
         self.spent_s += now - self.started
@@ -86,7 +86,7 @@ class Watch(AbstractContextManager["Watch"]):
                                  f"{record.get('reason', 'no reason given')}")
 
     def extend(self, runs: int, rounds: int) -> None:
-        """until= adds so many runs, in so many rounds."""
+        """until= adds this number of runs, in this number of rounds."""
         self.total += runs
         self.last_round += rounds
 
@@ -96,27 +96,27 @@ class Watch(AbstractContextManager["Watch"]):
 
 
 @dataclass
-class Log(Watch):
+class Log(MatrixProgress):
     """A line at the end of every round, and one for every run that failed."""
 
     round: int | None = field(default=None, init=False)
 
-    def say(self, text: str) -> None:
+    def line_write(self, text: str) -> None:
         print(text, file=self.stream, flush=True)
 
-    def show(self, run: Run) -> None:
+    def state_write(self, run: Run) -> None:
         if run.round != self.round:
             self.round = run.round
             least, about = ("", "about ") if self.until is None else ("at least ",) * 2
             left = self.left_text
-            self.say(f"uncork: {self.round_text(run)}: {self.done} of {least}"
-                     f"{self.total} runs done, {about if left[0].isdigit() else ''}{left}")
+            self.line_write(f"uncork: {self.round_text(run)}: {self.done} of {least}{self.total} "
+                            f"runs done, {about if left[0].isdigit() else ''}{left}")
 
 
 @dataclass
-class Bar(Watch):
-    """A bar on the terminal stream, with the cell that runs and the last figure of that cell. axes:
-    whose words name a cell. figure: gives the text of a record."""
+class Bar(MatrixProgress):
+    """A bar on a terminal, with the cell that runs and its last figure. axes: the words that name a
+    cell. figure: the text for a record."""
 
     axes: tuple[str, ...]
     figure: Callable[[dict[str, Any]], str]
@@ -143,10 +143,10 @@ class Bar(Watch):
         super().__exit__(*error)
         self.bar.stop()
 
-    def say(self, text: str) -> None:
+    def line_write(self, text: str) -> None:
         self.bar.console.print(text, markup=False, highlight=False)
 
-    def show(self, run: Run) -> None:
+    def state_write(self, run: Run) -> None:
         words = {axis: run.cell.given[axis] for axis in self.axes if axis in run.cell.given}
         text = (f"{self.round_text(run)}: {words_text(words) or run.cell.name} "
                 f"{self.figures.get(run.cell.name, '')}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which result a start of the runner goes on with, and what is left to run in it.
+"""Which result a start of the runner continues, and what is left to run in it.
 
-Whether until= asks for more rounds is a rule that the caller gives: the runner knows no figures. It
-is asked of the stored result only, so that a start after a kill comes to the same answer.
+The caller gives the rule by which until= adds rounds, because the runner knows no figures. The rule
+reads the stored result only. So a start after a kill adds the same rounds.
 """
 
 import contextlib
@@ -18,13 +18,13 @@ from suite.result.files import PLAN, Journal, journal_create, plan_read, records
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import RunKey
 
-Say = Callable[[str], None]  # one line for the person who waits
+Say = Callable[[str], None]  # prints a line for the user
 
 
 @dataclass(frozen=True)
 class Start:
-    """One start of the runner: what it is to run, on which boots. is_wide: whether intervals of the
-    result in a folder are wider than until= allows."""
+    """One start of the runner: what it is to run, on which boots. is_wide: whether the result in a
+    folder has intervals that are wider than until= allows."""
 
     plan: Plan
     boots: Boots
@@ -43,21 +43,21 @@ def session_total(plan: Plan) -> int:
 
 
 def rounds_added(done: int, most: int) -> int:
-    """How many rounds until= adds to so many: a tenth, so it asks a few dozen times at most."""
+    """How many rounds until= adds to those done: a tenth. So it adds a few dozen times at most."""
     return min(max(1, done // 10), most - done)
 
 
 def rounds_wanted(folder: Path, plan: Plan, is_wide: Callable[[Path], bool]) -> int:
-    """How many rounds until= adds to the last session, whose runs are all done: 0 where every
-    interval of the result is narrow enough or there are as many as there may be."""
+    """How many rounds until= adds to the last session, whose runs are all done: 0 where all
+    intervals are narrow enough, or the session has the most rounds."""
     done = len(plan.session.rounds)
-    if plan.until is None or done >= plan.rounds_most or not is_wide(folder):
+    if plan.until is None or done >= plan.rounds_max or not is_wide(folder):
         return 0
-    return rounds_added(done, plan.rounds_most)
+    return rounds_added(done, plan.rounds_max)
 
 
 def session_unfinished(start: Start, folder: Path, plan: Plan, done: set[RunKey]) -> str | None:
-    """What the last session of a folder still has to do; None: it is finished."""
+    """What is left of the last session of a folder; None: it is finished."""
     left = len(session_left(plan, done))
     if left:
         return f"{left} runs left"
@@ -66,7 +66,7 @@ def session_unfinished(start: Start, folder: Path, plan: Plan, done: set[RunKey]
 
 
 def programs_changed(known: Programs, mine: Programs) -> str:
-    """That other programs than mine have measured: `with another build (...)`; empty where not."""
+    """How the programs of a result differ from mine: `with another build (...)`; empty if not."""
     for value, build in mine.builds.items():
         if (before := known.builds.get(value, build)).digest != build.digest:
             return (f"with another build={value} ({before.revision}, {before.digest}; now it is "
@@ -76,8 +76,8 @@ def programs_changed(known: Programs, mine: Programs) -> str:
             texts = [", ".join(map(" ".join, one.items())) for one in (facts, found)]
             return f"where target={value} was another ({'; now it is '.join(texts)})"
     for path, digest in mine.subjects.items():
-        if (of_before := known.subjects.get(path, digest)) != digest:
-            return f"with another {path} ({of_before}; now it is {digest})"
+        if (known_digest := known.subjects.get(path, digest)) != digest:
+            return f"with another {path} ({known_digest}; now it is {digest})"
     if known.digest != mine.digest:
         return (f"with another build ({known.revision}, {known.digest}; this one is "
                 f"{mine.revision}, {mine.digest})")
@@ -85,9 +85,8 @@ def programs_changed(known: Programs, mine: Programs) -> str:
 
 
 def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], more: bool) -> Plan:
-    """The plan with the session to run: the last one where it is unfinished, with more a new one.
-    UsageError where the last one is finished and more is not asked for, is of another boot, or
-    would have to be finished before another."""
+    """The plan with the session to run: the last one, or with more a new one. UsageError without
+    more where the last one is finished or of another boot; with more where it can be finished."""
     changed = plan.session.boots.changed(start.boots)
     if changed and not more:
         raise UsageError(f"{folder} was measured on {changed}: choose another folder with -o, or "
@@ -98,12 +97,12 @@ def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], mo
     if not left and not more:
         raise UsageError(f"{folder} is finished: add a session with --more, "
                          "or choose another folder with -o")
-    return plan.begun(start.boots) if more else plan
+    return plan.with_session(start.boots) if more else plan
 
 
 def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
-    """Goes on with a folder that has a plan: its unfinished session, or with more a new one.
-    UsageError where it has another plan, build or boot, or is finished (without more)."""
+    """Continues the result in a folder: its unfinished session, or with more a new one. UsageError
+    where it has another plan or build, and as session_choose()."""
     descriptor = records_lock(folder)
     try:
         plan = plan_read(folder)
@@ -123,20 +122,20 @@ def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
 
 
 @contextlib.contextmanager
-def damaged_passed(say: Say) -> Iterator[None]:
-    """A folder that is damaged is none to go on with: one line says where and why."""
+def damaged_skip(say: Say) -> Iterator[None]:
+    """Skips a folder that is damaged: a line says where and why."""
     try:
         yield
     except (Failure, UsageError) as error:
-        say(f"passed over: {error}")
+        say(f"skipped: {error}")
 
 
 def folder_find(start: Start, results: Path, more: bool, say: Say) -> Path | None:
-    """The newest folder in results to go on with: unfinished, of this plan, build and boot; with
-    more, the newest finished one of this plan and build. Damaged ones are said and passed over."""
+    """The newest folder in results that can be continued: unfinished, of this plan, build and boot;
+    with more, finished, of this plan and build. A damaged one is skipped with a line."""
     found, mine = [], start.plan.programs
     for folder in results.iterdir() if results.is_dir() else ():
-        with damaged_passed(say):
+        with damaged_skip(say):
             if plan := plan_read(folder):
                 found.append((folder, plan))
     found.sort(key=lambda one: one[1].sessions[0].started_unix_ns, reverse=True)
@@ -144,7 +143,7 @@ def folder_find(start: Start, results: Path, more: bool, say: Say) -> Path | Non
         if (plan.programs.digests == mine.digests and plan.programs.targets == mine.targets
                 and plan.is_same(start.plan)
                 and (more or not plan.session.boots.changed(start.boots))):
-            with damaged_passed(say):
+            with damaged_skip(say):
                 done, _ = records_done(folder)
                 if more == (session_unfinished(start, folder, plan, done) is None):
                     return folder
@@ -160,10 +159,10 @@ def folder_name(results: Path, name: str) -> Path:
 
 def journal_open(start: Start, folder: Path | None, results: Path, say: Say, more: bool = False,
                  new: bool = False) -> Journal:
-    """The result to write: folder, or one of those in results to go on with, or a new one there.
-    more: a session of a finished one. new: no result is gone on with. say: gets a line for each
-    damaged result. UsageError where folder is a file, has another plan, or contradicts more or new;
-    Failure where it is damaged or another run writes it."""
+    """The result to write: in folder, or one in results that can be continued, or a new one there.
+    more: a new session of a finished result. new: no result is continued. say: prints a line for
+    each damaged result. UsageError where folder is a file, has another plan, or contradicts more or
+    new; Failure where it is damaged or another run writes it."""
     if folder is None and not new:
         folder = folder_find(start, results, more, say)
         if folder is None and more:
@@ -178,4 +177,4 @@ def journal_open(start: Start, folder: Path | None, results: Path, say: Say, mor
                                  "choose another folder with -o")
             return journal_continue(start, folder, more)
     plan = start.plan if start.plan.seed is not None else replace(start.plan, seed=seed_draw())
-    return journal_create(folder or folder_name(results, plan.name), plan.begun(start.boots))
+    return journal_create(folder or folder_name(results, plan.name), plan.with_session(start.boots))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Runs a schedule: one record for each run, whatever happens.
 
-A batch is one cell, or, where a target is booted for it, all cells of a round. Its lines go into
-`uncork-client --batch`, its records come out (places/batch.py). With timer=hyperfine, hyperfine
-starts the client, which writes its record into a file. A run that hangs, dies or leaves a torn
-record becomes a record of status `failed`.
+A batch is one cell, or all cells of a round where a target is booted for them. `uncork-client
+--batch` reads its lines and prints its records (places/batch.py). With timer=hyperfine, hyperfine
+starts the client, which writes its record into a file. A run that hangs, crashes or leaves a torn
+record gets a record of status `failed`.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from suite.base.runner_words import (
 )
 from suite.measure.host_facts import host_facts
 from suite.measure.hyperfine import hyperfine_run
-from suite.measure.progress import Watch
+from suite.measure.progress import MatrixProgress
 from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make, concurrent_batches
 from suite.places.batch import (
@@ -45,15 +45,15 @@ from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
 from suite.scenario.scenario import LABEL
 
-OVERHEAD_S = 0.05  # connect, drain and report of a run: design's budget for the matrix
-LOGS = "boots"  # the folder of a result for logs of machines that were booted twice
-BOOT_S = 20.0  # of a kernel on an emulated processor; with hardware it is 2
+OVERHEAD_S = 0.05  # estimate for connect, drain and report of a run
+LOGS = "boots"  # the folder of a result with the logs of second boots
+BOOT_S = 20.0  # estimate for a boot on an emulated processor; with hardware it is 2 s
 Records = Iterator[tuple[int, JsonObject]]  # (number of a cell, its record)
 NO_ARTIFACTS = Artifacts()
 CAPTURES = "captures"
-# Packets are kept of the first counted run of a cell only: every other round has the same segments,
-# or its record, which has their sums, shows the difference.
-KEPT_ROUND = 1
+# Packets are stored for the first counted run of a cell only. Another round has the same segments,
+# or the sums in its record show the difference.
+CAPTURE_ROUND = 1
 
 
 def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
@@ -64,17 +64,17 @@ def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab:
     where the client does not start."""
     lines = [line_for_client(cell.given, ends) for cell in cells]
     with lab.inside() if lab else contextlib.nullcontext():
-        heard = client_batch(client, lines, limit_s, [*(lab.arguments if lab else ()), *options])
-    yield from batch_records(heard, cells, artifacts)
+        output = client_batch(client, lines, limit_s, [*(lab.arguments if lab else ()), *options])
+    yield from batch_records(output, cells, artifacts)
 
 
 def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
-                artifacts: Artifacts, **how: Any) -> Records:
-    """Runs cells; those that left no record once more where the client has a place for that, whose
-    log is kept. starting_s: seconds until a batch begins. how: other arguments of cells_run()."""
+                artifacts: Artifacts, **others: Any) -> Records:
+    """Runs cells. Where the client has a place for retries, cells without a record run there once
+    more, with a log. starting_s: seconds until a batch begins. others: for cells_run()."""
     retry, lost = client.retry(), dict[int, JsonObject]()
     for number, record in cells_run(client, cells, starting_s + runs_limit(cells),
-                                    artifacts=replace(artifacts, log=None), **how):
+                                    artifacts=replace(artifacts, log=None), **others):
         if retry and is_placeholder(record):
             lost[number] = record
         else:
@@ -84,7 +84,7 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
     numbers, left = list(lost), [cells[number] for number in lost]
     log = f", log: {artifacts.log.parent.name}/{artifacts.log.name}" if artifacts.log else ""
     for index, record in cells_run(retry, left, starting_s + runs_limit(left),
-                                   artifacts=artifacts, **how):
+                                   artifacts=artifacts, **others):
         if is_placeholder(record):
             record = failed_record(f"{lost[numbers[index]]['reason']}; tried twice{log}")
         yield numbers[index], record
@@ -92,18 +92,19 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
 
 def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
               options: Sequence[str] = (), artifacts: Artifacts = NO_ARTIFACTS) -> Records:
-    """Runs each cell once where its target is, in the lab that its words ask for. labs: those that
-    are open. options: more options of the client. A target or a lab that cannot be reached makes
-    failed runs. Failure: nothing starts on this machine."""
+    """Runs each cell once on its target, in the lab that its words ask for. labs: those that are
+    open. options: more options of the client. A target or a lab that cannot be reached makes failed
+    runs. Failure: no program starts on this machine."""
     words, left = cells[0].words, set(range(len(cells)))
     try:
         with contextlib.ExitStack() as stack:
             lab = stack.enter_context(labs.hold(words))
             target = targets.target(words)
             ends = stack.enter_context(target.ends(words))
-            # of a boot that has several cells, one may have a subject
-            asked = next((cell.words for cell in cells if subject_of(cell.words)), words)
-            client, options = target.client(words), (*options, *target.client_options(asked, ends))
+            # a boot has several cells, and one of them may have a subject
+            subject_words = next((cell.words for cell in cells if subject_of(cell.words)), words)
+            client, options = target.client(words), (*options, *target.client_options(
+                subject_words, ends))
             records = (hyperfine_run(client, cells, runs_limit(cells), options)
                        if timer == "hyperfine" else
                        cells_retry(client, cells, target.starting_s, artifacts, lab=lab,
@@ -119,36 +120,36 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer:
 
 
 def capture_file(run: Run, cells: Sequence[str]) -> str | None:
-    """The file of a run's packets within its result, named by the number of its cell in the plan;
-    None where none are kept, as on other machines. cells: the names of all cells of the plan."""
+    """The file of a run's packets in its result, named by the number of its cell in the plan; None
+    where none are stored, as on other machines. cells: the names of all cells of the plan."""
     words = run.cell.words
     is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
-               and run.round == KEPT_ROUND and run.label == LABEL)
+               and run.round == CAPTURE_ROUND and run.label == LABEL)
     return f"{CAPTURES}/cell-{cells.index(run.cell.name) + 1:03}.pcap" if is_kept else None
 
 
 def capture_rename(record: dict[str, Any], file: str | None) -> None:
-    """Replaces the path in a record, in place, by that within the result, which may be moved."""
+    """Changes the path in a record to that inside the result, so that the result can be moved."""
     capture = record.get("client", {}).get("capture", {})
     if "file" in capture:
         capture["file"] = file
 
 
-def matrix_batches(journal: Journal, watch: Watch,
+def matrix_batches(journal: Journal, progress: MatrixProgress,
                    is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
-    """The batches that the session has left, and then those of the rounds that until= adds, which
-    is asked when all others are stored."""
+    """The batches that are left of the session, then those of rounds that until= adds. It adds
+    them when all runs so far are stored."""
     make = batches_make if journal.plan.hosts is None else concurrent_batches
     yield from make(session_left(journal.plan, journal.done))
     while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):
         journal.extend(wanted)
         runs = session_left(journal.plan, journal.done)
-        watch.extend(len(runs), wanted)
+        progress.extend(len(runs), wanted)
         yield from make(runs)
 
 
 def batch_artifacts(journal: Journal, batch: Sequence[Run]) -> Artifacts:
-    """What a batch leaves beside its records: facts of machines for hosts.json, and a log."""
+    """What a batch leaves besides its records: facts of machines for hosts.json, and a log."""
     first = batch[0]
     target = target_of(first.cell.words)
     return Artifacts(lambda facts: machines_merge(journal.folder, host_facts(facts, target)),
@@ -156,7 +157,7 @@ def batch_artifacts(journal: Journal, batch: Sequence[Run]) -> Artifacts:
 
 
 def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]],
-               watch: Watch) -> None:
+               progress: MatrixProgress) -> None:
     """Runs the batches in order and stores each record before it waits for the next."""
     names, number_of_round = [cell.name for cell in journal.plan.cells], None
     with Labs() as labs:
@@ -164,12 +165,12 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             if batch[0].round != number_of_round:
                 number_of_round = batch[0].round
                 targets.round_begin()
-            watch.begin(batch[0])
+            progress.begin(batch[0])
             cells, options = [run.cell for run in batch], list[str]()
             if file := capture_file(batch[0], names):
                 (journal.folder / CAPTURES).mkdir(exist_ok=True)
                 options = ["--pcap", str((journal.folder / file).absolute())]
-            records = targets.group.run(cells) if targets.group else batch_run(
+            records = targets.fleet.run(cells) if targets.fleet else batch_run(
                 targets, cells, labs, journal.plan.timer, options, batch_artifacts(journal, batch))
             for number, record in records:
                 run = batch[number]
@@ -178,12 +179,12 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
                     "cell": run.cell.name, "label": run.label, "round": run.round,
                     "position": run.position, "session": journal.plan.session.name}
                 journal.append(record)
-                watch.end(run, record)
+                progress.end(run, record)
 
 
 def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, int]:
     """(estimated seconds of all runs and their boots, how many are fixed work of unknown time).
-    concurrent: all targets run at the same time, so that the longest of them counts."""
+    concurrent: all targets run at the same time, so that the longest counts."""
     cells = [run.cell for run in runs]
     groups = list(cells_by_target(cells).values()) if concurrent else [list(range(len(cells)))]
     known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group)
@@ -192,8 +193,8 @@ def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, 
     return known + BOOT_S * boots, sum(cell.planned_s is None for cell in cells)
 
 
-def signals_unify() -> None:
-    """Makes SIGTERM and SIGHUP end a matrix as Ctrl-C does: the child first, records kept."""
+def signals_handle() -> None:
+    """Makes SIGTERM and SIGHUP end a matrix as Ctrl-C does: the child ends first, records stay."""
     def end(number: int, _: FrameType | None) -> None:
         raise Signalled(number)
 

@@ -67,7 +67,7 @@ def boot_turns(cells: Sequence[PlannedCell], number: int) -> dict[str, int]:
 
 
 def batches_make(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs that one client runs: all of a boot in a round; a run that needs no boot alone."""
+    """The runs of each client: all that share a boot in a round, or one run that needs no boot."""
     def key(numbered: tuple[int, Run]) -> tuple[int, str, int]:
         number, run = numbered
         boot = boot_of(run.cell.words)
@@ -76,16 +76,16 @@ def batches_make(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def concurrent_round(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
-    """One round of targets that run at the same time, position by position. Each target has the
-    order that it would have alone. So targets with the same cells have the same order."""
+    """One round of targets that run at the same time, by position. Each target has the order that
+    it would have alone. So targets with the same cells have the same order."""
     rounds = [round_order([cells[place] for place in places], seed, number)
               for places in cells_by_target(cells).values()]
     return sorted((run for runs in rounds for run in runs), key=lambda run: run.position)
 
 
 def concurrent_batches(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs that all targets run at the same time: those of a round with the same programs,
-    apart by whether the runner starts ends for them."""
+    """The runs that all targets run at the same time: those of a round that share a build, and for
+    which the runner starts ends or does not."""
     def key(run: Run) -> tuple[int, str | None, bool]:
         return run.round, run.cell.words.get(BUILD), bool(serving_ends(run.cell.words))
     return [list(batch) for _, batch in itertools.groupby(runs, key)]
@@ -101,7 +101,7 @@ def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
 
 
 def runs_per_round(cells: Sequence[PlannedCell]) -> int:
-    """How many runs a round of these cells has: a baseline cell runs twice."""
+    """The number of runs in a round of these cells: a baseline cell runs twice."""
     return len(cells) + sum(cell.baseline for cell in cells)
 
 

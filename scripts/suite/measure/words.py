@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The words of a scenario and of the shell, merged, expanded by `uncork-client`, and each in its
-role."""
+"""Merges the words of a scenario and of the shell, which `uncork-client` expands."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,29 +7,28 @@ from pathlib import Path
 
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError, synonyms_read
-from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
+from suite.base.runner_words import ARM, COMMAND, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
 from suite.base.units import SECONDS
 from suite.base.words import words_split
 from suite.result.plan import WordChange
 from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
 from suite.scenario.subject import is_parameter, name_check, parameter_values
 
-# what this runner acts on; the client lists them too
+# words of a run, on which this runner acts; the client lists them too
 RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")
 WORDS_NAME = "words"  # the name of a run without a scenario
 # Six rounds are the fewest that have an interval.
 QUICK = {"rounds": "6", "duration": "200ms", "warmup": "50ms"}
-# in place of duration: how long it takes is not known, and not changed
+# words in place of duration: --quick does not change them, because their time is not known
 FIXED_WORK = ("messages", "bytes")
-WHOLE = "command"  # a workload that has rounds only
-Spread = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
+PairsOf = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a plan. text: as it was given. table: of the scenario, fixed, sweep or run; shell
-    where the scenario does not have the word. where: begins a message about it. typed: whether the
-    shell gave it. values: the text written out by the client; empty until then."""
+    """A word of a plan. text: as it was given. table: of the scenario (fixed, sweep or run), or
+    shell where the scenario does not have the word. where: begins a message about it. typed:
+    whether the shell gave it. values: of the text, expanded by the client; empty until then."""
 
     key: str
     text: str
@@ -45,8 +43,8 @@ class Word:
 
     @property
     def role(self) -> str:
-        """What it is to the plan: run; of cells fixed (one value), sweep (an axis), or timing (one
-        value, under [run])."""
+        """run: a word of the run. A word of cells is sweep (an axis), timing (one value in [run])
+        or fixed (one value)."""
         if self.key in RUN_WORDS:
             return "run"
         if len(self.values) > 1:
@@ -63,7 +61,8 @@ def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
             for key, word in words.items() if word.role == role}
 
 
-def is_overridden(words: Words) -> bool:
+def has_shell_words(words: Words) -> bool:
+    """Whether the shell gave a word of cells."""
     return any(word.typed and word.role != "run" for word in words.values())
 
 
@@ -74,8 +73,8 @@ def shell_split(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str]) -> Words:
-    """The words of a scenario in order, each with the place to name in messages, then those that
-    only the shell has. The shell's text replaces the scenario's, and no place is named for it."""
+    """The words of a scenario in order, then those that only the shell has. The shell's text
+    replaces the scenario's. Messages name the place in the scenario for its own text only."""
     words = {key: Word(key, text, typed=True) for key, text in shell.items()}
     merged = {}
     for table in WORD_TABLES:
@@ -87,8 +86,8 @@ def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str])
 
 
 def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
-    """The same words with their values: lists and ranges written out; an arm, which no client
-    knows, by its commas. UsageError names the place of the word that caused it."""
+    """The same words with their values: the client expands lists and ranges. It does not know arms,
+    which are split at commas. UsageError names the place of the wrong word."""
     known = [word for word in words if word.key != ARM]
     try:
         answers = iter(client_expand(client, [word.argument for word in known]))
@@ -104,15 +103,15 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
 
 
 def subject_values(word: Word, values: Sequence[str]) -> tuple[str, ...]:
-    """The values of a word, checked where they are names or parameters of programs, which no client
-    knows. UsageError names the place of the word."""
+    """The values of a word. Names and parameters of programs, which the client does not know, are
+    checked here. UsageError names the place of the word."""
     for name in values if word.key in (SUBJECT, LOAD) else ():
         name_check(word.key, name, word.where)
     return parameter_values(word.key, values, word.where) if is_parameter(word.key) else (*values,)
 
 
 def run_words_check(words: Words, vocabulary: Vocabulary) -> None:
-    """Words of the run stand under [run] or in the shell, and this runner knows what to do."""
+    """UsageError for a word of the run outside [run] and the shell; Failure for an unknown one."""
     for key, word in words.items():
         if key in vocabulary.run_words:
             if key == "not":
@@ -132,21 +131,21 @@ def values_check(word: Word) -> None:
             raise UsageError(f"{word.where}has several values: it belongs under [sweep]")
 
 
-def hosts_spread(words: Words, spread: Spread) -> Words:
-    """With the pairs of hosts= as first axis, so that what is compared in a pair varies faster."""
+def targets_from_hosts(words: Words, pairs_of: PairsOf) -> Words:
+    """The words with the pairs of hosts= as first axis, so that the words of a pair vary faster."""
     hosts, target = words.get("hosts"), words.get(TARGET)
     if hosts is None:
         return words
     if target is not None:
         raise UsageError(
-            f"{target.where}{hosts.argument} and {target.argument} contradict each other: its "
-            "pairs are the targets")
-    return {TARGET: Word(TARGET, ",".join(spread(hosts.text)), "sweep", hosts.where), **words}
+            f"{target.where}{hosts.argument} and {target.argument} contradict each other: the "
+            "pairs of the inventory are the targets")
+    return {TARGET: Word(TARGET, ",".join(pairs_of(hosts.text)), "sweep", hosts.where), **words}
 
 
-def override_complete(words: Words) -> Words:
-    """With override=off behind overrides that are compared: the program without the library, which
-    shows what the library costs."""
+def override_off_add(words: Words) -> Words:
+    """The words with override=off behind overrides that are compared: the program without the
+    library shows what the library costs."""
     word = words.get(OVERRIDE)
     if word is None or len(word.values) < 2 or NOT_LOADED in word.values:
         return words
@@ -154,23 +153,23 @@ def override_complete(words: Words) -> Words:
 
 
 def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
-                  shell: Mapping[str, str], spread: Spread) -> Words:
-    """Scenario and shell together, expanded. An axis that the scenario has not under [sweep] comes
-    last, so that it varies fastest. override=off is added to an axis of overrides."""
+                  shell: Mapping[str, str], pairs_of: PairsOf) -> Words:
+    """The words of scenario and shell, expanded. An axis that is not in the scenario's [sweep]
+    comes last, so that it varies fastest. override=off is added to an axis of overrides."""
     merged = words_merge(scenario, path, shell)
     run_words_check(merged, vocabulary)
-    merged = hosts_spread(merged, spread)
+    merged = targets_from_hosts(merged, pairs_of)
     words = words_expand(client, [word for word in merged.values() if word.key != "baseline"])
     for word in words:
         values_check(word)
     words += [replace(word, values=(word.text,)) for word in merged.values()
               if word.key == "baseline"]
     words.sort(key=lambda word: word.role == "sweep" and word.table != "sweep")
-    return override_complete({word.key: word for word in words})
+    return override_off_add({word.key: word for word in words})
 
 
-def name_odd_text(names: Sequence[str]) -> str:
-    """What is wrong with several names of scenarios: one may be a word without its value."""
+def names_refusal(names: Sequence[str]) -> str:
+    """The message for several names of scenarios: one may be a word without its value."""
     odd = next((name for name in names[1:] if name not in scenario_names()), None)
     if odd is None:
         return f'one scenario at a time, not "{names[0]}" and "{names[1]}"'
@@ -179,7 +178,7 @@ def name_odd_text(names: Sequence[str]) -> str:
 
 
 def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, list[str]]:
-    """(scenario, its file, words) from what stood in the shell."""
+    """(scenario, its file, words) from the arguments of the shell."""
     names = [argument for argument in arguments if "=" not in argument]
     words = [argument for argument in arguments if "=" in argument]
     spaced = next((place for place, text in enumerate(arguments)
@@ -189,7 +188,7 @@ def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, li
         near = arguments[spaced - before:spaced + 2]
         raise UsageError(f'"{" ".join(near)}": write {"".join(near)}, without blanks')
     if len(names) > 1:
-        raise UsageError(name_odd_text(names))
+        raise UsageError(names_refusal(names))
     if names:
         path = scenario_path(names[0])
         return scenario_load(path), path, words
@@ -211,12 +210,13 @@ def amount(text: str) -> float:
     return float(number) * SECONDS.get(text[len(number):], 1.0)
 
 
-def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
-    """The words of a quick look, and what it changed, by word. UsageError where a word of the shell
-    asks for more, or where an axis would be shortened."""
+def quick_apply(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
+    """The words under --quick, and its changes, by word. UsageError where a word of the shell asks
+    for more, or where an axis would be shortened."""
     changes: dict[str, WordChange] = {}
     quick = {key: word for key, word in words.items() if key != "until"}
-    whole = "workload" in words and words["workload"].values == (WHOLE,)
+    # workload=command has rounds, but no duration and no warm-up
+    rounds_only = "workload" in words and words["workload"].values == (COMMAND,)
     for key, most in QUICK.items():
         default = str(vocabulary.words[key]["default"])
         word = words.get(key, Word(key, most, "run", values=(default,)))
@@ -224,7 +224,7 @@ def words_quicken(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str
             raise UsageError(
                 f"--quick cannot shorten {key}={','.join(word.values)}: it has several values")
         is_fixed = key == "duration" and any(work in words for work in FIXED_WORK)
-        is_fixed |= key != "rounds" and whole
+        is_fixed |= key != "rounds" and rounds_only
         if not is_fixed and amount(word.values[0]) > amount(most):
             changes[key] = {"was": word.values[0], "is": most}
             quick[key] = replace(word, values=(most,))

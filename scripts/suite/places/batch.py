@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """One batch: the cells that one start of a client runs, and the record of each, whatever happens.
 
-The client reads lines of words and prints a record for each, then `{"end": N}`. A record counts
-where three things hold: it is whole, its words are those of a cell without a record, and the batch
-continued after it or ended with the right end line. All other output is skipped, like greetings of
-a shell or messages of a kernel. A run without a record is a failed one.
+The client reads lines of words and prints a record for each, then `{"end": N}`. A record is valid
+if it is whole, has the words of a cell without a record, and precedes another record or the right
+end line. Other output is skipped, like greetings of a shell or messages of a kernel. A run without
+a valid record has failed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,19 +18,20 @@ from suite.base.runner_words import OWN_ENDS, target_of, words_for_client
 from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
 
-RUN_MARGIN_S = 30.0  # a run may take so much longer than planned before it is ended
-FIXED_WORK_S = 3600.0  # for a run of fixed work, whose time is unknown
+RUN_MARGIN_S = 30.0  # a run that takes so much longer than planned is ended
+FIXED_WORK_S = 3600.0  # the limit for a run of fixed work, whose time is unknown
 
 
 def runs_limit(cells: Iterable[PlannedCell]) -> float:
+    """The seconds after which a client that runs these cells is ended."""
     return sum(FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + RUN_MARGIN_S
                for cell in cells)
 
 
 @dataclass(frozen=True)
 class Artifacts:
-    """What becomes of the output of a batch that is no record. facts_store: gets the facts of
-    machines booted for the batch. log: the file for standard error, if it is kept."""
+    """Where other output of a batch than records goes. facts_store: gets the facts of machines that
+    were booted for the batch. log: a file for standard error."""
 
     facts_store: Callable[[JsonObject], None] = lambda facts: None
     log: Path | None = None
@@ -40,13 +41,13 @@ def overdue_text(limit_s: float) -> str:
     return f"not finished after {limit_s:.0f} s, so it was ended"
 
 
-def output_complaint(heard: Output) -> str:
+def output_complaint(output: Output) -> str:
     """Why there is no whole record, in one line."""
-    reason = complaint_text(heard.stderr)
-    if heard.overdue:
-        what = overdue_text(heard.limit_s)
-    elif heard.status != 0:
-        what = f"uncork-client {exit_text(heard.status)}"
+    reason = complaint_text(output.stderr)
+    if output.overdue:
+        what = overdue_text(output.limit_s)
+    elif output.status != 0:
+        what = f"uncork-client {exit_text(output.status)}"
     else:
         what = "uncork-client printed no whole record"
     return f"{what}: {reason}" if reason else what
@@ -57,23 +58,24 @@ def failed_record(reason: str) -> JsonObject:
 
 
 def is_placeholder(record: JsonObject) -> bool:
+    """Whether the runner made the record, because the client left none."""
     return "words" not in record
 
 
 def record_is_of(record: JsonObject, cell: PlannedCell) -> bool:
-    """Whether a JSON object is a record of this cell by its words; it may lack one of an end."""
+    """Whether a JSON object has the words of this cell; the addresses of ends may differ."""
     words, own = record.get("words"), words_for_client(cell.words)
     return isinstance(record.get("status"), str) and isinstance(words, Mapping) and all(
         own.get(key, value) == value for key, value in words.items() if key not in OWN_ENDS)
 
 
-def batch_records(heard: Output, cells: Sequence[PlannedCell],
+def batch_records(output: Output, cells: Sequence[PlannedCell],
                   artifacts: Artifacts = Artifacts()) -> Iterator[tuple[int, JsonObject]]:
-    """(number of a cell, its record), each as soon as it counts; placeholders come at the end."""
+    """(number of a cell, its record), each as soon as it is valid; placeholders come at the end."""
     waiting = list(range(len(cells)))
     last: tuple[int, JsonObject] | None = None
     end: Any = None
-    for line in heard.lines():
+    for line in output.lines():
         value = line_read(line)
         if value is None:
             continue
@@ -87,15 +89,15 @@ def batch_records(heard: Output, cells: Sequence[PlannedCell],
             yield last
         waiting.remove(number)
         last = number, value
-    missing = failed_record(output_complaint(heard))
+    missing = failed_record(output_complaint(output))
     if last:
-        torn = heard.torn or heard.overdue or heard.status != 0 or end != {"end": len(cells)}
+        torn = output.torn or output.overdue or output.status != 0 or end != {"end": len(cells)}
         yield (last[0], missing.copy()) if torn else last
     for number in waiting:
         yield number, missing.copy()
     if artifacts.log:
         artifacts.log.parent.mkdir(exist_ok=True)
-        artifacts.log.write_text(heard.stderr)
+        artifacts.log.write_text(output.stderr)
 
 
 def cells_by_target(cells: Sequence[PlannedCell]) -> dict[str, list[int]]:

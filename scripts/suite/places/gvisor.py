@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""target=gvisor: the network stack of gVisor, another operating system, on this machine and in the
-same rounds.
+"""target=gvisor: the network stack of gVisor, another kernel, on this machine in the same rounds.
 
 runsc(1) starts one sandbox for each batch. Files that a program writes inside stay inside, and
 standard output must be a pipe. The kernel of gVisor accepts an affinity and ignores it. So taskset
@@ -24,12 +23,12 @@ from suite.base.process import Place, PlacedCommand, process_run
 from suite.places.target import Target
 
 RUNSC = "runsc"
-START_S = 30  # a sandbox starts in 0.1 s
+START_LIMIT_S = 30  # a sandbox starts within 0.1 s
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A new sandbox for each command. cpu: the only one that it may use; None: all."""
+    """A new sandbox for each command. cpu: the only CPU that it may use; None: all."""
 
     options: tuple[str, ...]
     cpu: int | None = None
@@ -42,10 +41,10 @@ class Sandbox:
 
 
 def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What runsc does with these arguments; Failure where it does not start or hangs."""
+    """Runs runsc with these arguments. Failure where it does not start or hangs."""
     command = [RUNSC, *arguments]
     try:
-        return process_run(command, "", START_S)
+        return process_run(command, "", START_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"target=gvisor: {' '.join(command)}: {error}") from None
 
@@ -54,19 +53,19 @@ class Gvisor(Target):
     """Both ends in one sandbox."""
 
     isolated = "a sandbox"
-    has_subjects = False
+    starts_subjects = False
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         self.require(value)
         found = re.search(r"version (\S+)", runsc_run("--version").stdout)
         self.version = found[1] if found else "unknown"
-        # runsc needs no network but its own loopback and no cgroup; without root a user namespace
+        # no network but the loopback of the sandbox, no cgroup, without root a user namespace
         rootless = () if os.geteuid() == 0 else ("--rootless",)
         self.options = ("--ignore-cgroups", "--network=none", *rootless)
         tried = runsc_run(*self.options, "do", "sh", "-c", "exit 7")
         if tried.returncode != 7:
-            reason = (tried.stderr.strip().splitlines() or ["it says nothing"])[-1]
+            reason = (tried.stderr.strip().splitlines() or ["it prints nothing"])[-1]
             raise Failure(f"target=gvisor: a sandbox does not start here: {reason}")
 
     @classmethod
@@ -75,12 +74,12 @@ class Gvisor(Target):
             raise Failure(f"target=gvisor: {RUNSC} is missing: {setup_hint('gvisor')}")
 
     def place(self, words: Mapping[str, str]) -> Place:
-        """The sandbox; with place=together on the first CPU that this process may use."""
+        """The sandbox; for place=together on the first CPU that this process may use."""
         return Sandbox(self.options, min(os.sched_getaffinity(0))
                        if words.get("place") == "together" else None)
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
-        """Of a sandbox that may use all CPUs; `place` says how few a cell has."""
+        """The facts of a sandbox that may use all CPUs; `place` tells how few a cell has."""
         return super().facts({**words, "place": "free"})
 
     def identity(self) -> dict[str, str]:

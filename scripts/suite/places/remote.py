@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What targets with ends on several machines have in common, whatever connects the machines.
+"""Targets with ends on other machines, independent of what connects the machines.
 
-A value is CLIENT+SERVER or CLIENT+SERVER+PROXY, each `local`, `ssh:HOST` or `ssh:HOST/ADDRESS`. One
-part alone is for all ends, and its client starts the others.
+A value is CLIENT+SERVER or CLIENT+SERVER+PROXY, each `local`, `ssh:HOST` or `ssh:HOST/ADDRESS`. A
+single part is the machine of all ends; the client there starts the others.
 """
 
 import ipaddress
@@ -31,13 +31,14 @@ from suite.places.target import Target, word_list
 from suite.result.record import ENDS
 
 JOIN = "+"  # between the parts, which are in the order of ENDS
-# where no server runs: for a check of words, and for commands that a person types
+HOSTS = "hosts"  # the word of a run that names an inventory
+# ports where no server runs yet: for a check of words, and for commands that users type
 PLANNED_PORT, BY_HAND_PORT = 1, 7411
 
 
 @dataclass(frozen=True)
 class Part:
-    """Where an end is. host: for ssh(1), empty: this machine; address: where it listens."""
+    """The machine of an end. host: for ssh(1), empty: this machine. address: where it listens."""
 
     host: str
     address: str = ""
@@ -60,19 +61,19 @@ def part_parse(text: str) -> Part:
     if kind != "ssh" or not host or host.startswith("-") or (slash and not address):
         raise UsageError(f"{TARGET}={text}: write ssh:HOST or ssh:HOST/ADDRESS")
     if address and not address_usable(address):
-        raise UsageError(f"{TARGET}={text}: {address} is no address that others reach: "
-                         "write numbers, like 192.0.2.1 or fd00::1")
+        raise UsageError(f"{TARGET}={text}: {address} is no IP address that other "
+                         "machines reach: write one, like 192.0.2.1 or fd00::1")
     return Part(host, address)
 
 
 class RemoteTarget(Target):
-    """The place of its client. parts: of its value, by end; alone: one machine has all ends."""
+    """Its own place, which starts clients. parts: by end. one_machine: whether it has all ends."""
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         parts = [part_parse(text) for text in value.split(JOIN)]
-        self.alone = len(parts) == 1
-        self.parts = dict(zip(ENDS, parts * len(ENDS) if self.alone else parts, strict=False))
+        self.one_machine = len(parts) == 1
+        self.parts = dict(zip(ENDS, parts * len(ENDS) if self.one_machine else parts, strict=False))
 
     @property
     def name(self) -> str:
@@ -81,7 +82,7 @@ class RemoteTarget(Target):
 
     @abstractmethod
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """What starts a program on the machine of the client (base.process.Place)."""
+        """The command that starts a program on the machine of the client (base.process.Place)."""
 
     def host(self, end: str) -> str:
         """The host of an end; empty for this machine."""
@@ -91,22 +92,23 @@ class RemoteTarget(Target):
     def hosts(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(part.host for part in self.parts.values()))
 
-    def own_ends(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        return () if self.alone else serving_ends(words)
+    def ends_to_start(self, words: Mapping[str, str]) -> tuple[str, ...]:
+        """The ends that the runner starts for a cell, and not its client."""
+        return () if self.one_machine else serving_ends(words)
 
     def words_check(self, words: Mapping[str, str]) -> None:
-        """UsageError for words that give the address of an end, and for a proxy without a part."""
+        """UsageError for a word with the address of an end, and for a proxy that has no part."""
         for word, own in OWN_ENDS.items():
             if words.get(word, own) != own:
                 raise UsageError(
                     f"{TARGET}={self.value} starts the ends itself: leave out {word}={words[word]}")
-        if "proxy" in self.own_ends(words) and "proxy" not in self.parts:
+        if "proxy" in self.ends_to_start(words) and "proxy" not in self.parts:
             raise UsageError(
                 f"{TARGET}={self.value}: workload=proxy has three ends: write client+server+proxy")
 
     def unsupported(self, words: Mapping[str, str]) -> str | None:
-        """A client takes the path of a Unix socket only from a server on loopback."""
-        ends = self.own_ends(words)
+        """transport=unix between machines: a client takes the path only from a local server."""
+        ends = self.ends_to_start(words)
         if words.get("transport") == "unix" and ends and any(map(self.host, ("client", *ends))):
             return "transport=unix needs all ends on one machine; a target names it once: ssh:HOST"
         return None
@@ -128,26 +130,26 @@ class RemoteTarget(Target):
 
     @abstractmethod
     def definitions_at(self, end: str) -> str:
-        """The path of the definitions of subjects where an end is."""
+        """The path of the definitions of subjects on the machine of an end."""
 
     def definitions(self, end: str, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The option with the definitions of programs, for the ends that start one."""
-        starts = {"client" if self.alone else serving_ends(words)[-1],
+        """The option with the definitions of subjects, for an end that starts a program."""
+        starts = {"client" if self.one_machine else serving_ends(words)[-1],
                   "client" if words.get(WORKLOAD) == COMMAND else ""}
         return ((SUBJECTS_OPTION, self.definitions_at(end)) if end in starts and subject_of(words)
                 else ())
 
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """Of the client, which starts the subject where one machine has all ends."""
+        """For the client, which starts the subject where one machine has all ends."""
         return self.definitions("client", words)
 
     @abstractmethod
     def by_hand_at(self, end: str, folder: Path, command: Sequence[str]) -> str:
-        """A command as typed to run it where an end is. folder: of the programs here."""
+        """The line to type to run a command on the machine of an end. folder: programs here."""
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
-        """The commands that run a cell of these words once by hand, a server and a proxy first."""
-        folder, ends = self.client(given).folder, self.own_ends(given)
+        """The lines to type to run a cell of these words once: server and proxy first."""
+        folder, ends = self.client(given).folder, self.ends_to_start(given)
         addresses = {ADDRESS_WORDS[end]: endpoint(self.address(end), BY_HAND_PORT + ENDS.index(end))
                      for end in ends}
         keys = ("--psk", "KEYS") if ends else ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every target has: it starts a client, and perhaps a server and a proxy, somewhere."""
+"""The interface of targets, and target=local. A target starts a client, and perhaps other ends."""
 
 import contextlib
 import shlex
@@ -23,22 +23,23 @@ from suite.places.ssh.machine import key_options
 from suite.result.record import JsonObject
 from suite.scenario.subject import definitions_file
 
-# words that an isolated system may have with this value only; None: not at all
+# words with the only value that they may have in an isolated system; None: no value
 ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
+
+
 class Target:
-    """A value of the word `target`, open. This class is target=local; each other kind overrides
-    what differs there. starting_s: seconds that a batch may take to begin, besides its runs.
-    boot_s: seconds until its first output, where that comes before the first run; the time limit of
-    the runs begins then. No figure contains either. retry_place: where a command that crashed or
-    hung is retried once; None where no retry helps. isolated: `a guest` where all that a cell needs
-    is inside; empty for other targets. has_subjects: whether a subject can be started there.
-    Opening a target raises what require() does."""
+    """An open value of the word `target`. This class is target=local; other kinds override what
+    differs there. starting_s: seconds that a batch may take to begin, besides its runs. boot_s:
+    seconds until the first output of a boot, after which the time limit of the runs begins. No
+    figure contains either. retry_place: where a command that crashed or hung is retried once; None:
+    no retry helps. isolated: `a guest` where all that a cell needs is inside; empty for others.
+    starts_subjects: whether a subject can be started there. Opening raises what require() does."""
 
     starting_s = 0.0
     boot_s = 0.0
     retry_place: Place | None = None
     isolated = ""
-    has_subjects = True
+    starts_subjects = True
 
     def __init__(self, value: str, client: Client) -> None:
         self.value = value
@@ -46,20 +47,20 @@ class Target:
 
     @classmethod
     def require(cls, value: str) -> None:
-        """Failure, or UsageError, with all that this machine lacks for a value of `target`, each
-        with the command that mends it; `vng` alone: for any value. Nothing is started."""
+        """Failure or UsageError with all that this machine lacks for a value of `target`, each with
+        the command that installs it; `vng` alone: for any value. Starts nothing."""
 
     def place(self, words: Mapping[str, str]) -> Place | None:
-        """Where the client of a cell of these words runs; None: here, as it is."""
+        """The place that runs the client of a cell of these words; None: it starts as it is."""
         return None
 
     def client(self, words: Mapping[str, str]) -> Client:
-        """The programs for a cell of these words, there. UsageError where `build` has none."""
+        """The client there for a cell of these words. UsageError where `build` has no programs."""
         return replace(build_client(self.local, build_of(words)), place=self.place(words),
                        boot_s=self.boot_s, retry_place=self.retry_place)
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Words for ends elsewhere, while the client only checks a cell of these words."""
+        """Words for ends elsewhere, with which the client checks a cell of these words."""
         return {}
 
     def words_check(self, words: Mapping[str, str]) -> None:
@@ -71,29 +72,29 @@ class Target:
                                  f"leave out {key}={words[key]}")
 
     def unsupported(self, words: Mapping[str, str]) -> str | None:
-        """Why a cell that uses these words is unsupported, where its client cannot know that."""
+        """Why a cell of these words is unsupported, for reasons that its client cannot know."""
         return None
 
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-        """Starts the ends elsewhere of a cell; they end with the context. Failure where that fails.
-        It yields the words with their addresses."""
+        """Starts the ends elsewhere of a cell, which end with the context; Failure where that
+        fails. Yields the words with their addresses."""
         yield {}
 
     def client_options(self, words: Mapping[str, str], ends: Mapping[str, str]) -> tuple[str, ...]:
-        """The options of the client for a cell of these words. ends: as ends() yields them."""
+        """The options of the client for a cell of these words. ends: from ends()."""
         return (*key_options(ends), *self.subject_options(words))
 
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The same about subjects: their definitions, for the server that the client starts."""
+        """The option with the definitions of subjects, for the server that the client starts."""
         return (SUBJECTS_OPTION, definitions_file()) if subject_of(words) else ()
 
     def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
-        """The record of a run of these words, with the cause of its failure that is known here."""
+        """The record of a run of these words; a failed one also names the cause known here."""
         return record
 
     def round_begin(self) -> None:
-        """A round begins: machines that were lost in the last one may be tried again."""
+        """A round begins: machines that were lost in the last round may be tried again."""
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Facts of the machines, by end: docs/record.md, "What the client prints for programs"."""
@@ -104,19 +105,19 @@ class Target:
                                 key_options(ends))
 
     def identity(self) -> dict[str, str]:
-        """What it is, for plan.json: a result is not continued where this has changed."""
+        """What identifies it in plan.json. A result is not continued where this has changed."""
         return {}
 
     def boot_ids(self) -> dict[str, str]:
-        """The boots of other machines, by name: a session is not continued on another boot."""
+        """The boots of other machines, by name. A session is not continued on another boot."""
         return {}
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
-        """The commands that run a cell of these words once by hand."""
+        """The lines to type to run a cell of these words once."""
         return [shlex.join(self.client(given).command(word_list(words_for_client(given))).argv)]
 
     def close(self) -> None:
-        """Ends all that opening it or a run has started."""
+        """Ends all processes that opening it or a run has started."""
 
 
 def word_list(words: Mapping[str, str]) -> list[str]:

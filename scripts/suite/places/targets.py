@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The list of kinds of targets, and the targets that one runner has opened.
 
-A kind is one module and one line in KINDS, by its name in the client's list of variants.
+A kind is one module and one line in KINDS, with its name in the client's list of variants.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ KINDS = {  # each module is imported when a cell first needs it
     "ssh": "suite.places.ssh.target:Ssh",
     "vng": "suite.places.vng:Vng",
 }
-GROUP = "suite.places.fleet.fleet:Fleet"  # hosts=INVENTORY opens it
+FLEET = "suite.places.fleet.fleet:Fleet"  # hosts=INVENTORY opens it
 
 
 def kind_of(value: str) -> type[Target]:
-    """The kind of a value of `target`; Failure for one that is not known."""
+    """The kind of a value of `target`; Failure for an unknown kind."""
     kind = "ssh" if JOIN in value else value.partition(":")[0]
     if kind not in KINDS:
         raise Failure(f"this runner does not know {TARGET}={value}")
@@ -35,52 +35,52 @@ def kind_of(value: str) -> type[Target]:
 
 
 def targets_require(values: Iterable[str]) -> None:
-    """Failure, or UsageError, with all that this machine lacks for these values of `target`."""
+    """Failure or UsageError with all that this machine lacks for these values of `target`."""
     all_tried([partial(kind_of(value).require, value) for value in dict.fromkeys(values)])
 
 
 class Targets(contextlib.ExitStack):
     """The targets of one runner. Each opens when a cell first needs it; all close with this
-    context. group: the fleet of hosts=INVENTORY, whose targets open together and run at once."""
+    context. fleet: of hosts=INVENTORY, whose targets open together and run at once."""
 
     def __init__(self, client: Client) -> None:
         super().__init__()
         self.local = client
         self.opened: dict[str, Target] = {}
-        self.group: Any = None
+        self.fleet: Any = None
 
     def target(self, words: Mapping[str, str]) -> Target:
         """The target of a cell of these words. Failure where this machine cannot open it,
         UsageError where the words contradict it."""
         value = target_of(words)
         if value not in self.opened:
-            paired = self.group and value in self.group.values
-            self.opened[value] = (self.group.target if paired else kind_of(value))(
+            paired = self.fleet and value in self.fleet.values
+            self.opened[value] = (self.fleet.target if paired else kind_of(value))(
                 value, self.local)
             self.callback(self.opened[value].close)
         if value != LOCAL and lab_wanted(words):
             raise UsageError(f"{TARGET}={value}: lab=on makes namespaces on this machine")
-        if subject_of(words) and not self.opened[value].has_subjects:
+        if subject_of(words) and not self.opened[value].starts_subjects:
             raise UsageError(f"{TARGET}={value}: {SUBJECT}={subject_of(words)} cannot be started "
                              f"there: take {TARGET}={LOCAL} or {TARGET}=ssh:HOST")
         self.opened[value].words_check(words)
         return self.opened[value]
 
     def require(self, values: Iterable[str]) -> None:
-        if not self.group:  # a host is asked by the first step
+        if not self.fleet:  # the first step checks the hosts of a fleet
             targets_require(values)
 
     def hosts_open(self, path: str) -> tuple[str, ...]:
-        """Opens an inventory; gives the values of `target` of its pairs."""
-        self.group = pkgutil.resolve_name(GROUP)(path)
-        self.callback(self.group.close)
-        return tuple(self.group.values)
+        """Opens an inventory. Returns its pairs as values of `target`."""
+        self.fleet = pkgutil.resolve_name(FLEET)(path)
+        self.callback(self.fleet.close)
+        return tuple(self.fleet.values)
 
     def client(self, words: Mapping[str, str]) -> Client:
         return self.target(words).client(words)
 
     def identities(self) -> dict[str, dict[str, Any]]:
-        """What the open targets but this machine are, by value: docs/record.md, "plan.json"."""
+        """identity() of the open targets but this machine: docs/record.md, "plan.json"."""
         return {value: target.identity() for value, target in self.opened.items() if value != LOCAL}
 
     def boot_ids(self) -> dict[str, str]:
@@ -93,7 +93,7 @@ class Targets(contextlib.ExitStack):
 
 
 class LocalTargets(Targets):
-    """Takes every cell for one of this machine and opens nothing, to check words only."""
+    """Checks words only: every cell counts as one of this machine, and no target is opened."""
 
     def target(self, words: Mapping[str, str]) -> Target:
         return Target(LOCAL, self.local)

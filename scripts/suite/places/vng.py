@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """target=vng:IMAGE: another Linux kernel, which virtme-ng boots once for all cells of a round.
 
-The guest sees the files of this machine, read only, so that the same programs run there. What
-virtme-ng needs and does not document: its own folder on PATH, a pipe as standard output, and paths
-without blanks on the kernel's command line. A crash is status 255 without a message, and a hang
-lasts for ever.
+The guest sees the files of this machine, read only, so that the same programs run there. virtme-ng
+needs, without documenting it: its own folder on PATH, a pipe as standard output, and paths without
+blanks on the kernel's command line. After a crash of the guest its status is 255, without a
+message; after a hang it never ends.
 """
 
 import functools
@@ -35,25 +35,25 @@ VNG = "vng"
 NEEDED = {"qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
           "busybox": "busybox", "file": "file"}
 MODULES = Path("/sys/module")
-HARDWARE = ("kvm_intel", "kvm_amd")  # a /dev/kvm without these may be unable to run a kernel
-SMOKE_S = 30
-# of a boot, by whether the processor runs guests: 2 s, and up to 30 s where it does not
+HARDWARE = ("kvm_intel", "kvm_amd")  # without these a /dev/kvm may be unable to run a kernel
+SMOKE_LIMIT_S = 30
+# for a boot, by whether the processor runs guests; a boot takes 2 s, or emulated up to 30 s
 BOOT_LIMIT_S = {True: 60.0, False: 180.0}
 MEMORY = "1G"
-EMULATED_CPUS = 4  # client, proxy, server and their controller: more slow a boot down
-SYSTEM_PATHS = "/usr/sbin:/sbin"  # modprobe, for users
+EMULATED_CPUS = 4  # for client, proxy, server and control; more CPUs slow a boot down
+SYSTEM_PATHS = "/usr/sbin:/sbin"  # modprobe is there, and not on the PATH of users
 BIN = "/run/uncork/bin"  # the folder of the client, in the guest
 SUBJECTS = "/run/uncork/subjects"  # the definitions of subjects there
 TAKE_SUBJECTS = f"""IFS= read -r line && printf '%s\\n' "$line" >{SUBJECTS}; """
-# The guest ends with the runner: when standard input closes, this kills all of virtme-ng.
-LIFELINE = 'exec "$@" < <(exec 2>/dev/null; cat; kill -TERM -- -$$)'
+# The guest must end with the runner: when standard input ends, this kills all of virtme-ng.
+KILL_AT_EOF = 'exec "$@" < <(exec 2>/dev/null; cat; kill -TERM -- -$$)'
 KERNELS = ROOT / "scripts" / "setup" / "kernels"
-KERNELS_S = 30
+KERNELS_LIMIT_S = 30
 IN_TREE = Path("arch/x86/boot/bzImage")  # in the folder of a kernel's sources
-# at 0x202 of a bzImage: "HdrS", and the offset of the release from 0x200
+# at 0x202 of a bzImage: "HdrS", and the offset of the release text from 0x200
 HEADER = struct.Struct("<4s8xH")
 HEADER_AT, RELEASE_FROM = 0x202, 0x200
-# file systems by which a guest sees this machine's files
+# file systems that share this machine's files with a guest
 SHARES = {"9p": "CONFIG_9P_FS", "virtiofs": "CONFIG_VIRTIO_FS"}
 say_once = functools.cache(say)
 
@@ -62,8 +62,8 @@ say_once = functools.cache(say)
 
 @dataclass(frozen=True)
 class Image:
-    """A bzImage. digest: 16 hexadecimal digits of SHA-256; root: the folder with its modules, or
-    its sources; shares: those of SHARES that it has."""
+    """A bzImage. digest: 16 hexadecimal digits of SHA-256. root: the folder with its modules, or
+    its sources. shares: the file systems of SHARES that it supports."""
 
     path: Path
     release: str
@@ -73,8 +73,8 @@ class Image:
 
 
 def image_find(value: str, where: str) -> Image:
-    """The image of a value behind `vng:`: a path, or a version that scripts/setup/kernels has
-    fetched. where: begins messages."""
+    """The image that the text behind `vng:` names: a path, or a version that scripts/setup/kernels
+    has fetched. where: begins messages."""
     path = image_path(value, where)
     if shlex.quote(str(path)) != str(path):
         raise Failure(
@@ -95,17 +95,17 @@ def image_find(value: str, where: str) -> Image:
 
 
 def image_path(value: str, where: str) -> Path:
-    """The file: in a folder of sources, at that path, or among those that were fetched."""
+    """The path of an image: in a folder of sources, that path, or one that was fetched."""
     path = Path(value).expanduser()
     if path.is_dir():
         image = path.absolute() / IN_TREE
         if not image.exists():
-            raise UsageError(f"{where}: there is no {IN_TREE} in {path}: make bzImage there")
+            raise UsageError(f"{where}: there is no {IN_TREE} in {path}: run make bzImage there")
         return image
     if path.exists() or "/" in value:
         return path.absolute()
     done = subprocess.run([str(KERNELS), "--kept", value], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, errors="replace", timeout=KERNELS_S)
+                          capture_output=True, text=True, errors="replace", timeout=KERNELS_LIMIT_S)
     if done.returncode != 0:
         raise UsageError(f"{where}: {complaint_text(done.stderr)}")
     return Path(done.stdout.strip())
@@ -127,7 +127,7 @@ def modules_folders(root: Path) -> list[Path]:
 
 
 def shares_read(root: Path, release: str) -> frozenset[str]:
-    """Those of SHARES in a kernel's configuration or lists of modules; 9p where it has neither."""
+    """Those of SHARES in a kernel's configuration or lists of modules; 9p without such files."""
     config = root / ".config"
     if config.exists():
         texts, patterns = [config.read_text(errors="replace")], {
@@ -145,8 +145,8 @@ def shares_read(root: Path, release: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Guest:
-    """One boot for each command. path: PATH for virtme-ng; version, options: of virtme-ng;
-    hardware: whether the processor runs guests."""
+    """Boots once for each command. path: PATH for virtme-ng. version, options: of virtme-ng.
+    hardware: whether the processor runs guests; otherwise it is emulated."""
 
     image: Image
     path: str
@@ -159,25 +159,25 @@ class Guest:
         return f"in a guest with Linux {self.image.release}"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """virtme-ng; the program's folder has the same path in every guest. A batch begins with the
-        facts of the boot. Its client reads from a pipe, because a lifeline must be one and the
-        standard input of a guest is none. Definitions of subjects are the first line of it."""
+        """The command of virtme-ng. The program's folder has the same path in every guest. A batch
+        begins with the facts of the boot. The standard input of a guest is no pipe, but
+        --with-parent needs one, so cat(1) makes one. Definitions of subjects are its first line."""
         command = shlex.join([f"./{program.name}", *arguments])
         script = f"ip link set lo up; cd {BIN} || exit; "
         if SUBJECTS_OPTION in arguments:
             script += TAKE_SUBJECTS
             given = json.dumps(json.loads(Path(definitions_file()).read_text())) + "\n" + given
-        # virtme-ng gives the folder to a shell
+        # virtme-ng passes the folder to a shell
         share = f"--rodir={BIN}={shlex.quote(str(program.parent.absolute()))}"
         if "--with-parent" not in arguments:
             return PlacedCommand(self.boot(f"{script}exec {command}", share), given)
         piped = shlex.quote(f"exec {command} < <(exec cat 2>/dev/null)")
         argv = self.boot(f"{script}./{program.name} --facts; exec bash -c {piped}", share)
-        return PlacedCommand(("bash", "-c", LIFELINE, "uncork", *argv), given)
+        return PlacedCommand(("bash", "-c", KILL_AT_EOF, "uncork", *argv), given)
 
     def boot(self, script: str, *options: str) -> tuple[str, ...]:
-        """The command that boots it and runs a script for sh(1). It shares the kernel's modules by
-        name, because they may be in a folder that the guest covers with its own, like /tmp."""
+        """The command that boots and runs a script for sh(1). The folder of modules is shared by
+        name, because the guest may cover the folder above with its own, like /tmp."""
         count, root = len(os.sched_getaffinity(0)), self.image.root
         return ("env", f"PATH={self.path}", VNG, *self.options, "--cwd=/",
                 f"--cpus={count if self.hardware else min(count, EMULATED_CPUS)}",
@@ -186,8 +186,8 @@ class Guest:
 
 
 def search_path() -> str:
-    """PATH for virtme-ng: its folder is the one on PATH, else the newest installed. Failure, with
-    all programs that are missing."""
+    """PATH with the folder of virtme-ng: that on PATH, else the newest installed. Failure with all
+    programs that are missing."""
     where = f"{TARGET}={VNG}"
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
@@ -208,15 +208,15 @@ def vng_version(path: str, where: str) -> str:
     """The release of virtme-ng; Failure where it does not start or hangs."""
     command = ["env", f"PATH={path}", VNG, "--version"]
     try:
-        return (process_run(command, "", SMOKE_S).stdout.split() or ["unknown"])[-1]
+        return (process_run(command, "", SMOKE_LIMIT_S).stdout.split() or ["unknown"])[-1]
     except OSError as error:
         raise Failure(f"{where}: {command[0]} does not start: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise Failure(f"{where}: {shlex.join(command)} did not end in {SMOKE_S} s") from None
+        raise Failure(f"{where}: {shlex.join(command)} did not end in {SMOKE_LIMIT_S} s") from None
 
 
 def share_options(image: Image, where: str) -> tuple[str, ...]:
-    """How the guest sees this machine's files: by virtiofs where both ends have it, else by 9p."""
+    """How the guest shares this machine's files: virtiofs where both have it, else 9p."""
     if "virtiofs" in image.shares and (
         shutil.which("virtiofsd") or Path("/usr/libexec/virtiofsd").exists()
     ):
@@ -229,24 +229,24 @@ def share_options(image: Image, where: str) -> tuple[str, ...]:
 
 
 def hardware_works(guest: Guest) -> bool:
-    """Whether the processor runs guests: its module is loaded, and a short guest ends in time."""
+    """Whether the processor runs guests: its module is loaded, and a test boot ends in time."""
     if not any((MODULES / name).exists() for name in HARDWARE):
         return False
     try:
-        return process_run(guest.boot("exit 7"), "", SMOKE_S).returncode == 7
+        return process_run(guest.boot("exit 7"), "", SMOKE_LIMIT_S).returncode == 7
     except (OSError, subprocess.TimeoutExpired):
         return False
 
 
 def guest_open(value: str) -> Guest:
-    """The guest of a value of `target`, as this machine can boot it."""
+    """The guest for a value of `target`, emulated where the processor runs no guests."""
     where = f"target={value}"
     image, path = image_find(value.partition(":")[2], where), search_path()
     guest = Guest(image, path, vng_version(path, where), share_options(image, where))
     if hardware_works(guest):
         return guest
-    say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, which shows "
-             "what a kernel does and not how fast")
+    say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, so that counts "
+             "are right and times mean nothing")
     return replace(guest, options=("--disable-kvm", *guest.options), hardware=False)
 
 
@@ -260,15 +260,15 @@ class Vng(Target):
         self.require(value)
         self.guest = guest_open(value)
         self.boot_s = BOOT_LIMIT_S[self.guest.hardware]
-        # the kernel's messages go to standard error
+        # -v: the kernel's messages go to standard error
         self.retry_place = replace(self.guest, options=(*self.guest.options, "-v"))
 
     @classmethod
     def require(cls, value: str) -> None:
-        """An image that guests can share files with, virtme-ng and what it needs."""
+        """Checks the image, its shared file systems, virtme-ng and the programs that this needs."""
         name, where = value.partition(":")[2], f"{TARGET}={value}"
-        looks = [lambda: share_options(image_find(name, where), where)] if name else []
-        all_tried([*looks, search_path])
+        checks = [lambda: share_options(image_find(name, where), where)] if name else []
+        all_tried([*checks, search_path])
 
     def place(self, words: Mapping[str, str]) -> Place:
         return self.guest
@@ -277,7 +277,7 @@ class Vng(Target):
         return (SUBJECTS_OPTION, SUBJECTS) if subject_of(words) else ()
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
-        """None: each boot is a machine of its own, and a batch begins with its facts."""
+        """Empty: each boot is a machine of its own, and its batch begins with its facts."""
         return {}
 
     def identity(self) -> dict[str, str]:

@@ -86,8 +86,8 @@ def emulated_text(matrix: Matrix) -> str:
 
 def disturbances_text(matrix: Matrix) -> str:
     """What disturbed a machine of the records when the runner started; empty where nothing did."""
-    return disturbed_text(look for machine in matrix.result.machines.values()
-                          for look in machine.looks)
+    return disturbed_text(inspection for machine in matrix.result.machines.values()
+                          for inspection in machine.inspections)
 
 
 def congestion_text(matrix: Matrix) -> str:

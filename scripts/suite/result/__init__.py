@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The format on disk: plan, sessions, machines, records; one reader, one writer, the journal that
-resumes.
+"""The format on disk: plan, sessions, machines, records; one reader, one writer, the journal.
 
-It imports base and scenario. It never computes a figure and never starts a run: measure writes by
-it, analyse reads by it, and that is all that these two have in common.
+It imports base and scenario. It never computes a figure and never starts a run. measure writes with
+it and analyse reads with it; these two share nothing else.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Checks of JSON values: which kind a value is, and where in its document a wrong one stands.
+"""Checks of JSON values: of what kind a value is, and where in its document a wrong value is.
 
-A check takes a value and raises Misshapen where it is wrong. Shapes are constants that are made of
-checks; a check that is a function of its own is called so, as scalar_check().
+A check takes a value, and raises WrongShape if it is wrong. A constant is a check composed of
+others; a check written as a function is called *_check().
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 Shape = Callable[[Any], None]
 SCHEMA = 1  # of records and of plan.json
 LIMIT = 2**64  # no count, size or time is as large; a float holds it
-ROUNDS_MOST = 1_000_000
+INDEX_MAX = 1_000_000
 SHOWN_CHARACTERS = 40  # of a wrong value
 
 
 class Damaged(Exception):
-    """The reason why a line is no record, or a file is not part of a result."""
+    """The reason why a line is no record, or a file no part of a result."""
 
 
 class Newer(Damaged):
     """A newer uncork wrote it."""
 
 
-class Misshapen(Damaged):
-    """A value of the wrong kind; path grows from the inside out while the exception rises."""
+class WrongShape(Damaged):
+    """A value of the wrong kind. path: its place, to which each enclosing value adds the front."""
 
     def __init__(self, wrong: str, path: str = "") -> None:
         super().__init__(wrong)
@@ -36,14 +36,14 @@ class Misshapen(Damaged):
     def __str__(self) -> str:
         return f"{self.path.lstrip('.')} {self.args[0]}".lstrip()
 
-    def within(self, place: str) -> Misshapen:
-        """The same error, seen from the object or list that has the value at this place."""
+    def within(self, place: str) -> WrongShape:
+        """The same error, for the object or list that has the value at this place."""
         self.path = place + self.path
         return self
 
 
-def shown(value: Any) -> str:
-    """A wrong value in few characters, all of them printable."""
+def brief(value: Any) -> str:
+    """A wrong value in few printable characters, for messages."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     text = json.dumps(value)
@@ -51,23 +51,23 @@ def shown(value: Any) -> str:
 
 
 def constant_refuse(name: str) -> None:
-    """NaN and Infinity, which Python's JSON knows and JSON does not."""
+    """Refuses NaN and Infinity, which are no JSON, but which Python reads."""
     raise Damaged(f"not JSON: {name} is no number")
 
 
 def value_check(is_right: Callable[[Any], bool], kind: str) -> Shape:
     def check(value: Any) -> None:
         if not is_right(value):
-            raise Misshapen(f"is {shown(value)}, not {kind}")
+            raise WrongShape(f"is {brief(value)}, not {kind}")
     return check
 
 
-# finite; true and false are no numbers
+# finite; bool is an int in Python, and no number here
 NUMBER = value_check(lambda value: type(value) in (int, float) and -LIMIT < value < LIMIT,
                      "a number")
-WHOLE = value_check(lambda value: type(value) is int and -LIMIT < value < LIMIT, "a whole number")
-INDEX = value_check(lambda value: type(value) is int and 0 <= value <= ROUNDS_MOST,
-                    f"a whole number from 0 to {ROUNDS_MOST}")
+INTEGER = value_check(lambda value: type(value) is int and -LIMIT < value < LIMIT, "a whole number")
+INDEX = value_check(lambda value: type(value) is int and 0 <= value <= INDEX_MAX,
+                    f"a whole number from 0 to {INDEX_MAX}")
 # printable; tabs separate the columns of a sysctl
 TEXT = value_check(lambda value: type(value) is str and value.replace("\t", " ").isprintable(),
                    "one line of text")
@@ -83,7 +83,7 @@ def one_of(*values: str) -> Shape:
     return value_check(lambda value: value in values, " or ".join(values))
 
 
-def nothing_or(inner: Shape) -> Shape:
+def null_or(inner: Shape) -> Shape:
     return lambda value: None if value is None else inner(value)
 
 
@@ -97,27 +97,27 @@ def all_of(*checks: Shape) -> Shape:
 def list_of(inner: Shape, length: int | None = None) -> Shape:
     def check(value: Any) -> None:
         if type(value) is not list or length not in (None, len(value)):
-            raise Misshapen(f"is {shown(value)}, not a list" + (f" of {length}" if length else ""))
+            raise WrongShape(f"is {brief(value)}, not a list" + (f" of {length}" if length else ""))
         for place, item in enumerate(value):
             try:
                 inner(item)
-            except Misshapen as wrong:
+            except WrongShape as wrong:
                 raise wrong.within(f"[{place}]") from None
     return check
 
 
 def object_of(needed: Mapping[str, Shape], known: Mapping[str, Shape] | None = None,
               others: Shape | None = None) -> Shape:
-    """An object that has all needed keys, and may have the known ones; others: of any other key,
-    which is one line of text."""
+    """An object that has all needed keys, and may have the known ones. others: the check of values
+    of other keys, which are one line of text."""
     checks = {**needed, **(known or {})}
 
     def check(value: Any) -> None:
         if type(value) is not dict:
-            raise Misshapen(f"is {shown(value)}, not an object")
+            raise WrongShape(f"is {brief(value)}, not an object")
         for key in needed:
             if key not in value:
-                raise Misshapen(f"has no {key}")
+                raise WrongShape(f"has no {key}")
         for key, item in value.items():
             inner = checks.get(key, others)
             if inner is not None:
@@ -125,8 +125,8 @@ def object_of(needed: Mapping[str, Shape], known: Mapping[str, Shape] | None = N
                     if key not in checks:
                         TEXT(key)
                     inner(item)
-                except Misshapen as wrong:
-                    raise wrong.within(f".{key if key.isprintable() else shown(key)}") from None
+                except WrongShape as wrong:
+                    raise wrong.within(f".{key if key.isprintable() else brief(key)}") from None
     return check
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The files of a result (docs/record.md, "Files of a result"): read and written here only.
+"""The files of a result (docs/record.md, "Files of a result"). Only this module uses them.
 
-A folder with a plan.json is a result. A file that cannot be parsed or has another shape raises
+A folder with a plan.json is a result. A file that cannot be parsed or has the wrong shape raises
 Damaged, whose message says where. A file is replaced as a whole; a journal appends records.
 """
 
@@ -22,54 +22,54 @@ from typing import Any, NamedTuple
 from suite.base import ROOT, cache_place
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.installation import RESULTS
-from suite.result.checks import SCHEMA, Damaged, Newer, Shape, constant_refuse, shown
+from suite.result.checks import SCHEMA, Damaged, Newer, Shape, brief, constant_refuse
 from suite.result.machine import MACHINES_SHAPE, Facts
 from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
 from suite.result.record import STORED_SHAPE, WARMUP_ROUND, JsonObject, RunKey, key_of
 from suite.scenario.scenario import LABEL, Scenario, scenario_text
 
 RECORDS, PLAN, HOSTS, SCENARIO = "records.jsonl", "plan.json", "hosts.json", "scenario.toml"
-CLAIMS = "claims.json"  # of a folder with results of claims: why each could not run
+CLAIMS = "claims.json"  # in a folder with results of claims: why some could not run
 CHUNK_BYTES = 1 << 20
-FOLDER, ENDING = "reference", ".tar.xz"
-ARCHIVES = ROOT / "results" / FOLDER
-LINE_BYTES_MOST = 64 << 20  # a record with hundreds of threads has some MiB
+REFERENCE, ARCHIVE_SUFFIX = "reference", ".tar.xz"
+ARCHIVES = ROOT / "results" / REFERENCE
+LINE_BYTES_MAX = 64 << 20  # a record with hundreds of threads has some MiB
 
 
-def results_place() -> Path:
-    """Where folders of results are that have only a name."""
+def results_folder() -> Path:
+    """The folder of results that users name: $UNCORK_RESULTS, else that of the installation."""
     chosen = os.environ.get("UNCORK_RESULTS")
     return Path(chosen) if chosen else RESULTS
 
 
 def result_find(given: Path) -> Path:
-    """The folder of a result: a path, which may lead into an archive; the name of one in
-    results_place(), or reference/NAME. UsageError where there is no such folder."""
+    """The folder of a result. given: a path, which may lead into an archive; a name in
+    results_folder(); or reference/NAME. UsageError where there is no such folder."""
     if given.is_dir():
         return given
     for archive in (given, *given.parents):
-        if archive.name.endswith(ENDING) and archive.is_file():
+        if archive.name.endswith(ARCHIVE_SUFFIX) and archive.is_file():
             folder = archive_unpack(archive, archive) / given.relative_to(archive)
             if not folder.is_dir():
                 raise UsageError(f"{given}: no such folder in {archive}")
             return folder
     if given.exists():
         raise UsageError(f"{given}: is a file, not the folder of a result")
-    if len(given.parts) == 2 and given.parts[0] == FOLDER:
+    if len(given.parts) == 2 and given.parts[0] == REFERENCE:
         return reference_find(given)
     if len(given.parts) != 1:
         raise UsageError(f"{given}: no such folder")
-    place = results_place()
-    if (place / given).is_dir():
-        return place / given
-    names = [path.name for path in place.iterdir() if path.is_dir()] if place.is_dir() else []
+    results = results_folder()
+    if (results / given).is_dir():
+        return results / given
+    names = [path.name for path in results.iterdir() if path.is_dir()] if results.is_dir() else []
     mine = sorted(name for name in names if name.startswith(f"{given}-"))
     hint = f": did you mean {mine[-1]}?" if mine else nearest_hint(str(given), names)
-    raise UsageError(f"{given}: no such folder, here or in {place}{hint}")
+    raise UsageError(f"{given}: no such folder, here or in {results}{hint}")
 
 
 def json_parse(data: bytes) -> Any:
-    """The JSON value in a line or a file; Damaged says where it is none."""
+    """The JSON value in a line or a file; Damaged says where it is no JSON."""
     try:
         return json.loads(data.decode().rstrip("\n"), parse_constant=constant_refuse)
     except UnicodeDecodeError as error:
@@ -85,22 +85,22 @@ def json_parse(data: bytes) -> Any:
 
 
 def object_parse(data: bytes | None, check: Shape) -> dict[str, Any]:
-    """The JSON object in a line or a file; Newer if its schema is newer, Damaged if it has another
-    shape. data: None for a line that is longer than LINE_BYTES_MOST."""
+    """The JSON object in a line or a file. Newer if its schema is newer, Damaged if its shape is
+    wrong. data: None for a line that is longer than LINE_BYTES_MAX."""
     if data is None:
-        raise Damaged(f"longer than {LINE_BYTES_MOST >> 20} MiB: no record is")
+        raise Damaged(f"longer than {LINE_BYTES_MAX >> 20} MiB: no record is")
     value = json_parse(data)
     schema = value.get("schema", SCHEMA) if isinstance(value, dict) else SCHEMA
     if type(schema) is not int or schema != SCHEMA:
         error, origin = ((Newer, "of a newer uncork") if type(schema) is int and schema > SCHEMA
-                         else (Damaged, "none that there ever was"))
-        raise error(f"schema {shown(schema)} is {origin}; this one understands schema {SCHEMA}")
+                         else (Damaged, "unknown"))
+        raise error(f"schema {brief(schema)} is {origin}; this one understands schema {SCHEMA}")
     check(value)
     return value
 
 
 def plan_read(folder: Path) -> Plan | None:
-    """The plan of a result, None without one; UsageError for a newer schema, Failure for damage."""
+    """The plan of a result; None without one. UsageError for a newer schema, Failure for damage."""
     path = folder / PLAN
     try:
         return plan_from(object_parse(path.read_bytes(), PLAN_SHAPE))
@@ -120,8 +120,8 @@ def machines_read(folder: Path) -> dict[str, Facts]:
 
 
 def machines_merge(folder: Path, machines: Mapping[str, Facts]) -> None:
-    """Adds machines to hosts.json. Machines that are there keep their facts; new findings of the
-    doctor are added to them. A damaged file is renamed to hosts.json.damaged."""
+    """Adds machines to hosts.json. Machines that it has keep their facts, and get the new findings
+    of the doctor. A damaged file is renamed to hosts.json.damaged."""
     path = folder / HOSTS
     known: dict[str, Facts] = {}
     try:
@@ -130,15 +130,15 @@ def machines_merge(folder: Path, machines: Mapping[str, Facts]) -> None:
         path.replace(path.with_name(f"{path.name}.damaged"))
     merged = {**machines, **known}
     for host in machines.keys() & known.keys():
-        looks = [*known[host].get("doctor", ()), *machines[host].get("doctor", ())]
-        merged[host] = {**known[host], **({"doctor": looks} if looks else {})}
+        inspections = [*known[host].get("doctor", ()), *machines[host].get("doctor", ())]
+        merged[host] = {**known[host], **({"doctor": inspections} if inspections else {})}
     if merged != known:
         file_write(path, json_text(merged))
 
 
 @contextlib.contextmanager
 def file_named(path: Path) -> Iterator[None]:
-    """An OSError about what is written meanwhile names the file."""
+    """An OSError that is raised meanwhile gets the name of the file."""
     try:
         yield
     except OSError as error:
@@ -146,7 +146,7 @@ def file_named(path: Path) -> Iterator[None]:
 
 
 def file_write(path: Path, text: str) -> None:
-    """Replaces a file as a whole: a reader, or a kill, finds the old one or the new one."""
+    """Replaces a file as a whole: after a kill there is the old one or the new one."""
     fresh = path.with_name(path.name + ".new")
     with file_named(path), open(fresh, "w", encoding="utf-8") as file:
         file.write(text)
@@ -172,8 +172,8 @@ def digest_read(file: BufferedIOBase, size_bytes: int) -> hashlib.blake2b:
 
 
 class Line(NamedTuple):
-    """A whole line. offset: in bytes, from the start of the file; size_bytes: with the line feed;
-    data: None where it is longer than LINE_BYTES_MOST."""
+    """A whole line. offset: in bytes from the start of the file. size_bytes: with the line feed.
+    data: None if it is longer than LINE_BYTES_MAX."""
 
     offset: int
     size_bytes: int
@@ -182,8 +182,8 @@ class Line(NamedTuple):
 
 @dataclass
 class Lines:
-    """The lines of a file from its position on. done_bytes: the end of the last whole line, as far
-    as digest covers. torn: whether part of a line follows. Both are right behind the last line."""
+    """The lines of a file from its position on. done_bytes: the end of the last whole line, and of
+    what digest covers. torn: whether an incomplete line follows; it is known after the loop."""
 
     file: BufferedIOBase
     digest: hashlib.blake2b
@@ -191,11 +191,11 @@ class Lines:
     torn: bool = False
 
     def __iter__(self) -> Iterator[Line]:
-        while part := self.file.readline(LINE_BYTES_MOST):
+        while part := self.file.readline(LINE_BYTES_MAX):
             before = self.digest.copy()
             self.digest.update(part)
             size_bytes, whole = len(part), part
-            while not part.endswith(b"\n") and (part := self.file.readline(LINE_BYTES_MOST)):
+            while not part.endswith(b"\n") and (part := self.file.readline(LINE_BYTES_MAX)):
                 self.digest.update(part)
                 size_bytes, whole = size_bytes + len(part), b""
             if not (part or whole).endswith(b"\n"):
@@ -205,18 +205,19 @@ class Lines:
             self.done_bytes += size_bytes
 
 
-# ---- the folder of a result while it is written: nothing that was measured is lost by any kill.
-# Records are appended to records.jsonl, flushed and synced run by run; a torn last line is cut off
-# when the matrix is resumed, and that run is done again. One runner writes a folder at a time: it
-# holds a lock (flock(2)) on records.jsonl, which the kernel drops with the process. ----
+# ---- the folder of a result while it is written: a kill loses no record. Each record is appended
+# to records.jsonl and synced. When the matrix is resumed, a torn last line is cut off, and its run
+# runs again. One runner writes a folder at a time: it holds a lock (flock(2)) on records.jsonl,
+# which the kernel drops with the process. ----
 
-# what a start leaves that was killed before it had written plan.json
-CREATED_FIRST = {RECORDS, SCENARIO, HOSTS, *(f"{name}.new" for name in (PLAN, HOSTS, SCENARIO))}
+# the files that a start may leave if it is killed before it has written plan.json
+BEFORE_PLAN = {RECORDS, SCENARIO, HOSTS, *(f"{name}.new" for name in (PLAN, HOSTS, SCENARIO))}
 
 
 @dataclass
 class Journal:
-    """An open result: its plan, whose last session is being run, and the runs that are stored."""
+    """An open result. plan: its last session runs. done: the runs that are stored. descriptor: of
+    records.jsonl, with the lock."""
 
     folder: Path
     plan: Plan
@@ -225,14 +226,14 @@ class Journal:
 
     @property
     def resumed(self) -> bool:
-        """Whether an earlier start stored runs of this session. Every start stores the cells that
-        cannot run; these do not count."""
+        """Whether an earlier start stored runs of this session. Records of cells that cannot run do
+        not count, because every start stores them."""
         cells = {cell.name for cell in self.plan.runnable}
         return any(session == self.plan.session.name and name in cells
                    for session, _, name, _ in self.done)
 
     def append(self, record: JsonObject) -> None:
-        """Stores one record: written in one piece, flushed and synced before it returns."""
+        """Appends one record and syncs it before it returns."""
         rest = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
         with file_named(self.folder / RECORDS):
             while rest:
@@ -241,13 +242,13 @@ class Journal:
         self.done.add(key_of(record))
 
     def extend(self, rounds: int) -> None:
-        """Adds so many rounds to the session; plan.json says so before the first of them runs."""
-        self.plan = self.plan.extended(rounds)
+        """Adds rounds to the session, in plan.json before the first of them runs."""
+        self.plan = self.plan.with_rounds(rounds)
         file_write(self.folder / PLAN, json_text(plan_document(self.plan)))
 
     def begin(self, scenario: Scenario, machines: Mapping[str, Facts]) -> None:
-        """Writes the files beside the records, plan.json last: it makes the folder a result. Each
-        cell that cannot run gets one record, of round 0, with the reason."""
+        """Writes the files beside the records: plan.json last, which makes the folder a result.
+        Each cell that cannot run gets one record, of round 0, with the reason."""
         file_write(self.folder / SCENARIO, scenario_text(scenario))
         machines_merge(self.folder, machines)
         file_write(self.folder / PLAN, json_text(plan_document(self.plan)))
@@ -267,7 +268,7 @@ class Journal:
 
 
 def records_lock(folder: Path) -> int:
-    """Opens records.jsonl to append, and takes the folder's lock; Failure if another has it."""
+    """Opens records.jsonl to append, and takes its lock; Failure if another process has it."""
     descriptor = os.open(folder / RECORDS, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -278,7 +279,7 @@ def records_lock(folder: Path) -> int:
 
 
 def records_done(folder: Path) -> tuple[set[RunKey], int]:
-    """The runs that are stored, and the size of their lines in bytes: the last line may be torn.
+    """(the runs that are stored, the size of their lines in bytes). A torn last line is left out;
     Failure where a whole line is damaged."""
     path = folder / RECORDS
     data = path.read_bytes() if path.exists() else b""
@@ -293,12 +294,12 @@ def records_done(folder: Path) -> tuple[set[RunKey], int]:
 
 
 def journal_create(folder: Path, plan: Plan) -> Journal:
-    """Opens a new result in folder, which may be there; UsageError where it has other files or
+    """Opens a new result in folder, which may exist. UsageError where it has other files or
     records, Failure where another run writes it."""
     folder.mkdir(parents=True, exist_ok=True)
-    strange = {path.name for path in folder.iterdir()} - CREATED_FIRST
-    if strange:
-        raise UsageError(f"{folder} is no result and not empty ({min(strange)}): "
+    foreign = {path.name for path in folder.iterdir()} - BEFORE_PLAN
+    if foreign:
+        raise UsageError(f"{folder} is no result and not empty ({min(foreign)}): "
                          "choose another folder with -o")
     descriptor = records_lock(folder)
     if os.fstat(descriptor).st_size:
@@ -309,22 +310,22 @@ def journal_create(folder: Path, plan: Plan) -> Journal:
     return Journal(folder, plan, set(), descriptor)
 
 
-# ---- reference results: finished ones that come with uncork, named `reference/NAME`. Each is one
+# ---- reference results: finished ones that come with uncork, named `reference/NAME`. Each is an
 # archive, which `scripts/reference` writes. It is unpacked into the user's cache when it is first
-# read. Nothing is ever written into it. ----
+# read, and never changed there. ----
 
 def reference_names() -> list[str]:
-    return [f"{FOLDER}/{path.name.removesuffix(ENDING)}"
-            for path in sorted(ARCHIVES.glob(f"*{ENDING}"))]
+    return [f"{REFERENCE}/{path.name.removesuffix(ARCHIVE_SUFFIX)}"
+            for path in sorted(ARCHIVES.glob(f"*{ARCHIVE_SUFFIX}"))]
 
 
-def reference_is(folder: Path) -> bool:
-    return cache_place() / FOLDER in folder.parents
+def is_reference(folder: Path) -> bool:
+    return cache_place() / REFERENCE in folder.parents
 
 
 def reference_find(given: Path) -> Path:
-    """The folder of a reference result, unpacked; UsageError where there is none of the name."""
-    archive = ARCHIVES / f"{given.name}{ENDING}"
+    """The unpacked folder of a reference result; UsageError for an unknown name."""
+    archive = ARCHIVES / f"{given.name}{ARCHIVE_SUFFIX}"
     if not archive.exists():
         raise UsageError(f"{given}: no such folder, and no reference result"
                          f"{nearest_hint(str(given), reference_names())}")
@@ -332,9 +333,9 @@ def reference_find(given: Path) -> Path:
 
 
 def archive_unpack(archive: Path, given: Path) -> Path:
-    """The folder that is in an archive, in the user's cache; Failure where it cannot be had. given:
-    what names it."""
-    name, place = archive.name.removesuffix(ENDING), cache_place() / FOLDER
+    """The folder of an archive, unpacked in the user's cache; Failure where that fails. given: for
+    messages."""
+    name, place = archive.name.removesuffix(ARCHIVE_SUFFIX), cache_place() / REFERENCE
     try:
         place /= hashlib.blake2b(archive.read_bytes(), digest_size=8).hexdigest()
         if not (place / name).is_dir():
@@ -350,7 +351,7 @@ def archive_unpack(archive: Path, given: Path) -> Path:
 
 
 def members_write(archive: Path, folder: Path) -> None:
-    """Writes the files below the one folder of an archive into a new folder, and nothing else."""
+    """Writes the files in the top folder of an archive into a new folder, and nothing else."""
     folder.mkdir(parents=True)
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -360,6 +361,6 @@ def members_write(archive: Path, folder: Path) -> None:
                 path.write_bytes(file.read())
 
 
-def output_place(folder: Path) -> Path:
-    """Where what is made of a result goes: beside it; for a reference, the working directory."""
-    return Path() if reference_is(folder) else folder
+def output_folder(folder: Path) -> Path:
+    """The folder for files made from a result: its own; for a reference the working directory."""
+    return Path() if is_reference(folder) else folder

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""hosts.json: the machines that a result was measured on, and what the doctor found there. Pure."""
+"""hosts.json: the machines that measured a result, and what the doctor found there. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suite.result.checks import INDEX, TEXT, WHOLE, keys, list_of, map_of, object_of, scalar_check
+from suite.result.checks import INDEX, INTEGER, TEXT, keys, list_of, map_of, object_of, scalar_check
 
 DISTURBS = "disturbs"  # the status of a finding (docs/record.md, "What the doctor finds")
 FINDING_SHAPE = object_of(keys(TEXT, "name", "status", "seen"),
                           keys(TEXT, "effect", "fix", "undo", "remark"))
-LOOK_SHAPE = object_of({"findings": list_of(FINDING_SHAPE)}, {"unix_ns": WHOLE})
+INSPECTION_SHAPE = object_of({"findings": list_of(FINDING_SHAPE)}, {"unix_ns": INTEGER})
 MACHINES_SHAPE = map_of(object_of(
     {}, {**keys(map_of(scalar_check), "mitigations", "sysctl", "versions"),
-         "device": object_of({}, {"offloads": map_of(scalar_check)}), "doctor": list_of(LOOK_SHAPE),
-         "cpus_online": INDEX, **keys(TEXT, "system", "kernel", "cpu", "cmdline",
-                                      "virtualisation")},
-    # another fact is one value, or a group of them
+         "device": object_of({}, {"offloads": map_of(scalar_check)}),
+         "doctor": list_of(INSPECTION_SHAPE), "cpus_online": INDEX,
+         **keys(TEXT, "system", "kernel", "cpu", "cmdline", "virtualisation")},
+    # another fact is a scalar, a list or an object
     others=lambda item: None if type(item) in (dict, list) else scalar_check(item)))
-Look = Mapping[str, Any]  # one entry of `doctor`
-Facts = Mapping[str, Any]  # all that hosts.json has of a machine, by name; unknown facts are absent
+Inspection = Mapping[str, Any]  # an entry of `doctor`: what the doctor found at one start
+Facts = Mapping[str, Any]  # of a machine in hosts.json, by name; unknown facts are absent
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One boot of a machine, or several that agree in all facts. hosts: their ids in records."""
+    """One boot of a machine, or several with the same facts. hosts: their ids in records."""
 
     hosts: tuple[str, ...]
     facts: Facts
@@ -39,35 +39,36 @@ class Machine:
 
     @property
     def cpu(self) -> str:
-        """The name of its processor, without blanks that say nothing."""
+        """The name of its processor, with single blanks."""
         return " ".join(self.fact("cpu").split())
 
     @property
     def target(self) -> str | None:
-        """The value of target= that put an end there; None for the runner's own machine."""
+        """The value of target= that named it; None for the runner's machine."""
         return self.facts.get("target")
 
     @property
-    def looks(self) -> Sequence[Look]:
+    def inspections(self) -> Sequence[Inspection]:
         """The doctor's findings, one entry for each start of the runner."""
         return self.facts.get("doctor", ())
 
 
-def disturbed_text(looks: Iterable[Look]) -> str:
-    """What disturbed at any of these looks, in one line; empty where nothing did. Of several looks
-    each finding has the text of the last one, and the number of looks that had it."""
-    looks = list(looks)
+def disturbed_text(inspections: Iterable[Inspection]) -> str:
+    """What disturbed in any inspection, in one line; empty where nothing did. A finding has its
+    last text and, of several inspections, the number of those that had it."""
+    inspections = list(inspections)
     seen: dict[str, list[str]] = {}
-    for look in looks:
-        for finding in look["findings"]:
+    for inspection in inspections:
+        for finding in inspection["findings"]:
             if finding["status"] == DISTURBS:
                 seen.setdefault(finding["name"], []).append(finding["seen"])
     return ", ".join(texts[-1] +
-                     (f" (at {len(texts)} of {len(looks)} starts)" if len(looks) > 1 else "")
+                     (f" (at {len(texts)} of {len(inspections)} starts)"
+                      if len(inspections) > 1 else "")
                      for texts in seen.values())
 
 
-def findings_last(looks: Iterable[Look]) -> dict[str, str]:
+def findings_last(inspections: Iterable[Inspection]) -> dict[str, str]:
     """The last finding of each check, by its name: `disturbs: load 3.1 on 2 CPUs`."""
     return {finding["name"]: f"{finding['status']}: {finding['seen']}"
-            for look in looks for finding in look["findings"]}
+            for inspection in inspections for finding in inspection["findings"]}

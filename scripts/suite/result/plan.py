@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""plan.json: what was to be run, by which programs, and in which sessions it was.
+"""plan.json: the planned cells, the programs that ran them, and the sessions.
 
-A session is what one start of the runner adds to a result: rounds of its own, on one boot. To go on
-with an unfinished session, on the same boot and build, is still that session, and so is what until=
-adds to it.
+A session is what one start of the runner adds to a result: its own rounds, on one boot. It stays
+the same session when it is continued on the same boot and build, and when until= adds rounds.
 """
 
 from __future__ import annotations
@@ -21,53 +20,53 @@ from suite.base.words import words_split
 from suite.result.checks import (
     FLAG,
     INDEX,
+    INTEGER,
     NUMBER,
     SCHEMA,
     TEXT,
-    WHOLE,
     Damaged,
-    Misshapen,
+    WrongShape,
     all_of,
     keys,
     list_of,
     map_of,
-    nothing_or,
+    null_or,
     object_of,
 )
 
-# The axes that say how a side writes, and the value of them that others are compared with.
+# the axes that say how an end writes, and the value with which others are compared
 WRITE_WORDS, WRITE_USUAL = ("write", "reply_write"), "nodelay"
-UNTIL_TIMES = 10  # until= adds rounds up to so many times as many in a session
+UNTIL_TIMES = 10  # until= gives a session at most so many times its rounds
 
 
 def sessions_check(value: Any) -> None:
-    """plan.json is written when its first session begins."""
+    """There is a session: plan.json is written when the first one begins."""
     if not value["sessions"]:
-        raise Misshapen("has no sessions")
+        raise WrongShape("has no sessions")
 
 
 CELL_SHAPE = object_of(
     {"cell": TEXT, **keys(map_of(TEXT), "words", "given"), "baseline": FLAG},
-    {"unsupported": nothing_or(TEXT), "planned_s": nothing_or(NUMBER)})
+    {"unsupported": null_or(TEXT), "planned_s": null_or(NUMBER)})
 SESSION_SHAPE = object_of(
-    {**keys(TEXT, "session", "boot"), "started_unix_ns": WHOLE, "rounds": list_of(INDEX, 2)},
+    {**keys(TEXT, "session", "boot"), "started_unix_ns": INTEGER, "rounds": list_of(INDEX, 2)},
     {"boots": map_of(TEXT)})
 BUILD_SHAPE = object_of(keys(TEXT, "folder", "revision", "digest"), {"uncork": TEXT})
 PLAN_SHAPE = all_of(object_of({
-    **keys(WHOLE, "schema", "seed"), "rounds": INDEX,
+    **keys(INTEGER, "schema", "seed"), "rounds": INDEX,
     **keys(TEXT, "name", "uncork", "revision", "build", "boot"),
     "axes": list_of(TEXT), "cells": list_of(CELL_SHAPE), "sessions": list_of(SESSION_SHAPE),
 }, {
-    **keys(nothing_or(TEXT), "baseline", "timer", "until", "hosts", "homepage"),
+    **keys(null_or(TEXT), "baseline", "timer", "until", "hosts", "homepage"),
     "builds": map_of(BUILD_SHAPE), "targets": map_of(map_of(TEXT)), "subjects": map_of(TEXT),
-    "quick": map_of(object_of(keys(nothing_or(TEXT), "was", "is"))),
+    "quick": map_of(object_of(keys(null_or(TEXT), "was", "is"))),
 }), sessions_check)
-WordChange = Mapping[str, str | None]  # a word that was, and is, under --quick; is None: left out
+WordChange = Mapping[str, str | None]  # the value `was` and `is` under --quick; is None: no word
 
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """One cell: `words` are all it uses, `given` those of the plan; both in canonical spelling.
+    """One cell. words: all that it uses. given: those of the plan. Both in canonical spelling.
     unsupported: why it cannot run. planned_s: warm-up and measured time; None for fixed work."""
 
     name: str
@@ -112,7 +111,7 @@ class Programs:
 
     @property
     def digests(self) -> tuple[str, dict[str, str]]:
-        """The digests of all builds and subjects: figures of other binaries are not mixed in."""
+        """The digests of all builds and subjects: a result has figures of one set only."""
         return self.digest, {value: build.digest for value, build
                              in self.builds.items()} | dict(self.subjects)
 
@@ -151,13 +150,12 @@ class Session:
 
 def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
     """The baseline of a plan that names none, as words; empty where nothing varies. Its axis is the
-    last that says how a side writes, or else the last of all; the last of all too where only the
-    runner acts on it (build, target). Its value is `nodelay`, or else the first, of those that can
-    run."""
+    last one, if only the runner acts on that (build, target), else the last that says how an end
+    writes, else the last one. Its value is `nodelay`, else the first, among cells that can run."""
     axis = next((axis for axis in reversed(axes) if axis in WRITE_WORDS), "")
     axis = axes[-1] if axes and (axes[-1] in RUNNER_WORDS or not axis) else axis
-    able = [cell for cell in cells if cell.unsupported is None] or cells
-    values = [cell.given[axis] for cell in able if axis in cell.given]
+    runnable = [cell for cell in cells if cell.unsupported is None] or cells
+    values = [cell.given[axis] for cell in runnable if axis in cell.given]
     usual = axis in WRITE_WORDS and WRITE_USUAL in values
     return f"{axis}={WRITE_USUAL if usual else values[0]}" if values else ""
 
@@ -166,9 +164,8 @@ def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
 class Plan:
     """A planned or measured matrix. axes: the words that vary, in order. baseline: words of the
     baseline cells. seed: None until one is drawn. until: the width of intervals to reach, `1%`;
-    None: a session has no more than `rounds`. quick: what --quick changed, by word. hosts: the
-    inventory whose pairs run the cells at the same time. programs: empty texts until they are
-    known."""
+    None: a session has `rounds` rounds. quick: what --quick changed, by word. hosts: the inventory
+    whose pairs run the cells at the same time. programs: empty texts until they are known."""
 
     name: str
     axes: tuple[str, ...]
@@ -189,8 +186,9 @@ class Plan:
 
     @cached_property
     def baseline_axes(self) -> dict[str, str]:
-        """The axes that make a cell a baseline: of the word, else what all baseline cells share. Of
-        a list (`write=nodelay,cork`) the first is what others are compared with."""
+        """The axes, with values, that make a cell a baseline: those of the word baseline, else
+        those that all baseline cells share. Of a list (`write=nodelay,cork`) the first value
+        counts."""
         words = words_split(self.baseline.split(), "plan.json: baseline: ")
         chosen = {key: value.split(",")[0] for key, value in words.items() if key in self.axes}
         if chosen:
@@ -201,7 +199,7 @@ class Plan:
 
     @property
     def compared(self) -> list[tuple[PlannedCell, PlannedCell]]:
-        """Every cell that can run and is no baseline, with its baseline, which can run too."""
+        """(cell, its baseline) for every cell that is no baseline, where both can run."""
         base = self.baseline_axes
         at = {tuple(cell.all_words.get(axis, "") for axis in self.axes): cell
               for cell in reversed(self.runnable)}
@@ -215,21 +213,21 @@ class Plan:
         return self.sessions[-1]
 
     @property
-    def rounds_most(self) -> int:
+    def rounds_max(self) -> int:
         return self.rounds if self.until is None else self.rounds * UNTIL_TIMES
 
     def is_same(self, other: Plan) -> bool:
-        """Whether another plan asks for the same runs; a seed counts only if both have one."""
-        return self.asked(other.seed) == other.asked(self.seed)
+        """Whether another plan requests the same runs. Seeds count only if both have one."""
+        return self.as_requested(other.seed) == other.as_requested(self.seed)
 
-    def asked(self, seed: int | None) -> Plan:
-        """The plan as it was asked for: without machine, programs and sessions."""
+    def as_requested(self, seed: int | None) -> Plan:
+        """The plan as it was requested: without what machine, programs and sessions add."""
         return replace(self, cells=tuple(replace(cell, unsupported=None) for cell in self.cells),
                        seed=None if seed is None else self.seed,
                        programs=Programs("", "", ""), sessions=())
 
-    def words_asked(self) -> dict[str, str]:
-        """What was asked for as typed, by word: all values of cells, then the words of the run."""
+    def requested_words(self) -> dict[str, str]:
+        """The requested words as typed, by key: all values of cells, then the words of the run."""
         values: dict[str, dict[str, None]] = {}
         for cell in self.cells:
             for key, value in cell.given.items():
@@ -243,8 +241,8 @@ class Plan:
                 **({} if self.quick is None else {"quick": "--quick"})}
 
     def difference(self, other: Plan) -> str:
-        """What the two ask for that is not the same: `there write=cork, here write=cork,more`."""
-        there, here = self.words_asked(), other.words_asked()
+        """What the two request differently: `there write=cork, here write=cork,more`."""
+        there, here = self.requested_words(), other.requested_words()
         keys = [key for key in {**there, **here} if there.get(key) != here.get(key)
                 and (key != "seed" or {key} <= there.keys() & here.keys())]
         if keys != ["baseline"] and "baseline" in keys:
@@ -255,14 +253,15 @@ class Plan:
         cells = {cell.name for cell in self.cells} ^ {cell.name for cell in other.cells}
         return f"one of both leaves out {min(cells)}" if cells else "the order of the words"
 
-    def begun(self, boots: Boots) -> Plan:
-        """With a new session: as many rounds again, numbers going on."""
+    def with_session(self, boots: Boots) -> Plan:
+        """The plan with a new session, whose rounds continue the numbers of the last one."""
         last = max((session.last for session in self.sessions), default=0)
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
         session = Session(name, boots, time.time_ns(), last + 1, last + self.rounds)
         return replace(self, sessions=(*self.sessions, session))
 
-    def extended(self, rounds: int) -> Plan:
+    def with_rounds(self, rounds: int) -> Plan:
+        """The plan with so many more rounds in its last session."""
         return replace(self, sessions=(
             *self.sessions[:-1], replace(self.session, last=self.session.last + rounds)))
 
@@ -277,7 +276,7 @@ def folders_of(plan: Plan) -> dict[str, str]:
 
 
 def plan_from(document: Mapping[str, Any]) -> Plan:
-    """The plan in plan.json, which has the right shape; Damaged where a cell is there twice."""
+    """The plan in a document with PLAN_SHAPE; Damaged where a cell is there twice."""
     cells = tuple(PlannedCell(entry["cell"], entry["words"], entry["given"], entry["baseline"],
                               entry.get("unsupported"), entry.get("planned_s"))
                               for entry in document["cells"])
@@ -310,25 +309,25 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "axes": list(plan.axes),
         "cells": [{"cell": cell.name, "words": cell.words, "given": cell.given,
                    "baseline": cell.baseline, "planned_s": cell.planned_s,
-                   **known_items(unsupported=cell.unsupported)} for cell in plan.cells],
-        **known_items(builds={value: vars(build) for value, build in programs.builds.items()}
+                   **without_none(unsupported=cell.unsupported)} for cell in plan.cells],
+        **without_none(builds={value: vars(build) for value, build in programs.builds.items()}
                       or None,
                       targets=dict(programs.targets) or None, homepage=programs.homepage,
                       subjects=dict(programs.subjects) or None,
                       until=plan.until, quick=plan.quick, hosts=plan.hosts),
         "sessions": [{"session": session.name, "boot": session.boots.here,
-                      **known_items(boots=dict(session.boots.others) or None),
+                      **without_none(boots=dict(session.boots.others) or None),
                       "started_unix_ns": session.started_unix_ns,
                       "rounds": [session.first, session.last]} for session in plan.sessions],
     }
 
 
-def known_items(**items: Any) -> dict[str, Any]:
+def without_none(**items: Any) -> dict[str, Any]:
     return {key: value for key, value in items.items() if value is not None}
 
 
 def builds_text(plan: Plan) -> str:
-    """A result's builds for a heading: value, revision, digest; empty without the word."""
+    """The builds of a result for a heading: value, revision, digest; empty without build=."""
     named = list(plan.programs.builds)
     if named and any(build_of(cell.words) == THIS for cell in plan.cells):
         named = [THIS, *named]

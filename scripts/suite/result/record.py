@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A record: what one run leaves (docs/record.md).
 
-A shape says which key has which kind of value. It names only the keys that this program reads;
-others may be there. A record is checked before any formula uses it, and the message says where in
-the record a wrong value stands.
+A shape says which kind of value a key has. It names only the keys that this program reads; a record
+may have others. A record is checked before any formula uses it. The message says where in the
+record a wrong value is.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,43 +12,43 @@ from typing import Any
 from suite.result.checks import (
     FLAG,
     INDEX,
+    INTEGER,
     LIMIT,
     NUMBER,
     TEXT,
-    WHOLE,
-    Misshapen,
+    WrongShape,
     all_of,
+    brief,
     keys,
     list_of,
     map_of,
     object_of,
     one_of,
     scalar_check,
-    shown,
     value_check,
 )
 
 
 def bins_check(value: Any) -> None:
-    """[[low, width, count], ...]; written out because a record has hundreds of them."""
+    """[[low, width, count], ...]; not composed of checks, because a record has hundreds of them."""
     if type(value) is not list:
-        raise Misshapen(f"is {shown(value)}, not a list")
+        raise WrongShape(f"is {brief(value)}, not a list")
     for place, item in enumerate(value):
         if type(item) is not list or len(item) != 3 or any(
                 type(part) is not int or not 0 <= part < LIMIT for part in item):
-            raise Misshapen("is not [low, width, count]", f"[{place}]")
+            raise WrongShape("is not [low, width, count]", f"[{place}]")
 
 
 def segments_check(value: Any) -> None:
-    """One way of a capture has the sizes of its segments, if it had any."""
+    """A direction of a capture with data segments has their sizes."""
     if value["data_segments"]:
         SIZES_SHAPE(value)
 
 
 def resident_check(value: Any) -> None:
-    """An end has both figures of its resident memory, or none."""
+    """An end has both figures of resident memory, or none."""
     if ("resident_bytes" in value) != ("resident_before_bytes" in value):
-        raise Misshapen("has only one of resident_before_bytes and resident_bytes")
+        raise WrongShape("has only one of resident_before_bytes and resident_bytes")
 
 
 def is_rate(value: Any) -> bool:
@@ -60,14 +60,14 @@ def is_rate(value: Any) -> bool:
 
 
 def option_check(value: Any) -> None:
-    """What tc(8) prints of a queue: a number or a text; of netem's delay and loss an object."""
+    """An option of a queue as tc(8) prints it: a scalar; for netem's delay and loss an object."""
     (map_of(scalar_check) if type(value) is dict else scalar_check)(value)
 
 
 HISTOGRAM_SHAPE = object_of({**keys(NUMBER, "count", "minimum", "maximum", "sum"),
                              "unit": one_of("ns"), "bins": bins_check})
 CPU_SHAPE = map_of(NUMBER)
-CPUS_SHAPE = object_of({}, {"asked": list_of(WHOLE), "start": NUMBER, "end": NUMBER})
+CPUS_SHAPE = object_of({}, {"asked": list_of(INTEGER), "start": NUMBER, "end": NUMBER})
 OPTIONS_SHAPE = object_of({}, {"clamped": map_of(object_of(
     keys(NUMBER, "asked_bytes", "given_bytes"), {"sysctl": TEXT}))}, others=scalar_check)
 TCP_FIGURE_SHAPE = object_of({}, keys(NUMBER, "sum", "min", "median", "max"))
@@ -109,7 +109,7 @@ STATUSES = ("ok", "unsupported", "failed")
 WARMUP_ROUND = 0  # runs and is recorded, but is not counted
 ENDS = ("client", "server", "proxy")  # that a record may have
 RUN_SHAPE = object_of({"cell": TEXT, "label": one_of("A", "A'"), "round": INDEX}, {"session": TEXT})
-STORED_SHAPE = object_of({"run": RUN_SHAPE})  # what a record needs for its run to be done
+STORED_SHAPE = object_of({"run": RUN_SHAPE})  # with such a record a run is done
 RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
     "reason": TEXT,
     "words": object_of({}, {"rate": value_check(is_rate, "a number above 0 or closed")}, TEXT),
@@ -124,16 +124,16 @@ RunKey = tuple[str, int, str, str]  # session, round, cell, label
 
 
 def key_of(record: Mapping[str, Any]) -> RunKey:
-    """The run that left a record; no other record of a result has the same key."""
+    """The key of the run that left a record. It is unique in a result."""
     run = record["run"]
     return run.get("session", ""), run["round"], run["cell"], run["label"]
 
 
 class Record:
-    """What one run left. document has RECORD_SHAPE; what it does not say is None or empty here.
-    label: A, or A' for the second run of a baseline. round: 0 warms up. hyperfine: its times of
-    whole processes. subject: the server that was measured in place of uncork's. load: the client
-    that was timed in place of uncork's."""
+    """What one run left. document has RECORD_SHAPE; what it lacks is None or empty here. label: A,
+    or A' for the second run of a baseline. round: 0 is the warm-up. hyperfine: its times of whole
+    processes. subject: the server that was measured in place of uncork's. load: the client that was
+    timed in place of uncork's."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document, run = document, document.get("run", {})

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Steps on many hosts at once, by ansible-runner in an interpreter of its own
+"""Runs steps on many hosts at once by ansible-runner, which has its own interpreter
 (scripts/ansible/driver.py).
 
-Ansible knows how to connect to its hosts. A job is what one host does: a command and its standard
+Ansible connects to the hosts. A job is what one host does in a step: a command and its standard
 input. Its output comes back in a file.
 """
 
@@ -24,36 +24,36 @@ from suite.base.client import ROOT, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import pypi_find, setup_hint
 from suite.base.process import process_close
-from suite.places.fleet.inventory import WORD
-from suite.places.fleet.jobs import OVERDUE_STATUS
+from suite.places.fleet.scripts import OVERDUE_STATUS
+from suite.places.remote import HOSTS
 from suite.places.ssh.machine import LineStream, log_complaint, ssh_choose
 from suite.result.record import JsonObject
 
 ANSIBLE_PROGRAM = ROOT / "scripts" / "ansible" / "driver.py"
 ANSIBLE_CHOICE = "UNCORK_ANSIBLE"  # the environment variable that names another folder of programs
 ANSIBLE_TARGET = "fleet"  # its name in scripts/setup/targets
-LISTS_S = 120.0
-ANSIBLE_ENDS_S = 120.0  # the driver gives a step up within a second, then takes all down
-STEP_S = 60.0  # a step may take so much longer than its jobs
-HOST_S = 0.5  # and so much longer for each host
-FORKS_MAX = 500  # each takes 12 MiB
+LIST_LIMIT_S = 120.0
+ANSIBLE_END_LIMIT_S = 120.0  # the driver gives up a step within a second, then runs the last one
+STEP_MARGIN_S = 60.0  # a step may take so much longer than its jobs, and
+HOST_MARGIN_S = 0.5  # so much longer for each host
+FORKS_MAX = 500  # a fork takes 12 MiB
 SSH_OPTIONS = "-o BatchMode=yes -o ServerAliveInterval=2 -o ServerAliveCountMax=3"
-PREAMBLE = re.compile(r"^.*(?:over|via) ssh: |^Task failed: ")  # of Ansible, before ssh's message
+PREAMBLE = re.compile(r"^.*(?:over|via) ssh: |^Task failed: ")  # Ansible's, before that of ssh
 
 
 @dataclass(frozen=True)
 class Job:
-    """A program that a host starts. inputs: files here that are its standard input, in order."""
+    """A command that a host runs. inputs: files here that are its standard input, in order."""
 
-    words: tuple[str, ...]
+    argv: tuple[str, ...]
     inputs: tuple[Path, ...] = ()
 
 
 @dataclass
 class Outcome:
-    """How a job went, to be read like a child that has ended (base.process.Output). how: `ok`: it
-    ran and ended with this status; `unreachable`; `failed`: it did not run for another reason.
-    output: its standard output, until the next step if the step did not keep it."""
+    """The result of a job, with the interface of base.process.Output. how: `ok`: it ran and ended
+    with this status; `unreachable`; `failed`: it did not run for another reason. output: the file
+    of its standard output, which lasts until the next step unless the step keeps it."""
 
     how: str
     status: int
@@ -69,7 +69,7 @@ class Outcome:
 
     @property
     def stdout(self) -> bytes:
-        """Its whole standard output; empty where it did not run."""
+        """The whole standard output; empty where the job did not run."""
         return self.output.read_bytes() if self.how == "ok" else b""
 
     def lines(self) -> Iterator[bytes]:
@@ -78,21 +78,21 @@ class Outcome:
 
 
 def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder with ansible-inventory and a python with ansible-runner; Failure without one."""
+    """The folder with ansible-inventory, and a python with ansible-runner; Failure without it."""
     chosen = environ.get(ANSIBLE_CHOICE)
     found = [Path(chosen).expanduser()] if chosen else pypi_find("ansible-runner-*/bin")
     if not found:
-        raise Failure(f"{WORD}=INVENTORY: ansible-runner is missing: {setup_hint(ANSIBLE_TARGET)}")
+        raise Failure(f"{HOSTS}=INVENTORY: ansible-runner is missing: {setup_hint(ANSIBLE_TARGET)}")
     for name in ("ansible-inventory", "python"):
         if not os.access(found[-1] / name, os.X_OK):
             mend = f" ({ANSIBLE_CHOICE})" if chosen else f": {setup_hint(ANSIBLE_TARGET)}"
-            raise Failure(f"{WORD}=INVENTORY: there is no {name} in {found[-1]}{mend}")
+            raise Failure(f"{HOSTS}=INVENTORY: there is no {name} in {found[-1]}{mend}")
     return found[-1]
 
 
 def environment_make(programs: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of Ansible. The user's settings stay; without ANSIBLE_HOST_KEY_CHECKING
-    ansible-runner would not check the keys of hosts."""
+    """The environment of Ansible. The user's settings win. ansible-runner checks the keys of hosts
+    only if ANSIBLE_HOST_KEY_CHECKING is set."""
     ssh, *options = ssh_choose(environ)
     common = [shlex.join(options), environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]
     return {
@@ -114,25 +114,25 @@ def complaint_find(stderr: str) -> str:
 def inventory_list(path: str) -> JsonObject:
     """What `ansible-inventory --list` prints; UsageError where Ansible cannot read it."""
     if not Path(path).exists():
-        raise UsageError(f"{WORD}={path}: there is no such file")
+        raise UsageError(f"{HOSTS}={path}: there is no such file")
     programs = programs_find()
     environment = environment_make(programs) | {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "True"}
     try:
         done = subprocess.run(
             [programs / "ansible-inventory", "-i", Path(path).absolute(), "--list"],
             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", timeout=LISTS_S)
+            errors="replace", timeout=LIST_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failure(f"{WORD}={path}: ansible-inventory: {error}") from None
+        raise Failure(f"{HOSTS}={path}: ansible-inventory: {error}") from None
     found = line_read(done.stdout) if done.returncode == 0 else None
     if found is None:
-        raise UsageError(f"{WORD}={path}: Ansible cannot read it: {complaint_find(done.stderr)}")
+        raise UsageError(f"{HOSTS}={path}: Ansible cannot read it: {complaint_find(done.stderr)}")
     return found
 
 
 def outcomes_read(lines: Iterable[bytes], hosts: Iterable[str],
                   folder: Path) -> dict[str, Outcome] | None:
-    """How the jobs of a step went, by host, from the lines of the driver. None where the lines end
+    """The outcomes of a step, by host, from the lines of the driver. None where the lines end
     before the step does. folder: of the outputs."""
     found: dict[str, JsonObject] = {}
     for line in lines:
@@ -140,7 +140,7 @@ def outcomes_read(lines: Iterable[bytes], hosts: Iterable[str],
         if isinstance(value.get("host"), str):
             found[value["host"]] = value
         if isinstance(value.get("end"), str):
-            why = str(value.get("why") or f"Ansible says nothing of it ({value['end']})")
+            why = str(value.get("why") or f"Ansible reports nothing about it ({value['end']})")
             silent = {"how": "failed", "why": why}
             return {host: outcome_make(found.get(host, silent), folder / f"{host}.out")
                     for host in hosts}
@@ -157,13 +157,13 @@ def outcome_make(line: Mapping[str, Any], output: Path) -> Outcome:
 
 
 class Driver:
-    """The process. When its standard input closes, it runs the last step, which takes all down."""
+    """The driver process. When its standard input closes, it runs the last step and ends."""
 
     def __init__(self, inventory: str, folder: Path) -> None:
         self.inventory = str(Path(inventory).absolute())
         self.folder = folder
-        self.steps_open = 0  # those that have not ended yet
-        self.spent: Path | None = None  # the folder of the last step, if it was not kept
+        self.steps_open = 0  # steps that have not ended yet
+        self.spent: Path | None = None  # the folder of the previous step, if it is not kept
         self.log = folder / "driver.log"
         programs = programs_find()
         with open(self.log, "wb") as log:
@@ -173,11 +173,11 @@ class Driver:
         self.output = LineStream(self.child.stdout)
 
     def send(self, jobs: Mapping[str, Job], limit_s: float, last: bool = False) -> Path:
-        """Sends it a step, which it only stores if it is the last; gives the folder of outputs."""
+        """Sends a step to the driver, which stores the last one. Returns the folder of outputs."""
         folder = Path(tempfile.mkdtemp(dir=self.folder))
         for host, job in jobs.items():
             (folder / f"{host}.json").write_text(json.dumps({
-                "command": shlex.join(job.words), "inputs": [str(path) for path in job.inputs],
+                "command": shlex.join(job.argv), "inputs": [str(path) for path in job.inputs],
                 "output": str(folder / f"{host}.out")}))
         self.steps_open += not last
         step = {"inventory": self.inventory, "folder": str(folder), "hosts": list(jobs),
@@ -192,11 +192,11 @@ class Driver:
 
     def failure(self) -> Failure:
         reason = log_complaint(self.log) or "it does not say why"
-        return Failure(f"{WORD}={self.inventory}: ansible-runner has ended: {reason}")
+        return Failure(f"{HOSTS}={self.inventory}: ansible-runner has ended: {reason}")
 
     def step(self, jobs: Mapping[str, Job], limit_s: float,
              keep: bool = False) -> dict[str, Outcome]:
-        """Runs all jobs at once; gives their outcomes by host. limit_s: for each job; keep: the
+        """Runs all jobs at once. Returns their outcomes by host. limit_s: for each job. keep: the
         outputs stay until the fleet closes."""
         if not jobs:
             return {}
@@ -205,25 +205,25 @@ class Driver:
         folder = self.send(jobs, limit_s)
         self.spent = None if keep else folder
         turns = math.ceil(len(jobs) / FORKS_MAX)
-        lines = self.output.lines(turns * limit_s + STEP_S + HOST_S * len(jobs))
+        lines = self.output.lines(turns * limit_s + STEP_MARGIN_S + HOST_MARGIN_S * len(jobs))
         found = outcomes_read(lines, jobs, folder)
         if found is None:
             raise self.failure() if self.output.ended else Failure(
-                f"{WORD}={self.inventory}: ansible-runner does not end a step of {limit_s:.0f} s")
+                f"{HOSTS}={self.inventory}: ansible-runner does not end a step of {limit_s:.0f} s")
         self.steps_open -= 1
         return found
 
     def close(self) -> dict[str, str]:
-        """Lets it run the last step and ends it; gives hosts that are not taken down, and why."""
+        """Makes the driver run the last step and end. Returns hosts where that failed, and why."""
         assert self.child.stdin
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.close()
         found: list[JsonObject] = []
-        for line in self.output.lines(ANSIBLE_ENDS_S):
+        for line in self.output.lines(ANSIBLE_END_LIMIT_S):
             found.append(line_read(line) or {})
             if "end" in found[-1] and self.steps_open:  # the end of a step that was given up
                 self.steps_open -= 1
                 found.clear()
-        process_close(self.child, ANSIBLE_ENDS_S)
+        process_close(self.child, ANSIBLE_END_LIMIT_S)
         return {str(line["host"]): outcome_make(line, self.log).why for line in found
                 if "host" in line and line.get("how") != "ok"}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The pairs of an inventory, open: what is known of their hosts, and what runs there.
+"""The open pairs of an inventory: what is known about their hosts, and what runs there.
 
-A pair is a value of target= like ssh:C+ssh:S. Programs, servers, questions and batches go to all
-hosts in one step. A failure on a host concerns only its pair, with a reason. When a round begins,
-the host is tried again.
+A pair is a value of target= like ssh:C+ssh:S. One step copies programs to all hosts, starts all
+servers, or runs all clients. A failure on a host concerns only its pair, whose runs have the
+reason. The next round tries the host again.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from suite.base.runner_words import (
 )
 from suite.base.text import say
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
+from suite.places.fleet import scripts
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
-from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, WORD, pairs_read
-from suite.places.fleet.jobs import ALIVE, GREETED, RUNS, TAKEN_DOWN, client_words, server_words
-from suite.places.remote import PLANNED_PORT, RemoteTarget
+from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, pairs_read
+from suite.places.remote import HOSTS, PLANNED_PORT, RemoteTarget
 from suite.places.ssh import machine, programs
 from suite.places.target import Target, word_list
 from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
 
-GREETS_S, STARTS_S, ASKS_S = 30.0, 30.0, 120.0
-BEGINS_S = 10.0  # a batch, besides the time of its runs
-IDLE_S = 4 * 3600.0  # a server waits for its client while other pairs are still in their round
-# RFC 5737 reserves it for documents: a check of words names an end and does not connect to it
+GREET_LIMIT_S, START_LIMIT_S, ASK_LIMIT_S = 30.0, 30.0, 120.0
+BATCH_START_S = 10.0  # a batch may take so much longer than its runs
+IDLE_S = 4 * 3600.0  # a server waits so long for its client while other pairs finish their round
+# RFC 5737 reserves it for documents: a check of words names an end without a connection to it
 PLANNED_ADDRESS = "192.0.2.1"
 Reasons = dict[str, str]  # by host or by pair: why something failed
 
 
 def reasons_of(outcomes: Mapping[str, Outcome]) -> Reasons:
-    """Why a job did not run or failed, by host; only of those that did."""
+    """Why jobs failed or did not run, by host; without the hosts whose job succeeded."""
     found = {}
     for host, outcome in outcomes.items():
         if outcome.how != "ok" or outcome.status != 0:
@@ -62,14 +62,14 @@ def reasons_of(outcomes: Mapping[str, Outcome]) -> Reasons:
 
 
 def reasons_by_pair(pairs: Iterable[FleetPair], reasons: Reasons) -> Reasons:
-    """The reasons by value of `target`: that of the first host that has one."""
+    """The reasons by value of `target`: of a pair that of its first host with a reason."""
     found = {pair.value: [reasons[host] for host in pair.hosts if host in reasons]
              for pair in pairs}
     return {value: first[0] for value, first in found.items() if first}
 
 
 class FleetPair(RemoteTarget):
-    """One pair. Fleet.run() runs its cells."""
+    """One pair, whose cells Fleet.run() runs."""
 
     def __init__(self, value: str, client: Client, fleet: Fleet) -> None:
         super().__init__(value, client)
@@ -77,7 +77,7 @@ class FleetPair(RemoteTarget):
         fleet.used[value] = self
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """What prints an answer here: the clients of all pairs get the question at once."""
+        """The command that prints the client's answer here: all pairs were asked in one step."""
         outcome = self.fleet.ask(self, program.parent, arguments, given)
         if outcome.how != "ok":
             raise Failure(f"{self.host(CLIENT)}: {outcome.why}")
@@ -85,19 +85,19 @@ class FleetPair(RemoteTarget):
                               str(outcome.output), outcome.stderr, str(outcome.status)))
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Words that tell the client which ends are elsewhere; the same for all pairs."""
+        """Words that tell the client which ends are elsewhere: the same for all pairs."""
         return {machine.ADDRESS_WORDS[end]: machine.endpoint(PLANNED_ADDRESS, PLANNED_PORT)
-                for end in self.own_ends(words)}
+                for end in self.ends_to_start(words)}
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         given = words_for_client({key: value for key, value in words.items()
                                   if key not in LAB_WORDS})
         outcome = self.fleet.ask(self, self.client(words).folder, ["--facts", *word_list(given)],
-                                 ends=self.own_ends(words))
+                                 ends=self.ends_to_start(words))
         found = [line for line in map(line_read, outcome.lines()) if line and "client" in line]
         if len(found) != 1:
             why = outcome.why or complaint_text(outcome.stderr) or "it prints no facts"
-            raise Failure(f"{WORD}={self.fleet.path}: {self.host(CLIENT)}: {why}")
+            raise Failure(f"{HOSTS}={self.fleet.path}: {self.host(CLIENT)}: {why}")
         return found[0]
 
     def greetings(self) -> dict[str, machine.Greeting]:
@@ -112,19 +112,19 @@ class FleetPair(RemoteTarget):
         return {name: greeting.boot for name, greeting in self.greetings().items()}
 
     def address(self, end: str) -> str:
-        """Where an end listens: as the inventory says, else where Ansible connected."""
+        """The address where an end listens: of the inventory, else to which Ansible connected."""
         part = self.parts[end]
         greeting = self.fleet.greetings.get(part.host)
-        found = part.address or (greeting.seen_at if greeting else "")
+        found = part.address or (greeting.own_address if greeting else "")
         if not found:
-            raise Failure(f"{WORD}={self.fleet.path}: host {part.host} is not reached by ssh: "
-                          f"say where it listens by {ADDRESS_VARIABLE}")
+            raise Failure(f"{HOSTS}={self.fleet.path}: host {part.host} is not reached by ssh: "
+                          f"set its address by {ADDRESS_VARIABLE}")
         return found
 
     def words_check(self, words: Mapping[str, str]) -> None:
-        """The hosts need definitions where one cell has a subject."""
+        """As above; also notes whether a cell has a subject, whose definitions the hosts need."""
         super().words_check(words)
-        self.fleet.has_subjects |= bool(subject_of(words))
+        self.fleet.needs_definitions |= bool(subject_of(words))
 
     def definitions_at(self, end: str) -> str:
         return self.fleet.definitions[self.host(end)]
@@ -137,11 +137,11 @@ class FleetPair(RemoteTarget):
 
 
 class Fleet:
-    """All pairs. Opening it reads the inventory; the first step connects to hosts. values: of
-    `target`, one for each pair; used: the pairs that have cells, by value; greetings: by host;
-    folders: of this run, on all hosts that ever greeted; copies: the folder there, by host and
-    digest of the programs; servers: where one listens, by host, role and digest. has_subjects:
-    whether a cell has one; definitions: the file of them there, by host."""
+    """All pairs. Opening reads the inventory; the first step connects to hosts. values: of
+    `target`, one for each pair. used: the pairs that have cells, by value. greetings: by host.
+    folders: of this run, by host, for all hosts that ever greeted. copies: the folder of programs
+    there, by host and digest. servers: the endpoint, by host, role and digest. needs_definitions:
+    whether a cell has a subject. definitions: the file there with those of subjects, by host."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -158,9 +158,9 @@ class Fleet:
         self.folders: dict[str, str] = {}
         self.copies: dict[tuple[str, str], str] = {}
         self.servers: dict[tuple[str, str, str], str] = {}
-        self.has_subjects = False
+        self.needs_definitions = False
         self.definitions: dict[str, str] = {}
-        # by folder here; hosts keep the programs that were copied first, even if the files change
+        # cached by folder: hosts keep the programs copied first, even if the files change
         self.digest = functools.cache(lambda folder: build_digest(Client(folder, None)))
         self.answers: dict[tuple[str, tuple[str, ...], str], dict[str, Outcome]] = {}
 
@@ -176,85 +176,88 @@ class Fleet:
     # ---- what must be there before a client runs ----
 
     def greet(self, hosts: Iterable[str], folder: Path) -> tuple[dict[str, list[str]], Reasons]:
-        """Greets the hosts that are not known to have the programs in a folder. (programs that each
-        of them lacks, why others failed), both by host."""
+        """Greets the hosts that may lack the programs in a folder. Returns (the programs that each
+        lacks, why others failed), both by host."""
         digest = self.digest(folder)
         sums = {name: programs.checksum(folder / name) for name in BINARIES}
         new = [host for host in hosts if (host, digest) not in self.copies]
-        job = Job(machine.script_words(GREETED, [digest, *BINARIES]))
-        outcomes, lack = self.step(dict.fromkeys(new, job), GREETS_S), {}
+        job = Job(machine.script_argv(scripts.GREET_SCRIPT, [digest, *BINARIES]))
+        outcomes, missing = self.step(dict.fromkeys(new, job), GREET_LIMIT_S), {}
         for host, outcome in outcomes.items():
             greeting = next(filter(None, map(machine.greeting_parse, outcome.lines())), None)
             refusal = programs.system_refusal(host, greeting) if greeting else "it does not run sh"
             if greeting and not refusal:
                 self.greetings[host] = greeting
                 # several hosts may share one home
-                self.folders[host] = f"{greeting.cache}/{RUNS}/{self.run_id}-{host}"
-                lack[host] = programs.files_missing(outcome.stdout, sums)
+                self.folders[host] = f"{greeting.cache}/{scripts.RUNS}/{self.run_id}-{host}"
+                missing[host] = programs.files_missing(outcome.stdout, sums)
             elif outcome.how == "ok":
                 outcomes[host] = replace(outcome, how="failed", why=str(refusal))
-        if self.driver:  # from now on it can take down all hosts that ever greeted
-            self.driver.send({host: Job(machine.script_words(TAKEN_DOWN, [place]))
-                              for host, place in self.folders.items()}, STARTS_S, last=True)
-        return lack, reasons_of(outcomes)
+        if self.driver:  # from now on its last step covers all hosts that ever greeted
+            self.driver.send({host: Job(machine.script_argv(scripts.STOP_SCRIPT, [there]))
+                              for host, there in self.folders.items()}, START_LIMIT_S, last=True)
+        return missing, reasons_of(outcomes)
 
-    def copy(self, lack: Mapping[str, Sequence[str]], folder: Path) -> Reasons:
-        """Copies to hosts the programs that they lack, and starts them once."""
+    def file_copy(self, path: Path, name: str, folders: Mapping[str, str]) -> Reasons:
+        """Copies a file, under this name, to the folder of each host. Returns failures."""
+        checksum = programs.checksum(path)
+        return reasons_of(self.step({
+            host: Job(machine.script_argv(programs.COPY_SCRIPT, [folder, name, checksum]), (path,))
+            for host, folder in folders.items()}, programs.COPY_LIMIT_S))
+
+    def copy(self, missing: Mapping[str, Sequence[str]], folder: Path) -> Reasons:
+        """Copies the missing programs to each host, and tries to start them. Returns failures."""
         digest, reasons = self.digest(folder), Reasons()
         folders = {host: f"{self.greetings[host].cache}/{programs.PROGRAMS_FOLDER}/{digest}"
-                   for host in lack}
+                   for host in missing}
         for name in BINARIES:
-            path = folder / name
-            reasons |= reasons_of(self.step({
-                host: Job(machine.script_words(programs.COPY_SCRIPT, [
-                    folders[host], name, programs.checksum(path)]), (path,))
-                for host, names in lack.items() if name in names and host not in reasons},
-                programs.COPIES_S))
+            reasons |= self.file_copy(folder / name, name, {
+                host: folders[host] for host, names in missing.items()
+                if name in names and host not in reasons})
         started = self.step({
             host: Job((f"{folders[host]}/{BINARIES[0]}", "--version"))
-            for host, names in lack.items() if names and host not in reasons}, programs.LOOKS_S)
+            for host, names in missing.items() if names and host not in reasons},
+            programs.CHECK_LIMIT_S)
         reasons |= {host: f"{why}; {STATIC_HINT}" for host, why in reasons_of(started).items()}
         self.copies |= {(host, digest): copy for host, copy in folders.items()
                         if host not in reasons}
         return reasons
 
     def define(self, hosts: Iterable[str]) -> Reasons:
+        """Copies the definitions of subjects to the hosts that lack them. Returns failures."""
         path, name = programs.definitions_copy()
         folders = {host: f"{self.greetings[host].cache}/{programs.SUBJECTS_FOLDER}"
                    for host in hosts if host not in self.definitions}
-        reasons = reasons_of(self.step({
-            host: Job(machine.script_words(programs.COPY_SCRIPT, [
-                folder, name, programs.checksum(path)]), (path,))
-            for host, folder in folders.items()}, programs.COPIES_S))
+        reasons = self.file_copy(path, name, folders)
         self.definitions |= {host: f"{folder}/{name}" for host, folder in folders.items()
                              if host not in reasons}
         return reasons
 
-    def note(self, host: str, role: str, digest: str) -> str:
+    def pid_file(self, host: str, role: str, digest: str) -> str:
         return f"{self.folders[host]}/{role}-{digest}.pid"
 
     def prepare(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
-        """Greets the hosts of pairs and copies programs; gives failures by pair."""
+        """Greets the hosts of pairs and copies programs. Returns failures by pair."""
         hosts = [host for pair in pairs for host in pair.hosts]
-        lack, reasons = self.greet(hosts, folder)
-        reasons |= self.copy(lack, folder)
-        if self.has_subjects:
+        missing, reasons = self.greet(hosts, folder)
+        reasons |= self.copy(missing, folder)
+        if self.needs_definitions:
             reasons |= self.define(host for host in hosts if host not in reasons)
         return reasons_by_pair(pairs, reasons)
 
     def serve(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
-        """Starts the servers, then the proxies of pairs that have none; gives failures by pair."""
+        """Starts missing servers, then missing proxies of pairs. Returns failures by pair."""
         digest, lost = self.digest(folder), dict[str, Outcome]()
         for role in (SERVER, PROXY):
             new = {pair.host(role): pair for pair in pairs
-                   if not pair.alone and role in pair.parts
+                   if not pair.one_machine and role in pair.parts
                    and (pair.host(role), role, digest) not in self.servers}
-            jobs = {host: Job(server_words(
-                f"{self.copies[host, digest]}/{BINARIES[1]}", self.note(host, role, digest),
+            starts = {host: Job(scripts.server_argv(
+                f"{self.copies[host, digest]}/{BINARIES[1]}", self.pid_file(host, role, digest),
                 machine.endpoint(pair.address(role), 0), IDLE_S,
                 (*pair.server_options(role), *self.subject_options(host))),
                 (self.key_path,)) for host, pair in new.items()}
-            for host, outcome in self.step(jobs, STARTS_S).items():
+            for host, outcome in self.step(starts, START_LIMIT_S).items():
                 port = next(filter(None, map(machine.ready_parse, outcome.lines())), None)
                 if port:
                     address = new[host].address(role)
@@ -264,25 +267,25 @@ class Fleet:
         return reasons_by_pair(pairs, reasons_of(lost))
 
     def subject_options(self, host: str) -> tuple[str, ...]:
-        """The option with the definitions there, for what serves the cells of a round."""
-        return (SUBJECTS_OPTION, self.definitions[host]) if self.has_subjects else ()
+        """The option with the definitions there, for the program that starts subjects."""
+        return (SUBJECTS_OPTION, self.definitions[host]) if self.needs_definitions else ()
 
     # ---- clients ----
 
     def client_job(self, pair: FleetPair, folder: Path, arguments: Sequence[str], given: str,
                    limit_s: float) -> Job:
-        """A client of a pair that is prepared. given: its standard input behind the key."""
+        """The client of a prepared pair. given: its standard input behind the key."""
         host, digest = pair.host(CLIENT), self.digest(folder)
-        words = client_words(f"{self.copies[host, digest]}/{BINARIES[0]}",
-                             self.note(host, "client", digest), limit_s, arguments)
+        argv = scripts.client_argv(f"{self.copies[host, digest]}/{BINARIES[0]}",
+                                self.pid_file(host, "client", digest), limit_s, arguments)
         lines = Path(self.folder.name, f"{host}.in")
         lines.write_text(given)
-        return Job(words, (self.key_path, lines))
+        return Job(argv, (self.key_path, lines))
 
     def ask(self, pair: FleetPair, folder: Path, arguments: Sequence[str], given: str = "",
             ends: Sequence[str] = ()) -> Outcome:
-        """The answer of a pair's client; all clients get the question in one step, once. ends:
-        whose addresses go behind the arguments. Failure where a pair cannot be prepared."""
+        """The answer of a pair's client. The first call asks the clients of all pairs in one step.
+        ends: those whose addresses are arguments. Failure where a pair cannot be prepared."""
         key = self.digest(folder), (*arguments, *ends), given
         if key not in self.answers:
             pairs = list(self.used.values())
@@ -291,33 +294,33 @@ class Fleet:
                 reasons = self.serve(pairs, folder)
             if reasons:
                 others = len(reasons) - 1
-                more = f" (and {others} more pairs have troubles)" if others else ""
-                raise Failure(f"{WORD}={self.path}: {next(iter(reasons.values()))}{more}")
-            jobs = {}
+                more = f" (and {others} more pairs fail)" if others else ""
+                raise Failure(f"{HOSTS}={self.path}: {next(iter(reasons.values()))}{more}")
+            questions = {}
             for other in pairs:
                 addresses = self.addresses(other, folder, ends)
-                jobs[other.host(CLIENT)] = self.client_job(
+                questions[other.host(CLIENT)] = self.client_job(
                     other, folder,
                     [*machine.key_options(addresses), *arguments, *word_list(addresses)],
-                    given, ASKS_S)
-            self.answers[key] = self.step(jobs, ASKS_S, keep=True)
+                    given, ASK_LIMIT_S)
+            self.answers[key] = self.step(questions, ASK_LIMIT_S, keep=True)
         return self.answers[key][pair.host(CLIENT)]
 
     def addresses(self, pair: FleetPair, folder: Path, ends: Sequence[str]) -> dict[str, str]:
         """The words with the addresses of these ends; none for a pair that is one host."""
         return {machine.ADDRESS_WORDS[end]: self.servers[pair.host(end), end, self.digest(folder)]
-                for end in (() if pair.alone else ends)}
+                for end in (() if pair.one_machine else ends)}
 
-    def check(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
-        """Which hosts or servers of these pairs were lost after runs failed, by pair. What is known
-        of them is dropped: the next round greets the host and starts its server again."""
+    def lost_find(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
+        """The lost hosts and servers of pairs with failed runs, by pair. What is known about these
+        hosts is dropped, so that the next round greets them and starts their servers again."""
         digest = self.digest(folder)
-        notes = {host: [self.note(host, role, digest) for name, role, known in self.servers
-                        if (name, known) == (host, digest)]
-                 for pair in pairs for host in pair.hosts}
-        reasons = reasons_of(self.step({host: Job(machine.script_words(ALIVE, found))
-                                        for host, found in notes.items()}, GREETS_S))
-        self.greetings = {host: said for host, said in self.greetings.items()
+        pid_files = {host: [self.pid_file(host, role, digest) for name, role, known in self.servers
+                            if (name, known) == (host, digest)]
+                     for pair in pairs for host in pair.hosts}
+        reasons = reasons_of(self.step({host: Job(machine.script_argv(scripts.ALIVE_SCRIPT, found))
+                                        for host, found in pid_files.items()}, GREET_LIMIT_S))
+        self.greetings = {host: greeting for host, greeting in self.greetings.items()
                           if host not in reasons}
         self.copies = {key: copy for key, copy in self.copies.items() if key[0] not in reasons}
         self.servers = {key: where for key, where in self.servers.items() if key[0] not in reasons}
@@ -327,20 +330,19 @@ class Fleet:
 
     def run(self, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, JsonObject]]:
         """(number, record) of each cell, pair by pair, from one batch for each pair. Pairs with a
-        failed run come last, when it is known which of their hosts were lost. A lost host costs its
-        pair the runs, whose records name it."""
+        failed run come last, after a search for lost hosts, which records of failed runs name."""
         numbers = {self.used[value]: own for value, own in cells_by_target(cells).items()}
         folder = next(iter(numbers)).client(cells[0].words).folder
         records = self.batches_run(
             {pair: [cells[number] for number in own] for pair, own in numbers.items()}, folder)
-        unsound = [pair for pair, found in records.items()
-                   if any(record["status"] == "failed" for record in found)]
+        failed = [pair for pair, found in records.items()
+                  if any(record["status"] == "failed" for record in found)]
         for pair, found in records.items():
-            if pair not in unsound:
+            if pair not in failed:
                 yield from zip(numbers[pair], found, strict=True)
-        gone = self.check(unsound, folder)
-        for pair in unsound:
-            why = gone.get(pair.value)
+        lost = self.lost_find(failed, folder)
+        for pair in failed:
+            why = lost.get(pair.value)
             for number, record in zip(numbers[pair], records[pair], strict=True):
                 if why and record["status"] == "failed" and why != record["reason"]:
                     record["reason"] = f"{why}; {record['reason']}"
@@ -348,22 +350,23 @@ class Fleet:
 
     def batches_run(self, pairs: Mapping[FleetPair, Sequence[PlannedCell]], folder: Path,
                     ) -> dict[FleetPair, list[JsonObject]]:
-        """The records of the cells of each pair, with the words as typed; all pairs run at once."""
+        """The records of the cells of each pair, with the words as typed. All pairs run at once."""
         reasons = self.prepare(list(pairs), folder)
         reasons |= self.serve([pair for pair in pairs if pair.value not in reasons], folder)
-        jobs, limits, records = {}, {}, {}
+        clients, limits, records = {}, {}, {}
         for pair, cells in pairs.items():
             if pair.value not in reasons:
-                limits[pair] = BEGINS_S + runs_limit(cells)
-                ends = [self.addresses(pair, folder, pair.own_ends(cell.words)) for cell in cells]
+                limits[pair] = BATCH_START_S + runs_limit(cells)
+                ends = [self.addresses(pair, folder, pair.ends_to_start(cell.words))
+                        for cell in cells]
                 lines = [line_for_client(cell.given, words) for cell, words
                          in zip(cells, ends, strict=True)]
-                jobs[pair.host(CLIENT)] = self.client_job(
+                clients[pair.host(CLIENT)] = self.client_job(
                     pair, folder, [*machine.key_options(ends[0]), *(
-                        self.subject_options(pair.host(CLIENT)) if pair.alone else ()),
+                        self.subject_options(pair.host(CLIENT)) if pair.one_machine else ()),
                         "--batch", "-"],
                     "".join(f"{line}\n" for line in lines), limits[pair])
-        outcomes = self.step(jobs, max(limits.values(), default=0.0))
+        outcomes = self.step(clients, max(limits.values(), default=0.0))
         reasons |= reasons_by_pair(limits, reasons_of(
             {host: outcome for host, outcome in outcomes.items() if outcome.how != "ok"}))
         for pair, cells in pairs.items():
@@ -378,10 +381,10 @@ class Fleet:
         return records
 
     def close(self) -> None:
-        """Takes all hosts down; one line on standard error for each where that failed."""
+        """Stops all programs on all hosts; prints a line for each host where that failed."""
         try:
             for host, why in self.driver.close().items() if self.driver else ():
-                say(f"what runs on {host} could not be taken down and ends by itself: {why}")
+                say(f"programs on {host} could not be stopped, and end by themselves: {why}")
         finally:
             os.close(self.key)
             self.folder.cleanup()

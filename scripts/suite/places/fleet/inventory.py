@@ -12,22 +12,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from suite.base.errors import UsageError
-from suite.places.remote import JOIN, address_usable
+from suite.places.remote import HOSTS, JOIN, address_usable
 from suite.result.record import ENDS as ROLES
 
-WORD = "hosts"  # the word of a run: hosts=INVENTORY
 CLIENT, SERVER, PROXY = ROLES
 PAIRS = "pairs"
 # variables of a host
 PAIR_VARIABLE, ROLE_VARIABLE, ADDRESS_VARIABLE = "uncork_pair", "uncork_role", "uncork_address"
-# a name is part of names of cells, of patterns of Ansible and of names of files
+# a name becomes part of names of cells, patterns of Ansible and names of files
 HOST_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def members(listing: Mapping[str, Any], group: str) -> list[str]:
-    """The hosts of a group and of the groups in it, each once, in the order of the inventory."""
+    """The hosts of a group and of its subgroups, each once, in the order of the inventory."""
     found, groups = list[str](), [group]
-    for name in groups:  # which grows meanwhile
+    for name in groups:  # the loop adds subgroups
         entry = listing.get(name, {})
         found += entry.get("hosts", ())
         groups += [child for child in entry.get("children", ()) if child not in groups]
@@ -39,30 +38,30 @@ def variables_of(listing: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def part_text(listing: Mapping[str, Any], name: str, where: str) -> str:
-    """A host as a part of a value of `target`; UsageError for a name or an address that is none."""
+    """A host as a part of a value of `target`; UsageError for an unusable name or address."""
     address = str(variables_of(listing, name).get(ADDRESS_VARIABLE, ""))
     if not HOST_NAME.fullmatch(name):
         raise UsageError(f'{where}host "{name}": give it a name of letters, digits, ".", "_" and '
                          '"-", and its address by ansible_host')
     if address and not address_usable(address):
         raise UsageError(
-            f"{where}host {name}: {ADDRESS_VARIABLE}={address} is no address that others reach: "
-            "write numbers, like 192.0.2.1 or fd00::1")
+            f"{where}host {name}: {ADDRESS_VARIABLE}={address} is no IP address that other "
+            "machines reach: write one, like 192.0.2.1 or fd00::1")
     return f"ssh:{name}/{address}" if address else f"ssh:{name}"
 
 
 def pairs_by_index(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...]]:
-    """The hosts of each pair of the groups client, server and proxy, in this order."""
+    """The hosts of each pair, from the groups client, server and proxy, in this order."""
     groups = {role: hosts for role in ROLES if (hosts := members(listing, role)) or role != PROXY}
     if len({len(hosts) for hosts in groups.values()}) != 1:
         counts = ", ".join(f"{role} has {len(hosts)}" for role, hosts in groups.items())
-        raise UsageError(f"{where}the first hosts of each group are together, so groups are of one "
-                         f"size: {counts}")
+        raise UsageError(f"{where}the first hosts of each group are a pair, and so on: groups must "
+                         f"have one size, but {counts}")
     return list(zip(*groups.values(), strict=True))
 
 
 def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...]]:
-    """The hosts of each pair of the group pairs, in the order of ROLES."""
+    """The hosts of each pair, from the group pairs, in the order of ROLES."""
     found: dict[str, dict[str, str]] = {}
     for name in members(listing, PAIRS):
         variables = variables_of(listing, name)
@@ -83,10 +82,9 @@ def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...
 
 
 def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[str, ...]:
-    """The pairs of an inventory, as values of `target`. UsageError where it has none, where they
-    are ambiguous, and where two of them, which run at the same time, have the same host. listing:
-    from Ansible; path: for messages."""
-    where = f"{WORD}={path}: "
+    """The pairs of an inventory, as values of `target`. UsageError without pairs, where they are
+    ambiguous, and where a host is in two pairs. listing: from Ansible. path: for messages."""
+    where = f"{HOSTS}={path}: "
     by_name, indexed = PAIRS in listing, [role for role in ROLES if role in listing]
     if by_name and indexed:
         raise UsageError(
@@ -100,6 +98,6 @@ def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[str, ...]:
     name, times = Counter(name for pair in pairs for name in dict.fromkeys(pair)).most_common(1)[0]
     if times > 1:
         raise UsageError(
-            f"{where}host {name} is in {times} pairs, and all pairs work at the same time")
-    # a host that is all ends starts them itself
+            f"{where}host {name} is in {times} pairs, and all pairs run at the same time")
+    # a host that has all ends starts them itself
     return tuple(JOIN.join(parts if len(set(parts)) > 1 else parts[:1]) for parts in values)

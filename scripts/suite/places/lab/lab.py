@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Makes a lab, proves that it carries a packet, reads it back and closes it.
 
-The namespaces are open files of this process, and nothing else holds them. So they end with it,
-however it ends, and there is nothing to kill and nothing to clean up.
+Only open files of this process hold the namespaces. So they end with the process, however it ends,
+and nothing has to be killed or removed.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from suite.base.lab_words import (
     ROUTER_HOST,
     SERVER_ADDRESS,
     SERVER_HOST,
-    SETTING_WORD,
+    SYSCTL_WORD,
     Link,
     cable_lines,
     device_facts,
@@ -40,38 +40,38 @@ from suite.base.lab_words import (
     namespace_name,
     place_arguments,
     queue_lines,
-    setting_split,
+    sysctl_split,
 )
 from suite.places.lab.namespace import (
-    Refused,
+    CommandRefused,
     lines_run,
     namespace_enter,
     namespace_inside,
     namespace_make,
     namespace_path,
     output_read,
-    setting_hold,
-    setting_read,
-    setting_write,
+    sysctl_read,
+    sysctl_write,
+    sysctls_hold,
+    sysctls_read,
+    sysctls_write,
     udp_socket,
-    value_read,
-    value_write,
 )
 
-CARRIES_S = 45.0  # a packet may take 20 s through links of the longest delay, and some are lost
+PACKET_LIMIT_S = 45.0  # a packet takes up to 20 s through the longest delay, and some are lost
 
 
 @dataclass(frozen=True)
 class Lab:
-    """Three namespaces. namespaces: by host; facts: as read back, for a record; arguments: where a
-    run holds the lab, the client's options for its ends."""
+    """Three namespaces. namespaces: by host. facts: as read back, for a record. arguments: the
+    client's options for its ends, where a run uses the lab."""
 
     namespaces: Mapping[str, FileIO]
     facts: dict[str, Any]
     arguments: tuple[str, ...] = ()
 
     def inside(self, host: str = CLIENT_HOST) -> AbstractContextManager[None]:
-        """The calling thread, and what it starts, is in a host while the context is open."""
+        """Puts the calling thread, and what it starts, into a host while the context is open."""
         return namespace_inside(self.namespaces[host])
 
 
@@ -83,24 +83,24 @@ def facts_read(namespaces: Mapping[str, FileIO]) -> dict[str, Any]:
 
 
 def packet_await(namespaces: Mapping[str, FileIO]) -> None:
-    """Waits until a packet has come from A through B to C; Failure where none does."""
+    """Waits until a packet has arrived from A through B at C; Failure where none does."""
     with udp_socket(namespaces[SERVER_HOST]) as server, \
             udp_socket(namespaces[CLIENT_HOST]) as client:
         server.bind((SERVER_ADDRESS, 0))
         server.settimeout(0.05)
-        until = time.monotonic() + CARRIES_S
+        until = time.monotonic() + PACKET_LIMIT_S
         while time.monotonic() < until:
             client.sendto(b"?", server.getsockname())
             with contextlib.suppress(TimeoutError):
                 server.recv(1)
                 return
-    raise Failure(f"no packet came from A through B to C within {CARRIES_S:.0f} s")
+    raise Failure(f"no packet came from A through B to C within {PACKET_LIMIT_S:.0f} s")
 
 
 @contextlib.contextmanager
 def lab_make(link: Link) -> Iterator[Lab]:
-    """A lab with these links while the context is open; Failure says what this machine refuses.
-    Afterwards the kernel removes the namespaces that no process and no name holds."""
+    """A lab with these links while the context is open. Failure says what this machine refuses. The
+    kernel then removes the namespaces, unless a process or a name holds them."""
     with contextlib.ExitStack() as held:
         namespaces = {host: held.enter_context(namespace_make()) for host in LAB_HOSTS}
         paths = {host: namespace_path(namespace) for host, namespace in namespaces.items()}
@@ -109,13 +109,13 @@ def lab_make(link: Link) -> Iterator[Lab]:
             lines_run(namespace, "ip", host_lines(host, link))
             lines_run(namespace, "tc", host_queue_lines(host, link))
         with namespace_inside(namespaces[ROUTER_HOST]):
-            value_write("net.ipv4.ip_forward", "1")
+            sysctl_write("net.ipv4.ip_forward", "1")
         packet_await(namespaces)
         yield Lab(namespaces, facts_read(namespaces))
 
 
 class Labs(contextlib.ExitStack):
-    """The labs of one runner: one for each set of links, made when needed; all end with this."""
+    """The labs of one runner: one for each set of links, made when needed. All end with this."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,33 +123,33 @@ class Labs(contextlib.ExitStack):
 
     @contextlib.contextmanager
     def hold(self, words: Mapping[str, str]) -> Iterator[Lab | None]:
-        """The lab of a cell, with its sysctl set while the context is open. It yields None where
-        the cell needs no lab. Unreachable where the lab cannot be made."""
+        """Yields the lab of a cell, with its sysctl set while the context is open, or None where
+        the cell needs none. Unreachable where the lab cannot be made."""
         if not lab_wanted(words):
             yield None
             return
-        link, setting = link_of(words), setting_split(words[SETTING_WORD])
+        link, sysctl = link_of(words), sysctl_split(words[SYSCTL_WORD])
         with contextlib.ExitStack() as holding:
             try:
                 if link not in self.labs:
                     self.labs[link] = self.enter_context(lab_make(link))
                 lab = self.labs[link]
                 facts = lab.facts
-                if setting:
-                    values = holding.enter_context(setting_hold(lab.namespaces, *setting))
-                    facts = facts | {SETTING_WORD: {"name": setting[0]} | values}
+                if sysctl:
+                    values = holding.enter_context(sysctls_hold(lab.namespaces, *sysctl))
+                    facts = facts | {SYSCTL_WORD: {"name": sysctl[0]} | values}
             except Failure as error:
                 raise Unreachable(f"lab: {error}") from None
             yield replace(lab, facts=facts, arguments=place_arguments(
                 words, lambda host: namespace_path(lab.namespaces[host])))
 
 
-# ---- what this machine can do of a lab, found out by effect in namespaces of its own: the reason
-# in one line where something does not work, None where it does ----
+# ---- what of a lab works here, tried in separate namespaces. Each function returns the reason why
+# something does not work, in one line, or None where it works. ----
 
 PACKET = bytes(8000)
-# By the field of Link: the queue that it needs, the effect where that does not work, the link to
-# try, how many packets, seconds to wait for one, and seconds that all must take (inf: one is lost).
+# By field of Link: the queue that it needs, the message where that has no effect, the link to try,
+# the number of packets, seconds to wait for one, and seconds that all must take (inf: one is lost).
 PROBES = {
     # 96 KB less the burst of 64 KiB, at 2 MB/s
     "rate": ("tbf", "holds nothing back", replace(PLAIN, rate="16mbit"), 12, 5.0, 0.01),
@@ -159,7 +159,7 @@ PROBES = {
 
 
 def packets_time(namespace: FileIO, packets: int, patience_s: float) -> float:
-    """Seconds that packets take over the loopback of a namespace; math.inf where one is lost."""
+    """The seconds that packets take over the loopback of a namespace; math.inf if one is lost."""
     with udp_socket(namespace) as receiver, udp_socket(namespace) as sender:
         receiver.bind(("127.0.0.1", 0))
         receiver.settimeout(patience_s)
@@ -176,7 +176,7 @@ def packets_time(namespace: FileIO, packets: int, patience_s: float) -> float:
 
 @functools.cache
 def queue_refusal(field: str) -> str | None:
-    """Whether the queue works that a field of Link needs (`rate`, `delay`, `loss`)."""
+    """Why the queue for a field of Link (`rate`, `delay`, `loss`) does not work."""
     queue, effect, link, packets, patience_s, least_s = PROBES[field]
     needs = f"link_{field} needs {queue}"
     try:
@@ -184,7 +184,7 @@ def queue_refusal(field: str) -> str | None:
             lines_run(namespace, "ip", ["link set lo up"])
             lines_run(namespace, "tc", queue_lines("lo", link))
             taken_s = packets_time(namespace, packets, patience_s)
-    except Refused as error:
+    except CommandRefused as error:
         return f"{needs}: {error.reason}"
     works = taken_s >= least_s and (least_s == math.inf or taken_s < math.inf)
     return None if works else f"{needs}, which {effect} here"
@@ -192,7 +192,7 @@ def queue_refusal(field: str) -> str | None:
 
 @functools.cache
 def namespaces_refusal() -> str | None:
-    """Whether this process can make and enter network namespaces."""
+    """Why this process cannot make and enter network namespaces."""
     try:
         with namespace_make() as namespace, namespace_inside(namespace):
             return None
@@ -202,7 +202,7 @@ def namespaces_refusal() -> str | None:
 
 @functools.cache
 def link_refusal(link: Link) -> str | None:
-    """Whether a lab with these links can be made: it is made once."""
+    """Why a lab with these links cannot be made: it is tried once."""
     if refusal := namespaces_refusal():
         return refusal
     for field in PROBES:
@@ -216,47 +216,47 @@ def link_refusal(link: Link) -> str | None:
 
 
 @functools.cache
-def setting_refusal(text: str) -> str | None:
-    """Whether a namespace takes a sysctl as its own: the value of the machine must stay."""
-    setting = setting_split(text)
-    if setting is None:
+def sysctl_refusal(text: str) -> str | None:
+    """Why a namespace has no own value of a sysctl: to set it must not change the machine's."""
+    sysctl = sysctl_split(text)
+    if sysctl is None:
         return None
-    name, value = setting
+    name, value = sysctl
     try:
         with namespace_make() as namespace:
             with namespace_inside(namespace):
-                value_read(name)
-            before = value_read(name)
+                sysctl_read(name)
+            before = sysctl_read(name)
             with namespace_inside(namespace):
-                value_write(name, value)
-            if value_read(name) == before:
+                sysctl_write(name, value)
+            if sysctl_read(name) == before:
                 return None
-            value_write(name, before)
+            sysctl_write(name, before)
     except Failure as error:
         return str(error)
     return f"sysctl {name} is of the whole machine, not of a network namespace"
 
 
 def lab_refusal(words: Mapping[str, str]) -> str | None:
-    """Why a cell with these words cannot run here; None also where it needs no lab."""
+    """Why the lab of a cell cannot be had here; None also where the cell needs no lab."""
     if not lab_wanted(words):
         return None
-    return link_refusal(link_of(words)) or setting_refusal(words[SETTING_WORD])
+    return link_refusal(link_of(words)) or sysctl_refusal(words[SYSCTL_WORD])
 
 
-# ---- the lab that stands from `uncork lab up` to `uncork lab down`: namespaces with names, as `ip
-# netns` lists them. A lab gets its names when it is whole. A mark inside the namespace, the alias
-# of its loopback, says that uncork made it; so no file can contradict the kernel. A name without
-# that mark belongs to another program, and uncork never touches it. ----
+# ---- the named lab, from `uncork lab up` to `uncork lab down`: `ip netns` lists its namespaces. It
+# gets the names when it is complete. The alias of the loopback inside marks a namespace as made by
+# uncork, so that no file can contradict the kernel. One without that mark belongs to another
+# program, and uncork never changes it. ----
 
 MARK = "uncork lab"
-NONE = "no lab stands"
+NONE = "no lab is up"
 
 
 @contextlib.contextmanager
-def standing_open() -> Iterator[tuple[dict[str, FileIO], str]]:
-    """(the namespaces that have a lab's names, by host, the words of their lab). Failure where one
-    of them belongs to another program."""
+def named_lab_open() -> Iterator[tuple[dict[str, FileIO], str]]:
+    """Yields (the namespaces with a lab's names, by host; the words of their lab). Failure where a
+    namespace belongs to another program."""
     with contextlib.ExitStack() as held:
         standing = {host: held.enter_context(FileIO(namespace_file(host))) for host in LAB_HOSTS
                     if Path(namespace_file(host)).exists()}
@@ -265,7 +265,7 @@ def standing_open() -> Iterator[tuple[dict[str, FileIO], str]]:
 
 
 def mark_read(host: str, namespace: FileIO) -> str:
-    """The words of the lab that a namespace belongs to; Failure where it belongs to none."""
+    """The words of the lab to which a namespace belongs; Failure where it belongs to none."""
     try:
         (loopback,) = json.loads(output_read(namespace, "ip", "-json", "link", "show", "lo"))
         alias = loopback.get("ifalias", "")
@@ -280,32 +280,32 @@ def mark_read(host: str, namespace: FileIO) -> str:
 
 
 def names_give(namespaces: Mapping[str, FileIO]) -> None:
-    """Names all namespaces; where a name is taken by then, the others are removed again."""
+    """Gives all namespaces their names; removes the names again where one is taken."""
     with contextlib.ExitStack() as failing:
         for host, namespace in namespaces.items():
-            # ip(8) runs inside and takes this thread's namespace for that of the process.
+            # ip(8) runs inside: it takes this thread's namespace for that of the process
             output_read(namespace, "ip", "netns", "attach", namespace_name(host), str(os.getpid()))
             failing.callback(output_read, None, "ip", "netns", "delete", namespace_name(host))
         failing.pop_all()
 
 
 def lab_up(words: Mapping[str, str]) -> None:
-    """Makes the lab of these words and names it; Failure where one stands."""
-    with standing_open() as (standing, text):
+    """Makes the lab of these words and names it; Failure where one is up."""
+    with named_lab_open() as (standing, text):
         if standing:
-            raise Failure(f"a lab stands already ({text}): uncork lab down ends it")
+            raise Failure(f"a lab is up already ({text}): uncork lab down ends it")
     with lab_make(link_of(words)) as lab:
-        if setting := setting_split(words[SETTING_WORD]):
-            name, value = setting
-            setting_write(lab.namespaces, name, dict.fromkeys(lab.namespaces, value))
+        if sysctl := sysctl_split(words[SYSCTL_WORD]):
+            name, value = sysctl
+            sysctls_write(lab.namespaces, name, dict.fromkeys(lab.namespaces, value))
         for namespace in lab.namespaces.values():
             lines_run(namespace, "ip", [f'link set lo alias "{MARK} {lab_text(words)}"'])
         names_give(lab.namespaces)
 
 
 def lab_down() -> list[str]:
-    """Takes the lab down, if one stands; gives lines to print."""
-    with standing_open() as (standing, _):
+    """Takes the lab down, if one is up. Returns lines to print."""
+    with named_lab_open() as (standing, _):
         left = []
         for host in standing:
             pids = output_read(None, "ip", "netns", "pids", namespace_name(host)).split()
@@ -317,15 +317,15 @@ def lab_down() -> list[str]:
 
 
 def lab_status() -> list[str]:
-    """The lab that stands, as read back now: lines to print."""
-    with standing_open() as (standing, text):
+    """Lines to print about the lab that is up, as read back now."""
+    with named_lab_open() as (standing, text):
         if not standing:
             return [NONE]
         facts = facts_read(standing)
         words = dict(word.partition("=")[::2] for word in text.split())
-        setting = setting_split(words.get(SETTING_WORD, "none"))
-        if setting and len(standing) == len(LAB_HOSTS):
-            facts[SETTING_WORD] = {"name": setting[0]} | setting_read(standing, setting[0])
+        sysctl = sysctl_split(words.get(SYSCTL_WORD, "none"))
+        if sysctl and len(standing) == len(LAB_HOSTS):
+            facts[SYSCTL_WORD] = {"name": sysctl[0]} | sysctls_read(standing, sysctl[0])
     return [f"lab: {text}",
             *(f"  {where:<8} {what}" for where, what in facts_rows(facts)),
             *(f"  {host} is missing: uncork lab down, then up again"
@@ -333,8 +333,8 @@ def lab_status() -> list[str]:
 
 
 def host_enter(host: str) -> None:
-    """Moves the calling thread into a host of the lab that stands; Failure where none does."""
-    with standing_open() as (standing, _):
+    """Moves the calling thread into a host of the lab that is up; Failure where none is."""
+    with named_lab_open() as (standing, _):
         if host not in standing:
             raise Failure(f"{NONE}: uncork lab up makes one")
         namespace_enter(standing[host])

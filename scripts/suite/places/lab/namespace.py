@@ -2,8 +2,8 @@
 """Network namespaces as open files, programs that run inside them, and their sysctls.
 
 A namespace lives while an open file, a process or a name holds it. unshare(2) and setns(2) move one
-thread. So a short-lived thread makes a namespace, and a thread that starts a program in one is
-inside for that moment only.
+thread. So a short-lived thread makes a namespace, and a thread enters one only while it starts a
+program there.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ from suite.base.installation import setup_hint
 
 CLONE_NEWNET = 0x40000000
 OWN_NAMESPACE = "/proc/thread-self/ns/net"
-COMMAND_S = 30
+COMMAND_LIMIT_S = 30
 
 
-class Refused(Failure):
-    """ip(8) or tc(8) refused a line; `reason` is why, without the line."""
+class CommandRefused(Failure):
+    """ip(8) or tc(8) refused a line. reason: why, without the line."""
 
     def __init__(self, reason: str, line: str) -> None:
         super().__init__(f"{reason} ({line})")
@@ -46,7 +46,7 @@ def kernel_call(name: str, *arguments: int) -> None:
 
 
 def namespace_make() -> FileIO:
-    """A new network namespace, which ends with this file: it has only a loopback, which is down."""
+    """A new network namespace, which ends with this file. It has only a loopback, which is down."""
     def make() -> FileIO:
         kernel_call("unshare", CLONE_NEWNET)
         return FileIO(OWN_NAMESPACE)
@@ -56,13 +56,13 @@ def namespace_make() -> FileIO:
 
 
 def namespace_enter(namespace: FileIO) -> None:
-    """Moves the calling thread for good."""
+    """Moves the calling thread into a namespace."""
     kernel_call("setns", namespace.fileno(), CLONE_NEWNET)
 
 
 @contextlib.contextmanager
 def namespace_inside(namespace: FileIO) -> Iterator[None]:
-    """The calling thread, and what it starts, is in the namespace while the context is open."""
+    """Puts the calling thread, and what it starts, into a namespace while the context is open."""
     with FileIO(OWN_NAMESPACE) as before:
         namespace_enter(namespace)
         try:
@@ -72,7 +72,7 @@ def namespace_inside(namespace: FileIO) -> Iterator[None]:
 
 
 def udp_socket(namespace: FileIO) -> socket.socket:
-    """A UDP socket of a namespace; the calling thread need not be inside to use it."""
+    """A UDP socket of a namespace. A thread outside can use it."""
     with namespace_inside(namespace):
         return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
@@ -91,31 +91,31 @@ def refusal_reason(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def output_read(namespace: FileIO | None, *command: str, lines: Sequence[str] = ()) -> str:
-    """What ip(8) or tc(8) prints. namespace: None is this process's own; lines: its standard input.
-    Refused names the command, or the first line that fails."""
+    """Runs ip(8) or tc(8) and returns what it prints. namespace: None: that of this process. lines:
+    its standard input. CommandRefused names the command, or the first line that fails."""
     with contextlib.nullcontext() if namespace is None else namespace_inside(namespace):
         try:
             done = subprocess.run(command, input="".join(f"{line}\n" for line in lines),
-                                  capture_output=True, text=True, timeout=COMMAND_S)
+                                  capture_output=True, text=True, timeout=COMMAND_LIMIT_S)
         except FileNotFoundError:
             raise Failure(f"{command[0]} is missing (package iproute2): {setup_hint()}") from None
     if done.returncode != 0:
         given = [f"{command[0]} {line}" for line in lines] or [" ".join(command)]
         failed = re.search(r"^Command failed -:(\d+)", done.stderr, re.MULTILINE)
-        raise Refused(refusal_reason(done), given[int(failed[1]) - 1 if failed else 0])
+        raise CommandRefused(refusal_reason(done), given[int(failed[1]) - 1 if failed else 0])
     return done.stdout
 
 
 def lines_run(namespace: FileIO, program: str, lines: Sequence[str]) -> None:
-    """Runs lines of ip(8) or tc(8) inside."""
+    """Runs lines of ip(8) or tc(8) inside a namespace."""
     if lines:
         output_read(namespace, program, "-batch", "-", lines=lines)
 
 
-# ---- sysctls: below /proc/sys/net a thread sees the values of the namespace that it is in ----
+# ---- sysctls: below /proc/sys/net a thread sees the values of its own namespace ----
 
-def value_read(name: str) -> str:
-    """The value here of a sysctl like `net.ipv4.tcp_sack`, blanks single; Failure without one."""
+def sysctl_read(name: str) -> str:
+    """The value here of a sysctl like `net.ipv4.tcp_sack`, with single blanks; Failure."""
     try:
         return " ".join(Path("/proc/sys", *name.split(".")).read_text().split())
     except OSError as error:
@@ -123,40 +123,40 @@ def value_read(name: str) -> str:
                       f"{error.strerror}") from None
 
 
-def value_write(name: str, value: str) -> None:
-    """Sets the value here; Failure where the kernel refuses it or sets another one."""
+def sysctl_write(name: str, value: str) -> None:
+    """Sets a sysctl here; Failure where the kernel refuses the value or changes it."""
     try:
         Path("/proc/sys", *name.split(".")).write_text(f"{value}\n")
     except OSError as error:
         raise Failure(f"sysctl {name} does not take {value} in a network namespace: "
                       f"{error.strerror}") from None
-    found = value_read(name)
+    found = sysctl_read(name)
     if found != value:
         raise Failure(f"sysctl {name} was set to {value} and is {found}")
 
 
-def setting_write(namespaces: Mapping[str, FileIO], name: str, values: Mapping[str, str]) -> None:
+def sysctls_write(namespaces: Mapping[str, FileIO], name: str, values: Mapping[str, str]) -> None:
     for host, value in values.items():
         with namespace_inside(namespaces[host]):
-            value_write(name, value)
+            sysctl_write(name, value)
 
 
-def setting_read(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
+def sysctls_read(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
     values = {}
     for host, namespace in namespaces.items():
         with namespace_inside(namespace):
-            values[host] = value_read(name)
+            values[host] = sysctl_read(name)
     return values
 
 
 @contextlib.contextmanager
-def setting_hold(namespaces: Mapping[str, FileIO], name: str,
+def sysctls_hold(namespaces: Mapping[str, FileIO], name: str,
                  value: str) -> Iterator[dict[str, str]]:
-    """Sets a sysctl while the context is open, then restores each host's value. It yields the
-    values by host as they read while the setting holds."""
-    before = setting_read(namespaces, name)
+    """Sets a sysctl while the context is open, then restores each host's value. Yields the values
+    that were set, by host, as read back."""
+    before = sysctls_read(namespaces, name)
     try:
-        setting_write(namespaces, name, dict.fromkeys(namespaces, value))
-        yield setting_read(namespaces, name)
+        sysctls_write(namespaces, name, dict.fromkeys(namespaces, value))
+        yield sysctls_read(namespaces, name)
     finally:
-        setting_write(namespaces, name, before)
+        sysctls_write(namespaces, name, before)

@@ -1,4 +1,3 @@
 # SPDX-License-Identifier: MIT
-"""Other machines, by ssh(1): a connection to each, the programs there, and servers that end with
-the runner.
-"""
+"""Other machines by ssh(1): a connection to each, the programs there, and servers that end with the
+runner."""

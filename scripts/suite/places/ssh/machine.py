@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A machine where the runner starts programs, this one, or another by ssh(1), and servers there.
+"""Starts programs and servers on a machine: this one, or another by ssh(1).
 
-All sessions on another machine share one connection. Its master is a child of the runner and runs a
-shell there that reads a pipe of the runner. So the connection ends with the runner, however that
-ends. ssh(1) asks the other machine every two seconds, and gives up after the third answer that is
-missing.
+All sessions on another machine share one connection. Its master is a child of the runner, and runs
+a shell there that reads a pipe of the runner. So the connection ends with the runner, however that
+ends. ssh(1) probes the other machine every two seconds, and gives up after three missing answers.
 
-ssh(1) gives a command to the login shell of the user: sh, csh or fish. All of them agree on what
-stands between single quotes, if it is one line without a quote, a backslash and an exclamation
-mark. So commands use only that, and whatever does more than start a program is a script for sh.
+ssh(1) passes a command to the login shell of the user: sh, csh or fish. They agree about text in
+single quotes, if it is one line without a quote, a backslash and an exclamation mark. So commands
+use only such text. What does more than start a program is a script for sh.
 """
 
 import contextlib
@@ -36,24 +35,24 @@ OPTIONS = tuple(word for option in (
     "ControlPersist=no", "ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no",
     "RemoteCommand=none", "RequestTTY=no",
 ) for word in ("-o", option))
-# A session that the master refuses must fail instead of making a connection of its own.
+# A session that the master refuses must fail, and not open a connection of its own.
 SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR")
-OPENS_S = 30.0
-ANSWERS_S = 4.0
-READY_S = 20.0  # of a server
-SSH_ENDS_S = 3.0
+CONNECT_LIMIT_S = 30.0
+ANSWER_LIMIT_S = 4.0
+READY_LIMIT_S = 20.0  # for the ready line of a server
+SSH_END_LIMIT_S = 3.0
 GREETING = "uncork-host"
 CACHE = "${XDG_CACHE_HOME:-$HOME/.cache}"
-# The boot is the id that the client reports, or the name of the host where there is no such file.
+# The boot is the id that the client reports too; without that file the name of the host.
 GREETING_LINE = (
     'boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname); '
     f'echo "{GREETING}|$(uname -s) $(uname -m)|$boot|{CACHE}|${{SSH_CONNECTION:-}}"')
 UNQUOTABLE = re.compile(r"['\\!\x00-\x1f\x7f]")
 KEY_BYTES = 32
-KEY_FILE = "/dev/fd/3"  # where a program reads the key that it was started with
-# Reads a line, the key, from standard input and passes it to the program by a pipe: others could
-# read an argument, the environment or a file. What follows on standard input is the program's, and
-# its end tells the program that the runner has ended.
+KEY_FILE = "/dev/fd/3"  # where a program reads its key
+# Reads a line, the key, from standard input and passes it to the program by a pipe, because other
+# users could read an argument, the environment or a file. The program reads the rest of standard
+# input; when it ends, the runner has ended.
 KEYED = 'IFS= read -r key; exec 4<&0; echo "$key" | { exec 3<&0 0<&4 4<&-; exec "$@"; }'
 ADDRESS_WORDS = {"server": "server", "proxy": "via"}  # the word with the address of each end
 
@@ -61,26 +60,26 @@ ADDRESS_WORDS = {"server": "server", "proxy": "via"}  # the word with the addres
 # ---- commands that a login shell of any kind understands ----
 
 def word_quote(word: str) -> str:
-    """A word for any shell; Failure for one that not all of them would understand."""
+    """A quoted argument for any shell; Failure for one that some shell would misread."""
     found = UNQUOTABLE.search(word)
     if found:
         raise Failure(
-            f"{word!r} cannot be said to the shell of another machine: {found[0]!r} is in it")
+            f"{word!r} cannot be passed to the shell of another machine: {found[0]!r} is in it")
     return f"'{word}'"
 
 
-def exec_line(words: Sequence[str]) -> str:
-    return " ".join(["exec", *map(word_quote, words)])
+def exec_line(argv: Sequence[str]) -> str:
+    return " ".join(["exec", *map(word_quote, argv)])
 
 
-def script_words(script: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
-    """A script for sh as a program; $1 is the first of the arguments."""
+def script_argv(script: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
+    """The command that runs a script for sh; $1 is the first of the arguments."""
     return "sh", "-c", script, "sh", *arguments
 
 
-def keyed_words(words: Sequence[str]) -> tuple[str, ...]:
-    """A program that gets a key on standard input, before all else."""
-    return script_words(KEYED, words)
+def argv_with_key(argv: Sequence[str]) -> tuple[str, ...]:
+    """The command that runs a program whose key is the first line of standard input."""
+    return script_argv(KEYED, argv)
 
 
 def key_line(key: str) -> str:
@@ -106,14 +105,14 @@ def proxy_options(server: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Greeting:
-    """What a machine says of itself. seen_from, seen_at: the addresses of both ends of the
-    connection as that machine sees them, empty where it does not know them."""
+    """What a machine says about itself. peer_address, own_address: of the connection, as that
+    machine sees them; empty where it does not know them."""
 
     system: str
     boot: str
     cache: str
-    seen_from: str
-    seen_at: str
+    peer_address: str
+    own_address: str
 
 
 def greeting_parse(line: bytes) -> Greeting | None:
@@ -134,7 +133,7 @@ def ready_parse(line: bytes) -> int | None:
 
 
 class LineStream:
-    """The lines of a stream as they come. ended: whether the stream has ended."""
+    """The lines of a stream as they arrive. ended: whether the stream has ended."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         assert stream
@@ -170,13 +169,13 @@ def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 
 
 class LocalMachine:
-    """This machine, and what RemoteMachine has in common with it."""
+    """This machine; RemoteMachine overrides what differs."""
 
     name = "this machine"
 
-    def command(self, words: Sequence[str]) -> tuple[str, ...]:
-        """What starts a program there; Unreachable where nothing can start there now."""
-        return tuple(words)
+    def command(self, argv: Sequence[str]) -> tuple[str, ...]:
+        """The command that starts a program there; Unreachable where that is impossible now."""
+        return tuple(argv)
 
     def answers(self) -> bool:
         return True
@@ -184,8 +183,8 @@ class LocalMachine:
 
 class RemoteMachine(LocalMachine):
     """Another machine; opening it raises Failure. control: the path for the socket of the
-    connection; ssh writes its messages to `control`.log. copies: the folders there of the programs
-    in folders here, since the connection was made."""
+    connection; ssh writes its messages to `control`.log. copies: the folders of programs there, by
+    the folder here, of this connection."""
 
     def __init__(self, host: str, control: Path) -> None:
         self.name = host
@@ -201,9 +200,9 @@ class RemoteMachine(LocalMachine):
         return self.master.poll() is not None
 
     def connect(self) -> None:
-        """Makes a connection and reads the greeting; Failure where that fails."""
+        """Connects and reads the greeting; Failure where that fails."""
         self.control.unlink(missing_ok=True)
-        line = exec_line(script_words(f"{GREETING_LINE}; exec cat >/dev/null"))
+        line = exec_line(script_argv(f"{GREETING_LINE}; exec cat >/dev/null"))
         command = [*self.ssh, *OPTIONS, "-M", "-S", str(self.control), "--", self.name, line]
         try:
             with open(self.log, "wb") as log:
@@ -214,9 +213,9 @@ class RemoteMachine(LocalMachine):
                           f"{setup_hint('ssh')}") from None
         try:
             greeting = next(filter(None, map(
-                greeting_parse, LineStream(master.stdout).lines(OPENS_S))), None)
+                greeting_parse, LineStream(master.stdout).lines(CONNECT_LIMIT_S))), None)
         except BaseException:
-            process_close(master, SSH_ENDS_S)
+            process_close(master, SSH_END_LIMIT_S)
             raise
         if greeting is None:
             process_close(master, 0)
@@ -226,11 +225,11 @@ class RemoteMachine(LocalMachine):
         self.copies: dict[Path, str] = {}
 
     def complaint(self) -> str:
-        return log_complaint(self.log) or f"it did not run sh within {OPENS_S:.0f} s"
+        return log_complaint(self.log) or f"it did not run sh within {CONNECT_LIMIT_S:.0f} s"
 
     def require(self) -> None:
-        """Reconnects where the connection was lost, once a round. Unreachable where that fails, and
-        where the machine was booted since the first connection: that would be another session."""
+        """Reconnects a lost connection, once in a round. Unreachable where that fails, and where
+        the machine was booted since the first connection: another boot needs another session."""
         if self.lost:
             lost = Unreachable(f"{self.name} was lost: {self.complaint()}")
             if self.retried:
@@ -244,15 +243,15 @@ class RemoteMachine(LocalMachine):
         if self.greeting.boot != self.boot:
             raise Unreachable(f"{self.name} was lost: it has been booted since")
 
-    def command(self, words: Sequence[str]) -> tuple[str, ...]:
+    def command(self, argv: Sequence[str]) -> tuple[str, ...]:
         self.require()
         return (*self.ssh, *OPTIONS, *SESSION_OPTIONS, "-S", str(self.control), "--", self.name,
-                exec_line(words))
+                exec_line(argv))
 
     def run(self, script: str, arguments: Sequence[str], limit_s: float,
             given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """Runs a script for sh there. Unreachable where the connection or the time ends."""
-        command = self.command(script_words(script, arguments))
+        """Runs a script for sh there. Unreachable without an answer, or after limit_s."""
+        command = self.command(script_argv(script, arguments))
         try:
             done = subprocess.run(command, input=given, capture_output=True, timeout=limit_s,
                                   process_group=0)
@@ -263,10 +262,10 @@ class RemoteMachine(LocalMachine):
         return done
 
     def answers(self) -> bool:
-        """Whether the machine answers; a connection without an answer is killed."""
+        """Whether the machine answers; kills the connection if not."""
         if not self.lost:
             with contextlib.suppress(Unreachable):
-                if self.run("exit 0", (), ANSWERS_S).returncode == 0:
+                if self.run("exit 0", (), ANSWER_LIMIT_S).returncode == 0:
                     return True
             group_kill(self.master)
             self.master.wait()
@@ -276,9 +275,10 @@ class RemoteMachine(LocalMachine):
 @contextlib.contextmanager
 def server_started(machine: LocalMachine, program: str, address: str, key: str, log: Path,
                    options: Sequence[str] = ()) -> Iterator[str]:
-    """A server that is ready; it ends with the context, and its pipe is its lifeline. Yields the
-    endpoint for server= and via=. Unreachable where it does not start. log: gets its stderr."""
-    command = machine.command(keyed_words([
+    """Starts a server that ends with the context or with this process: then its standard input
+    ends. Yields its endpoint for server= and via=. Unreachable where it does not start. log: for
+    its standard error."""
+    command = machine.command(argv_with_key([
         program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE, *options]))
     with open(log, "wb") as file:
         child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -290,13 +290,13 @@ def server_started(machine: LocalMachine, program: str, address: str, key: str, 
             child.stdin.write(key_line(key).encode())
             child.stdin.flush()
             port = next(filter(None, map(
-                ready_parse, LineStream(child.stdout).lines(READY_S))), None)
+                ready_parse, LineStream(child.stdout).lines(READY_LIMIT_S))), None)
         if port is None:
             process_close(child, 0)
             reason = log_complaint(log).removeprefix("uncork-server: ")
             lost = "" if machine.answers() else f"{machine.name} was lost: "
             raise Unreachable(f"{lost}no server on {machine.name}: "
-                              f"{reason or f'it was not ready within {READY_S:.0f} s'}")
+                              f"{reason or f'it was not ready within {READY_LIMIT_S:.0f} s'}")
         yield endpoint(address, port)
     finally:
-        process_close(child, SSH_ENDS_S)
+        process_close(child, SSH_END_LIMIT_S)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The programs on another machine: copied there once for each build, checked at each connection.
 
-A file is written under another name and renamed when its size and checksum are right, so that no
-half file has a program's name. Every system has cksum(1).
+A file is written under another name, and renamed when its size and checksum are right. So no
+incomplete file has the name of a program. Every system has cksum(1).
 """
 
 import platform
@@ -25,12 +25,12 @@ from suite.base.installation import STATIC_HINT
 from suite.places.ssh.machine import Greeting, LocalMachine, RemoteMachine
 from suite.scenario.subject import definitions_file
 
-# below the cache of the user there
+# below the cache folder of the user there
 PROGRAMS_FOLDER, SUBJECTS_FOLDER = "uncork/bin", "uncork/subjects"
-LOOKS_S = 30.0
-COPIES_S = 600.0  # of 20 MB, over a slow line
-LOOK_SCRIPT = ('cd "$1" 2>/dev/null && shift && for name; do '
-               'cksum <"$name" 2>/dev/null || echo none; done; exit 0')
+CHECK_LIMIT_S = 30.0
+COPY_LIMIT_S = 600.0  # for 20 MB over a slow line
+CHECKSUM_SCRIPT = ('cd "$1" 2>/dev/null && shift && for name; do '
+                   'cksum <"$name" 2>/dev/null || echo none; done; exit 0')
 COPY_SCRIPT = ('umask 077; new="$1/$2.$$"; mkdir -p "$1" && cat >"$new" && chmod 700 "$new" && '
                '[ "$(cksum <"$new")" = "$3" ] && mv -f "$new" "$1/$2" && exit 0; '
                'rm -f "$new"; exit 1')
@@ -38,7 +38,7 @@ STATIC = ROOT / "build" / "static"
 
 
 def programs_choose(client: Client) -> Client:
-    """The static build, where it has been configured and the user has chosen no other build."""
+    """The static build, if it has been configured and the user has chosen no other build."""
     if client.built is None or not (STATIC / "CMakeCache.txt").exists():
         return client
     return client_require(replace(client, folder=STATIC / "bin", built=STATIC))
@@ -57,9 +57,9 @@ def system_refusal(name: str, greeting: Greeting) -> str | None:
         f"{name} is {greeting.system}, and these programs are for {own}: nothing would start there")
 
 
-def files_missing(looked: bytes, sums: dict[str, str]) -> list[str]:
-    """The files that differ there or are missing. looked: what LOOK_SCRIPT printed."""
-    found = [line.strip() for line in looked.decode(errors="replace").splitlines()][-len(sums):]
+def files_missing(printed: bytes, sums: dict[str, str]) -> list[str]:
+    """The files that differ there or are missing. printed: the output of CHECKSUM_SCRIPT."""
+    found = [line.strip() for line in printed.decode(errors="replace").splitlines()][-len(sums):]
     if len(found) < len(sums):
         return list(sums)
     return [name for name, other in zip(sums, found, strict=True) if sums[name] != other]
@@ -67,7 +67,7 @@ def files_missing(looked: bytes, sums: dict[str, str]) -> list[str]:
 
 def script_run(machine: RemoteMachine, what: str, script: str, arguments: list[str],
                limit_s: float, given: bytes = b"", hint: str = "") -> None:
-    """Runs a script there; Unreachable where it fails, which begins with what."""
+    """Runs a script there. Unreachable where it fails; the message begins with what."""
     done = machine.run(script, arguments, limit_s, given)
     if done.returncode != 0:
         reason = complaint_text(done.stderr.decode(errors="replace"))
@@ -76,15 +76,15 @@ def script_run(machine: RemoteMachine, what: str, script: str, arguments: list[s
 
 def files_copy(machine: RemoteMachine, files: dict[str, Path], folder: str) -> None:
     sums = {name: checksum(path) for name, path in files.items()}
-    looked = machine.run(LOOK_SCRIPT, [folder, *sums], LOOKS_S).stdout
-    for name in files_missing(looked, sums):
+    printed = machine.run(CHECKSUM_SCRIPT, [folder, *sums], CHECK_LIMIT_S).stdout
+    for name in files_missing(printed, sums):
         script_run(machine, f"{name} cannot be copied to {folder}", COPY_SCRIPT,
-                   [folder, name, sums[name]], COPIES_S, files[name].read_bytes())
+                   [folder, name, sums[name]], COPY_LIMIT_S, files[name].read_bytes())
 
 
 def programs_copy(machine: RemoteMachine, client: Client) -> str:
-    """The folder there that has these programs; copies those that are missing. Failure where that
-    cannot be, or where they do not start there."""
+    """The folder there with these programs; copies those that are missing. Failure where that is
+    impossible, or a program does not start there."""
     if refusal := system_refusal(machine.name, machine.greeting):
         raise Failure(refusal)
     folder = f"{machine.greeting.cache}/{PROGRAMS_FOLDER}/{build_digest(client)}"
@@ -92,18 +92,18 @@ def programs_copy(machine: RemoteMachine, client: Client) -> str:
                          if name != LIBRARY or (client.folder / name).exists()}, folder)
     for name in BINARIES:
         script_run(machine, f"{name} does not start", 'exec "$@"',
-                   [f"{folder}/{name}", "--version"], LOOKS_S, hint=f"; {STATIC_HINT}")
+                   [f"{folder}/{name}", "--version"], CHECK_LIMIT_S, hint=f"; {STATIC_HINT}")
     return folder
 
 
 def definitions_copy() -> tuple[Path, str]:
-    """The definitions of subjects here, and the name of a copy in SUBJECTS_FOLDER elsewhere."""
+    """The file with the definitions of subjects, and the name of its copy on other machines."""
     path = Path(definitions_file())
     return path, f"{checksum(path).replace(' ', '-')}.json"
 
 
 def definitions_place(machine: LocalMachine) -> str:
-    """The path on a machine of the definitions of subjects; copies them where they are missing."""
+    """The path of the definitions of subjects on a machine; copies them if they are missing."""
     path, name = definitions_copy()
     if not isinstance(machine, RemoteMachine):
         return str(path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""target=ssh:HOST: other machines. `ssh:C+ssh:S+ssh:P` has client, server and proxy on a machine
-each; `local` is this one.
+"""target=ssh:HOST: other machines. `ssh:C+ssh:S+ssh:P`: client, server and proxy on a machine each;
+`local` is this machine.
 
 Where one machine has all ends, its client starts the others, as on this machine. Otherwise the
 runner starts server and proxy for each cell. They accept only the key of this target, and TLS
@@ -24,12 +24,12 @@ from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import (
     ADDRESS_WORDS,
     KEY_BYTES,
-    SSH_ENDS_S,
+    SSH_END_LIMIT_S,
     LocalMachine,
     RemoteMachine,
+    argv_with_key,
     endpoint,
     key_line,
-    keyed_words,
     server_started,
     ssh_choose,
 )
@@ -38,7 +38,7 @@ from suite.result.record import JsonObject
 
 
 class Ssh(RemoteTarget):
-    """Ends on one machine or on several. machines: the other ones, by the host of a part."""
+    """Ends on one or several machines. machines: all except this one, by host."""
 
     starting_s = 10.0
 
@@ -46,7 +46,7 @@ class Ssh(RemoteTarget):
         super().__init__(value, client)
         self.key = secrets.token_hex(KEY_BYTES)
         self.machines: dict[str, RemoteMachine] = {}
-        # the path of a socket has at most 108 bytes, and ssh(1) appends to it
+        # ssh(1) lengthens the path of its socket, which may have 108 bytes: keep it short
         self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir="/tmp"))
         with contextlib.ExitStack() as failing:
             failing.callback(self.close)
@@ -66,35 +66,35 @@ class Ssh(RemoteTarget):
         return self.machines.get(self.host(end)) or LocalMachine()
 
     def remotes(self, words: Mapping[str, str]) -> list[RemoteMachine]:
-        hosts = dict.fromkeys(self.host(end) for end in ("client", *self.own_ends(words)))
+        hosts = dict.fromkeys(self.host(end) for end in ("client", *self.ends_to_start(words)))
         return [self.machines[host] for host in hosts if host]
 
     def address(self, end: str) -> str:
         """Where an end listens: the address of its part, else where ssh connected to it."""
         part = self.parts[end]
         if part.host:
-            found = part.address or self.machines[part.host].greeting.seen_at
+            found = part.address or self.machines[part.host].greeting.own_address
         else:
-            found = next((other.greeting.seen_from for other in self.machines.values()),
+            found = next((other.greeting.peer_address for other in self.machines.values()),
                          "127.0.0.1")
         if not found:
             name = self.machine(end).name
-            raise Failure(f"{TARGET}={self.value}: ssh does not tell at which address "
-                          f"{name} is: write ssh:{name}/ADDRESS")
+            raise Failure(f"{TARGET}={self.value}: ssh does not tell the address of {name}: "
+                          f"write ssh:{name}/ADDRESS")
         return found
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """The program of the copy there; it gets the key where the runner has started its ends."""
+        """The copy of the program there. It gets the key if the runner starts the other ends."""
         machine = self.machine("client")
-        words = (f"{programs_folder(machine, program.parent)}/{program.name}", *arguments)
-        if self.alone:
-            return PlacedCommand(machine.command(words), given)
-        return PlacedCommand(machine.command(keyed_words(words)), key_line(self.key) + given)
+        argv = (f"{programs_folder(machine, program.parent)}/{program.name}", *arguments)
+        if self.one_machine:
+            return PlacedCommand(machine.command(argv), given)
+        return PlacedCommand(machine.command(argv_with_key(argv)), key_line(self.key) + given)
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
-        """Words for the ends elsewhere; what those support, they report in the run."""
+        """Words for the ends elsewhere. What these ends support, they report in the run."""
         return {ADDRESS_WORDS[end]: endpoint(self.address(end), PLANNED_PORT)
-                for end in self.own_ends(words)}
+                for end in self.ends_to_start(words)}
 
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
@@ -103,7 +103,7 @@ class Ssh(RemoteTarget):
             machine.require()
         with contextlib.ExitStack() as serving:
             found: dict[str, str] = {}
-            for end in self.own_ends(words):
+            for end in self.ends_to_start(words):
                 program = f"{programs_folder(self.machine(end), folder)}/uncork-server"
                 found[ADDRESS_WORDS[end]] = serving.enter_context(server_started(
                     self.machine(end), program, self.address(end), self.key,
@@ -140,12 +140,12 @@ class Ssh(RemoteTarget):
         line = shlex.join([f"{folder_there}/{command[0]}", *command[1:]])
         if not host:
             return line
-        # what the shell there must not interpret, the shell here must not interpret either
+        # neither the shell here nor the shell there may interpret it
         there = shlex.quote(line) if "'" in line else line
         return f"{shlex.join([*self.machines[host].ssh, host])} {there}"
 
     def close(self) -> None:
         """Closes the connections, which ends all that runs elsewhere."""
         for machine in self.machines.values():
-            process_close(machine.master, SSH_ENDS_S)
+            process_close(machine.master, SSH_END_LIMIT_S)
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -53,7 +53,7 @@ def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
 
 def machines_make(machines: Iterable[Machine]) -> ET.Element:
     """All that is known of each machine; what is not the same on all comes first, marked."""
-    flat = [facts_flat({**machine.facts, "doctor": findings_last(machine.looks)})
+    flat = [facts_flat({**machine.facts, "doctor": findings_last(machine.inspections)})
             for machine in machines]
     names = list(dict.fromkeys(name for facts in flat for name in facts))
     apart = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
