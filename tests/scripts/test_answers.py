@@ -26,7 +26,7 @@ from suite.analyse.answers import (
 from suite.analyse.frame import matrix_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import BEST, UNKNOWN, WORSE, Against, optima_build
-from suite.analyse.runs import METRIC_PLACES
+from suite.analyse.runs import METRIC_COLUMNS
 from suite.analyse.selection import layout_choose, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict, baseline_verdict
@@ -89,7 +89,7 @@ def censored(matrix, place):
     runs = matrix.result.runs
     rows = np.flatnonzero(runs.columns["cell"] == cell_name(0, place))[[2, 5]]
     found = runs.censored.copy()
-    found[rows, METRIC_PLACES[METRIC]] = True
+    found[rows, METRIC_COLUMNS[METRIC]] = True
     return matrix_build(replace(matrix.result, runs=replace(runs, censored=found)))
 
 

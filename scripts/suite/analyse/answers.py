@@ -212,7 +212,7 @@ def answers_decide(matrix: Matrix, *more: Question) -> list[Answer]:
     said = {(question.word, question.metric, question.where) for question in asked}
     answers = [question_answer(matrix, question) for question in (
         *asked, *(one for one in more if (one.word, one.metric, one.where) not in said))]
-    return [answer for answer in answers if answer.optima or matrix.narrowed is None]
+    return [answer for answer in answers if answer.optima or matrix.narrowed_from is None]
 
 
 def answers_pairs(answers: Sequence[Answer]) -> Pairs:

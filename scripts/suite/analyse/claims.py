@@ -39,7 +39,7 @@ from suite.analyse.expressions import (
     claim_places,
     references_of,
 )
-from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, rounds_common
+from suite.analyse.frame import Cell, Matrix, Series, noise_floor_highest, rounds_common
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict, pair_family, pair_verdict
@@ -345,7 +345,7 @@ def boots_decide(claim: Operation, found: Found, floor: float | None) -> Decisio
 def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> Decision:
     """Outcome and remark from the values of every metric that a claim names."""
     metric, cells = cells_opposed(found)
-    floor = noise_floor_widest(((matrix, cell) for cell in cells), metric)
+    floor = noise_floor_highest(((matrix, cell) for cell in cells), metric)
     exact = all(one.exact for one in found.values())
     censored = any(one.series.censored for one in found.values())
     if not rounds_common(one.cell for one in found.values()) and not exact:
@@ -439,7 +439,7 @@ def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple
 def claim_is_shown(matrix: Matrix, claim: Claim, where: str) -> bool:
     """Whether a narrowed matrix shows all cells that a claim is about; any other matrix does."""
     try:
-        return matrix.narrowed is None or all(
+        return matrix.narrowed_from is None or all(
             cell.name in matrix.cells for name in references_of(claim_parse(claim.that, where))
             for cell in reference_cells(matrix.whole, name))
     except Undecidable:

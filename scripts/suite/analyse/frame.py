@@ -24,7 +24,7 @@ from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, SPLITS
 from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result, result_load
-from suite.analyse.runs import METRIC_PLACES, TEXTS, Runs
+from suite.analyse.runs import METRIC_COLUMNS, TEXTS, Runs
 from suite.analyse.traits import Traits
 from suite.base.runner_words import TARGET, boot_of, target_of
 from suite.base.words import words_text
@@ -33,7 +33,7 @@ from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL, LABEL_REPEAT
 
 TIMED = frozenset(name for name, metric in METRICS.items() if metric.timed)
-SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
+SPLIT_MIN_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,12 @@ class Matrix:
     result: Result
     frame: pd.DataFrame
     cells: Mapping[str, Cell]
-    narrowed: Matrix | None = None
+    narrowed_from: Matrix | None = None
 
     @property
     def whole(self) -> Matrix:
         """The matrix of all cells: no ratio, verdict or noise floor depends on a selection."""
-        return self.narrowed or self
+        return self.narrowed_from or self
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ class Matrix:
     @cached_property
     def memo(self) -> dict[tuple[str, ...], Any]:
         """Results that several functions of this matrix need, by function and arguments."""
-        return self.narrowed.memo if self.narrowed else {}
+        return self.narrowed_from.memo if self.narrowed_from else {}
 
     @cached_property
     def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
@@ -157,29 +157,29 @@ class Matrix:
         return found
 
     @cached_property
-    def rows_good(self) -> Mapping[str, np.ndarray]:
+    def good_rows(self) -> Mapping[str, np.ndarray]:
         """The rows of frame of each cell's good counted runs, in the order of the runs: int."""
         runs = self.result.runs
         return {cell: rows[runs.good[rows]] for cell in self.whole.cells
                 for rows in [runs.rows_of(cell)]}
 
     @cached_property
-    def rows_of_rounds(self) -> Mapping[str, np.ndarray]:
+    def value_rows(self) -> Mapping[str, np.ndarray]:
         """Of these the rows that give the values of rounds, by round."""
-        of_rounds, numbers = self.result.runs.of_rounds, self.result.runs.columns["round"]
-        chosen = {cell: rows[of_rounds[rows]] for cell, rows in self.rows_good.items()}
+        gives_value, numbers = self.result.runs.gives_value, self.result.runs.columns["round"]
+        chosen = {cell: rows[gives_value[rows]] for cell, rows in self.good_rows.items()}
         return {cell: rows[np.argsort(numbers[rows])] for cell, rows in chosen.items()}
 
     def series(self, cell: str, metric: str) -> Series:
         """A metric of a cell by round; empty where it has none."""
-        return self.series_at(self.rows_of_rounds[cell], metric)
+        return self.series_at(self.value_rows[cell], metric)
 
     def series_at(self, rows: np.ndarray, metric: str) -> Series:
         """The values that these rows know, which are of one cell and of different rounds. None of a
         quantile that one of them does not know: runs with too few requests are the slow ones, and a
         median of the others would be one of the fast ones."""
         bounds = self.frame[metric].to_numpy()[rows]
-        values = np.where(self.result.runs.censored[rows, METRIC_PLACES[metric]], np.inf, bounds)
+        values = np.where(self.result.runs.censored[rows, METRIC_COLUMNS[metric]], np.inf, bounds)
         unknown = np.isnan(bounds)
         known = ~unknown & (not METRICS[metric].ranked or not unknown.any())
         return Series(self.result.runs.columns["round"][rows], values, bounds).take(known)
@@ -192,7 +192,7 @@ class Matrix:
     def coverage_text(self, cell: Cell, metric: str) -> str:
         """The number of rounds in which a cell knows a metric, and why not in others; empty where
         it is all of them, or none."""
-        rows = self.rows_of_rounds[cell.name]
+        rows = self.value_rows[cell.name]
         rounds, unknown = len(rows), np.isnan(self.frame[metric].to_numpy()[rows])
         known = rounds - int(unknown.sum())
         censored = self.series(cell.name, metric).censored
@@ -213,7 +213,7 @@ class Matrix:
 
     def is_exact(self, cell: str, metric: str) -> bool:
         """Whether these are events or bytes, as many in all good runs, A' too, of 2 rounds up."""
-        rows = self.rows_good[cell]
+        rows = self.good_rows[cell]
         if not METRICS[metric].whole or len(set(self.result.runs.columns["round"][rows])) < 2:
             return False
         values = self.frame[metric].to_numpy()[rows]
@@ -221,7 +221,7 @@ class Matrix:
 
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records behind a cell's values, one per round, by round."""
-        return self.result.records(self.rows_of_rounds[cell])
+        return self.result.records(self.value_rows[cell])
 
     def runs_good(self, cell: str) -> list[MeasuredRun]:
         """The same as runs, for what is no figure of a frame; none where times say nothing."""
@@ -245,14 +245,14 @@ def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
 
 
 def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
-    """By cell the parts of CPU times below SPLIT_LEAST_S of CPU in the median of its runs. A kernel
+    """By cell the parts of CPU times below SPLIT_MIN_S of CPU in the median of its runs. A kernel
     without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
-    good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.of_rounds))
+    good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.gives_value))
     found: dict[str, frozenset[str]] = {}
     for prefix in dict.fromkeys(SPLITS.values()):
         parts = [f"{prefix}user", f"{prefix}system"]
         spent = good[parts].sum(axis=1, skipna=False).groupby(good["cell"]).median()
-        for cell in spent.index[spent < SPLIT_LEAST_S]:
+        for cell in spent.index[spent < SPLIT_MIN_S]:
             found[cell] = found.get(cell, frozenset()) | set(parts)
     return found
 
@@ -357,7 +357,7 @@ def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.
 def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series] | None:
     """A and A' in the rounds in which a cell ran twice, ascending; None without any, if a value is
     not > 0, or of a quantile that some run does not know."""
-    rows = matrix.rows_good[cell]
+    rows = matrix.good_rows[cell]
     labels = matrix.result.runs.columns["label"][rows]
     sides = rounds_join(*(matrix.series_at(rows[labels == label], metric)
                           for label in (LABEL, LABEL_REPEAT)))
@@ -375,7 +375,7 @@ def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
     return matrix.memo[key]
 
 
-def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
+def noise_floor_highest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
     """The highest noise floor of cells that are compared; None where none is known."""
     floors = (noise_floor(matrix, cell, metric) for matrix, cell in sides)
     return max((floor for floor in floors if floor is not None), default=None)

@@ -19,7 +19,7 @@ import numpy as np
 from suite import stats
 from suite.analyse.comparison.model import Comparison, Row, Unit
 from suite.analyse.comparison.samples import session_medians
-from suite.analyse.frame import NO_SERIES, Series, noise_floor_widest, ratio_of
+from suite.analyse.frame import NO_SERIES, Series, noise_floor_highest, ratio_of
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.verdicts import GateVerdict, Verdict, limit_verdict
 from suite.base.errors import UsageError
@@ -218,7 +218,7 @@ def row_decide(row: GateRow, tested: int) -> GateRow:
     if row.why:
         return row
     gate, sides = row.gate, zip(row.comparison.sides, (row.row.base, row.row.new), strict=True)
-    floor = noise_floor_widest([(side.matrix, cell) for side, cell in sides if cell],
+    floor = noise_floor_highest([(side.matrix, cell) for side, cell in sides if cell],
                                gate.metric.name)
     figure = exact_figure(row) if row.exact else figure_of(row, stats.ALPHA / tested)
     change = row.row.changes.get(gate.metric.name) if gate.relative else None

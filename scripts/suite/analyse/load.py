@@ -20,7 +20,7 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
-from suite.analyse.runs import Builder, Runs, record_parse
+from suite.analyse.runs import Runs, RunsBuilder, record_parse
 from suite.base import cache_place
 from suite.base.errors import Failure
 from suite.result.checks import Damaged
@@ -28,33 +28,33 @@ from suite.result.files import CHUNK_BYTES, Lines, digest_new, digest_read
 from suite.result.record import Record
 
 # of new records, from which on columns are cached: some 50, which take as long as the cache
-LEAST_BYTES = 256 << 10
+CACHE_FROM_BYTES = 256 << 10
 # in the folder: of more than a million records; the oldest files go first
-CACHE_BYTES_MOST = 1 << 30
-NAMED_BY_BYTES = 1 << 16  # of records.jsonl, whose digest names the cached file
+CACHE_MAX_BYTES = 1 << 30
+NAME_FROM_BYTES = 1 << 16  # of records.jsonl, whose digest names the cached file
 SUITE = Path(__file__).resolve().parents[1]
 TORN = ("records.jsonl: the last line is torn and was left out "
         "(the runner was stopped while it wrote)")
 # What the first lines of a file came to, how many bytes these are, and their digest.
-Kept = tuple[Builder, int, str]
-SEAL_BYTES = 16
+CachedColumns = tuple[RunsBuilder, int, str]
+DIGEST_BYTES = 16
 
 
 @cache
 def program_digest() -> str:
     """The digest of the source of this program: any change of it may change a formula."""
-    digest = hashlib.blake2b(digest_size=SEAL_BYTES)
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for path in sorted(SUITE.rglob("*.py")):
         digest.update(f"{path.relative_to(SUITE)}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def seal_of(data: bytes) -> bytes:
+def keyed_digest(data: bytes) -> bytes:
     """What stands in front of cached data: nothing is unpickled that another program wrote, or
     that was damaged."""
     key = program_digest().encode()
-    return hashlib.blake2b(data, digest_size=SEAL_BYTES, key=key).digest()
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES, key=key).digest()
 
 
 def cache_file(records: Path) -> Path | None:
@@ -66,33 +66,33 @@ def cache_file(records: Path) -> Path | None:
         found = folder.stat()
         if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             with open(records, "rb") as file:
-                name = hashlib.blake2b(file.read(NAMED_BY_BYTES), digest_size=16).hexdigest()
+                name = hashlib.blake2b(file.read(NAME_FROM_BYTES), digest_size=16).hexdigest()
             return folder / f"{name}.pickle"
     return None
 
 
 def folder_trim(folder: Path) -> None:
-    """Removes the files that were used longest ago, until at most CACHE_BYTES_MOST are left."""
+    """Removes the files that were used longest ago, until at most CACHE_MAX_BYTES are left."""
     found = sorted(folder.glob("*.pickle"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
     totals = accumulate([path.stat().st_size for path in found])
     for path, total in zip(found, totals, strict=True):
-        if total > CACHE_BYTES_MOST:
+        if total > CACHE_MAX_BYTES:
             path.unlink(missing_ok=True)
 
 
-def cache_write(records: Path, kept: Kept) -> None:
+def cache_write(records: Path, kept: CachedColumns) -> None:
     """Caches what was parsed; where there is no place for it, the next command takes longer."""
     path = cache_file(records)
     if path is None:
         return
     data = pickle.dumps(kept, protocol=5)
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as fresh:
-        Path(fresh, "columns").write_bytes(seal_of(data) + data)
+        Path(fresh, "columns").write_bytes(keyed_digest(data) + data)
         Path(fresh, "columns").replace(path)
         folder_trim(path.parent)
 
 
-def cache_read(records: Path) -> Kept | None:
+def cache_read(records: Path) -> CachedColumns | None:
     """What this program cached; None where there is nothing, or what another one wrote."""
     path = cache_file(records)
     if path is None:
@@ -102,15 +102,16 @@ def cache_read(records: Path) -> Kept | None:
         os.utime(path)
     except OSError:
         return None
-    kept: Kept | None = pickle.loads(data[SEAL_BYTES:]) if data[:SEAL_BYTES] == seal_of(
-        data[SEAL_BYTES:]) else None
+    digest, data = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
+    kept: CachedColumns | None = pickle.loads(data) if digest == keyed_digest(data) else None
     return kept
 
 
-def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Builder, list[str]]:
+def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
+              ) -> tuple[Runs, RunsBuilder, list[str]]:
     """Every whole record of a file, their builder, which knows the damaged lines, and notes for the
     reader. Columns are cached if at least so many bytes were parsed. OSError as open(2)."""
-    builder, cached = Builder(), cache_read(path)
+    builder, cached = RunsBuilder(), cache_read(path)
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         lines = Lines(file, digest_new(), 0)
         if cached is not None:  # and if the file still begins with the same bytes
@@ -122,9 +123,9 @@ def runs_load(path: Path, least_bytes: int = LEAST_BYTES) -> tuple[Runs, Builder
                 file.seek(0)
         parsed_from = lines.done_bytes
         for line in lines:
-            builder.line(line)
-    runs = builder.runs()
-    if lines.done_bytes - parsed_from >= least_bytes:
+            builder.add_line(line)
+    runs = builder.build()
+    if lines.done_bytes - parsed_from >= cache_from_bytes:
         cache_write(path, (builder, lines.done_bytes, lines.digest.hexdigest()))
     return runs, builder, [TORN] if lines.torn else []
 

@@ -13,9 +13,9 @@ from suite.result.machine import Facts, Machine
 EMULATION = "tcg"
 TIMES_INVALID = "functional only"
 EMULATED, UNCERTAIN = "emulated", "perhaps emulated"
-OF_A_BOOT = ("memory",)  # facts that no two boots of one machine have quite the same
-SYSCTLS_OF_A_BOOT = ("net.ipv4.tcp_mem",)
-OF_THE_RUNNER = ("runner", "doctor", TARGET)  # in hosts.json, but no facts of a machine
+BOOT_FACTS = ("memory",)  # facts that no two boots of one machine have quite the same
+BOOT_SYSCTLS = ("net.ipv4.tcp_mem",)
+RUNNER_FACTS = ("runner", "doctor", TARGET)  # in hosts.json, but no facts of a machine
 
 
 def machine_find(result: Result, host: str, target: str) -> Machine:
@@ -49,19 +49,19 @@ def machines_of(result: Result, cells: Mapping[str, str],
     return tuple(found.values())
 
 
-def facts_alike(facts: Facts) -> dict[str, Any]:
+def lasting_facts(facts: Facts) -> dict[str, Any]:
     """The facts in which all boots of one machine agree."""
     lasting = {name: value for name, value in facts.get("sysctl", {}).items()
-               if name not in SYSCTLS_OF_A_BOOT}
+               if name not in BOOT_SYSCTLS}
     return {key: value for key, value in facts.items()
-            if key not in (*OF_A_BOOT, *OF_THE_RUNNER)} | {"sysctl": lasting}
+            if key not in (*BOOT_FACTS, *RUNNER_FACTS)} | {"sysctl": lasting}
 
 
 def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:
     """The machines of these boots, in order, each with the facts of its first boot."""
     groups: dict[str, list[Machine]] = {}
     for boot in boots:
-        alike = json.dumps(facts_alike(boot.facts), sort_keys=True)
+        alike = json.dumps(lasting_facts(boot.facts), sort_keys=True)
         groups.setdefault(alike, []).append(boot)
     return tuple(Machine(tuple(host for boot in group for host in boot.hosts), group[0].facts)
                  for group in groups.values())

@@ -36,7 +36,7 @@ CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
 # parts of names that are written otherwise in text
 NAME_PARTS = {"cpu": "CPU", "tls": "TLS", "p999": "p99.9"}
 LATE = ("requests_late",)  # counts of what was not done in time
-STALL, STALL_LEAST = "stall_per_message", 0.5  # of the time of a request
+STALL, STALL_MIN_SHARE = "stall_per_message", 0.5  # of the time of a request
 SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
           for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
 SHARES = {"p50": (0.50, "median"), "p90": (0.90, "90 % quantile"), "p99": (0.99, "99 % quantile"),
@@ -93,7 +93,7 @@ def stall_per_message(run: MeasuredRun) -> float | None:
     if run.streams or run.scheduled or cpu is None or run.connected is None:
         return None
     idle, alone = run.connected - connections * cpu, run.record.words.get("depth", "1") == "1"
-    if idle < STALL_LEAST * run.connected:
+    if idle < STALL_MIN_SHARE * run.connected:
         return 0.0 if connections == 1 and alone else None
     return quotient(idle, run.messages)
 

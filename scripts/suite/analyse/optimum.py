@@ -20,7 +20,7 @@ from suite.analyse.frame import (
     Matrix,
     baseline_find,
     baseline_words,
-    noise_floor_widest,
+    noise_floor_highest,
     ratio_between,
     rounds_common,
     series_between,
@@ -117,7 +117,7 @@ def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str) -> float
     both = series_between(matrix, one, other, metric)
     if both is None or any(series.censored for series in both):
         return math.inf
-    floor = noise_floor_widest([(matrix, one), (matrix, other)], metric) or 1.0
+    floor = noise_floor_highest([(matrix, one), (matrix, other)], metric) or 1.0
     rows = max(pair_family(matrix, one, other, metric)[0].tested, 1)
     return max(min(map(len, both)) + 1, stats.rounds_to_find(
         both[0].values, both[1].values, rounds_common((one, other)), rows, floor))
@@ -127,7 +127,7 @@ def against_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: 
     ratio = ratio_between(matrix, best, base, metric.name)
     return Against(base.axes[axis], better_ratio(ratio, metric) if ratio else None,
                    pair_verdict(matrix, best, base, metric.name),
-                   noise_floor_widest([(matrix, best), (matrix, base)], metric.name),
+                   noise_floor_highest([(matrix, best), (matrix, base)], metric.name),
                    pair_family(matrix, best, base, metric.name)[0].tested,
                    rounds_common((best, base)))
 

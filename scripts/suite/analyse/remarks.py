@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from suite import stats
-from suite.analyse.runs import METRIC_PLACES, Runs
+from suite.analyse.runs import METRIC_COLUMNS, Runs
 from suite.analyse.traits import Traits
 from suite.base.units import percent_text
 
@@ -16,7 +16,7 @@ TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the wor
 
 
 def known_of(runs: Runs, metric: str) -> list[float]:
-    values = runs.metrics[:, METRIC_PLACES[metric]]
+    values = runs.metrics[:, METRIC_COLUMNS[metric]]
     return values[~np.isnan(values)].tolist()
 
 

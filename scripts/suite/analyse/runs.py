@@ -27,7 +27,7 @@ TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns
 NUMBERS = ("traits", "round", "offset", "size_bytes")  # of whole numbers; traits: in Runs.traits
 PROBLEMS_SHOWN = 5  # damaged lines that have a note of their own; of the others only the number
 NO_ROWS = np.array([], dtype=int)
-METRIC_PLACES = {name: place for place, name in enumerate(METRICS)}
+METRIC_COLUMNS = {name: place for place, name in enumerate(METRICS)}
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Runs:
         return (self.columns["status"] == "ok") & (self.columns["round"] > 0)
 
     @cached_property
-    def of_rounds(self) -> np.ndarray:
+    def gives_value(self) -> np.ndarray:
         """Which rows give the value of a round: a cell's good run A, or A' where A failed."""
         runs = self.frame("cell", "round", "label")[self.good].sort_values("label", kind="stable")
         chosen = np.zeros(len(self), dtype=bool)
@@ -83,7 +83,7 @@ class Runs:
         return {self.traits[place]: count for place, count in counts.items()}
 
 
-class Builder:
+class RunsBuilder:
     """Runs that grow by a record at a time. lines: the number of lines so far, whole or not.
     damaged: how many of them are no records; problems: the first of these as texts."""
 
@@ -96,13 +96,13 @@ class Builder:
         self.lines = self.damaged = 0
         self.problems: list[str] = []
 
-    def line(self, line: Line) -> None:
+    def add_line(self, line: Line) -> None:
         """Adds the record in a line; one that is damaged becomes a problem."""
         self.lines += 1
         if line.data is not None and not line.data.strip():
             return
         try:
-            self.record(record_parse(line.data), line.offset, line.size_bytes)
+            self.add_record(record_parse(line.data), line.offset, line.size_bytes)
         except Damaged as damage:
             self.damaged += 1
             if self.damaged <= PROBLEMS_SHOWN:
@@ -114,7 +114,7 @@ class Builder:
             [f"{more} more lines of records.jsonl are no records and were left out"] if more
             else [])
 
-    def record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
+    def add_record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
         """Adds a record of record_parse(); Damaged if no formula can make sense of it."""
         try:
             values, traits = metrics_compute(record).values(), traits_of(record)
@@ -133,7 +133,7 @@ class Builder:
                                  strict=True):
             column.append(value)
 
-    def runs(self) -> Runs:
+    def build(self) -> Runs:
         return Runs({name: np.array(column, dtype=object if name in TEXTS else np.int64)
                      for name, column in self.columns.items()},
                     np.array(self.metrics).reshape(-1, len(METRICS)),

@@ -49,7 +49,7 @@ def matrix_narrow(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> 
     if not words:
         return matrix
     cells = cells_select(matrix, words, own)
-    return replace(matrix, cells={cell.name: cell for cell in cells}, narrowed=matrix)
+    return replace(matrix, cells={cell.name: cell for cell in cells}, narrowed_from=matrix)
 
 
 def left_out_text(matrix: Matrix, words: Selection) -> str:

@@ -110,7 +110,7 @@ class Summary:
         """The metric by which the best value is looked for; None where none is."""
         return self.metrics[0].name if self.best else None
 
-    def floor_most(self, metric: str) -> float | None:
+    def floor_highest(self, metric: str) -> float | None:
         """The highest noise floor of a metric; None where none is known."""
         return max(self.floors[metric].values(), default=None)
 

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_find, noise_floor_widest, ratio_between
+from suite.analyse.frame import Cell, Matrix, baseline_find, noise_floor_highest, ratio_between
 from suite.analyse.metrics import Metric, is_speed
 
 VALUES_TOLD = 4  # of a word, on each side of a baseline
@@ -213,7 +213,7 @@ def pair_verdict(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Verdict
     further comparison, which would be corrected."""
     family, key = pair_family(matrix, one, other, metric)
     verdict = verdict_of(ratio_between(matrix, one, other, metric),
-                         noise_floor_widest([(matrix, one), (matrix, other)], metric),
+                         noise_floor_highest([(matrix, one), (matrix, other)], metric),
                          family.adjusted_of(key), both_exact(matrix, one, other, metric))
     if (verdict is not Verdict.BRACKETED or compared_in_tables(matrix, one, other)
             or baseline_find(matrix, one) is not baseline_find(matrix, other)):

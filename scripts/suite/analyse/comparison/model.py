@@ -165,7 +165,7 @@ class Comparison:
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
 
-    def floor_most(self, metric: str) -> float | None:
+    def floor_highest(self, metric: str) -> float | None:
         """The highest noise floor of the rows; None where none is known."""
         return max((change.floor for change in self.changes(metric) if change.floor is not None),
                    default=None)

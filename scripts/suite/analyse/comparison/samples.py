@@ -16,7 +16,7 @@ import pandas as pd
 
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Unit
-from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, ratio_of, rounds_join
+from suite.analyse.frame import Cell, Matrix, Series, noise_floor_highest, ratio_of, rounds_join
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure, figure_build, figure_make
 from suite.analyse.verdicts import Verdict
@@ -56,7 +56,7 @@ def change_make(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
                  for (matrix, cell), side in zip(taken, shown, strict=True))
     outliers = [sum(stats.outliers_mark(side.bounds.tolist())) for side in rounds]
     change = Change(base, new, None, None, Verdict.UNKNOWN, None, (outliers[0], outliers[1]),
-                    noise_floor_widest(taken, metric.name), values[0], values[1],
+                    noise_floor_highest(taken, metric.name), values[0], values[1],
                     unit is Unit.ROUND, any(itertools.starmap(waits_for_timer, taken)))
     pairs = len(change.base_values)
     if change.exact and new.median == base.median:

@@ -195,7 +195,7 @@ def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> st
             wanted[key].insert(0, value)
     shown = {name: cell for name, cell in matrix.cells.items()
              if all(cell.words.get(key) in values for key, values in wanted.items())}
-    return left_out_text(replace(matrix, cells=shown, narrowed=matrix),
+    return left_out_text(replace(matrix, cells=shown, narrowed_from=matrix),
                          {key: ",".join(dict.fromkeys(values)) for key, values in wanted.items()})
 
 

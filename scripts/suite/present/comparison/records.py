@@ -94,7 +94,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
                         for one in comparison.differences],
         "metrics": {metric.name: {
             "unit": metric.unit, "better": metric.better,
-            "noise_floor": wording.floor_fraction(comparison.floor_most(metric.name)),
+            "noise_floor": wording.floor_fraction(comparison.floor_highest(metric.name)),
             "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
             "opposed": wording.opposed_of(comparison, metric) or None,
             "tested": comparison.tested.get(metric.name, 0),
