@@ -17,15 +17,15 @@ from rendered import table_rendered, table_text
 from simulated import METRIC, cell_name, matrix_simulated
 from suite import stats
 from suite.analyse.answers import (
-    against_text,
     answers_decide,
     answers_pairs,
+    best_text,
     claims_pairs,
     deciding_pairs,
 )
 from suite.analyse.frame import matrix_build
 from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import BEST, UNKNOWN, WORSE, Against, optima_build
+from suite.analyse.optimum import BEST, UNKNOWN, WORSE, BestRatio, optima_build
 from suite.analyse.runs import METRIC_COLUMNS
 from suite.analyse.selection import layout_choose, matrix_narrow
 from suite.analyse.summary import summary_build
@@ -161,8 +161,8 @@ def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
 ])
 def test_where_medians_and_rounds_disagree_no_sentence_calls_the_best_better(verdict, said):
     better = stats.Estimate(0.8, stats.Interval(0.7, 0.9, 0.95), 7)
-    against = Against("w0", better, verdict, 1.3, 4, True)
-    assert against_text("w1", against, METRICS[METRIC]).startswith(said)
+    against = BestRatio("w0", better, verdict, 1.3, 4, True)
+    assert best_text("w1", against, METRICS[METRIC]).startswith(said)
 
 
 def answer_text(matrix):

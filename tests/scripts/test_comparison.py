@@ -11,7 +11,7 @@ from sessions_make import recipe_sessions, sessions_write
 from answers import NODELAY, matrix_of
 from suite import stats
 from suite.analyse.comparison.build import (
-    change_settle,
+    change_judge,
     compare_baseline,
     compare_cells,
     compare_results,
@@ -60,7 +60,7 @@ def changes_of(*factors: float, rounds: int = 10) -> tuple[Family, list[Change]]
     changes = [change_of(stats.ratio_estimate(base[::-1] * factor, base, True))
                for factor in factors]
     family = family_make({place: change.ratio for place, change in enumerate(changes)})
-    return family, [change_settle(change, family, place) for place, change in enumerate(changes)]
+    return family, [change_judge(change, family, place) for place, change in enumerate(changes)]
 
 
 def test_exact_counts_have_no_interval_on_either_side_nor_as_ratio(nodelay, made):

@@ -16,7 +16,7 @@ from suite import stats
 from suite.analyse.claims import claims_decide
 from suite.analyse.frame import Matrix, baseline_find, baseline_words, ratio_between, words_match
 from suite.analyse.metrics import Metric, is_speed, metric_find
-from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, Against, Optimum, optima_build
+from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
 from suite.base.runner_words import NO_CHANGE, NOT_LOADED, OVERRIDE
 from suite.base.units import (
@@ -71,7 +71,7 @@ def values_list(values: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
 
-def against_text(best: str, against: Against, metric: Metric) -> str:
+def best_text(best: str, against: BestRatio, metric: Metric) -> str:
     """How the best compares with the baseline or the next best, without the sentence's end."""
     ratio, base, verdict = against.better, against.value, against.verdict
     first = f"{best} seems best, but"
@@ -106,7 +106,7 @@ def against_text(best: str, against: Against, metric: Metric) -> str:
 def others_text(optimum: Optimum, metric: Metric) -> str:
     """How the values that are neither the best nor the baseline compare with the best, without the
     end of the sentence; empty where there are none."""
-    against = optimum.against
+    against = optimum.best_ratio
     others = {value: mark for value, mark in optimum.marks.items()
               if value != optimum.best and not (against and value == against.value)}
     worse, good = ("slower", "fast") if is_speed(metric) else ("worse", "good")
@@ -146,8 +146,8 @@ def advice_text(optimum: Optimum, axis: str) -> str:
                                             ": noise hides what the others gain.")
     better = [value for value in alike if value in optimum.better]
     least = min(better if optimum.best in better else alike, key=lambda value: sizes[value])
-    base = f" and is better than {optimum.against.value}" if (
-        optimum.against and optimum.best in better) else ""
+    base = f" and is better than {optimum.best_ratio.value}" if (
+        optimum.best_ratio and optimum.best in better) else ""
     why = (", the largest that was tried: more may be better still"
            if least == max(sizes, key=lambda value: sizes[value])
            else "" if least == optimum.best else f", the smallest that may be as good{base}")
@@ -155,10 +155,10 @@ def advice_text(optimum: Optimum, axis: str) -> str:
 
 
 def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
-    best, against = optimum.best, optimum.against
+    best, against = optimum.best, optimum.best_ratio
     name = f"{best}, the baseline," if optimum.is_baseline else best
     median = value_text(optimum.medians[best], metric.unit)
-    first = (against_text(name, against, metric) if against else
+    first = (best_text(name, against, metric) if against else
              f"{name} is the only value with a good run ({median})")
     whys: dict[str, list[str]] = {}
     for value, why in optimum.left_out.items():
@@ -175,7 +175,7 @@ def deciding_text(optimum: Optimum, metric: Metric) -> str:
     """How many rounds would decide what noise hides: whether the best is better than the baseline,
     and than the value that the fewest rounds tell from it. Empty where noise hides nothing."""
     hidden, told = {value: needed for value, needed in optimum.rounds.items() if needed}, []
-    base = optimum.against.value if optimum.against else ""
+    base = optimum.best_ratio.value if optimum.best_ratio else ""
     if base in hidden:
         needed = hidden.pop(base)
         told.append(f"rounds={needed} would tell {optimum.best} from {base}"

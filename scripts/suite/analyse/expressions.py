@@ -221,7 +221,7 @@ def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
          for key in reference.searched))
 
 
-class Named(NamedTuple):
+class NamedCells(NamedTuple):
     """The names of the cells that a reference may mean; without any the reason. axis: one that
     varies and is not named. unknown: a word that no cell has."""
 
@@ -231,7 +231,7 @@ class Named(NamedTuple):
     unknown: str = ""
 
 
-def no_cell_why(selector: Mapping[str, str], cells: WordsByCell, excludes: Iterable[str]) -> str:
+def no_cell_reason(selector: Mapping[str, str], cells: WordsByCell, excludes: Iterable[str]) -> str:
     """Why no cell has all of these words, each of which some cell has a value of. excludes: the
     rules of the scenario that leave cells out."""
     for key, value in selector.items():
@@ -246,21 +246,21 @@ def no_cell_why(selector: Mapping[str, str], cells: WordsByCell, excludes: Itera
 
 
 def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str],
-                excludes: Iterable[str] = ()) -> Named:
-    """The cell that a reference means, or those whose best is searched; as no_cell_why()."""
+                excludes: Iterable[str] = ()) -> NamedCells:
+    """The cell that a reference means, or those whose best is searched; as no_cell_reason()."""
     wanted = words_split(reference.words.split(), f"{reference.text}: ")
     for key in wanted:
         if not any(key in words for words in cells.values()):
-            return Named((), f"{reference.text}: no cell has the word {key}", unknown=key)
+            return NamedCells((), f"{reference.text}: no cell has the word {key}", unknown=key)
     selector = {key: value for key, value in wanted.items() if key not in reference.searched}
     found = tuple(name for name, words in cells.items() if selector.items() <= words.items())
     for axis in axes:
         values = list(dict.fromkeys(cells[name].get(axis, "") for name in found))
         if axis not in wanted and len(values) > 1:
-            return Named((), f"{reference.text}: {axis} varies and is not named; it is one of "
+            return NamedCells((), f"{reference.text}: {axis} varies and is not named; it is one of "
                              f"{', '.join(value or 'none' for value in values)}", axis)
-    return Named(found if reference.searched else found[:1],
-                 "" if found else no_cell_why(selector, cells, excludes))
+    return NamedCells(found if reference.searched else found[:1],
+                 "" if found else no_cell_reason(selector, cells, excludes))
 
 
 def claim_places(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:

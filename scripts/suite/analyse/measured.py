@@ -94,20 +94,21 @@ class MeasuredRun:
         self.timed = record.hyperfine
         self.workload = words.get("workload", "")
         self.streams = self.workload in STREAMS
-        self.takes = "peer" in words and words.get("direction") == "receive"
+        self.receives_only = "peer" in words and words.get("direction") == "receive"
         self.ends = [end for end in (self.client, self.server, self.proxy) if end is not None]
         self.subject = record.subject
         self.framed = words.get("protocol", "raw") != "raw"
         self.foreign = "peer" in words or self.subject is not None
-        self.relayed = self.subject is not None and self.workload == "proxy"
+        self.subject_relays = self.subject is not None and self.workload == "proxy"
         self.sides: list[MaybeEnd] = [*self.ends, *([None] if self.foreign else [])]
         self.driver = next((end for end in self.ends if end.get("drives")), None)
         self.other = next((end for end in (self.client, self.server)
                            if end is not None and end is not self.driver), None)
         both = self.driver is not None and self.other is not None and self.other.get("drives")
         drivers = [self.driver, self.other] if both else [self.driver]
-        self.senders: list[MaybeEnd] = [None] if self.takes else drivers
-        self.receivers = [self.driver] if self.takes else [self.other, self.driver][:len(drivers)]
+        self.senders: list[MaybeEnd] = [None] if self.receives_only else drivers
+        self.receivers = ([self.driver] if self.receives_only
+                          else [self.other, self.driver][:len(drivers)])
         capture: Mapping[str, Any] = (self.client or {}).get("capture") or {}
         whole = capture and not capture["dropped"] and not capture["truncated"]
         self.captured = capture if whole else None
@@ -120,20 +121,20 @@ class MeasuredRun:
         load as many requests as its output says."""
         if self.record.load is not None:
             return self.record.load.get("requests")
-        if self.streams and (self.other is not None or self.takes):
+        if self.streams and (self.other is not None or self.receives_only):
             return ends_sum(self.receivers, "messages_received")
         return threads_sum(self.driver, "messages_sent")
 
     @cached_property
-    def elapsed(self) -> float | None:
+    def elapsed_s(self) -> float | None:
         """Seconds that those messages took: of the driver, or of the receiver of a stream. A stream
         takes as long as its payload at the rate of its receiver; of two at the same time the rates
         add up. An open loop takes at least as long as its schedule. A load: its whole time."""
         if self.record.load is not None and self.timed is not None:
             return seconds(self.timed["wall_ns"])
-        if not self.streams or (self.other is None and not self.takes):
+        if not self.streams or (self.other is None and not self.receives_only):
             done = elapsed_together(self.driver)
-            return done if done is None else max(done, self.scheduled)
+            return done if done is None else max(done, self.schedule_s)
         return quotient(self.payload, total(*(received_rate(end) for end in self.receivers)))
 
     @cached_property
@@ -167,19 +168,19 @@ class MeasuredRun:
         return threads_sum(self.driver, "due")
 
     @cached_property
-    def scheduled(self) -> float:
+    def schedule_s(self) -> float:
         """Open loop: seconds in which as many requests are due; 0 in a closed one."""
         rate = self.record.words.get("rate", "closed")
         return 0.0 if rate == "closed" else (self.due or 0.0) / float(rate)
 
     @cached_property
-    def connected(self) -> float | None:
+    def connection_s(self) -> float | None:
         """Seconds that the driver's connections took, one after the other; of an open loop each at
         least as long as its schedule. None where a thread does not tell."""
         threads = (self.driver or {}).get("threads", ())
         if any("elapsed_ns" not in thread for thread in threads):
             return None
-        return sum(max(thread["elapsed_ns"] * NANOSECOND, self.scheduled)
+        return sum(max(thread["elapsed_ns"] * NANOSECOND, self.schedule_s)
                    * thread.get("connections", 1) for thread in threads) or None
 
     @cached_property
@@ -197,13 +198,14 @@ class MeasuredRun:
 
     def served_cpu(self, name: str) -> float | None:
         """CPU seconds of the server's or proxy's data threads, or of the subject in its place."""
-        if self.subject is not None and self.relayed == (name == "proxy"):
+        if self.subject is not None and self.subject_relays == (name == "proxy"):
             return seconds(self.subject["cpu_ns"])
         return self.cpu(self.record.end(name))
 
     def cpu_all(self) -> float | None:
         """CPU seconds of the data threads of every end that there is, and of a subject."""
-        others = [self.served_cpu("proxy" if self.relayed else "server")] if self.foreign else []
+        role = "proxy" if self.subject_relays else "server"
+        others = [self.served_cpu(role)] if self.foreign else []
         return total(*map(self.cpu, self.ends), *others) if self.ends else None
 
 

@@ -29,7 +29,7 @@ Formula = Callable[[MeasuredRun], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")
 SEGMENTS_IN = ("tcp_info", "data_segs_in", "sum")
 # what a reply sent of a foreign server is counted by at the end that receives it
-SEEN_HERE = {SEGMENTS: SEGMENTS_IN, ("records_sent",): ("records_received",),
+RECEIVED_INSTEAD = {SEGMENTS: SEGMENTS_IN, ("records_sent",): ("records_received",),
              ("tls_bytes_sent",): ("tls_bytes_received",)}
 RETRANSMITTED = ("tcp_info", "retrans_segs", "sum")
 CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
@@ -82,7 +82,7 @@ class Metric(NamedTuple):
 
 def time_per_message(run: MeasuredRun) -> float | None:
     """request: mean time of one request on a connection; stream: receiver's time per message."""
-    return quotient(run.elapsed if run.streams else run.connected, run.messages)
+    return quotient(run.elapsed_s if run.streams else run.connection_s, run.messages)
 
 
 def stall_per_message(run: MeasuredRun) -> float | None:
@@ -90,17 +90,17 @@ def stall_per_message(run: MeasuredRun) -> float | None:
     computed one after the other, where that is most of it. Else 0, or unknown where several
     requests were under way: one may have waited while others computed."""
     cpu, connections = run.cpu_all(), threads_sum(run.driver, "connections") or 1
-    if run.streams or run.scheduled or cpu is None or run.connected is None:
+    if run.streams or run.schedule_s or cpu is None or run.connection_s is None:
         return None
-    idle, alone = run.connected - connections * cpu, run.record.words.get("depth", "1") == "1"
-    if idle < STALL_MIN_SHARE * run.connected:
+    idle, alone = run.connection_s - connections * cpu, run.record.words.get("depth", "1") == "1"
+    if idle < STALL_MIN_SHARE * run.connection_s:
         return 0.0 if connections == 1 and alone else None
     return quotient(idle, run.messages)
 
 
 def bandwidth(run: MeasuredRun) -> float | None:
     """Bits of payload of `message` that arrived, by the receiver's time or the driver's."""
-    return quotient(None if run.payload is None else 8 * run.payload, run.elapsed)
+    return quotient(None if run.payload is None else 8 * run.payload, run.elapsed_s)
 
 
 def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
@@ -123,8 +123,8 @@ def message_side(*path: str) -> Formula:
     sender, proxy = sender_side(*path), proxy_side(*path)
 
     def figure(run: MeasuredRun) -> float | None:
-        if run.relayed:
-            seen = SEEN_HERE.get(path)
+        if run.subject_relays:
+            seen = RECEIVED_INSTEAD.get(path)
             return quotient(ends_sum(run.receivers, *seen), run.messages) if seen else None
         return (sender if run.proxy is None else proxy)(run)
     return figure
@@ -137,7 +137,8 @@ def reply_side(*path: str) -> Formula:
         if run.streams:
             return None
         if run.foreign and run.framed:
-            return received_per_reply(run, *SEEN_HERE[path]) if path in SEEN_HERE else None
+            received = RECEIVED_INSTEAD.get(path)
+            return received_per_reply(run, *received) if received else None
         return per_message_sent([run.other], *path)
     return figure
 
@@ -170,7 +171,7 @@ def mapped_share(run: MeasuredRun) -> float | None:
 
 def peer_window(run: MeasuredRun) -> float | None:
     """Bytes: the largest window advertised to the end that sends messages, or to the proxy."""
-    senders = [run.proxy] if run.relayed or run.proxy is not None else run.senders
+    senders = [run.proxy] if run.subject_relays or run.proxy is not None else run.senders
     windows = [thread.get("tcp_info", {}).get("largest_peer_window_bytes", {}).get("max")
                for end in senders for thread in (end or {}).get("threads", ())]
     return None if not windows or None in windows else max(windows)
@@ -204,7 +205,7 @@ def capture_difference(run: MeasuredRun) -> float | None:
     first = {name: way["data_segments"] - way.get("shared_close_notifies", 0)
              for name, way in ways.items()}
     ends = [(run.client, "sent", "received")]
-    direct = not run.relayed and run.proxy is None
+    direct = not run.subject_relays and run.proxy is None
     if direct and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
         ends.append((run.server, "received", "sent"))
     pairs = [(first[back] + ways[back]["retransmitted_segments"], threads_sum(end, *SEGMENTS_IN))
@@ -282,7 +283,8 @@ METRICS = {metric.name: metric for metric in (
            "mean time of a request on its connection; of a stream: at the receiver"),
     Metric(STALL, "s", "lower", stall_per_message,
            "of time_per_message of a request what no end computed, where that is most of it"),
-    Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
+    Metric("messages_per_second", "1/s", "higher",
+           lambda run: quotient(run.messages, run.elapsed_s),
            "messages of all threads / time from the first thread's start to the last one's end; "
            "requests that a load tells / its whole time"),
     Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
@@ -368,7 +370,7 @@ METRICS = {metric.name: metric for metric in (
                   ("p50", "p99")),
     *distribution("handover", "the time until the sender thread has a request (handoff=thread)"),
     Metric("handshakes_per_second", "1/s", "higher",
-           lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
+           lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed_s),
            "TLS handshakes that the client completed (workload=connect)"),
     *distribution("handshake", "the time from the client's first handshake call to the end of the "
                                "handshake"),

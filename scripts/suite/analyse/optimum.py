@@ -31,7 +31,7 @@ from suite.analyse.verdicts import Verdict, groups_find, pair_family, pair_verdi
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds to say
 
 
-class Against(NamedTuple):
+class BestRatio(NamedTuple):
     """How the best of a group compares with its baseline, or with the next best where it is that
     itself, or the group has none; where none is best, with one that is better.
 
@@ -64,7 +64,7 @@ class Optimum:
     marks: Mapping[str, str]
     rounds: Mapping[str, float] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
-    against: Against | None = None
+    best_ratio: BestRatio | None = None
     is_baseline: bool = False
     better: frozenset[str] = frozenset()
     circular: bool = False
@@ -111,7 +111,7 @@ def mark_choose(ratio: stats.Estimate | None, verdict: Verdict, metric: Metric,
     return WORSE if worse and verdict in (Verdict.CHANGED, Verdict.EXACT) else ALIKE
 
 
-def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str) -> float:
+def rounds_to_decide(matrix: Matrix, one: Cell, other: Cell, metric: str) -> float:
     """How many rounds would show the difference that was seen between two cells, as one of their
     family (stats.rounds_to_find). Infinite where that cannot be said."""
     both = series_between(matrix, one, other, metric)
@@ -123,13 +123,14 @@ def rounds_to_tell(matrix: Matrix, one: Cell, other: Cell, metric: str) -> float
         both[0].values, both[1].values, rounds_common((one, other)), rows, floor))
 
 
-def against_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: str) -> Against:
+def best_ratio_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: str
+                     ) -> BestRatio:
     ratio = ratio_between(matrix, best, base, metric.name)
-    return Against(base.axes[axis], better_ratio(ratio, metric) if ratio else None,
-                   pair_verdict(matrix, best, base, metric.name),
-                   noise_floor_highest([(matrix, best), (matrix, base)], metric.name),
-                   pair_family(matrix, best, base, metric.name)[0].tested,
-                   rounds_common((best, base)))
+    return BestRatio(base.axes[axis], better_ratio(ratio, metric) if ratio else None,
+                     pair_verdict(matrix, best, base, metric.name),
+                     noise_floor_highest([(matrix, best), (matrix, base)], metric.name),
+                     pair_family(matrix, best, base, metric.name)[0].tested,
+                     rounds_common((best, base)))
 
 
 def cells_better(matrix: Matrix, cell: Cell, group: Iterable[Cell], metric: Metric) -> list[Cell]:
@@ -139,7 +140,7 @@ def cells_better(matrix: Matrix, cell: Cell, group: Iterable[Cell], metric: Metr
             and pair_verdict(matrix, other, cell, metric.name) in (Verdict.CHANGED, Verdict.EXACT)]
 
 
-def left_out_why(matrix: Matrix, cell: Cell, metric: Metric) -> str:
+def left_out_reason(matrix: Matrix, cell: Cell, metric: Metric) -> str:
     """Why a cell of a group has no figure; empty where it has one, or never ran."""
     series = matrix.series(cell.name, metric.name)
     if cell.status == "failed":
@@ -173,13 +174,13 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
                                    pair_family(matrix, cell, best, metric.name)[0].hopeless)
         if marks[value] != WORSE and cell not in better and verdict is not Verdict.UNKNOWN:
             rounds[value] = (0 if verdict is Verdict.EXACT else
-                             rounds_to_tell(matrix, cell, best, metric.name))
+                             rounds_to_decide(matrix, cell, best, metric.name))
     left_out = {cell.axes[axis]: why for cell in matrix.cells.values()
-                if place.items() <= cell.axes.items() and (why := left_out_why(
+                if place.items() <= cell.axes.items() and (why := left_out_reason(
                     matrix, cell, metric))}
     gained = cells_better(matrix, found, cells, metric) if found and found in cells else ()
     return Optimum(place, medians, {value: marks[value] for value in by_value}, rounds, left_out,
-                   against_build(matrix, best, against, metric, axis) if against else None,
+                   best_ratio_build(matrix, best, against, metric, axis) if against else None,
                    axis in baseline_words(matrix) and found is best,
                    frozenset(cell.axes[axis] for cell in gained), bool(better))
 

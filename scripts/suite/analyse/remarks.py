@@ -15,14 +15,14 @@ from suite.base.units import percent_text
 TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the word that chooses it
 
 
-def known_of(runs: Runs, metric: str) -> list[float]:
+def known_values(runs: Runs, metric: str) -> list[float]:
     values = runs.metrics[:, METRIC_COLUMNS[metric]]
     return values[~np.isnan(values)].tolist()
 
 
 def copied_remark(runs: Runs) -> str:
     """The share that the kernel copied of a strategy that lends its memory; empty if none."""
-    share = stats.median(known_of(runs, "copied_share") or [0.0])
+    share = stats.median(known_values(runs, "copied_share") or [0.0])
     if not share:
         return ""
     local = ", as it does for a receiver on the same machine" if share == 1 else ""
@@ -31,7 +31,7 @@ def copied_remark(runs: Runs) -> str:
 
 def mapped_remark(runs: Runs) -> str:
     """A note that a reading which maps pages could map none; empty if it mapped some."""
-    known = known_of(runs, "mapped_share")
+    known = known_values(runs, "mapped_share")
     return ("" if not known or any(known)
             else "nothing of what was received could be mapped: all of it was copied")
 
@@ -41,7 +41,7 @@ def capture_remarks(runs: Runs, traits: Mapping[Traits, int]) -> list[str]:
     def count_of(name: str) -> int:
         return sum(count for one, count in traits.items() if getattr(one, name))
 
-    apart = [difference for difference in known_of(runs, "capture_difference") if difference]
+    apart = [difference for difference in known_values(runs, "capture_difference") if difference]
     runs_text = f"of {count_of('captured')} runs"
     return [text for count, text in (
         (count_of("dropped"),

@@ -32,11 +32,12 @@ from suite.base.words import words_split, words_text
 from suite.scenario.scenario import CLAIM_KINDS, Claim, Scenario, scenario_load
 
 REPRODUCED, DIRECTION, CONTRADICTED = "reproduced", "direction only", "contradicted"
-UNDECIDED, PLACES = "undecided", "depends on place"
-UNABLE, UNLOADED = "cannot run here", "cannot decide here"
-VERDICTS = (REPRODUCED, DIRECTION, CONTRADICTED, PLACES, UNDECIDED, UNLOADED, UNABLE)
+UNDECIDED, DEPENDS_ON_PLACE = "undecided", "depends on place"
+CANNOT_RUN, CANNOT_DECIDE = "cannot run here", "cannot decide here"
+VERDICTS = (REPRODUCED, DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE, UNDECIDED, CANNOT_DECIDE,
+            CANNOT_RUN)
 COUNT, DIRECTED, RATIO, STALL = CLAIM_KINDS
-EXPLAINED = (DIRECTION, CONTRADICTED, PLACES)
+EXPLAINED = (DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE)
 RESENT = 0.01  # of the segments of a count may be sent again
 SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STALL: (">=",)}
 
@@ -124,12 +125,12 @@ def count_distance(claim: Operation, span: Sequence[float]) -> float:
     return max(abs(end / value - 1) for end in span) if near else math.inf
 
 
-def ratio_verdict(decided: ClaimVerdict, side: int, in_kind: bool) -> str:
+def ratio_verdict(decided: ClaimVerdict, side: int, whole_program: bool) -> str:
     """The verdict on a ratio that is not the claimed one for sure. side: of 1 that was claimed;
-    in_kind: whether its size is not judged, as a whole program was measured there."""
+    whole_program: whether its size is not judged, as a whole program was measured there."""
     elsewhere = decided.outcome == "not ok"  # the whole interval is outside the band
     if decided.side == side:
-        return DIRECTION if elsewhere or in_kind else UNDECIDED
+        return DIRECTION if elsewhere or whole_program else UNDECIDED
     ends = decided.span[1:] or decided.span
     none = (min(ends) <= 1 and max(ends) < NEAR if side > 0 else  # no change, or the other way
             max(ends) >= 1 and min(ends) > 1 / NEAR)
@@ -142,7 +143,7 @@ def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
     parsed = claim_parse(decided.claim.that)
     verdict = UNDECIDED
     if decided.unable:
-        return UNABLE
+        return CANNOT_RUN
     if decided.outcome == "ok":
         verdict = DIRECTION if origin and origin.fidelity and kind != COUNT else REPRODUCED
     elif kind == RATIO and side_claimed(parsed):
@@ -154,16 +155,16 @@ def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
     # an idle machine lacks something; or the program's own work, of which a change would be less
     lacking = bool(origin and (origin.needs or (
         origin.fidelity and kind == RATIO and not side_claimed(parsed))))
-    return UNLOADED if lacking and verdict in (UNDECIDED, CONTRADICTED) else verdict
+    return CANNOT_DECIDE if lacking and verdict in (UNDECIDED, CONTRADICTED) else verdict
 
 
 def verdicts_join(verdicts: Sequence[str]) -> str:
     """One verdict of those at several places, which are never pooled."""
-    found = set(verdicts) - {UNABLE, UNLOADED} or set(verdicts)
+    found = set(verdicts) - {CANNOT_RUN, CANNOT_DECIDE} or set(verdicts)
     if CONTRADICTED in found and found & {REPRODUCED, DIRECTION}:
-        return PLACES
-    return next(one for one in (UNDECIDED, UNLOADED, UNABLE, CONTRADICTED, DIRECTION, REPRODUCED)
-                if one in found)
+        return DEPENDS_ON_PLACE
+    return next(one for one in (UNDECIDED, CANNOT_DECIDE, CANNOT_RUN, CONTRADICTED, DIRECTION,
+                                REPRODUCED) if one in found)
 
 
 def system_of(matrix: Matrix, where: Mapping[str, str]) -> dict[str, Any]:
@@ -221,6 +222,6 @@ def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
 
 def replays_status(verdicts: Sequence[str]) -> int:
     """Exit status: 0 all decided, 1 one is contradicted, 3 one is undecided, 4 nothing ran."""
-    if set(verdicts) <= {UNABLE}:
+    if set(verdicts) <= {CANNOT_RUN}:
         return 4
     return 1 if CONTRADICTED in verdicts else 3 if UNDECIDED in verdicts else 0

@@ -106,7 +106,7 @@ class Summary:
         return self.gain if self.gains else None
 
     @property
-    def leading(self) -> str | None:
+    def best_metric(self) -> str | None:
         """The metric by which the best value is looked for; None where none is."""
         return self.metrics[0].name if self.best else None
 
@@ -134,7 +134,7 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
 
 
 # What the client knows where a foreign peer does not tell the rest.
-STAND_INS = {"bandwidth": "messages_per_second", "cpu_per_message": "client_cpu_per_message",
+SUBSTITUTES = {"bandwidth": "messages_per_second", "cpu_per_message": "client_cpu_per_message",
              "cpu_per_byte": "client_cpu_per_message"}
 
 
@@ -150,12 +150,12 @@ def metrics_default(matrix: Matrix) -> tuple[str, ...]:
         return ("time", "load_cpu", *(("user", "system") if split else ()), "subject_cpu")
     if matrix.frame["hyperfine"].any():
         return ("time", "user", "system", "softirq")
-    names = sides_told(matrix, metrics_usual(matrix))
-    names = tuple(name if known(name) else STAND_INS.get(name, name) for name in names)
+    names = metrics_for_replies(matrix, metrics_of_workload(matrix))
+    names = tuple(name if known(name) else SUBSTITUTES.get(name, name) for name in names)
     return tuple(filter(known, names)) or names  # what no run can know needs no column
 
 
-def sides_told(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
+def metrics_for_replies(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names with those of messages told of replies where only what replies are is swept, and of
     both where messages are too."""
     def varies(*words: str) -> bool:
@@ -171,11 +171,11 @@ def sides_told(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 # of a server of others: what the client sees of it, and the CPU of a subject
-OF_FOREIGN = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_per_reply",
+FOREIGN_METRICS = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_per_reply",
               "server_cpu_per_message")
 
 
-def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
+def metrics_of_workload(matrix: Matrix) -> tuple[str, ...]:
     """The columns of the first of these kinds that the cells are of."""
     cells = list(matrix.whole.cells.values())
     workloads = {cell.words.get("workload") for cell in cells}
@@ -197,7 +197,7 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
             "latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")),
         (any(subject_of(words) or ("peer" in words and words.get("protocol", "raw") != "raw")
              for words in (cell.words for cell in cells)), (
-            "messages_per_second" if several else "time_per_message", *OF_FOREIGN)),
+            "messages_per_second" if several else "time_per_message", *FOREIGN_METRICS)),
         (several, (
             "messages_per_second", "latency_p99", "segments_per_message", "records_per_message",
             "sends_per_message", "cpu_per_message")),

@@ -14,7 +14,7 @@ from typing import Any
 
 from suite.analyse.expressions import claim_parse
 from suite.analyse.frame import matrix_load
-from suite.analyse.replays import UNABLE, Replay, published_text, replay_load, replays_decide
+from suite.analyse.replays import CANNOT_RUN, Replay, published_text, replay_load, replays_decide
 from suite.base.errors import Failure, UsageError
 from suite.result.files import CLAIMS, ENDING, PLAN, SCENARIO, result_find
 from suite.scenario.scenario import Scenario
@@ -84,7 +84,7 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
             scenario = replay_load(place / SCENARIO)
             for claim, machine in product(scenario.claims, machines):
                 system_add(systems, folder.name, scenario, Replay(
-                    claim, UNABLE, published_text(claim_parse(claim.that)), "", {},
+                    claim, CANNOT_RUN, published_text(claim_parse(claim.that)), "", {},
                     (index[place.name],), machine))
     return list(systems.values())
 

@@ -16,7 +16,7 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, noise_floor_highest, ratio_between
 from suite.analyse.metrics import Metric, is_speed
 
-VALUES_TOLD = 4  # of a word, on each side of a baseline
+VALUES_SHOWN = 4  # of a word, on each side of a baseline
 KeyType = TypeVar("KeyType", bound=Hashable)
 
 
@@ -107,8 +107,8 @@ def opposed_text(rows: Iterable[RatioRow], metric: Metric) -> str:
                           strict=True):
         values = list(dict.fromkeys(" ".join(value or "none" for value in (
             [one[axis]] if axis else one.values())) for one in side))
-        more = f" and {len(values) - VALUES_TOLD} more" if len(values) > VALUES_TOLD else ""
-        texts.append(f"{name} {', '.join(values[:VALUES_TOLD])}{more}")
+        more = f" and {len(values) - VALUES_SHOWN} more" if len(values) > VALUES_SHOWN else ""
+        texts.append(f"{name} {', '.join(values[:VALUES_SHOWN])}{more}")
     separator = "; " if any("," in text for text in texts) else ", "
     return f"depends on {axis or 'the row'}: {separator.join(texts)}"
 

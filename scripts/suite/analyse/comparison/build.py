@@ -36,7 +36,7 @@ def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Me
     mean; the family that they were tested in."""
     changes = {place: change for place, row in enumerate(rows)
                if row.pair and (change := change_make(sides, row.pair, metric, unit))}
-    settled, family = changes_settle(sides, rows, changes, metric)
+    settled, family = changes_judge(sides, rows, changes, metric)
     changed = any(change.verdict is verdicts.Verdict.CHANGED for change in settled.values())
     pooled = changed and not verdicts.opposed_text(
         ((rows[place].axes, change.ratio, change.verdict) for place, change in settled.items()),
@@ -52,7 +52,7 @@ def geomeans_every(comparison: Comparison) -> Comparison:
         for metric in comparison.metrics})
 
 
-def changes_settle(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
+def changes_judge(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
                    changes: Mapping[int, Change],
                    metric: Metric) -> tuple[dict[int, Change], verdicts.Family]:
     """The changes with their verdicts, and their family (suite/analyse/verdicts.py). Within a
@@ -68,15 +68,15 @@ def changes_settle(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
                 (ratio := changes[place].ratio) is None or ratio.p is None
                 or ratio == ratio_between(matrix, pairs[place][1], pairs[place][0], name))
                for place, (one, _) in found.items()):
-            return {place: change_settle(changes[place], family, key,
+            return {place: change_judge(changes[place], family, key,
                                          verdicts.pair_verdict(matrix, *pairs[place], name))
                     for place, (_, key) in found.items()}, family
     family = verdicts.family_make({place: change.ratio for place, change in changes.items()})
-    return {place: change_settle(change, family, place)
+    return {place: change_judge(change, family, place)
             for place, change in changes.items()}, family
 
 
-def change_settle(change: Change, family: verdicts.Family, key: Hashable,
+def change_judge(change: Change, family: verdicts.Family, key: Hashable,
                   known: verdicts.Verdict | None = None) -> Change:
     """The change with its verdict, as one of its family; known: that of its pair of cells."""
     verdict = known or verdicts.verdict_of(change.ratio, change.floor, family.adjusted_of(key),
@@ -101,10 +101,10 @@ def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric
 def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[Metric],
                     differences: Sequence[Difference], notes: Sequence[str]) -> Comparison:
     sides, rows = (base.matrix, new.matrix), pairing.rows
-    metrics, more = metrics_allowed(pairing.good, metrics)
+    metrics, more = metrics_allowed(pairing.good_pairs, metrics)
     unit = Unit.SESSION
     if sides[0] is sides[1]:  # a single pair that shares no rounds makes all of them unpaired
-        unit = Unit.ROUND if all(map(rounds_common, pairing.good)) else Unit.BOOT
+        unit = Unit.ROUND if all(map(rounds_common, pairing.good_pairs)) else Unit.BOOT
     found = {metric.name: metric_compare(sides, rows, metric, unit) for metric in metrics}
     alone = sum(row.pair is None for row in rows)
     if alone:
@@ -130,7 +130,7 @@ def compare_cells(matrix: Matrix, base: Selection, new: Selection,
     pairing = pairing_make(*cells, matrix.axes, compared)
     sides = [Side(words_text({key: words[key] for key in compared}), matrix, words)
              for words in (base, new)]
-    machines = differences_declare(cells_compare((matrix, matrix), pairing.good), compared)
+    machines = differences_declare(cells_compare((matrix, matrix), pairing.good_pairs), compared)
     differences = (*builds_compare((matrix, matrix), (base, new)), *machines,
                    *pairing.differences)
     return comparison_make(sides[0], sides[1], pairing, metrics, differences, matrix.result.notes)
@@ -189,7 +189,7 @@ def compare_results(base: Matrix, new: Matrix, base_words: Selection, new_words:
     pairing = pairing_make(cells[0], cells[1], axes, compared)
     names = result_names(matrices, cells, words, compared)
     sides = list(map(Side, names, matrices, words))
-    differences = (*cells_compare(matrices, pairing.good),
+    differences = (*cells_compare(matrices, pairing.good_pairs),
                    *facts_compare(*map(plan_facts, matrices)), *builds_compare(matrices, words),
                    *(Difference("words", key, base_words[key], new_words[key])
                      for key in compared),

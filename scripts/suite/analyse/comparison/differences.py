@@ -30,13 +30,13 @@ FACTS = {
 }
 FACT_GROUPS = ("mitigations", "sysctl")  # each is a kind
 BINARY_VERSIONS = ("uncork", "revision")  # of the versions those that say which binaries these are
-REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("cpu", ""),
-           ("congestion", "congestion")}  # kind and name of facts, no name: all of the kind
+REFUSED_FACTS = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("cpu", ""),
+                 ("congestion", "congestion")}  # kind and name of facts, no name: all of the kind
 SOCKETS = {"congestion": "congestion", "libraries": "security"}  # facts of records: kind, name
 # all kinds of facts about a machine
 MACHINE_KINDS = (*FACTS, *FACT_GROUPS, "cmdline", "offloads", "boot", "binaries", *SOCKETS, SUBJECT)
 # what may differ with what is declared
-IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: MACHINE_KINDS}
+IMPLIED_KINDS = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: MACHINE_KINDS}
 UNKNOWN_FACT = "unknown"
 DIFFERENCES_SHOWN = 3  # that a line names
 
@@ -105,7 +105,7 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         one, two = (facts.get(key, UNKNOWN_FACT) for facts in sides)
         if one != two:
-            yield Difference(*key, one, two, refuses=key in REFUSES)
+            yield Difference(*key, one, two, refuses=key in REFUSED_FACTS)
 
 
 def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
@@ -164,12 +164,12 @@ def difference_names(difference: Difference) -> set[str]:
 def differences_declare(differences: Iterable[Difference],
                         declared: Collection[str]) -> tuple[Difference, ...]:
     """The differences with those marked that the comparison is about. declared: their names."""
-    declared = {*declared, *(name for one in declared for name in IMPLIES.get(one, ()))}
+    declared = {*declared, *(name for one in declared for name in IMPLIED_KINDS.get(one, ()))}
     return tuple(replace(one, declared=bool(declared & difference_names(one)))
                  for one in differences)
 
 
-def forced(comparison: Comparison) -> tuple[Difference, ...]:
+def differences_refusing(comparison: Comparison) -> tuple[Difference, ...]:
     """The differences across which ratios of time say nothing, without declared ones."""
     return tuple(one for one in comparison.differences if one.refuses and not one.declared)
 
@@ -211,7 +211,7 @@ def refusals_check(comparison: Comparison, declared: Collection[str], strict: bo
     ratio says nothing (unless force), or where more than the declared axis differs (strict)."""
     declared_check(comparison, declared)
     others = [one for one in comparison.differences if not one.declared]
-    refusing = forced(comparison)
+    refusing = differences_refusing(comparison)
     if strict and others:
         raise UsageError("--strict: the sides differ in more than what is compared: "
                          f"{differences_line(others)}{axis_hint(comparison, declared, others)}")

@@ -35,7 +35,7 @@ class Pairing:
     differences: tuple[Difference, ...]
 
     @property
-    def good(self) -> list[tuple[Cell, Cell]]:
+    def good_pairs(self) -> list[tuple[Cell, Cell]]:
         return [row.pair for row in self.rows
                 if row.pair and row.pair[0].runs_ok and row.pair[1].runs_ok]
 

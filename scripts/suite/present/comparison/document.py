@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from suite import stats
 from suite.analyse.answers import labelled
-from suite.analyse.comparison.differences import forced
+from suite.analyse.comparison.differences import differences_refusing
 from suite.analyse.comparison.model import Change, Comparison, Difference, Side, Unit
 from suite.analyse.comparison.samples import row_figures, sides_known
 from suite.analyse.frame import Cell
@@ -132,7 +132,7 @@ def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str
 def differences_pairs(comparison: Comparison) -> list[Pair]:
     """All differences between the sides: those across which no ratio is valid, those that are
     compared, and the rest; of two targets, whose machines differ, only some of each kind."""
-    across = forced(comparison)
+    across = differences_refusing(comparison)
     base, new = (side.words.get(TARGET) for side in comparison.sides)
     systems = bool(base and new and base != new)
     kinds: dict[str, list[Difference]] = {
