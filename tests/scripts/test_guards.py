@@ -438,7 +438,7 @@ def test_what_one_side_does_not_count_stands_on_the_other_without_a_change(made)
     assert not any(row.changes for row in comparison.rows)
     lines = compared_text([comparison], 100)
     assert re.search(r"^nodelay +15\.00 +n/a \[1\] +- +-$", lines, re.MULTILINE)
-    assert re.search(r"^\[1\] +no run of target=gvisor knows it$", lines, re.MULTILINE)
+    assert re.search(r"^\[1\] +no run of target=gvisor reports it$", lines, re.MULTILINE)
 
 
 def test_where_nobody_asks_systems_are_compared_by_all_that_the_table_has(made):
