@@ -137,7 +137,8 @@ def test_the_sentences_of_results_with_a_known_truth_are_true():
 
 
 def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
-    said = {Verdict.CHANGED: r"is (2\.\d\dx as fast|faster)", Verdict.SAME: "cannot be told from",
+    said = {Verdict.CHANGED: r"is (2\.\d\dx as fast|faster)",
+            Verdict.SAME: "noise hides its difference from",
             Verdict.WITHIN_NOISE: "seems .* the noise floor", Verdict.BRACKETED: "seems .* chance",
             Verdict.UNKNOWN: "seems .* cannot tell"}
     seen = set()
@@ -155,8 +156,9 @@ def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
 
 
 @pytest.mark.parametrize("verdict, said", [
-    (Verdict.WITHIN_NOISE, "w1 seems best, but cannot be told from w0: 0.80x [0.70x, 0.9"),
-    (Verdict.BRACKETED, "w1 seems best, but cannot be told from w0: 0.80x"),
+    (Verdict.WITHIN_NOISE,
+     "w1 seems best, but noise hides its difference from w0: 0.80x [0.70x, 0.9"),
+    (Verdict.BRACKETED, "w1 seems best, but noise hides its difference from w0: 0.80x"),
     (Verdict.UNKNOWN, "w1 seems best, but 7 rounds cannot tell: it takes 6"),
 ])
 def test_where_medians_and_rounds_disagree_no_sentence_calls_the_best_better(verdict, said):
@@ -203,7 +205,7 @@ def test_too_few_rounds_for_so_many_rows_are_said_where_they_hide_a_difference()
     (answer,) = answers_decide(asked(matrix, Question("Which write?", "write", METRIC)))
     assert answer.optima[0].marks["w4"] == UNKNOWN and not answer.optima[0].alike
     assert "w4 has too few rounds to compare with" in texts_of(answers_pairs([answer]))
-    assert re.search(r"group=00000: .*rounds=12 would tell w\d from w4",
+    assert re.search(r"group=00000: .*rounds=12 would decide between w\d and w4",
                      texts_of(deciding_pairs([answer])))
 
 
@@ -258,7 +260,7 @@ def test_a_question_whose_word_does_not_vary_is_said_to_have_no_answer(nodelay):
     assert questions_pairs(asked(nodelay, replace(WRITE, word="reply"))) == [
         ("answer", "Which write? not answered: reply does not vary here.")]
     assert texts_of(questions_pairs(asked(nodelay, replace(WRITE, where="place=free")))) == (
-        "Which write? not answered: no cell here tells time_per_message with place=free.")
+        "Which write? not answered: no cell here has time_per_message with place=free.")
 
 
 def test_a_selection_answers_only_what_it_shows(nodelay):
