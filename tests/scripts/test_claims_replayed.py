@@ -462,9 +462,11 @@ def test_the_status_of_a_report_is_that_of_its_verdicts(results):
 def test_what_is_no_result_of_a_claim_is_one_line(results, tmp_path):
     assert "its scenario has no [origin]" in refused("claims", "report", NODELAY)
     (tmp_path / "none").mkdir()
-    assert "nor a folder of uncork claims run" in refused("claims", "report", tmp_path / "none")
+    assert "neither a result nor a folder of uncork claims run" in refused(
+        "claims", "report", tmp_path / "none")
     (tmp_path / "x.json").write_text("{}")
-    assert "no file of uncork claims report" in refused("claims", "report", tmp_path / "x.json")
+    assert "not the output of uncork claims report" in refused(
+        "claims", "report", tmp_path / "x.json")
     (results / "claims.json").write_text("{")
     assert "damaged" in refused("claims", "report", results, status=1)
 
