@@ -124,7 +124,7 @@ def test_a_word_of_one_selector_leaves_rows_without_a_partner_and_says_so(nodela
     ("write=nodelay", "write=corc", "no cell of nodelay has write=corc: did you mean cork?"),
     ("write=nodelay", "wrote=cork", "no word wrote in nodelay: did you mean write?"),
     ("write=nodelay", "write=cork,more",
-     "write=cork,more: a side has one value of what is compared"),
+     "write=cork,more: each side must have one value of write"),
     ("write=nodelay place=apart", "write=cork place=nowhere",
      "no cell of nodelay has place=nowhere"),
 ])
@@ -167,7 +167,7 @@ def test_with_fewer_than_four_sessions_a_side_nothing_is_said_of_a_difference(ma
 
 
 def test_two_results_of_one_session_are_refused(made, nodelay):
-    with pytest.raises(UsageError, match="of one session"):
+    with pytest.raises(UsageError, match="have a common session"):
         compare_results(nodelay, nodelay, {}, {}, [TIME])
 
 
