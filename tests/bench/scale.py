@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench.__main__ import count_parse, load_text, words_split
 from suite.__main__ import answered
-from suite.analyse.load import LEAST_BYTES
+from suite.analyse.load import CACHE_FROM_BYTES
 from suite.base.errors import Failure, UsageError
 
 WORDS = {"records": "100000", "folder": ""}
@@ -86,7 +86,7 @@ def table_measure(records: int, folder: Path) -> None:
     cost_print("columns made", command_cost(result, environment))
     kept = list((folder / "cache").rglob("*.pickle"))
     if not kept:
-        print(f"columns kept   none: of less than {LEAST_BYTES >> 10} KiB they are made each time")
+        print(f"columns kept   none: of less than {CACHE_FROM_BYTES >> 10} KiB they are made anew")
         return
     for _ in range(TIMES_KEPT):
         cost_print("columns kept", command_cost(result, environment))

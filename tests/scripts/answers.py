@@ -32,7 +32,7 @@ import result_make  # noqa: E402, F401  (for the tests, which cannot find it the
 
 from suite.analyse.frame import Matrix, matrix_build  # noqa: E402
 from suite.analyse.results import result_load  # noqa: E402
-from suite.analyse.runs import Builder, Runs  # noqa: E402
+from suite.analyse.runs import Runs, RunsBuilder  # noqa: E402
 from suite.result.record import Record  # noqa: E402
 from within import uncork_call  # noqa: E402
 
@@ -63,11 +63,11 @@ def emulated(matrix: Matrix) -> Matrix:
 
 def runs_of(*records: dict[str, Any]) -> Runs:
     """The columns of good runs of one cell, of which only their ends are told."""
-    builder = Builder()
+    builder = RunsBuilder()
     for number, record in enumerate(records, start=1):
-        builder.record(Record({"status": "ok"} | record |
-                              {"run": {"cell": "", "label": "A", "round": number}}))
-    return builder.runs()
+        builder.add_record(Record({"status": "ok"} | record |
+                                  {"run": {"cell": "", "label": "A", "round": number}}))
+    return builder.build()
 
 
 def uncork(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:

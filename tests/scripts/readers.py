@@ -267,7 +267,7 @@ def claims_read(matrices: Matrices, metric: str) -> Rows:
 SURE = {  # what follows the name of the best value, and may stand before that of the baseline
     r"is .* than {base}, but by how much is unknown": CLEAR, r"is exactly \S+ .* {base}\.": CLEAR,
     r"is \S+ (as fast as|better than) {base}\b": CLEAR,
-    r"seems best, but cannot be told from {base}": SAME,
+    r"seems best, but noise hides its difference from {base}": SAME,
     r"seems .* {base} .*, but (the noise floor is|among .* chance)": DOUBTFUL,
     r"seems .* {base}.*, but .* cannot tell: it takes": FEW,
 }

@@ -17,16 +17,16 @@ from rendered import table_rendered, table_text
 from simulated import METRIC, cell_name, matrix_simulated
 from suite import stats
 from suite.analyse.answers import (
-    against_text,
     answers_decide,
     answers_pairs,
+    best_text,
     claims_pairs,
     deciding_pairs,
 )
 from suite.analyse.frame import matrix_build
 from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import BEST, UNKNOWN, WORSE, Against, optima_build
-from suite.analyse.runs import METRIC_PLACES
+from suite.analyse.optimum import BEST, UNKNOWN, WORSE, BestRatio, optima_build
+from suite.analyse.runs import METRIC_COLUMNS
 from suite.analyse.selection import layout_choose, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict, baseline_verdict
@@ -89,7 +89,7 @@ def censored(matrix, place):
     runs = matrix.result.runs
     rows = np.flatnonzero(runs.columns["cell"] == cell_name(0, place))[[2, 5]]
     found = runs.censored.copy()
-    found[rows, METRIC_PLACES[METRIC]] = True
+    found[rows, METRIC_COLUMNS[METRIC]] = True
     return matrix_build(replace(matrix.result, runs=replace(runs, censored=found)))
 
 
@@ -137,7 +137,8 @@ def test_the_sentences_of_results_with_a_known_truth_are_true():
 
 
 def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
-    said = {Verdict.CHANGED: r"is (2\.\d\dx as fast|faster)", Verdict.SAME: "cannot be told from",
+    said = {Verdict.CHANGED: r"is (2\.\d\dx as fast|faster)",
+            Verdict.SAME: "noise hides its difference from",
             Verdict.WITHIN_NOISE: "seems .* the noise floor", Verdict.BRACKETED: "seems .* chance",
             Verdict.UNKNOWN: "seems .* cannot tell"}
     seen = set()
@@ -155,14 +156,15 @@ def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
 
 
 @pytest.mark.parametrize("verdict, said", [
-    (Verdict.WITHIN_NOISE, "w1 seems best, but cannot be told from w0: 0.80x [0.70x, 0.9"),
-    (Verdict.BRACKETED, "w1 seems best, but cannot be told from w0: 0.80x"),
+    (Verdict.WITHIN_NOISE,
+     "w1 seems best, but noise hides its difference from w0: 0.80x [0.70x, 0.9"),
+    (Verdict.BRACKETED, "w1 seems best, but noise hides its difference from w0: 0.80x"),
     (Verdict.UNKNOWN, "w1 seems best, but 7 rounds cannot tell: it takes 6"),
 ])
 def test_where_medians_and_rounds_disagree_no_sentence_calls_the_best_better(verdict, said):
     better = stats.Estimate(0.8, stats.Interval(0.7, 0.9, 0.95), 7)
-    against = Against("w0", better, verdict, 1.3, 4, True)
-    assert against_text("w1", against, METRICS[METRIC]).startswith(said)
+    against = BestRatio("w0", better, verdict, 1.3, 4, True)
+    assert best_text("w1", against, METRICS[METRIC]).startswith(said)
 
 
 def answer_text(matrix):
@@ -203,7 +205,7 @@ def test_too_few_rounds_for_so_many_rows_are_said_where_they_hide_a_difference()
     (answer,) = answers_decide(asked(matrix, Question("Which write?", "write", METRIC)))
     assert answer.optima[0].marks["w4"] == UNKNOWN and not answer.optima[0].alike
     assert "w4 has too few rounds to compare with" in texts_of(answers_pairs([answer]))
-    assert re.search(r"group=00000: .*rounds=12 would tell w\d from w4",
+    assert re.search(r"group=00000: .*rounds=12 would decide between w\d and w4",
                      texts_of(deciding_pairs([answer])))
 
 
@@ -258,7 +260,7 @@ def test_a_question_whose_word_does_not_vary_is_said_to_have_no_answer(nodelay):
     assert questions_pairs(asked(nodelay, replace(WRITE, word="reply"))) == [
         ("answer", "Which write? not answered: reply does not vary here.")]
     assert texts_of(questions_pairs(asked(nodelay, replace(WRITE, where="place=free")))) == (
-        "Which write? not answered: no cell here tells time_per_message with place=free.")
+        "Which write? not answered: no cell here has time_per_message with place=free.")
 
 
 def test_a_selection_answers_only_what_it_shows(nodelay):

@@ -80,9 +80,10 @@ def test_the_messages_of_a_server_are_what_the_client_receives(record: Document)
 
 
 @pytest.mark.parametrize("change, said", [
-    ({"dropped": 4}, "the capture lost packets in 1 of 2 runs: it proves nothing there"),
+    ({"dropped": 4}, "the capture lost packets in 1 of 2 runs: "
+     "these runs have no figures of the capture"),
     ({"truncated": True}, "there were more packets than a capture stores in 1 of 2 runs: "
-                          "its figures are absent there"),
+                          "these runs have no figures of the capture"),
 ])
 def test_a_capture_that_is_not_whole_has_no_figures(
     record: Document, change: Document, said: str,

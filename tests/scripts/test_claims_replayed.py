@@ -121,7 +121,7 @@ def test_a_ratio_is_judged_by_its_band_and_by_its_side_of_1(factor, that, expect
     assert verdict(result_of(factor, Claim("it is so", f"{RATIO} {that}", "ratio"))) == expected
 
 
-@pytest.mark.parametrize(("outcome", "side", "span", "in_kind", "expected"), [
+@pytest.mark.parametrize(("outcome", "side", "span", "whole_program", "expected"), [
     ("not ok", 1, (1.1, 1.05, 1.15), False, "direction only"),
     ("undecided", 1, (1.3, 1.2, 1.4), False, "undecided"),  # straddles the edge of its band
     ("undecided", 1, (1.3, 1.2, 1.4), True, "direction only"),
@@ -132,12 +132,12 @@ def test_a_ratio_is_judged_by_its_band_and_by_its_side_of_1(factor, that, expect
     ("not ok", 0, (1.0,), False, "contradicted"),
 ])
 def test_only_what_no_other_run_would_call_otherwise_is_decided(
-        outcome, side, span, in_kind, expected):
+        outcome, side, span, whole_program, expected):
     decided = ClaimVerdict(Claim("it is so", "time ~ 1.87", "ratio"), outcome, (), span=span,
                            side=side)
-    assert ratio_verdict(decided, 1, in_kind) == expected
+    assert ratio_verdict(decided, 1, whole_program) == expected
     turned = replace(decided, span=tuple(1 / end for end in span), side=-side)
-    assert ratio_verdict(turned, -1, in_kind) == expected
+    assert ratio_verdict(turned, -1, whole_program) == expected
 
 
 @pytest.mark.parametrize(("evidence", "explained"), [
@@ -462,9 +462,11 @@ def test_the_status_of_a_report_is_that_of_its_verdicts(results):
 def test_what_is_no_result_of_a_claim_is_one_line(results, tmp_path):
     assert "its scenario has no [origin]" in refused("claims", "report", NODELAY)
     (tmp_path / "none").mkdir()
-    assert "nor a folder of uncork claims run" in refused("claims", "report", tmp_path / "none")
+    assert "neither a result nor a folder of uncork claims run" in refused(
+        "claims", "report", tmp_path / "none")
     (tmp_path / "x.json").write_text("{}")
-    assert "no file of uncork claims report" in refused("claims", "report", tmp_path / "x.json")
+    assert "not the output of uncork claims report" in refused(
+        "claims", "report", tmp_path / "x.json")
     (results / "claims.json").write_text("{")
     assert "damaged" in refused("claims", "report", results, status=1)
 

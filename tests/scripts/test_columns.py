@@ -38,7 +38,7 @@ def path(tmp_path) -> Path:
 
 def columns(path: Path) -> tuple[str, list[str]]:
     """Everything that a file's columns say, made or kept, in one comparable text, and the notes."""
-    runs, builder, notes = load.runs_load(path, least_bytes=0)
+    runs, builder, notes = load.runs_load(path, cache_from_bytes=0)
     return text_of(runs), builder.notes() + notes
 
 
@@ -58,12 +58,12 @@ def fresh(path: Path) -> tuple[str, list[str]]:
 def parsed(monkeypatch) -> list[int]:
     """The numbers of the lines that are parsed from now on."""
     found = []
-    inner = load.Builder.line
+    inner = load.RunsBuilder.add_line
 
     def line(builder, one):
         found.append(builder.lines + 1)
         inner(builder, one)
-    monkeypatch.setattr(load.Builder, "line", line)
+    monkeypatch.setattr(load.RunsBuilder, "add_line", line)
     return found
 
 
@@ -214,7 +214,7 @@ def test_a_folder_that_others_can_write_is_not_used(path, monkeypatch):
 
 def test_what_was_used_longest_ago_goes_first(path, tmp_path, monkeypatch):
     kept = load.cache_file(path)
-    monkeypatch.setattr(load, "CACHE_BYTES_MOST", kept.stat().st_size * 3 // 2)
+    monkeypatch.setattr(load, "CACHE_MAX_BYTES", kept.stat().st_size * 3 // 2)
     os.utime(kept, (1, 1))
     other = shutil.copytree(NODELAY, tmp_path / "other") / "records.jsonl"
     line_remove(other)
@@ -243,7 +243,7 @@ def test_records_that_were_changed_after_their_columns_were_made_are_a_failure(p
 def test_a_large_result_is_kept_and_tells_the_same_from_its_cache(path, tmp_path):
     """Blanks between records' parts make it large."""
     load.cache_file(path).unlink()
-    blank = b" " * (load.LEAST_BYTES // 112)
+    blank = b" " * (load.CACHE_FROM_BYTES // 112)
     path.write_bytes(b"".join(blank + line for line in path.read_bytes().splitlines(keepends=True)))
     first = uncork("table", path.parent)
     assert load.cache_file(path).exists() and first.returncode == 0

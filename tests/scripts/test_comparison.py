@@ -11,7 +11,7 @@ from sessions_make import recipe_sessions, sessions_write
 from answers import NODELAY, matrix_of
 from suite import stats
 from suite.analyse.comparison.build import (
-    change_settle,
+    change_judge,
     compare_baseline,
     compare_cells,
     compare_results,
@@ -60,7 +60,7 @@ def changes_of(*factors: float, rounds: int = 10) -> tuple[Family, list[Change]]
     changes = [change_of(stats.ratio_estimate(base[::-1] * factor, base, True))
                for factor in factors]
     family = family_make({place: change.ratio for place, change in enumerate(changes)})
-    return family, [change_settle(change, family, place) for place, change in enumerate(changes)]
+    return family, [change_judge(change, family, place) for place, change in enumerate(changes)]
 
 
 def test_exact_counts_have_no_interval_on_either_side_nor_as_ratio(nodelay, made):
@@ -83,7 +83,7 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
               for cell in (comparison.rows[0].new, comparison.rows[0].base)]
     assert change.ratio == stats.ratio_estimate(*values, True)
     assert change.verdict is Verdict.CHANGED and comparison.tested["time_per_message"] == 10
-    assert comparison.floor_most("time_per_message") == pytest.approx(1.01140, abs=1e-5)
+    assert comparison.floor_highest("time_per_message") == pytest.approx(1.01140, abs=1e-5)
 
 
 def test_a_ratio_is_new_over_base_whichever_way_is_better(nodelay):
@@ -124,7 +124,7 @@ def test_a_word_of_one_selector_leaves_rows_without_a_partner_and_says_so(nodela
     ("write=nodelay", "write=corc", "no cell of nodelay has write=corc: did you mean cork?"),
     ("write=nodelay", "wrote=cork", "no word wrote in nodelay: did you mean write?"),
     ("write=nodelay", "write=cork,more",
-     "write=cork,more: a side has one value of what is compared"),
+     "write=cork,more: each side must have one value of write"),
     ("write=nodelay place=apart", "write=cork place=nowhere",
      "no cell of nodelay has place=nowhere"),
 ])
@@ -167,7 +167,7 @@ def test_with_fewer_than_four_sessions_a_side_nothing_is_said_of_a_difference(ma
 
 
 def test_two_results_of_one_session_are_refused(made, nodelay):
-    with pytest.raises(UsageError, match="of one session"):
+    with pytest.raises(UsageError, match="have a common session"):
         compare_results(nodelay, nodelay, {}, {}, [TIME])
 
 

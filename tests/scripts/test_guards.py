@@ -152,7 +152,7 @@ def test_three_boots_a_side_say_nothing_and_four_do(tmp_path):
     (
         "time_per_message(write=cork target=vng:6.1) - time_per_message(write=cork "
         "target=vng:6.18) > 0", "undecided",
-     "only a quotient of such figures"),
+     "not add or subtract them"),
     (
         "segments_per_message(write=nodelay target=vng:6.1) - segments_per_message(write=cork "
         "target=vng:6.18) == 14",
@@ -308,7 +308,7 @@ def test_until_of_times_that_nobody_shows_is_not_called_reached(made):
     emulated = replace(made["emulated"], cells=cells,
                        result=replace(result, plan=replace(result.plan, until="1%")))
     assert precision_text(precision_measure(emulated)) == (
-        "1% of time_per_message, which no cell knows: no round was added for it")
+        "1% of time_per_message: no cell has it, so no round was added")
 
 
 # ---- machines ----
@@ -438,7 +438,7 @@ def test_what_one_side_does_not_count_stands_on_the_other_without_a_change(made)
     assert not any(row.changes for row in comparison.rows)
     lines = compared_text([comparison], 100)
     assert re.search(r"^nodelay +15\.00 +n/a \[1\] +- +-$", lines, re.MULTILINE)
-    assert re.search(r"^\[1\] +no run of target=gvisor knows it$", lines, re.MULTILINE)
+    assert re.search(r"^\[1\] +no run of target=gvisor reports it$", lines, re.MULTILINE)
 
 
 def test_where_nobody_asks_systems_are_compared_by_all_that_the_table_has(made):

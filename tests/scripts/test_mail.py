@@ -434,7 +434,7 @@ def test_netdev_shows_throughput_cpu_of_both_ends_and_retransmits(made, tmp_path
 def test_paste_takes_one_result_or_two(capsys):
     with pytest.raises(UsageError, match="there are two results, not more"):
         command_run(paste, capsys, NODELAY, NODELAY, NODELAY)
-    with pytest.raises(UsageError, match="one session"):
+    with pytest.raises(UsageError, match="have a common session"):
         command_run(paste, capsys, NODELAY, NODELAY)
 
 

@@ -18,7 +18,7 @@ from suite.analyse.optimum import (
     BEST,
     UNKNOWN,
     WORSE,
-    Against,
+    BestRatio,
     Optimum,
     mark_choose,
     optima_build,
@@ -141,8 +141,8 @@ def test_the_advice_is_the_smallest_value_that_is_good_enough(marks, said):
 
 def test_noise_does_not_make_the_advice_smaller_than_what_is_better_than_the_baseline():
     marks = {"default": WORSE, "size_64K": ALIKE, "size_256K": ALIKE, "size_1M": BEST}
-    base = Against("default", stats.Estimate(2.0, None, 7), Verdict.CHANGED, 1.1, 3, True)
-    shown = replace(optimum(**marks), against=base)
+    base = BestRatio("default", stats.Estimate(2.0, None, 7), Verdict.CHANGED, 1.1, 3, True)
+    shown = replace(optimum(**marks), best_ratio=base)
     assert advice_text(shown, "sndbuf") == "Set sndbuf=64K, the smallest that may be as good."
     shown = replace(shown, better=frozenset(("256K", "1M")))
     assert advice_text(shown, "sndbuf") == (

@@ -51,10 +51,10 @@ def test_the_layer_that_shows_no_records_is_named():
 def test_memory_that_was_copied_after_all_is_a_remark():
     record = {"words": {}, "client": {"drives": True, "threads": [{"lent": 10, "copied": 9}]}}
     assert remarks_of({}, runs_of(record)) == (
-        "the kernel copied 90% of what was to be sent without a copy",)
+        "the kernel copied 90% of the zero-copy sends",)
     record["client"]["threads"] = [{"lent": 10, "copied": 10}]
     (remark,) = remarks_of({}, runs_of(record))
-    assert remark.endswith("without a copy, as it does for a receiver on the same machine")
+    assert remark.endswith("zero-copy sends, as it does for a receiver on the same machine")
 
 
 def test_pages_of_which_none_could_be_mapped_are_a_remark_and_a_few_that_could_are_not():
@@ -62,5 +62,5 @@ def test_pages_of_which_none_could_be_mapped_are_a_remark_and_a_few_that_could_a
         return {"words": {}, "client": {"drives": True, "threads": [{}]},
                 "server": {"threads": [{"mapped_bytes": mapped, "copied_bytes": 10}]}}
     assert remarks_of({}, runs_of(record(0), record(0))) == (
-        "nothing of what was received could be mapped: all of it was copied",)
+        "no received page could be mapped: all received bytes were copied",)
     assert remarks_of({}, runs_of(record(0), record(1))) == ()

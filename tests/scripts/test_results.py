@@ -150,7 +150,7 @@ def test_a_result_is_found_by_its_name_from_anywhere(kept, tmp_path, arguments):
 @pytest.mark.parametrize("command", ["compare", "paste", "report"])
 def test_the_second_of_two_results_is_found_by_its_name(kept, command):
     said = refused(command, NODELAY, "nodelay-20261122-101500")
-    assert f"{kept}/nodelay-20261122-101500 are of one session" in said
+    assert f"{kept}/nodelay-20261122-101500 have a common session" in said
 
 
 def test_a_folder_that_is_here_comes_before_one_among_the_results(kept, tmp_path):

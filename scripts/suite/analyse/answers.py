@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a result answers: the scenario's claims in words, and sentences for each [[answer]].
+"""The answers of a result: the scenario's claims in words, and sentences for each [[answer]].
 
-The first sentence says by how much the best value is better than the baseline, with the verdict
-that every table has. The second says how other values compare with the best; their ratios are
-another family. What noise hides is said apart, with the number of rounds that would decide it.
+The first sentence says by how much the best value is better than the baseline, with the verdict of
+the tables. The second compares the other values with the best; their ratios are another family. The
+lines `to decide` name differences that noise hides, and the number of rounds that would show them.
 """
 
 import math
@@ -16,7 +16,7 @@ from suite import stats
 from suite.analyse.claims import claims_decide
 from suite.analyse.frame import Matrix, baseline_find, baseline_words, ratio_between, words_match
 from suite.analyse.metrics import Metric, is_speed, metric_find
-from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, Against, Optimum, optima_build
+from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
 from suite.base.runner_words import NO_CHANGE, NOT_LOADED, OVERRIDE
 from suite.base.units import (
@@ -36,13 +36,12 @@ Pairs = list[tuple[str | None, str]]  # as Pair in present/tables/model.py
 
 
 class Answer(NamedTuple):
-    """A question with the best value of each group; without any the reason. apart: the words that
-    differ between the groups that it is about."""
+    """A question, each group's optimum or why there is none. varying: words that name groups."""
 
     question: Question
     optima: tuple[Optimum, ...]
     why: str = ""
-    apart: tuple[str, ...] = ()
+    varying: tuple[str, ...] = ()
 
 
 def metric_of(question: Question) -> Metric:
@@ -50,43 +49,45 @@ def metric_of(question: Question) -> Metric:
 
 
 def labelled(label: str, texts: Sequence[str]) -> Pairs:
+    """The texts as lines, the first with the label."""
     return [(None if number else label, text) for number, text in enumerate(texts)]
 
 
 def claims_pairs(matrix: Matrix) -> Pairs:
-    """Every claim in words with its verdict, and what was measured where it does not hold. Claims
-    about cells that this result does not have are counted, by the reason why it has not."""
+    """Every claim in words with its outcome, and the measured figures if it does not hold. Claims
+    about cells that this result does not have are counted, by reason."""
     verdicts = claims_decide(matrix)
-    told = [f"{OUTCOMES[verdict.outcome]}: {verdict.claim.says}"
-            + ("" if verdict.outcome == "ok" else f" ({'; '.join(verdict.remarks)})")
-            for verdict in verdicts if not verdict.absent]
+    texts = [f"{OUTCOMES[verdict.outcome]}: {verdict.claim.says}"
+             + ("" if verdict.outcome == "ok" else f" ({'; '.join(verdict.remarks)})")
+             for verdict in verdicts if not verdict.absent]
     absent = Counter("; ".join(verdict.remarks) for verdict in verdicts if verdict.absent)
-    told += [f"{counted_text(count, 'claim')} about cells that this result does not have: {why}"
-             for why, count in absent.items()]
-    return labelled("claims", told)
+    texts += [f"{counted_text(count, 'claim')} about cells that this result does not have: {why}"
+              for why, count in absent.items()]
+    return labelled("claims", texts)
 
 
 def values_list(values: Sequence[str]) -> str:
-    """Values, at least one, in words: `64K`, `64K and 128K`, `64K, 128K and 256K`."""
+    """At least one value in words: `64K`, `64K and 128K`, `64K, 128K and 256K`."""
     return " and ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
 
-def against_text(best: str, against: Against, metric: Metric) -> str:
-    """How the best compares with the baseline or the next best, without the sentence's end."""
-    ratio, base, verdict = against.better, against.value, against.verdict
+def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
+    """How the best compares with its reference, without the full stop."""
+    ratio, base, verdict = compared.ratio, compared.reference, compared.verdict
     first = f"{best} seems best, but"
     if ratio is None:
         return f"{first} shares no good round with {base}"
     faster, than = ("faster", "as fast as") if is_speed(metric) else ("better", "better than")
     texts = ratio_texts(*ratio.span)
-    sure = f" {interval_text(texts)}".rstrip()
+    interval = f" {interval_text(texts)}".rstrip()
     if verdict is Verdict.SAME or (ratio.value < 1 and verdict.doubtful):
-        return f"{first} cannot be told from {base}" + f": {texts[0]}{sure}" * (not ratio.directed)
-    much = f"{texts[0]} {than} {base}{sure}"
+        figures = "" if ratio.directed else f": {texts[0]}{interval}"
+        return f"{first} noise hides its difference from {base}{figures}"
+    much = f"{texts[0]} {than} {base}{interval}"
     if ratio.directed:
         much = f"{faster} than {base}"
     if verdict is Verdict.UNKNOWN:
-        runs, needed = (("round", stats.ROUNDS_NEEDED) if against.shared else
+        runs, needed = (("round", stats.ROUNDS_NEEDED) if compared.shared else
                         ("boot", stats.SIDES_NEEDED))
         few = f"{counted_text(ratio.pairs, runs)} cannot tell: it takes {needed}"
         return f"{first} {few}" if ratio.value < 1 else f"{best} seems {much}, but {few}"
@@ -99,16 +100,15 @@ def against_text(best: str, against: Against, metric: Metric) -> str:
     if verdict is Verdict.CHANGED:
         return f"{best} is {much}" + ", but by how much is unknown" * ratio.directed
     return f"{best} seems {much}, but " + (
-        f"the noise floor is {noise_text(against.floor or 1.0)}"
-        if verdict is Verdict.WITHIN_NOISE else f"among {against.rows} rows that may be chance")
+        f"the noise floor is {noise_text(compared.floor or 1.0)}"
+        if verdict is Verdict.WITHIN_NOISE else f"among {compared.tested} rows that may be chance")
 
 
 def others_text(optimum: Optimum, metric: Metric) -> str:
-    """How the values that are neither the best nor the baseline compare with the best, without the
-    end of the sentence; empty where there are none."""
-    against = optimum.against
+    """How the values besides the best and its reference compare with the best; may be empty."""
+    compared = optimum.best_ratio
     others = {value: mark for value, mark in optimum.marks.items()
-              if value != optimum.best and not (against and value == against.value)}
+              if value != optimum.best and not (compared and value == compared.reference)}
     worse, good = ("slower", "fast") if is_speed(metric) else ("worse", "good")
     if optimum.circular:
         return ""
@@ -121,7 +121,7 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
                  value for value, mark in others.items() if mark == WORSE],
              f"{{has}} too few rounds to compare with {optimum.best}": [
                  value for value, mark in others.items() if mark == UNKNOWN
-                 and not (against and against.verdict is Verdict.UNKNOWN)]}
+                 and not (compared and compared.verdict is Verdict.UNKNOWN)]}
     return "; ".join(
         f"{'the others' if 1 < len(values) == len(others) else values_list(values)} "
         + verb.format(**({"is": "is", "has": "has"} if len(values) == 1
@@ -130,11 +130,11 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
 
 
 def advice_text(optimum: Optimum, axis: str) -> str:
-    """The smallest value of those that cannot be told apart from the best; where the best is better
-    than the baseline, of those that are, so that noise does not make the advice smaller.
+    """Advises the smallest value that may be as good as the best (Optimum.alike). If the best is
+    better than the baseline, the advised value is too: noise must not make the advice smaller.
 
-    A value that is no number (`default`) is what a program has that sets nothing: if it is among
-    them there is nothing to set. Empty where no value is a number, or nothing can be told apart.
+    A value that is no number (`default`) means that the program sets nothing. If it may be as good
+    as the best, the advice is to leave it. Empty if no value is a number, or Optimum.alike is.
     """
     sizes = {value: size for value in optimum.marks if (size := size_parse(value)) is not None}
     alike = optimum.alike
@@ -146,8 +146,8 @@ def advice_text(optimum: Optimum, axis: str) -> str:
                                             ": noise hides what the others gain.")
     better = [value for value in alike if value in optimum.better]
     least = min(better if optimum.best in better else alike, key=lambda value: sizes[value])
-    base = f" and is better than {optimum.against.value}" if (
-        optimum.against and optimum.best in better) else ""
+    base = f" and is better than {optimum.best_ratio.reference}" if (
+        optimum.best_ratio and optimum.best in better) else ""
     why = (", the largest that was tried: more may be better still"
            if least == max(sizes, key=lambda value: sizes[value])
            else "" if least == optimum.best else f", the smallest that may be as good{base}")
@@ -155,41 +155,42 @@ def advice_text(optimum: Optimum, axis: str) -> str:
 
 
 def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
-    best, against = optimum.best, optimum.against
+    """The sentences about one group."""
+    best, compared = optimum.best, optimum.best_ratio
     name = f"{best}, the baseline," if optimum.is_baseline else best
     median = value_text(optimum.medians[best], metric.unit)
-    first = (against_text(name, against, metric) if against else
+    first = (best_text(name, compared, metric) if compared else
              f"{name} is the only value with a good run ({median})")
     whys: dict[str, list[str]] = {}
     for value, why in optimum.left_out.items():
         whys.setdefault(why, []).append(value)
     sentences = [first, others_text(optimum, metric),
                  *(f"{values_list(values)} {why}" for why, values in whys.items())]
-    ours = ("the others ", "every other ", "no value ")
-    told = [f"{text[0].upper() if text.startswith(ours) else text[0]}{text[1:]}."
-            for text in sentences if text]
-    return " ".join(filter(None, (*told, advice_text(optimum, axis))))
+    words = ("the others ", "every other ", "no value ")  # others begin with a value, kept as it is
+    texts = [f"{text[0].upper() if text.startswith(words) else text[0]}{text[1:]}."
+             for text in sentences if text]
+    return " ".join(filter(None, (*texts, advice_text(optimum, axis))))
 
 
 def deciding_text(optimum: Optimum, metric: Metric) -> str:
-    """How many rounds would decide what noise hides: whether the best is better than the baseline,
-    and than the value that the fewest rounds tell from it. Empty where noise hides nothing."""
-    hidden, told = {value: needed for value, needed in optimum.rounds.items() if needed}, []
-    base = optimum.against.value if optimum.against else ""
+    """How many rounds would show the differences that noise hides: of the best from its reference,
+    and from the other value that needs the fewest rounds. Empty if noise hides nothing."""
+    hidden, texts = {value: needed for value, needed in optimum.rounds.items() if needed}, []
+    base = optimum.best_ratio.reference if optimum.best_ratio else ""
     if base in hidden:
         needed = hidden.pop(base)
-        told.append(f"rounds={needed} would tell {optimum.best} from {base}"
-                    if math.isfinite(needed) else
-                    f"rounds={stats.ROUNDS_ADVISED} would not tell {optimum.best} from {base}")
+        texts.append((f"rounds={needed} would" if math.isfinite(needed) else
+                      f"rounds={stats.ROUNDS_ADVISED} would not")
+                     + f" decide between {optimum.best} and {base}")
     needed, value = min((needed, value) for value, needed in [*hidden.items(), ("", math.inf)])
     if math.isfinite(needed):
-        told.append(f"rounds={needed} would tell {optimum.best} from {value}")
+        texts.append(f"rounds={needed} would decide between {optimum.best} and {value}")
     where = words_text({key: value for key, value in optimum.place.items() if value})
-    return f"{metric.name}{f' of {where}' if where else ''}: {', '.join(told)}" if told else ""
+    return f"{metric.name}{f' of {where}' if where else ''}: {', '.join(texts)}" if texts else ""
 
 
 def question_answer(matrix: Matrix, question: Question) -> Answer:
-    """The answer to a question, of the groups that have its words and show every cell."""
+    """The answer to a question, for the groups with its words whose cells are all shown."""
     wanted = words_split(question.where.split(), f"[answer] where {question.where}: ")
     if question.word not in matrix.axes:
         return Answer(question, (), f"{question.word} does not vary here")
@@ -199,36 +200,36 @@ def question_answer(matrix: Matrix, question: Question) -> Answer:
                    if optimum.place in places and optimum.medians.keys() <= {
                        cell.axes[question.word] for cell in matrix.cells.values()
                        if optimum.place.items() <= cell.axes.items()})
-    return Answer(question, optima, "" if optima else f"no cell here tells {question.metric}"
+    return Answer(question, optima, "" if optima else f"no cell here has {question.metric}"
                   + (f" with {question.where}" if wanted else ""),
                   tuple(key for key in matrix.axes if key != question.word
                         and len({place[key] for place in places}) > 1))
 
 
 def answers_decide(matrix: Matrix, *more: Question) -> list[Answer]:
-    """The answer to every question of the scenario, in order, and to others that it does not ask;
-    of a narrowed matrix to those about cells that it shows."""
+    """The answers to all questions of the scenario, in order, and to further ones that it does not
+    ask. A narrowed matrix leaves out questions about cells that it does not show."""
     asked = matrix.result.scenario.answers
-    said = {(question.word, question.metric, question.where) for question in asked}
+    known = {(question.word, question.metric, question.where) for question in asked}
     answers = [question_answer(matrix, question) for question in (
-        *asked, *(one for one in more if (one.word, one.metric, one.where) not in said))]
-    return [answer for answer in answers if answer.optima or matrix.narrowed is None]
+        *asked, *(one for one in more if (one.word, one.metric, one.where) not in known))]
+    return [answer for answer in answers if answer.optima or matrix.narrowed_from is None]
 
 
 def answers_pairs(answers: Sequence[Answer]) -> Pairs:
-    """Every question with its sentences, on a line for each of several groups."""
-    texts: list[str] = []
-    for question, optima, why, apart in answers:
-        told = [": ".join(filter(None, (
-            words_text({key: optimum.place[key] for key in apart if optimum.place[key]}),
+    """Every question with its sentences; several groups have a line each."""
+    lines: list[str] = []
+    for question, optima, why, varying in answers:
+        texts = [": ".join(filter(None, (
+            words_text({key: optimum.place[key] for key in varying if optimum.place[key]}),
             optimum_text(optimum, question.word, metric_of(question))))) for optimum in optima]
-        texts += ([question.asks, *told] if len(told) > 1 else
-                  [f"{question.asks} {(told or [f'not answered: {why}.'])[0]}"])
-    return labelled("answer", texts)
+        lines += ([question.asks, *texts] if len(texts) > 1 else
+                  [f"{question.asks} {(texts or [f'not answered: {why}.'])[0]}"])
+    return labelled("answer", lines)
 
 
 def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
-    """Every value whose rows changed to opposite sides of the baseline, and what decides it."""
+    """Notes on values that are better than the baseline in some rows, and worse in others."""
     base, rows = baseline_words(matrix), dict[tuple[Metric, str], list[RatioRow]]()
     for metric, cell in product(metrics, matrix.cells.values()):
         value = words_text({key: cell.axes[key] for key in base})
@@ -241,8 +242,8 @@ def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
 
 
 def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
-    """What the library of override= costs: each cell in which it changes nothing against that
-    without it, by all timed metrics."""
+    """Notes on what the library of override= costs: each cell in which it is loaded and changes
+    nothing, compared with the cell without it, by all timed metrics."""
     texts = []
     for cell in matrix.cells.values():
         base = baseline_find(matrix, cell, {OVERRIDE: NOT_LOADED})
@@ -261,7 +262,7 @@ def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
 
 
 def deciding_pairs(answers: Sequence[Answer]) -> Pairs:
-    """What would decide what the answers leave undecided."""
+    """How many rounds would decide what the answers leave undecided."""
     texts = (deciding_text(optimum, metric_of(answer.question))
              for answer in answers for optimum in answer.optima)
     return labelled("to decide", list(dict.fromkeys(filter(None, texts))))

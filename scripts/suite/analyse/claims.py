@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Claims held against a result (docs/scenarios.md, "Claims: [[claim]]"); `expressions.py` has the
+"""Decides claims by a result (docs/scenarios.md, "Claims: [[claim]]"); `expressions.py` has the
 grammar.
 
-Both sides are evaluated in every round that all named cells share. The claim is decided on the
-log ratio of the two (on their difference, if one is not above 0 in some round) by the interval of
-its Hodges-Lehmann shift; exact counts decide exactly, and boots of two kernels by all of one and
-of the other. A claim to reach the best of several cells is ok if it is ok against every one of
-them, and not ok if it is not ok against that with the best median. With a claim to stay behind the
-best it is the other way round.
+Both sides of a claim are evaluated in every round that all named cells share. The 95 % interval of
+the Hodges-Lehmann shift of their log ratio decides; of their difference, if a side is not above 0
+in some round. Exact counts are compared exactly. Two kernels share no round, so all boots of one
+are compared with all boots of the other.
+
+A claim to reach the best of several cells is ok if it is ok against every one of them. It is not ok
+if it is not ok against the one with the best median. For a claim to stay behind the best, swap ok
+and not ok in both sentences.
 
 `X / Y ~ 1.87 within 1.5` claims that the ratio is from 1.87 / 1.5 to 1.87 * 1.5, and on that side
-of 1. A number within 1.1 of 1 claims that nothing changes, which only a factor that was chosen can
-mean: such a claim without `within` is undecided.
+of 1. A number within a factor of 1.1 of 1 claims that nothing changes: without `within`, which says
+how near to 1 is meant, the claim is undecided.
 """
 
 import math
@@ -39,7 +41,7 @@ from suite.analyse.expressions import (
     claim_places,
     references_of,
 )
-from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, rounds_common
+from suite.analyse.frame import Cell, Matrix, Series, noise_floor_highest, rounds_common
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict, pair_family, pair_verdict
@@ -48,14 +50,13 @@ from suite.base.units import count_text, counted_text, noise_text, number_text, 
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
 
-NEAR = 1.1  # a ratio that is claimed to be within this factor of 1 is one of no change
+NEAR = 1.1  # a claimed ratio within this factor of 1 claims that nothing changes
 Span = tuple[float, ...]
 
 
 class Decision(NamedTuple):
-    """outcome: as of a verdict. span: what was measured, in terms of the left side, or the ratio of
-    both: a centre with the ends of its interval where there is one. side: of ABOUT, 1 or -1 where
-    the left side is surely above or below 1."""
+    """outcome: ok, not ok or undecided. span: the left side, or the ratio of both: a centre and, if
+    there is an interval, its ends. side: 1 or -1 if a ratio is certainly above or below 1."""
 
     outcome: str
     remark: str
@@ -65,10 +66,9 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """outcome: ok, not ok or undecided; remarks: what was measured, or why nothing can be said.
-    absent: whether it is about cells that the result does not have. unable: whether one of them
-    cannot run, or says nothing, there. where: the words of the target, build and place that it is
-    about one by one. span, side: as of a decision."""
+    """outcome, span, side: as of Decision. remarks: the measured figures, or why it is undecided.
+    absent: the result does not have its cells. unable: a cell cannot run there, or is emulated.
+    where: the words of claim_places() for which it was decided."""
 
     claim: Claim
     outcome: str
@@ -81,15 +81,15 @@ class ClaimVerdict:
 
 
 class Undecidable(Exception):
-    """A reason why this result cannot decide a claim."""
+    """Says why this result cannot decide a claim."""
 
 
 class Absent(Undecidable):
-    """The same: it does not have the cells."""
+    """The result does not have the cells."""
 
 
 class Unable(Undecidable):
-    """The same: a cell cannot run there."""
+    """A cell cannot run there, or its times are emulated."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,12 @@ class Evidence:
     exact: bool
 
 
-Found = Mapping[Reference, Evidence]
+EvidenceMap = Mapping[Reference, Evidence]
 Factor = tuple[Expression, int]  # an expression and its power: 1, or -1 where it divides
 
 
 def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
-    """The cell that a reference means, or those whose best is searched; Undecidable without any."""
+    """The cell of a reference, or all cells whose best it names; Undecidable without any."""
     named = cells_named(reference, {name: cell.words for name, cell in matrix.cells.items()},
                         matrix.axes, matrix.result.scenario.exclude)
     if not named.cells:
@@ -115,7 +115,7 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
 
 
 def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
-    """The values of a metric of a cell; Undecidable where it has none."""
+    """The values of a metric of a cell; Undecidable if it has none."""
     if cell.status != "ok":
         status = "failed in every round" if cell.status == "failed" else cell.status
         raise (Unable if cell.status == "unsupported" else Undecidable)(
@@ -131,8 +131,7 @@ def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
 
 
 def candidates_find(matrix: Matrix, reference: Reference) -> list[Evidence]:
-    """The cells that a reference may mean with their values, the best median first. Undecidable
-    where one has none: it might be the best."""
+    """reference_cells() with values, the best median first; Undecidable if one has none."""
     found = [evidence_find(matrix, cell, reference.metric)
              for cell in reference_cells(matrix, reference)]
     return sorted(found, key=lambda one: stats.median(one.series.values),
@@ -140,7 +139,7 @@ def candidates_find(matrix: Matrix, reference: Reference) -> list[Evidence]:
 
 
 def evaluate(expression: Expression, values: Mapping[Reference, np.ndarray]) -> np.ndarray | float:
-    """The value of an expression in each round, a float if it names no metric; Undecidable for a
+    """The value of an expression in each round, or a float if it names no metric. Undecidable for a
     division by 0. values: by round, all of the same rounds."""
     if isinstance(expression, Operation):
         left, right = evaluate(expression.left, values), evaluate(expression.right, values)
@@ -151,18 +150,18 @@ def evaluate(expression: Expression, values: Mapping[Reference, np.ndarray]) -> 
     return values[expression] if isinstance(expression, Reference) else expression
 
 
-def rounds_shared(found: Found) -> dict[Reference, Series]:
-    """Every metric in the rounds that all have, ascending; Undecidable where there is none."""
-    rounds = reduce(np.intersect1d, (one.series.rounds for one in found.values()))
+def rounds_shared(evidence: EvidenceMap) -> dict[Reference, Series]:
+    """The values in the rounds that all references have; Undecidable without such a round."""
+    rounds = reduce(np.intersect1d, (one.series.rounds for one in evidence.values()))
     if not len(rounds):
         raise Undecidable("the cells share no good round")
     return {name: one.series.take(np.isin(one.series.rounds, rounds))
-            for name, one in found.items()}
+            for name, one in evidence.items()}
 
 
 def sides_evaluate(claim: Operation, values: Mapping[Reference, np.ndarray]
                    ) -> tuple[list[float], list[float]]:
-    """Left and right of a claim in each round."""
+    """The left and the right side of a claim in each round."""
     rounds = len(next(iter(values.values())))
     left, right = (np.broadcast_to(evaluate(side, values), rounds).tolist()
                    for side in (claim.left, claim.right))
@@ -170,10 +169,10 @@ def sides_evaluate(claim: Operation, values: Mapping[Reference, np.ndarray]
 
 
 def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str:
-    """The outcome when left over (or less) right lies in interval, and middle means equality."""
+    """The outcome from the interval of left / right (middle 1) or left - right (middle 0)."""
     if interval is None:
         return "undecided"
-    if sign == "==":  # no interval of something measured can prove equality, only refute it
+    if sign == "==":  # an interval can refute equality, but never prove it
         return "undecided" if interval.contains(middle) else "not ok"
     holds, ends = COMPARISONS[sign], (interval.low, interval.high)
     least, most = ends if sign in (">=", ">") else ends[::-1]
@@ -181,7 +180,7 @@ def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str
 
 
 def band_of(claim: Operation) -> tuple[float, float] | None:
-    """What the left side may be where it is about a number; None for a number near 1 alone."""
+    """The range that a claim with ABOUT allows; None for a number near 1 without `within`."""
     value = float(evaluate(claim.right, {}))
     within = claim.within or WITHIN
     low, high = value / within, value * within
@@ -191,7 +190,7 @@ def band_of(claim: Operation) -> tuple[float, float] | None:
 
 
 def band_decide(claim: Operation, ratio: stats.Estimate, floor: float | None) -> tuple[str, int]:
-    """Outcome and side of a claim about a number. ratio: of both sides."""
+    """Outcome and side of a claim with ABOUT. ratio: left / right."""
     band, within = band_of(claim), ratio.interval
     if band is None or within is None:
         return "undecided", 0
@@ -205,7 +204,7 @@ def band_decide(claim: Operation, ratio: stats.Estimate, floor: float | None) ->
 
 
 def span_of(claim: Operation, estimate: stats.Estimate, by_ratio: bool) -> Span:
-    """The left side, or where the right one is measured too the ratio or difference of both."""
+    """The measured left side. If the right side is measured too: their ratio or difference."""
     if any(references_of(claim.right)):
         return estimate.span
     right = float(evaluate(claim.right, {}))
@@ -214,9 +213,8 @@ def span_of(claim: Operation, estimate: stats.Estimate, by_ratio: bool) -> Span:
 
 
 def measured_text(claim: Operation, estimate: stats.Estimate, by_ratio: bool, shared: bool) -> str:
-    """`measured 4.12, 95 % interval 3.90 to 4.31, 10 rounds`, in terms of the left side. Where the
-    right side is measured too, the ratio or difference itself is shown. shared: whether the
-    estimate is of rounds that all cells share, and not of boots."""
+    """`measured 4.12, 95 % interval 3.90 to 4.31, 10 rounds`: span_of() in words. shared: the
+    estimate is from rounds that all cells share, and not from boots."""
     fixed, (centre, *ends) = not any(references_of(claim.right)), span_of(claim, estimate, by_ratio)
     unit = METRICS[claim.left.metric].unit if isinstance(claim.left, Reference) and fixed else None
 
@@ -233,28 +231,23 @@ def measured_text(claim: Operation, estimate: stats.Estimate, by_ratio: bool, sh
     return f"{what} {text(centre)}, 95 % interval {low} to {high}, {rounds}"
 
 
-def counts_compare(sign: str, left: float, right: float) -> bool:
-    """Compares exact counts; what differs by the rounding of arithmetic only is equal."""
-    if math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-12):
-        return sign in (">=", "<=", "==")
-    return COMPARISONS[sign](left, right)
-
-
 def figures_compare(claim: Operation, left: float, right: float) -> bool:
-    """Whether a claim holds of two figures that are known exactly."""
-    if claim.sign != ABOUT:
-        return counts_compare(claim.sign, left, right)
-    band = band_of(claim)
-    return band is not None and band[0] < left < band[1]
+    """Whether a claim holds for two exact figures. They are equal if only rounding differs."""
+    if claim.sign == ABOUT:
+        band = band_of(claim)
+        return band is not None and band[0] < left < band[1]
+    if math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-12):
+        return claim.sign in (">=", "<=", "==")
+    return COMPARISONS[claim.sign](left, right)
 
 
 def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> Decision:
-    """Outcome and remark where some values are censored: by the side that is surely the larger,
-    round by round. Each value stands once in a claim. So a side is surely larger if it is at both
-    ends of what each censored value may be."""
+    """Decides with censored values, of which only a lower bound is known: by the side that is
+    certainly larger, round by round. A claim has each value once. So a side is certainly larger if
+    it is larger with all combinations of bound and infinity of the censored values."""
     if claim.sign == ABOUT:
-        raise Undecidable("values that lie among requests which were due and never sent are about "
-                          "no number")
+        raise Undecidable("requests were due and never sent: of some values only a lower bound is "
+                          "known, which cannot be compared with a number")
     corners = []
     for ends in product(*((one.bounds, one.values) for one in shared.values())):
         left, right = map(np.array, sides_evaluate(claim, dict(zip(shared, ends, strict=True))))
@@ -265,58 +258,59 @@ def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> D
     larger, smaller = (int((signs == sign).sum()) for sign in (1, -1))
     return Decision(
         outcome_of(claim.sign, estimate.interval, 1.0),
-        f"left is surely larger in {larger} and surely smaller in {smaller} of "
-        f"{counted_text(rounds, 'round')}; of values that lie among requests which were due and "
-        "never sent only that is known")
+        f"left is certainly larger in {larger} and certainly smaller in {smaller} of "
+        f"{counted_text(rounds, 'round')}; requests were due and never sent: of some values only a "
+        "lower bound is known")
 
 
-def cells_opposed(found: Found) -> tuple[str, list[Cell]]:
-    """The metric by which a claim holds cells against each other, and these, if it does."""
-    metric, cells = next(iter(found)).metric, {one.cell.name: one.cell for one in found.values()}
-    opposed = len(cells) > 1 and all(name.metric == metric for name in found)
+def cells_opposed(evidence: EvidenceMap) -> tuple[str, list[Cell]]:
+    """The metric and the cells of a claim that compares cells by one metric; else no cells."""
+    metric = next(iter(evidence)).metric
+    cells = {one.cell.name: one.cell for one in evidence.values()}
+    opposed = len(cells) > 1 and all(name.metric == metric for name in evidence)
     return metric, list(cells.values()) if opposed else []
 
 
 def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
                  right: Sequence[float] | np.ndarray, floor: float | None, shared: bool
                  ) -> Decision:
-    """Outcome and remark from the values of both sides, above 0. It is undecided where their ratio
-    is within the noise floor, and says how many rounds would decide it."""
+    """Decides from the values of both sides, which are above 0. Undecided if their ratio is within
+    the noise floor; the remark says how many rounds would decide it."""
     ratio, side, edges = stats.ratio_estimate(left, right, shared), 0, [1.0]
-    told = [measured_text(claim, ratio, True, shared)]
+    remarks = [measured_text(claim, ratio, True, shared)]
     if claim.sign == ABOUT:
         outcome, side = band_decide(claim, ratio, floor)
         value, band = float(evaluate(claim.right, {})), band_of(claim)
         edges = [edge / value for edge in band or ()
                  if ratio.interval and ratio.interval.contains(edge / value)]
         if outcome == "undecided" and band and not edges and ratio.interval:
-            told.append(f"the noise floor of {noise_text(floor or 1.0)} may explain it")
+            remarks.append(f"the noise floor of {noise_text(floor or 1.0)} may explain it")
         if band is None:
-            told.append(f"{number_text(value)} is near 1: the claim must say within which factor")
+            remarks.append(f"{number_text(value)} is near 1: the claim needs `within FACTOR`")
     else:
         outcome = outcome_of(claim.sign, ratio.interval, 1.0)
     if claim.sign != ABOUT and outcome != "undecided" and stats.is_within_floor(ratio.value, floor):
         outcome = "undecided"
-        told.append(f"left / right is within the noise floor of {noise_text(floor or 1.0)}")
+        remarks.append(f"left / right is within the noise floor of {noise_text(floor or 1.0)}")
     needed = max([ratio.pairs + 1, *(stats.rounds_to_find(
         left, np.asarray(right) * edge, shared, 1, floor or 1.0) for edge in edges)])
     if outcome == "undecided" and claim.sign != "==" and edges and math.isfinite(needed):
-        told.append(f"rounds={needed} would decide it")
-    return Decision(outcome, "; ".join(told), span_of(claim, ratio, True), side)
+        remarks.append(f"rounds={needed} would decide it")
+    return Decision(outcome, "; ".join(remarks), span_of(claim, ratio, True), side)
 
 
 def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
-    """The factors of a product, or quotient; of anything else it alone."""
+    """The factors of a product or quotient; any other expression is its own only factor."""
     if isinstance(expression, Operation) and expression.sign in ("*", "/"):
         right = power if expression.sign == "*" else -power
         return [*factors_of(expression.left, power), *factors_of(expression.right, right)]
     return [(expression, power)]
 
 
-def products_of(factors: Sequence[Factor], found: Found) -> np.ndarray:
-    """The product of factors in every round that all have; Undecidable where one is not above 0."""
+def products_of(factors: Sequence[Factor], evidence: EvidenceMap) -> np.ndarray:
+    """The product of factors in every round that all have; Undecidable if one is not above 0."""
     names = {name for factor, _ in factors for name in references_of(factor)}
-    shared = rounds_shared({name: found[name] for name in names})
+    shared = rounds_shared({name: evidence[name] for name in names})
     values = {name: one.values for name, one in shared.items()}
     figures = [np.asarray(evaluate(factor, values)) for factor, _ in factors]
     if min(map(np.min, figures)) <= 0:
@@ -325,35 +319,35 @@ def products_of(factors: Sequence[Factor], found: Found) -> np.ndarray:
                      for figure, (_, power) in zip(figures, factors, strict=True))
 
 
-def boots_decide(claim: Operation, found: Found, floor: float | None) -> Decision:
-    """Outcome and remark of cells of two kernels: all boots of one against all of the other."""
-    blocks: dict[str | None, list[Factor]] = {}  # by what is booted; None: numbers
+def boots_decide(claim: Operation, evidence: EvidenceMap, floor: float | None) -> Decision:
+    """Decides about cells of two kernels: all boots of one against all boots of the other."""
+    blocks: dict[str | None, list[Factor]] = {}  # by the booted image; None: numbers
     for factor, power in [*factors_of(claim.left), *factors_of(claim.right, -1)]:
-        booted = {found[name].cell.block for name in references_of(factor)}
+        booted = {evidence[name].cell.block for name in references_of(factor)}
         if len(booted) > 1:
-            raise Undecidable("it adds up figures of boots that share no round: only a quotient of "
-                              "such figures can be held against something")
+            raise Undecidable("figures of different kernels share no round: a claim can divide one "
+                              "by the other, but not add or subtract them")
         blocks.setdefault(next(iter(booted), None), []).append((factor, power))
     numbers = blocks.pop(None, [])
     if len(blocks) != 2:
-        raise Undecidable("it is about more than two kernels, whose boots share no round")
+        raise Undecidable("a claim can compare two kernels, not more: their boots share no round")
     first, second = blocks.values()
-    return ratio_decide(claim, products_of([*first, *numbers], found),
-                        1 / products_of(second, found), floor, False)
+    return ratio_decide(claim, products_of([*first, *numbers], evidence),
+                        1 / products_of(second, evidence), floor, False)
 
 
-def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> Decision:
-    """Outcome and remark from the values of every metric that a claim names."""
-    metric, cells = cells_opposed(found)
-    floor = noise_floor_widest(((matrix, cell) for cell in cells), metric)
-    exact = all(one.exact for one in found.values())
-    censored = any(one.series.censored for one in found.values())
-    if not rounds_common(one.cell for one in found.values()) and not exact:
+def evidence_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Decision:
+    """Decides from the values of every reference of a claim."""
+    metric, cells = cells_opposed(evidence)
+    floor = noise_floor_highest(((matrix, cell) for cell in cells), metric)
+    exact = all(one.exact for one in evidence.values())
+    censored = any(one.series.censored for one in evidence.values())
+    if not rounds_common(one.cell for one in evidence.values()) and not exact:
         if censored:
-            raise Undecidable(
-                "in some boot a value lies among requests that were due and never sent")
-        return boots_decide(claim, found, floor)
-    shared = rounds_shared(found)
+            raise Undecidable("in some boot requests were due and never sent: of the value only a "
+                              "lower bound is known")
+        return boots_decide(claim, evidence, floor)
+    shared = rounds_shared(evidence)
     if censored:
         return directions_decide(claim, shared)
     left, right = sides_evaluate(claim, {name: one.values for name, one in shared.items()})
@@ -371,19 +365,18 @@ def evidence_decide(matrix: Matrix, claim: Operation, found: Found) -> Decision:
                     measured_text(claim, shift, False, True), span_of(claim, shift, False))
 
 
-def needs_difference(claim: Operation, found: Found, outcome: str) -> bool:
-    """Whether an outcome would be another one if all cells had the same value."""
-    value = stats.median(next(iter(found.values())).series.bounds)
-    left, right = sides_evaluate(claim, {name: np.array([value]) for name in found})
+def needs_difference(claim: Operation, evidence: EvidenceMap, outcome: str) -> bool:
+    """Whether the outcome would differ if all cells had the same value."""
+    value = stats.median(next(iter(evidence.values())).series.bounds)
+    left, right = sides_evaluate(claim, {name: np.array([value]) for name in evidence})
     return figures_compare(claim, left[0], right[0]) is not (outcome == "ok")
 
 
-def pair_decide(matrix: Matrix, claim: Operation, found: Found) -> Decision:
-    """Outcome and remark as of evidence_decide(), undecided where two cells would have to differ by
-    a metric and their verdict does not say so."""
-    decision = evidence_decide(matrix, claim, found)
-    metric, cells = cells_opposed(found)
-    needs = decision.outcome != "undecided" and needs_difference(claim, found, decision.outcome)
+def pair_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Decision:
+    """As evidence_decide(), but undecided if it needs a difference that tables doubt."""
+    decision = evidence_decide(matrix, claim, evidence)
+    metric, cells = cells_opposed(evidence)
+    needs = decision.outcome != "undecided" and needs_difference(claim, evidence, decision.outcome)
     if len(cells) != 2 or not (needs or decision.side):
         return decision
     verdict = pair_verdict(matrix, cells[0], cells[1], metric)
@@ -399,7 +392,7 @@ def pair_decide(matrix: Matrix, claim: Operation, found: Found) -> Decision:
 
 
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
-    """Decides one claim, or what it says of cells with these words; UsageError if it is none."""
+    """Decides one claim, for cells with the words where; UsageError if it names no metric."""
     parsed = claim_parse(claim.that, where)
     if where:
         claim = replace(claim, says=f"{claim.says} ({where})")
@@ -408,38 +401,38 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
         raise UsageError(f'claim "{claim.that}": it names no metric')
     try:
         candidates = {name: candidates_find(matrix, name) for name in names}
-        found = {name: evidence[0] for name, evidence in candidates.items()}
+        evidence = {name: first for name, (first, *_) in candidates.items()}
         best = best_of(parsed)
         if best is None:
-            told = pair_decide(matrix, parsed, found)
-            return ClaimVerdict(claim, told.outcome, (told.remark,), where=where, span=told.span,
-                                side=told.side)
-        against = [pair_decide(matrix, parsed, found | {best: evidence})
-                   for evidence in candidates[best]]
+            decision = pair_decide(matrix, parsed, evidence)
+            return ClaimVerdict(claim, decision.outcome, (decision.remark,), where=where,
+                                span=decision.span, side=decision.side)
+        decisions = [pair_decide(matrix, parsed, evidence | {best: candidate})
+                     for candidate in candidates[best]]
     except Undecidable as error:
         return ClaimVerdict(claim, "undecided", (str(error),), isinstance(error, Absent),
                             isinstance(error, Unable), where)
-    outcome, at = best_decide(parsed, best, [one.outcome for one in against])
+    outcome, index = best_decide(parsed, best, [one.outcome for one in decisions])
     return ClaimVerdict(claim, outcome,
-                        (against[at].remark, f"against {candidates[best][at].cell.name}"),
-                        where=where, span=against[at].span)
+                        (decisions[index].remark, f"against {candidates[best][index].cell.name}"),
+                        where=where, span=decisions[index].span)
 
 
 def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple[str, int]:
-    """The outcome from those against each cell, the best median first, and the place of the one
-    that shows it. To reach the best is to reach every one, to stay behind it some."""
+    """The outcome of a claim about the best, and the index of the outcome that shows it, from the
+    outcomes against each cell, the best median first."""
     reaches = (METRICS[best.metric].better == "higher") == (claim.sign in (">=", ">"))
     every, some = ("ok", "not ok") if reaches else ("not ok", "ok")
-    at = next((number for number, outcome in enumerate(outcomes) if outcome != every), None)
-    if at is None:
+    index = next((index for index, outcome in enumerate(outcomes) if outcome != every), None)
+    if index is None:
         return every, 0
-    return (some, 0) if outcomes[0] == some else ("undecided", at)
+    return (some, 0) if outcomes[0] == some else ("undecided", index)
 
 
 def claim_is_shown(matrix: Matrix, claim: Claim, where: str) -> bool:
-    """Whether a narrowed matrix shows all cells that a claim is about; any other matrix does."""
+    """Whether a narrowed matrix shows all cells of a claim; True for a whole matrix."""
     try:
-        return matrix.narrowed is None or all(
+        return matrix.narrowed_from is None or all(
             cell.name in matrix.cells for name in references_of(claim_parse(claim.that, where))
             for cell in reference_cells(matrix.whole, name))
     except Undecidable:
@@ -447,8 +440,8 @@ def claim_is_shown(matrix: Matrix, claim: Claim, where: str) -> bool:
 
 
 def claims_decide(matrix: Matrix) -> list[ClaimVerdict]:
-    """Every claim of the scenario, in order; of a narrowed matrix those about cells that it shows.
-    A claim that names no target, or no build, is decided for each of the result."""
+    """Decides every claim of the scenario, in order, one by one for claim_places(). A narrowed
+    matrix leaves out claims about cells that it does not show."""
     cells = {name: cell.words for name, cell in matrix.whole.cells.items()}
     return [claim_decide(matrix.whole, claim, where)
             for claim in matrix.result.scenario.claims
@@ -471,6 +464,6 @@ def tap_text(verdicts: list[ClaimVerdict]) -> str:
 
 
 def claims_status(verdicts: list[ClaimVerdict]) -> int:
-    """Exit status: 0 all ok, 1 one is not, 3 one is undecided and none is refuted."""
+    """Exit status: 0 all are ok, 1 one is not ok, 3 one is undecided and none is not ok."""
     outcomes = {verdict.outcome for verdict in verdicts}
     return 1 if "not ok" in outcomes else 3 if "undecided" in outcomes else 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The expressions of claims: metrics of named cells with + - * / and one comparison; parsed here,
-never eval'd. And which cells they name, of a plan before it runs and of a result.
+"""The expressions of claims: metrics of named cells with + - * / and one comparison. They are
+parsed here, and never eval'd. Also the cells that they name, in a plan before it runs or in a
+result.
 
     claim   = sum ( ">=" | "<=" | ">" | "<" | "==" ) sum
             | sum "~" number [ "within" number ]
@@ -32,7 +33,7 @@ PLACE = "place"
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
 }
-ABOUT, WITHIN = "~", 1.5  # a ratio is about as large as a number: within a factor of it
+ABOUT, WITHIN = "~", 1.5  # a ratio is within a factor (by default WITHIN) of a number
 OPERATORS: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }
@@ -48,14 +49,14 @@ TOKEN = re.compile(r"""\s*(?:
 
 @dataclass(frozen=True)
 class Reference:
-    """A metric of the one cell that words select."""
+    """A metric of the cell that words select, or of the best of several."""
 
     metric: str
     words: str
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The keys of the words whose best value is searched."""
+        """The keys of the words whose best value is asked for, as `write=best`."""
         return tuple(word.partition("=")[0] for word in self.words.split()
                      if word.endswith(f"={BEST_OF}"))
 
@@ -66,8 +67,8 @@ class Reference:
 
 @dataclass(frozen=True)
 class Operation:
-    """Two expressions and the sign between them, of a whole claim one of COMPARISONS or ABOUT.
-    within: of ABOUT, the factor that was written; 0 where none was."""
+    """Two expressions and the sign between them. The sign of a whole claim is one of COMPARISONS or
+    ABOUT. within: the factor of ABOUT; 0 if the claim has none."""
 
     sign: str
     left: Expression
@@ -97,11 +98,11 @@ class ClaimParser:
             return None
         match = TOKEN.match(self.text, self.at)
         if match is None:
-            raise self.wrong("cannot read what stands")
+            raise self.wrong("no number, metric or sign")
         return match
 
     def advance(self) -> re.Match[str]:
-        """Consumes this token, which is not the end."""
+        """Consumes this token; UsageError at the end."""
         token = self.token
         if token is None:
             raise self.wrong("it ends too early")
@@ -135,7 +136,7 @@ class ClaimParser:
         return float(self.advance()["number"])
 
     def sum(self, signs: Sequence[str] = ("+-", "*/")) -> Expression:
-        """Products joined by + and -; a product is the same of factors joined by * and /."""
+        """Products joined by + and -. signs: without the first, factors joined by * and /."""
         if not signs:
             return self.factor()
         value = self.sum(signs[1:])
@@ -161,7 +162,7 @@ class ClaimParser:
         if token["metric"]:
             metric_find(token["metric"], f'claim "{self.text}"')
             if self.sign_is("("):
-                raise self.wrong('")" is missing after the words that begin')
+                raise self.wrong('")" is missing after the words')
             words = [*(token["words"] or "").split(), *self.where.split()]
             return Reference(token["metric"], " ".join(words))
         self.at = start
@@ -187,6 +188,7 @@ def best_of(claim: Operation) -> Reference | None:
 
 
 def references_of(expression: Expression) -> Iterator[Reference]:
+    """Every reference in an expression, from left to right."""
     if isinstance(expression, Reference):
         yield expression
     elif isinstance(expression, Operation):
@@ -195,6 +197,7 @@ def references_of(expression: Expression) -> Iterator[Reference]:
 
 
 def claims_references(scenario: Scenario) -> Iterator[Reference]:
+    """Every reference in the claims of a scenario."""
     for claim in scenario.claims:
         yield from references_of(claim_parse(claim.that))
 
@@ -221,9 +224,9 @@ def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
          for key in reference.searched))
 
 
-class Named(NamedTuple):
-    """The names of the cells that a reference may mean; without any the reason. axis: one that
-    varies and is not named. unknown: a word that no cell has."""
+class NamedCells(NamedTuple):
+    """The names of the cells that a reference names, or why there are none. axis: an axis that the
+    reference should name and does not. unknown: a word that no cell has."""
 
     cells: tuple[str, ...]
     why: str = ""
@@ -231,41 +234,40 @@ class Named(NamedTuple):
     unknown: str = ""
 
 
-def no_cell_why(selector: Mapping[str, str], cells: WordsByCell, excludes: Iterable[str]) -> str:
-    """Why no cell has all of these words, each of which some cell has a value of. excludes: the
-    rules of the scenario that leave cells out."""
+def no_cell_reason(selector: Mapping[str, str], cells: WordsByCell, excludes: Iterable[str]) -> str:
+    """Why no cell has all of these words, if each key is a word of some cell. excludes: the rules
+    of the scenario that leave cells out."""
     for key, value in selector.items():
         values = dict.fromkeys(words[key] for words in cells.values() if key in words)
         if value not in values:
             return f"{key}={value} was not run, only {key}={','.join(values)}"
-    rules = (text for text in excludes
-             if words_split(text.split(), "exclude: ").items() <= selector.items())
-    rule = next(rules, "")
+    rule = next((text for text in excludes
+                 if words_split(text.split(), "exclude: ").items() <= selector.items()), "")
     return f'exclude = "{rule}" leaves them out' if rule else (
         f"no cell has {words_text(selector)} together")
 
 
 def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str],
-                excludes: Iterable[str] = ()) -> Named:
-    """The cell that a reference means, or those whose best is searched; as no_cell_why()."""
+                excludes: Iterable[str] = ()) -> NamedCells:
+    """The cell of a reference, or all cells whose best it names. excludes: as no_cell_reason()."""
     wanted = words_split(reference.words.split(), f"{reference.text}: ")
     for key in wanted:
         if not any(key in words for words in cells.values()):
-            return Named((), f"{reference.text}: no cell has the word {key}", unknown=key)
+            return NamedCells((), f"{reference.text}: no cell has the word {key}", unknown=key)
     selector = {key: value for key, value in wanted.items() if key not in reference.searched}
     found = tuple(name for name, words in cells.items() if selector.items() <= words.items())
     for axis in axes:
         values = list(dict.fromkeys(cells[name].get(axis, "") for name in found))
         if axis not in wanted and len(values) > 1:
-            return Named((), f"{reference.text}: {axis} varies and is not named; it is one of "
+            return NamedCells((), f"{reference.text}: {axis} varies and is not named; it is one of "
                              f"{', '.join(value or 'none' for value in values)}", axis)
-    return Named(found if reference.searched else found[:1],
-                 "" if found else no_cell_why(selector, cells, excludes))
+    return NamedCells(found if reference.searched else found[:1],
+                 "" if found else no_cell_reason(selector, cells, excludes))
 
 
 def claim_places(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:
-    """The words of the targets and builds, and of the places if it was published, that a claim is
-    about one by one; one empty text where it names its own, or there is only one."""
+    """The words for which a claim is decided one by one: each target and build, and each place if
+    it is a published claim. One empty text if the claim names them, or they do not vary."""
     named = {key for name in references_of(claim_parse(claim.that))
              for key in words_split(name.words.split(), f"{name.text}: ")}
     keys = [key for key in (TARGET, BUILD, *((PLACE,) if claim.kind else ()))
@@ -275,9 +277,9 @@ def claim_places(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple
 
 
 def claims_check(scenario: Scenario, path: Path, plan: Plan, overridden: bool) -> list[str]:
-    """A note for each axis of the shell that leaves claims undecided. UsageError for a claim that
-    the scenario itself leaves undecided: it does not name a swept word, or names one that no cell
-    has. overridden: whether words of the shell change cells."""
+    """A note for each axis from the command line that leaves claims undecided. UsageError for a
+    claim that the scenario itself leaves undecided: it does not name a swept word, or it names a
+    word that no cell has. overridden: whether words of the command line change cells."""
     cells, unnamed = {cell.name: cell.all_words for cell in plan.cells}, dict[str, set[Claim]]()
     explanations = [claim.explanation for claim in scenario.claims if claim.explanation]
     for claim in (*scenario.claims, *explanations):

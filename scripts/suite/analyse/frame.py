@@ -2,9 +2,9 @@
 """Records -> a frame: one row per record, then one value per (cell, round) and metric.
 
 Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The
-value of a round is that of run A, as of a cell that ran once. Where A failed, it is that of A'.
-Otherwise A' is only in the A/A pair. A mean of both runs would have less noise than the cell that
-it is compared with, and the ratio of two identical cells would no longer be symmetric about 1.
+value of a round is that of run A, or that of A' if A failed. Otherwise A' is only used for the
+noise floor. A mean of A and A' would have less noise than the one run of another cell. Then the
+ratio of two identical cells would not be symmetric about 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, SPLITS
 from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result, result_load
-from suite.analyse.runs import METRIC_PLACES, TEXTS, Runs
+from suite.analyse.runs import METRIC_COLUMNS, TEXTS, Runs
 from suite.analyse.traits import Traits
 from suite.base.runner_words import TARGET, boot_of, target_of
 from suite.base.words import words_text
@@ -33,19 +33,19 @@ from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL, LABEL_REPEAT
 
 TIMED = frozenset(name for name, metric in METRICS.items() if metric.timed)
-SPLIT_LEAST_S = 1.0  # CPU of a run below which ticks are too few to tell user from system
+SPLIT_MIN_S = 1.0  # with less CPU time in a run, too few ticks tell user from system
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of the plan and how its counted runs went.
+    """One cell of the plan and the outcome of its counted runs.
 
     axes: the words that vary, in order; "" where the cell does not use one.
     status: ok, unsupported, failed (no run succeeded) or missing (not run yet).
-    remarks: what its good runs did otherwise than the words say.
-    uncounted: the security layers that do not count their records; empty where all do.
-    unsplit: the metrics, user or system, of a CPU time that is too short to be split.
-    emulated: why its times mean nothing and are left out; empty where they are valid.
+    remarks: in what its good runs differ from its words.
+    uncounted: the security layers that do not count their records; empty if all do.
+    unsplit: the user and system metrics whose CPU time is too short to split.
+    emulated: why its times mean nothing and are left out; empty if they are valid.
     """
 
     name: str
@@ -72,21 +72,20 @@ class Cell:
 
     @property
     def block(self) -> str:
-        """The block of its rounds: the image that is booted for them, or "", the runner's system.
-        Only cells of one block share rounds: a round of two kernels is a boot of each."""
+        """The block of its rounds: the image that is booted for them; "" is the runner's system.
+        Only cells of one block share rounds: in a round of two kernels each is booted once."""
         return boot_of(self.words)
 
     @property
     def open_loop(self) -> bool:
-        """Whether requests start when they are due, not when a reply has come."""
+        """Whether requests start on a schedule, not after the previous reply."""
         return self.words.get("rate", "closed") != "closed"
 
 
 @dataclass(frozen=True)
 class Series:
-    """A metric by round; three arrays of shape (rounds,). rounds: int, ascending and unique; or the
-    names of sessions. values: float, infinite where one is censored. bounds: float, the bound of a
-    censored value, else the value."""
+    """A metric by round; arrays of shape (rounds,). rounds: int, ascending and unique, or names of
+    sessions. values: float, infinite if censored. bounds: the lower bounds of censored values."""
 
     rounds: np.ndarray
     values: np.ndarray
@@ -97,7 +96,7 @@ class Series:
 
     @property
     def censored(self) -> int:
-        """The number of rounds of which only a bound is known."""
+        """The number of rounds with a lower bound only."""
         return int(np.isinf(self.values).sum())
 
     @property
@@ -106,7 +105,7 @@ class Series:
         return len(self) > 0 and self.values.min() > 0
 
     def take(self, places: np.ndarray) -> Series:
-        """Only these rounds. places: bool mask or int positions."""
+        """Only these rounds. places: a mask, or positions."""
         return Series(self.rounds[places], self.values[places], self.bounds[places])
 
 
@@ -116,18 +115,18 @@ NO_SERIES = Series(np.array([]), np.array([]), np.array([]))
 @dataclass(frozen=True)
 class Matrix:
     """A result as a frame. frame: a row per record, in the order of the runs; columns: METRICS
-    (float64, NaN: unknown, or it means nothing), TEXTS (object), round (int64). cells: those
-    shown, by name, in the plan's order. narrowed: the matrix of all, where words select some."""
+    (float64, NaN: unknown or invalid), TEXTS (object), round (int64). cells: those that are shown,
+    by name, in the plan's order. narrowed_from: the matrix of all cells, if this shows some."""
 
     result: Result
     frame: pd.DataFrame
     cells: Mapping[str, Cell]
-    narrowed: Matrix | None = None
+    narrowed_from: Matrix | None = None
 
     @property
     def whole(self) -> Matrix:
         """The matrix of all cells: no ratio, verdict or noise floor depends on a selection."""
-        return self.narrowed or self
+        return self.narrowed_from or self
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -141,45 +140,46 @@ class Matrix:
 
     @cached_property
     def blocks(self) -> tuple[str, ...]:
-        """The blocks of its cells, each once; only "" if no kernel was booted."""
+        """The different blocks of its cells; only "" if no kernel was booted."""
         return tuple(dict.fromkeys(cell.block for cell in self.cells.values()))
 
     @cached_property
     def memo(self) -> dict[tuple[str, ...], Any]:
-        """Results that several functions of this matrix need, by function and arguments."""
-        return self.narrowed.memo if self.narrowed else {}
+        """Cached results of functions of this matrix, by function and arguments."""
+        return self.narrowed_from.memo if self.narrowed_from else {}
 
     @cached_property
     def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
+        """The cells by the values of their axes."""
         found: dict[tuple[str, ...], Cell] = {}
         for cell in self.cells.values():
             found.setdefault(tuple(cell.axes.values()), cell)
         return found
 
     @cached_property
-    def rows_good(self) -> Mapping[str, np.ndarray]:
-        """The rows of frame of each cell's good counted runs, in the order of the runs: int."""
+    def good_rows(self) -> Mapping[str, np.ndarray]:
+        """By cell, the rows of its good counted runs, in the order of the runs: int."""
         runs = self.result.runs
         return {cell: rows[runs.good[rows]] for cell in self.whole.cells
                 for rows in [runs.rows_of(cell)]}
 
     @cached_property
-    def rows_of_rounds(self) -> Mapping[str, np.ndarray]:
-        """Of these the rows that give the values of rounds, by round."""
-        of_rounds, numbers = self.result.runs.of_rounds, self.result.runs.columns["round"]
-        chosen = {cell: rows[of_rounds[rows]] for cell, rows in self.rows_good.items()}
+    def value_rows(self) -> Mapping[str, np.ndarray]:
+        """By cell, the rows that give the values of its rounds, by round."""
+        gives_value, numbers = self.result.runs.gives_value, self.result.runs.columns["round"]
+        chosen = {cell: rows[gives_value[rows]] for cell, rows in self.good_rows.items()}
         return {cell: rows[np.argsort(numbers[rows])] for cell, rows in chosen.items()}
 
     def series(self, cell: str, metric: str) -> Series:
-        """A metric of a cell by round; empty where it has none."""
-        return self.series_at(self.rows_of_rounds[cell], metric)
+        """A metric of a cell by round; empty if no round has it."""
+        return self.series_at(self.value_rows[cell], metric)
 
     def series_at(self, rows: np.ndarray, metric: str) -> Series:
-        """The values that these rows know, which are of one cell and of different rounds. None of a
-        quantile that one of them does not know: runs with too few requests are the slow ones, and a
-        median of the others would be one of the fast ones."""
+        """The known values of these rows, which are of one cell and of different rounds. If one row
+        does not know a quantile, the series is empty: runs with too few requests for it are the
+        slow ones, so the median of the others would be too fast."""
         bounds = self.frame[metric].to_numpy()[rows]
-        values = np.where(self.result.runs.censored[rows, METRIC_PLACES[metric]], np.inf, bounds)
+        values = np.where(self.result.runs.censored[rows, METRIC_COLUMNS[metric]], np.inf, bounds)
         unknown = np.isnan(bounds)
         known = ~unknown & (not METRICS[metric].ranked or not unknown.any())
         return Series(self.result.runs.columns["round"][rows], values, bounds).take(known)
@@ -190,16 +190,16 @@ class Matrix:
         return pd.Series(series.values, index=series.rounds, name=metric)
 
     def coverage_text(self, cell: Cell, metric: str) -> str:
-        """The number of rounds in which a cell knows a metric, and why not in others; empty where
-        it is all of them, or none."""
-        rows = self.rows_of_rounds[cell.name]
+        """In how many rounds a metric is known, and why not in all; empty if in all, or in none."""
+        rows = self.value_rows[cell.name]
         rounds, unknown = len(rows), np.isnan(self.frame[metric].to_numpy()[rows])
         known = rounds - int(unknown.sum())
         censored = self.series(cell.name, metric).censored
         if not known or known - censored == rounds:
             return ""
-        why = ("; elsewhere it lies among requests that were due and never sent" if known == rounds
-               else "; elsewhere too few requests stand behind it" * METRICS[metric].ranked)
+        why = ("; in the others only a lower bound is known: requests were due and never sent"
+               if known == rounds else
+               "; the others have too few requests for it" * METRICS[metric].ranked)
         return f"{metric} known in {known - censored} of {rounds} rounds{why}"
 
     @cached_property
@@ -212,31 +212,30 @@ class Matrix:
         return tuple(self.result.runs.take(self.result.runs.rows_of(cell)).traits_counts())
 
     def is_exact(self, cell: str, metric: str) -> bool:
-        """Whether these are events or bytes, as many in all good runs, A' too, of 2 rounds up."""
-        rows = self.rows_good[cell]
+        """Whether a count is the same in all good runs, A' too, of at least 2 rounds."""
+        rows = self.good_rows[cell]
         if not METRICS[metric].whole or len(set(self.result.runs.columns["round"][rows])) < 2:
             return False
         values = self.frame[metric].to_numpy()[rows]
         return bool((values == values[0]).all())
 
     def records_good(self, cell: str) -> Iterator[Record]:
-        """The whole records behind a cell's values, one per round, by round."""
-        return self.result.records(self.rows_of_rounds[cell])
+        """The whole records that give a cell's values, one per round, by round."""
+        return self.result.records(self.value_rows[cell])
 
     def runs_good(self, cell: str) -> list[MeasuredRun]:
-        """The same as runs, for what is no figure of a frame; none where times say nothing."""
+        """The same as runs, for figures that the frame does not have; none if emulated."""
         return [] if self.cells[cell].emulated else list(map(MeasuredRun, self.records_good(cell)))
 
 
 def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
-    """The reason that a target does not report a metric: no cell of it has a value, and cells of
-    other targets have one. Else empty."""
+    """A note if no cell of this target has the metric, but cells of other targets do; or empty."""
     key = ("targets", metric)
     if key not in matrix.memo:
         matrix.memo[key] = {other.target for other in matrix.whole.cells.values()
                             if len(matrix.series(other.name, metric))}
     reporting = matrix.memo[key]
-    return (f"no run of {TARGET}={cell.target} knows it"
+    return (f"no run of {TARGET}={cell.target} reports it"
             if reporting and cell.target not in reporting else "")
 
 
@@ -245,22 +244,22 @@ def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
 
 
 def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
-    """By cell the parts of CPU times below SPLIT_LEAST_S of CPU in the median of its runs. A kernel
-    without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
-    good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.of_rounds))
+    """By cell, the user and system metrics whose sum is below SPLIT_MIN_S in the median run. A
+    kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
+    good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.gives_value))
     found: dict[str, frozenset[str]] = {}
     for prefix in dict.fromkeys(SPLITS.values()):
         parts = [f"{prefix}user", f"{prefix}system"]
         spent = good[parts].sum(axis=1, skipna=False).groupby(good["cell"]).median()
-        for cell in spent.index[spent < SPLIT_LEAST_S]:
+        for cell in spent.index[spent < SPLIT_MIN_S]:
             found[cell] = found.get(cell, frozenset()) | set(parts)
     return found
 
 
 def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
                emulated: str) -> Cell:
-    """A cell of the plan. runs: all runs of it; round 0 counts only where it is all there is."""
-    words, able = planned.all_words, runs.take(runs.good)
+    """A cell of the plan. runs: all its runs; round 0 counts only if there is no other."""
+    words, good = planned.all_words, runs.take(runs.good)
     found, counted = runs.columns["status"], runs.columns["round"] > 0
     shown = counted if counted.any() else found != "ok"
     status = next((name for name in STATUSES if (found[shown] == name).any()), "missing")
@@ -269,9 +268,9 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
         status = "unsupported" if planned.unsupported else status
         reasons = (planned.unsupported or "not run yet",)
     return Cell(planned.name, words, planned.given, {axis: words.get(axis, "") for axis in axes},
-                planned.baseline, status, reasons, len(able),
-                int((found[counted] == "failed").sum()), remarks_of(words, able),
-                uncounted_of(able), unsplit, emulated)
+                planned.baseline, status, reasons, len(good),
+                int((found[counted] == "failed").sum()), remarks_of(words, good),
+                uncounted_of(good), unsplit, emulated)
 
 
 def matrix_build(result: Result) -> Matrix:
@@ -281,7 +280,7 @@ def matrix_build(result: Result) -> Matrix:
     emulated, unsplit = cells_emulated(result), splits_unknown(frame, runs)
     invalid = {cell: unsplit.get(cell, none) | (TIMED if cell in emulated else none)
                for cell in emulated.keys() | unsplit.keys()}
-    for names in set(invalid.values()):  # figures that mean nothing
+    for names in set(invalid.values()):  # figures that mean nothing become NaN
         rows = [runs.rows_of(cell) for cell, found in invalid.items() if found == names]
         frame.loc[np.concatenate(rows), sorted(names)] = np.nan
     cells = {cell.name: cell_build(cell, result.plan.axes, runs.take(runs.rows_of(cell.name)),
@@ -300,35 +299,34 @@ def baseline_words(matrix: Matrix) -> dict[str, str]:
 
 
 def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str] | None = None) -> Cell | None:
-    """The cell that differs from this one in the words of base only; None if there is none. base:
-    without it the words of the baseline."""
+    """The cell with the words of base (default: the baseline's) and else the axes of this cell."""
     base = baseline_words(matrix) if base is None else base
     return matrix.whole.cells_at.get(tuple({**cell.axes, **base}.values())) if base else None
 
 
 def cells_compared(matrix: Matrix) -> list[Cell]:
-    """The cells that are shown and their baselines, in the plan's order."""
+    """The shown cells and their baselines, in the plan's order."""
     found = {other.name for cell in matrix.cells.values() if (other := baseline_find(matrix, cell))}
     return [cell for name, cell in matrix.whole.cells.items()
             if name in matrix.cells or name in found]
 
 
 def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
-    """Both in the rounds that both have, ascending."""
+    """Both series, only the rounds that both have, ascending."""
     _, at, other_at = np.intersect1d(one.rounds, two.rounds, assume_unique=True,
                                      return_indices=True)
     return one.take(at), two.take(other_at)
 
 
 def rounds_common(cells: Iterable[Cell]) -> bool:
-    """Whether these cells share their rounds: the one place where that is decided."""
+    """Whether these cells share their rounds. All commands decide it here."""
     return len({cell.block for cell in cells}) < 2
 
 
 def series_between(matrix: Matrix, first: Cell, second: Cell,
                    metric: str) -> tuple[Series, Series] | None:
-    """The values of two cells, of shared rounds those in which both have one, ascending; None
-    without any, or one not > 0."""
+    """The values of two cells, by round; if they share rounds, only of rounds in which both have a
+    value. None if a cell has no value, or one that is not above 0."""
     sides = matrix.series(first.name, metric), matrix.series(second.name, metric)
     if rounds_common((first, second)):
         sides = rounds_join(*sides)
@@ -337,8 +335,8 @@ def series_between(matrix: Matrix, first: Cell, second: Cell,
 
 def ratio_of(new: Series, base: Series, shared: bool,
              alpha: float = stats.ALPHA) -> stats.Estimate:
-    """new / base, all above 0: by round where the rounds are shared, else of all values of one to
-    all of the other. Only its direction where a value is censored. alpha: of its interval."""
+    """new / base, all above 0. shared: round by round, else all values of new to all of base. Only
+    a direction if a value is censored. alpha: of the interval."""
     if new.censored or base.censored:
         return stats.ratio_directed((new.bounds, new.values), (base.bounds, base.values), shared,
                                     alpha)
@@ -355,9 +353,9 @@ def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.
 
 
 def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series] | None:
-    """A and A' in the rounds in which a cell ran twice, ascending; None without any, if a value is
-    not > 0, or of a quantile that some run does not know."""
-    rows = matrix.rows_good[cell]
+    """A and A' of the rounds in which a cell ran twice, ascending. None without such a round, if a
+    value is not above 0, or if some run does not know a quantile."""
+    rows = matrix.good_rows[cell]
     labels = matrix.result.runs.columns["label"][rows]
     sides = rounds_join(*(matrix.series_at(rows[labels == label], metric)
                           for label in (LABEL, LABEL_REPEAT)))
@@ -365,8 +363,8 @@ def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series]
 
 
 def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
-    """The noise floor of a cell's row (stats.estimate_floor): that of its baseline in its place and
-    group, or of the cell itself without one. None below 6 complete pairs."""
+    """The noise floor of a cell's row (stats.estimate_floor): that of its baseline, or of the cell
+    itself if it has none. None below 6 complete pairs."""
     base = baseline_find(matrix, cell) or cell
     key = ("floor", base.name, metric)
     if key not in matrix.memo:
@@ -375,14 +373,14 @@ def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
     return matrix.memo[key]
 
 
-def noise_floor_widest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
-    """The highest noise floor of cells that are compared; None where none is known."""
+def noise_floor_highest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
+    """The highest noise floor of these cells; None if none is known."""
     floors = (noise_floor(matrix, cell, metric) for matrix, cell in sides)
     return max((floor for floor in floors if floor is not None), default=None)
 
 
 def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
-    """The noise floors that are known, by the baseline cell that they are of."""
+    """The known noise floors, by baseline cell."""
     runs = matrix.result.runs
     doubled = set(runs.columns["cell"][runs.columns["label"] == LABEL_REPEAT])
     floors = {cell.name: noise_floor(matrix, cell, metric) for cell in cells_compared(matrix)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Gates of `--fail-if`: which rows of a comparison are beyond a limit, within it, or undecided.
+"""Gates of `--fail-if`: whether each row of a comparison is beyond a limit, within it or undecided.
 
     gate  = metric ( ">" | "<" ) limit
     limit = [ sign ] number "%"    the change, new / base - 1
           | number [ unit ]        the figure of the new side itself
 
-All gates and rows of a command are one family, exact counts aside: each interval has the confidence
-1 - 5 % / their number (Bonferroni), so that the interval that is shown is the one that decides.
+All gates and rows of a command are one family, except exact counts: each interval has the
+confidence 1 - 5 % / their number (Bonferroni). So the shown interval is the one that decides.
 """
 
 import math
@@ -19,7 +19,7 @@ import numpy as np
 from suite import stats
 from suite.analyse.comparison.model import Comparison, Row, Unit
 from suite.analyse.comparison.samples import session_medians
-from suite.analyse.frame import NO_SERIES, Series, noise_floor_widest, ratio_of
+from suite.analyse.frame import NO_SERIES, Series, noise_floor_highest, ratio_of
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.verdicts import GateVerdict, Verdict, limit_verdict
 from suite.base.errors import UsageError
@@ -28,18 +28,18 @@ from suite.result.plan import Plan
 
 GATE = re.compile(r"\s*(\w+)\s*([<>])\s*([-+]?)(\d+(?:\.\d*)?|\.\d+)\s*(%|[A-Za-z/]*)\s*")
 GRAMMAR = 'METRIC > LIMIT or METRIC < LIMIT, the limit a change (+3%) or a figure (1, 30us)'
-UNITS_NEEDED = ("s", "bit/s")  # a bare number would be seconds, or bit/s
+UNITS_NEEDED = ("s", "bit/s")  # base units for which a limit must name its unit
 NOTHING_COMPARED = 4  # exit status
-# Exit statuses, the one that counts most first; None: a gate has no row.
+# Exit statuses, the most important first; None: a gate has no row.
 STATUS = {GateVerdict.REGRESSION: 5, None: NOTHING_COMPARED, GateVerdict.UNDECIDED: 3,
           GateVerdict.WITHIN: 0}
-NOISES = (0.03, 0.1, 0.3)  # of the ratio of a round, for which a plan tells the rounds
+NOISES = (0.03, 0.1, 0.3)  # noise of the ratio of a round, for which a plan says how many rounds
 
 
 @dataclass(frozen=True)
 class Gate:
     """One gate. above: it fails above its limit, else below. relative: the limit is a ratio new /
-    base, else a value of the new side in the base unit. limit_text: as it was typed."""
+    base, else a value of the new side in the base unit. limit_text: as typed."""
 
     metric: Metric
     above: bool
@@ -54,13 +54,13 @@ class Gate:
 
 @dataclass(frozen=True)
 class GateRow:
-    """One row of a comparison beside the limit of one gate.
+    """One row of a comparison and one gate.
 
-    new, base: the values of both sides, by round or session; base is None where the gate is of the
-    figure of the new side. why: the reason that there are none, or that it is undecided. figure:
-    the ratio, or the value, with its corrected interval. rounds: how many (boots, sessions) would
-    decide an undecided row; infinite where so many are no advice. planned: how many find what a
-    gate is planned for; None where the noise is not known.
+    new, base: the values of both sides, by round or session; base: None if the limit is a figure.
+    why: why there are no values, or why the row is undecided.
+    figure: the ratio, or the value, with its corrected interval.
+    rounds: how many (boots, sessions) would decide an undecided row; infinite: too many to advise.
+    planned: how many find the change of stats.rounds_planned(); None if the noise is unknown.
     """
 
     gate: Gate
@@ -77,14 +77,14 @@ class GateRow:
 
     @property
     def paired(self) -> bool:
-        """Whether the independent values come one by one, not as those of two sides."""
+        """Whether the values are one sample: of pairs, or of the new side alone."""
         return self.base is None or self.comparison.paired
 
 
 @dataclass(frozen=True)
 class Gates:
-    """All gates of a command, decided. alpha: of each interval. tested: how many rows need one.
-    missing: by gate that no row knows."""
+    """All gates, decided. alpha: of each interval. tested: how many rows need an interval. missing:
+    the gates without a row."""
 
     rows: tuple[GateRow, ...]
     alpha: float
@@ -93,33 +93,34 @@ class Gates:
 
     @property
     def status(self) -> int:
-        """Exit status: 5 a regression, 4 a gate compared nothing, 3 undecided, 0 all are within."""
+        """Exit status: 5 a regression, 4 a gate without a row, 3 an undecided row, 0 all within."""
         found = {row.verdict for row in self.rows} | ({None} if self.missing else set())
         return next(status for verdict, status in STATUS.items() if verdict in found)
 
 
 def gate_parse(text: str) -> Gate:
-    """A gate as it was typed; UsageError says what would be right."""
+    """Parses a gate; UsageError says what would be right."""
     where = f'--fail-if "{text}"'
     match = GATE.fullmatch(text)
     if match is None:
         raise UsageError(f"{where}: a gate is {GRAMMAR}")
-    name, way, sign, number, unit = match.groups()
+    name, compare, sign, number, unit = match.groups()
     metric, value = metric_find(name, where), float(number)
     if unit == "%":
         limit = 1 + float(f"{sign}{number}") / 100
         if limit <= 0:
             raise UsageError(f"{where}: a change is above -100%")
-        return Gate(metric, way == ">", limit, True, f"{way} {sign or '+' * (value > 0)}{number}%")
+        return Gate(metric, compare == ">", limit, True,
+                    f"{compare} {sign or '+' * (value > 0)}{number}%")
     if sign:
-        raise UsageError(f"{where}: a figure has no sign, and a change has its percent: "
-                         f"{name} {way} {sign}{number}%")
-    return Gate(metric, way == ">", value * unit_factor(metric, unit, value, where), False,
-                f"{way} {number} {unit}".rstrip())
+        raise UsageError(f"{where}: a figure has no sign, and a change needs %: "
+                         f"{name} {compare} {sign}{number}%")
+    return Gate(metric, compare == ">", value * unit_factor(metric, unit, value, where), False,
+                f"{compare} {number} {unit}".rstrip())
 
 
 def unit_factor(metric: Metric, unit: str, value: float, where: str) -> float:
-    """How many base units of a metric a unit is; without one 1 where that cannot be misread."""
+    """The number of base units of a metric in a unit: without a unit 1, except UNITS_NEEDED."""
     units = {name.casefold(): factor for factor, name in UNIT_PREFIXES[metric.unit] if name}
     names = ", ".join(name for _, name in UNIT_PREFIXES[metric.unit] if name)
     if not unit and (metric.unit not in UNITS_NEEDED or value == 0):
@@ -132,7 +133,7 @@ def unit_factor(metric: Metric, unit: str, value: float, where: str) -> float:
 
 
 def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:
-    """All gates of a command; UsageError where one is there twice."""
+    """All gates of a command; UsageError if one is given twice."""
     gates = tuple(map(gate_parse, texts))
     for number, gate in enumerate(gates):
         if gate in gates[:number]:
@@ -141,8 +142,8 @@ def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:
 
 
 def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow | None:
-    """The figures of a row that a gate asks for. None where it is no row of the gate: a side has no
-    such cell, or neither side knows the metric and none of the two has failed."""
+    """The figures of a row for a gate. None if the row does not concern the gate: a side has no
+    such cell, or neither side has the metric and none has failed."""
     metric = gate.metric
     sides = [side.matrix for side in comparison.sides]
     cells = [cell for cell in (row.base, row.new) if cell and (gate.relative or cell is row.new)]
@@ -152,19 +153,19 @@ def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow | None:
               for matrix, cell in zip(sides[-len(cells):], cells, strict=True)]
     if metric not in comparison.metrics or not all(map(len, series)):
         names = ("base", "new")[-len(cells):]
-        silent = [f"{name}: {cell.status}{': ' * bool(cell.reasons)}{'; '.join(cell.reasons)}"
-                  for name, cell, found in zip(names, cells, series, strict=True)
-                  if not len(found)]
-        counts = metric in comparison.metrics and (
+        reasons = [f"{name}: {cell.status}{': ' * bool(cell.reasons)}{'; '.join(cell.reasons)}"
+                   for name, cell, found in zip(names, cells, series, strict=True)
+                   if not len(found)]
+        concerned = metric in comparison.metrics and (
             any(map(len, series)) or any(cell.status in ("failed", "missing") for cell in cells))
-        return GateRow(gate, comparison, row, why="; ".join(silent)) if counts else None
+        return GateRow(gate, comparison, row, why="; ".join(reasons)) if concerned else None
     if gate.relative:
         change = row.changes.get(metric.name)
         if change is None:
             return GateRow(gate, comparison, row, why="the two sides share no round")
         known = change.exact or change.positive
         return GateRow(gate, comparison, row, change.new_values, change.base_values, change.exact,
-                       "" if known else "0 in some round: give the figure itself a limit")
+                       "" if known else "0 in some round: the limit must be a figure, not a change")
     exact = sides[1].is_exact(cells[0].name, metric.name)
     values = series[0] if comparison.unit is not Unit.SESSION or exact else session_medians(
         sides[1], series[0])
@@ -172,7 +173,7 @@ def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow | None:
 
 
 def exact_figure(row: GateRow) -> stats.Estimate:
-    """The count of the new side, or its ratio to that of the base, which may be infinite."""
+    """The exact count of the new side, or its ratio to that of the base, which may be infinite."""
     value = float(row.new.values[0])
     if row.base is not None:
         base = float(row.base.values[0])
@@ -181,7 +182,7 @@ def exact_figure(row: GateRow) -> stats.Estimate:
 
 
 def limit_of(row: GateRow) -> Series:
-    """The values that the limit allows: the gate fails where the new ones are beyond these."""
+    """The limit by round: the gate fails if the new values are beyond these."""
     limit, base = row.gate.limit, row.base
     if base is not None:
         return Series(base.rounds, base.values * limit, base.bounds * limit)
@@ -190,8 +191,8 @@ def limit_of(row: GateRow) -> Series:
 
 
 def figure_of(row: GateRow, alpha: float) -> stats.Estimate:
-    """The ratio, or the median, with its interval of confidence 1 - alpha. Of values that are
-    bounds there is no ratio, only the direction beside the limit."""
+    """The ratio, or the median, with its interval of confidence 1 - alpha. Censored values have no
+    ratio, only a direction relative to the limit."""
     new, base = row.new, row.base
     if base is not None:
         censored = new.censored or base.censored
@@ -202,7 +203,7 @@ def figure_of(row: GateRow, alpha: float) -> stats.Estimate:
 
 
 def shift_of(row: GateRow) -> stats.Estimate | None:
-    """How far a row is from its limit, in logarithms; None for bounds, and values not above 0."""
+    """log(new / limit), with its interval; None if a value is censored, or not above 0."""
     new, limit = row.new, limit_of(row)
     if new.censored or limit.censored or not new.positive or not limit.positive:
         return None
@@ -215,10 +216,11 @@ def shift_of(row: GateRow) -> stats.Estimate | None:
 
 
 def row_decide(row: GateRow, tested: int) -> GateRow:
+    """The row with its verdict. tested: the number of rows of the family."""
     if row.why:
         return row
     gate, sides = row.gate, zip(row.comparison.sides, (row.row.base, row.row.new), strict=True)
-    floor = noise_floor_widest([(side.matrix, cell) for side, cell in sides if cell],
+    floor = noise_floor_highest([(side.matrix, cell) for side, cell in sides if cell],
                                gate.metric.name)
     figure = exact_figure(row) if row.exact else figure_of(row, stats.ALPHA / tested)
     change = row.row.changes.get(gate.metric.name) if gate.relative else None
@@ -227,7 +229,7 @@ def row_decide(row: GateRow, tested: int) -> GateRow:
     verdict = limit_verdict(figure, limit, gate.above, floor, row.exact, known)
     bracketed = verdict is GateVerdict.UNDECIDED and known is Verdict.BRACKETED
     decided = replace(row, verdict=verdict, figure=figure, why=(
-        "among all rows of the result it may be chance" if bracketed else ""))
+        "may be chance among all rows of the result" if bracketed else ""))
     shift = None if row.exact else shift_of(row)
     if shift is None:
         return decided
@@ -253,6 +255,7 @@ def gates_decide(comparisons: Sequence[Comparison], gates: Sequence[Gate]) -> Ga
 
 
 def planned_text() -> str:
+    """The beginning of a sentence that ends with a number of rounds."""
     return (f"a row {percent_text(stats.PLANNED_CHANGE - 1)} beyond its limit is found in "
             f"{number_text(10 * stats.PLANNED_POWER, 1)} of 10 results of")
 

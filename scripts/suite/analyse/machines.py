@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""On which machines the cells of a result ran, and which of them were only emulated. Pure. A host
-id of hosts.json is one boot. Boots whose facts agree are one machine, booted several times."""
+"""The machines on which the cells of a result ran, and which of these were emulated. Pure. A host
+id of hosts.json is one boot. Boots with the same facts are one machine, booted several times."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,22 +13,22 @@ from suite.result.machine import Facts, Machine
 EMULATION = "tcg"
 TIMES_INVALID = "functional only"
 EMULATED, UNCERTAIN = "emulated", "perhaps emulated"
-OF_A_BOOT = ("memory",)  # facts that no two boots of one machine have quite the same
-SYSCTLS_OF_A_BOOT = ("net.ipv4.tcp_mem",)
-OF_THE_RUNNER = ("runner", "doctor", TARGET)  # in hosts.json, but no facts of a machine
+BOOT_FACTS = ("memory",)  # they differ slightly between two boots of one machine
+BOOT_SYSCTLS = ("net.ipv4.tcp_mem",)  # the same
+RUNNER_FACTS = ("runner", "doctor", TARGET)  # in hosts.json, but no facts of a machine
 
 
 def machine_find(result: Result, host: str, target: str) -> Machine:
-    """What is known of a host: by its id, else of another of its target, for each batch of which a
-    system starts anew; no facts where nothing is."""
-    alike = (machine for machine in result.machines.values() if machine.target == target)
-    return Machine((host,), (result.machines.get(host) or next(alike, Machine((host,), {}))).facts)
+    """The machine of a host id. Without facts under this id, it has those of another boot of the
+    same target: a target may boot for each batch. Without any it has no facts."""
+    others = (machine for machine in result.machines.values() if machine.target == target)
+    return Machine((host,), (result.machines.get(host) or next(others, Machine((host,), {}))).facts)
 
 
 def hosts_by_end(result: Result, cells: Mapping[str, str],
                  counted: bool = False) -> dict[str, dict[str, str]]:
-    """For each end the hosts on which it ran in these cells, in order, each with its target. cells:
-    their targets by name. counted: only in good rounds."""
+    """By end, the hosts on which it ran in these cells, in order, each with its target. cells:
+    their targets by name. counted: only good runs of counted rounds."""
     runs = result.runs
     found: dict[str, dict[str, str]] = {}
     for cell, target in cells.items():
@@ -49,34 +49,34 @@ def machines_of(result: Result, cells: Mapping[str, str],
     return tuple(found.values())
 
 
-def facts_alike(facts: Facts) -> dict[str, Any]:
-    """The facts in which all boots of one machine agree."""
-    lasting = {name: value for name, value in facts.get("sysctl", {}).items()
-               if name not in SYSCTLS_OF_A_BOOT}
+def lasting_facts(facts: Facts) -> dict[str, Any]:
+    """The facts that are the same in all boots of one machine."""
+    sysctls = {name: value for name, value in facts.get("sysctl", {}).items()
+               if name not in BOOT_SYSCTLS}
     return {key: value for key, value in facts.items()
-            if key not in (*OF_A_BOOT, *OF_THE_RUNNER)} | {"sysctl": lasting}
+            if key not in (*BOOT_FACTS, *RUNNER_FACTS)} | {"sysctl": sysctls}
 
 
 def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:
     """The machines of these boots, in order, each with the facts of its first boot."""
     groups: dict[str, list[Machine]] = {}
     for boot in boots:
-        alike = json.dumps(facts_alike(boot.facts), sort_keys=True)
-        groups.setdefault(alike, []).append(boot)
+        key = json.dumps(lasting_facts(boot.facts), sort_keys=True)
+        groups.setdefault(key, []).append(boot)
     return tuple(Machine(tuple(host for boot in group for host in boot.hosts), group[0].facts)
                  for group in groups.values())
 
 
 def emulation_of(machine: Machine, booted: bool) -> str:
-    """Why times of a machine say nothing; empty where they do. A kernel that was booted is known
-    not to be emulated, or taken for it."""
+    """Why times of a machine mean nothing; empty if they are valid. booted: the run booted its
+    kernel. Such a machine may be emulated if its facts do not say how it was virtualised."""
     if machine.fact("virtualisation") == EMULATION or EMULATION.upper() in machine.cpu.split():
         return EMULATED
     return UNCERTAIN if booted and "virtualisation" not in machine.facts else ""
 
 
 def cells_emulated(result: Result) -> dict[str, str]:
-    """The cells of which some good run was on a machine whose times say nothing, and why."""
+    """The cells with a good run on a machine whose times mean nothing: the reason by cell."""
     found: dict[str, str] = {}
     for cell in result.plan.cells:
         if result.runs.good[result.runs.rows_of(cell.name)].any():

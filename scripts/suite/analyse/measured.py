@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A run as it was measured: a record of status `ok` with the roles of its ends worked out.
+"""A measured run: a record of status `ok`, and which role each of its ends has.
 
-An input that the record does not know is None and never becomes a zero.
+A value that the record does not have is None, and never becomes a zero.
 
-Terms. The *driver* is the end that sends `message`, the *other* end answers or receives;
+Terms. The *driver* is the end that sends `message`. The *other* end answers or receives;
 `transport=null` has a driver only. A *proxy* stands between the two. *Messages* of a run are those
-the driver finished (`request`) or the receiver took out of its socket (`stream`, `proxy`).
+that the driver finished (`request`), or that the receiver read (`stream`, `proxy`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +16,12 @@ from suite.result.record import ENDS, Record
 from suite.stats import histogram
 
 NANOSECOND = 1e-9
-STREAMS = ("stream", "proxy")  # workloads that are timed where messages arrive
-MaybeEnd = Mapping[str, Any] | None  # as in a record; None: of a foreign peer, or there is none
+STREAMS = ("stream", "proxy")  # workloads that the receiver times
+MaybeEnd = Mapping[str, Any] | None  # an end of a record; None: a foreign peer, or no such end
 
 
 def threads_sum(end: MaybeEnd, *path: str) -> float | None:
-    """The sum over an end's threads of the number at path; None if one of them lacks it."""
+    """The sum of the number at path over an end's threads; None if a thread lacks it."""
     total = 0.0
     threads = (end or {}).get("threads")
     for thread in threads or ():
@@ -35,12 +35,12 @@ def threads_sum(end: MaybeEnd, *path: str) -> float | None:
 
 
 def ends_sum(ends: Iterable[MaybeEnd], *path: str) -> float | None:
-    """The sum over all threads of these ends; None if one of them lacks it."""
+    """The sum over all threads of these ends; None if a thread lacks it."""
     return total(*(threads_sum(end, *path) for end in ends))
 
 
 def elapsed_together(end: MaybeEnd) -> float | None:
-    """Seconds from the first beginning to the last end of those threads that had work."""
+    """Seconds from the earliest start to the latest finish of the threads that had messages."""
     threads = [thread for thread in (end or {}).get("threads", ())
                if thread.get("messages_sent") != 0 or thread.get("messages_received") != 0]
     begun = [thread.get("begun_ns") for thread in threads]
@@ -52,7 +52,7 @@ def elapsed_together(end: MaybeEnd) -> float | None:
 
 def received_rate(end: MaybeEnd) -> float | None:
     """Bytes per second that an end received of a stream. Its clock starts when the first bytes have
-    arrived: they came before that time."""
+    arrived, so they are not counted."""
     received = threads_sum(end, "bytes_received")
     if end is None or received is None:
         return None
@@ -61,7 +61,7 @@ def received_rate(end: MaybeEnd) -> float | None:
 
 
 def quotient(numerator: float | None, denominator: float | None) -> float | None:
-    """numerator / denominator; None where one of them is unknown or nothing was done."""
+    """numerator / denominator; None if one is unknown, or the denominator is 0."""
     if numerator is None or not denominator:
         return None
     return numerator / denominator
@@ -77,15 +77,16 @@ def total(*parts: float | None) -> float | None:
 
 
 class MeasuredRun:
-    """A record of status `ok` with the roles of its ends worked out; read-only.
+    """A record of status `ok`, and which role each of its ends has; read-only.
 
-    timed: times by hyperfine. ends: those that the record has; sides: also a foreign peer or a
-    subject, which tells nothing; subject: what is known of it; relayed: whether it is the proxy.
-    framed: whether a protocol frames requests and replies. takes: whether the driver only receives,
-    from a foreign peer that sends without end. other: drives too in direction=both; None for
-    transport=null. senders, receivers: the ends that send `message` (one, or both of
-    direction=both) and those that take it, in the same order. captured: segments that the client
-    captured, None unless all; captured_messages: of these the ways on which messages go.
+    timed: times by hyperfine. framed: a protocol frames requests and replies.
+    ends: the ends in the record; sides: also a foreign peer or a subject, as None.
+    subject: the facts about it; subject_relays: it is the proxy.
+    receives_only: the driver only receives, from a foreign peer that sends without end.
+    other: in direction=both it drives too; None for transport=null.
+    senders: the ends that send `message`, two in direction=both; receivers: their peers.
+    captured: the client's capture, None unless it is whole; captured_messages: its counts in each
+    direction of messages.
     """
 
     def __init__(self, record: Record) -> None:
@@ -94,20 +95,21 @@ class MeasuredRun:
         self.timed = record.hyperfine
         self.workload = words.get("workload", "")
         self.streams = self.workload in STREAMS
-        self.takes = "peer" in words and words.get("direction") == "receive"
+        self.receives_only = "peer" in words and words.get("direction") == "receive"
         self.ends = [end for end in (self.client, self.server, self.proxy) if end is not None]
         self.subject = record.subject
         self.framed = words.get("protocol", "raw") != "raw"
         self.foreign = "peer" in words or self.subject is not None
-        self.relayed = self.subject is not None and self.workload == "proxy"
+        self.subject_relays = self.subject is not None and self.workload == "proxy"
         self.sides: list[MaybeEnd] = [*self.ends, *([None] if self.foreign else [])]
         self.driver = next((end for end in self.ends if end.get("drives")), None)
         self.other = next((end for end in (self.client, self.server)
                            if end is not None and end is not self.driver), None)
         both = self.driver is not None and self.other is not None and self.other.get("drives")
         drivers = [self.driver, self.other] if both else [self.driver]
-        self.senders: list[MaybeEnd] = [None] if self.takes else drivers
-        self.receivers = [self.driver] if self.takes else [self.other, self.driver][:len(drivers)]
+        self.senders: list[MaybeEnd] = [None] if self.receives_only else drivers
+        self.receivers = ([self.driver] if self.receives_only
+                          else [self.other, self.driver][:len(drivers)])
         capture: Mapping[str, Any] = (self.client or {}).get("capture") or {}
         whole = capture and not capture["dropped"] and not capture["truncated"]
         self.captured = capture if whole else None
@@ -116,24 +118,24 @@ class MeasuredRun:
 
     @cached_property
     def messages(self) -> float | None:
-        """Messages of the run: finished by the driver, or received at the end of a stream; of a
-        load as many requests as its output says."""
+        """Messages finished by the driver, or received of a stream; of a load: the requests in its
+        output."""
         if self.record.load is not None:
             return self.record.load.get("requests")
-        if self.streams and (self.other is not None or self.takes):
+        if self.streams and (self.other is not None or self.receives_only):
             return ends_sum(self.receivers, "messages_received")
         return threads_sum(self.driver, "messages_sent")
 
     @cached_property
-    def elapsed(self) -> float | None:
-        """Seconds that those messages took: of the driver, or of the receiver of a stream. A stream
-        takes as long as its payload at the rate of its receiver; of two at the same time the rates
-        add up. An open loop takes at least as long as its schedule. A load: its whole time."""
+    def elapsed_s(self) -> float | None:
+        """Seconds that the messages took, by the driver. A stream: payload / the rate of its
+        receiver; the rates of two receivers add up. An open loop: at least the time of its
+        schedule. A load: its whole time."""
         if self.record.load is not None and self.timed is not None:
             return seconds(self.timed["wall_ns"])
-        if not self.streams or (self.other is None and not self.takes):
+        if not self.streams or (self.other is None and not self.receives_only):
             done = elapsed_together(self.driver)
-            return done if done is None else max(done, self.scheduled)
+            return done if done is None else max(done, self.schedule_s)
         return quotient(self.payload, total(*(received_rate(end) for end in self.receivers)))
 
     @cached_property
@@ -143,9 +145,8 @@ class MeasuredRun:
 
     @cached_property
     def histograms(self) -> dict[str, histogram.Histogram | None]:
-        """Each of HISTOGRAMS, the driver's threads merged. None where a thread lacks it, unless no
-        reply came there: then it had nothing to count. A request of an open loop that was due and
-        never sent waited longer than every one that was sent before it."""
+        """Each of HISTOGRAMS, merged over the driver's threads; None if a thread with replies lacks
+        it. A request that was due and never sent counts as slower than all others."""
         threads = (self.driver or {}).get("threads", ())
         answered = [thread for thread in threads if thread.get("messages_received") != 0]
         found: dict[str, histogram.Histogram | None] = {}
@@ -158,37 +159,37 @@ class MeasuredRun:
         return found
 
     def captured_sum(self, key: str) -> float | None:
-        """What the client captured on the messages' way; None where that is not known."""
+        """A count of the capture in the direction of the messages; None without a whole capture."""
         return sum(way[key] for way in self.captured_messages) if self.captured else None
 
     @cached_property
     def due(self) -> float | None:
-        """Open loop: requests whose intended start lay in the interval."""
+        """Open loop: requests whose intended start was in the measured interval."""
         return threads_sum(self.driver, "due")
 
     @cached_property
-    def scheduled(self) -> float:
-        """Open loop: seconds in which as many requests are due; 0 in a closed one."""
+    def schedule_s(self) -> float:
+        """Open loop: seconds in which so many requests become due; 0 in a closed loop."""
         rate = self.record.words.get("rate", "closed")
         return 0.0 if rate == "closed" else (self.due or 0.0) / float(rate)
 
     @cached_property
-    def connected(self) -> float | None:
-        """Seconds that the driver's connections took, one after the other; of an open loop each at
-        least as long as its schedule. None where a thread does not tell."""
+    def connection_s(self) -> float | None:
+        """Seconds of all the driver's connections, summed; in an open loop each has at least those
+        of its schedule. None if a thread has no time."""
         threads = (self.driver or {}).get("threads", ())
         if any("elapsed_ns" not in thread for thread in threads):
             return None
-        return sum(max(thread["elapsed_ns"] * NANOSECOND, self.scheduled)
+        return sum(max(thread["elapsed_ns"] * NANOSECOND, self.schedule_s)
                    * thread.get("connections", 1) for thread in threads) or None
 
     @cached_property
     def late(self) -> float | None:
-        """Open loop: those of them that were never sent."""
+        """Open loop: requests that were due and never sent."""
         return threads_sum(self.driver, "late")
 
     def cpu_part(self, end: MaybeEnd, part: str) -> float | None:
-        """CPU seconds of an end's data threads in one mode, `user` or `system`."""
+        """CPU seconds of an end's data threads. part: `user` or `system`."""
         return seconds(threads_sum(end, "cpu", f"{part}_ns"))
 
     def cpu(self, end: MaybeEnd) -> float | None:
@@ -196,17 +197,18 @@ class MeasuredRun:
         return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
 
     def served_cpu(self, name: str) -> float | None:
-        """CPU seconds of the server's or proxy's data threads, or of the subject in its place."""
-        if self.subject is not None and self.relayed == (name == "proxy"):
+        """CPU seconds of the data threads of `server` or `proxy`, or of the subject in its role."""
+        if self.subject is not None and self.subject_relays == (name == "proxy"):
             return seconds(self.subject["cpu_ns"])
         return self.cpu(self.record.end(name))
 
     def cpu_all(self) -> float | None:
-        """CPU seconds of the data threads of every end that there is, and of a subject."""
-        others = [self.served_cpu("proxy" if self.relayed else "server")] if self.foreign else []
+        """CPU seconds of the data threads of every end, and of a subject."""
+        role = "proxy" if self.subject_relays else "server"
+        others = [self.served_cpu(role)] if self.foreign else []
         return total(*map(self.cpu, self.ends), *others) if self.ends else None
 
 
 def histogram_of(runs: Sequence[MeasuredRun], name: str) -> histogram.Histogram | None:
-    """One histogram, name of HISTOGRAMS, of all runs that have it."""
+    """One of HISTOGRAMS, merged over all runs that have it."""
     return histogram.histograms_merge([found for run in runs if (found := run.histograms[name])])

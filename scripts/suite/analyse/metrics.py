@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What is derived from a record: the one table of metrics, and its formulas.
+"""The metrics of a record: the table METRICS, and their formulas.
 
-A formula takes a MeasuredRun and gives a value in the base unit of its metric, or None where the
-record does not know it. A metric is a row of METRICS; adding one is adding a row, and a formula
-where none of these fits.
+A formula takes a MeasuredRun and returns a value in the base unit of its metric, or None if the
+record does not have it. A new metric is a new row of METRICS, and a formula if none of these fits.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,24 +27,23 @@ from suite.stats.histogram import Histogram
 Formula = Callable[[MeasuredRun], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")
 SEGMENTS_IN = ("tcp_info", "data_segs_in", "sum")
-# what a reply sent of a foreign server is counted by at the end that receives it
-SEEN_HERE = {SEGMENTS: SEGMENTS_IN, ("records_sent",): ("records_received",),
+# for replies of a foreign server: the count of the sender, and that of the receiver instead
+RECEIVED_INSTEAD = {SEGMENTS: SEGMENTS_IN, ("records_sent",): ("records_received",),
              ("tls_bytes_sent",): ("tls_bytes_received",)}
 RETRANSMITTED = ("tcp_info", "retrans_segs", "sum")
 CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
-# parts of names that are written otherwise in text
-NAME_PARTS = {"cpu": "CPU", "tls": "TLS", "p999": "p99.9"}
-LATE = ("requests_late",)  # counts of what was not done in time
-STALL, STALL_LEAST = "stall_per_message", 0.5  # of the time of a request
+NAME_PARTS = {"cpu": "CPU", "tls": "TLS", "p999": "p99.9"}  # how texts write parts of names
+LATE = ("requests_late",)  # counts that depend on times
+STALL, STALL_MIN_SHARE = "stall_per_message", 0.5  # of the time of a request
 SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
-          for key in ("user", "system")}  # metric: what the two parts of one CPU time begin with
+          for key in ("user", "system")}  # parts of CPU times by metric: the prefix of its name
 SHARES = {"p50": (0.50, "median"), "p90": (0.90, "90 % quantile"), "p99": (0.99, "99 % quantile"),
           "p999": (0.999, "99.9 % quantile")}
 
 
 class Metric(NamedTuple):
-    """One row: unit is the base unit (in CSV too); better is `lower` or `higher`; ranked: a
-    quantile, which a run may have too few values to know, or of which it may know only a bound."""
+    """One row. unit: the base unit (in CSV too). better: `lower` or `higher`. means: its help text.
+    ranked: a quantile. A run may have too few values for it, or only a lower bound of it."""
 
     name: str
     unit: str
@@ -56,7 +54,7 @@ class Metric(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Its name as words: `CPU per message`, `latency p99.9`."""
+        """The name in words: `CPU per message`, `latency p99.9`."""
         return " ".join(NAME_PARTS.get(part, part) for part in self.name.split("_"))
 
     @property
@@ -65,42 +63,42 @@ class Metric(NamedTuple):
 
     @property
     def of_records(self) -> bool:
-        """Whether only a security layer that shows its records knows it."""
+        """Whether it needs a security layer that counts its records."""
         return self.name.startswith(("records_", "tls_bytes_"))
 
     @property
     def timed(self) -> bool:
-        """Whether it tells how fast something was: a time, a rate, or how much was too late. A
-        stall is as long where the CPU is emulated: timers of the kernel end it."""
+        """Whether it depends on the speed of the machine: a time, a rate, or a count of late
+        requests. A stall does not: a timer of the kernel ends it, under emulation too."""
         return self.name != STALL and (not self.whole or self.name in LATE)
 
     @property
     def whole(self) -> bool:
-        """Whether it comes from whole things, events or bytes, so that rounds can agree exactly."""
+        """Whether it counts events or bytes, so that rounds can have exactly the same value."""
         return self.unit in ("1", "B")
 
 
 def time_per_message(run: MeasuredRun) -> float | None:
-    """request: mean time of one request on a connection; stream: receiver's time per message."""
-    return quotient(run.elapsed if run.streams else run.connected, run.messages)
+    """request: mean time of a request on its connection; stream: receiver's time per message."""
+    return quotient(run.elapsed_s if run.streams else run.connection_s, run.messages)
 
 
 def stall_per_message(run: MeasuredRun) -> float | None:
-    """What is left of the time of a request on its connection when all ends and connections have
-    computed one after the other, where that is most of it. Else 0, or unknown where several
-    requests were under way: one may have waited while others computed."""
+    """The part of a request's time that CPU work cannot explain, even if all ends and connections
+    computed one after another. 0 if that is less than STALL_MIN_SHARE of the time; unknown then if
+    several requests were in flight, because one may have waited for the CPU work of another."""
     cpu, connections = run.cpu_all(), threads_sum(run.driver, "connections") or 1
-    if run.streams or run.scheduled or cpu is None or run.connected is None:
+    if run.streams or run.schedule_s or cpu is None or run.connection_s is None:
         return None
-    idle, alone = run.connected - connections * cpu, run.record.words.get("depth", "1") == "1"
-    if idle < STALL_LEAST * run.connected:
+    idle, alone = run.connection_s - connections * cpu, run.record.words.get("depth", "1") == "1"
+    if idle < STALL_MIN_SHARE * run.connection_s:
         return 0.0 if connections == 1 and alone else None
     return quotient(idle, run.messages)
 
 
 def bandwidth(run: MeasuredRun) -> float | None:
-    """Bits of payload of `message` that arrived, by the receiver's time or the driver's."""
-    return quotient(None if run.payload is None else 8 * run.payload, run.elapsed)
+    """Bits of payload of `message` that arrived per second of MeasuredRun.elapsed_s."""
+    return quotient(None if run.payload is None else 8 * run.payload, run.elapsed_s)
 
 
 def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
@@ -108,36 +106,37 @@ def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
 
 
 def sender_side(*path: str) -> Formula:
-    """The formula of what the end that sends messages counted at path, per message."""
+    """The formula of a count of the end that sends messages, per message."""
     return lambda run: per_message_sent(run.senders, *path)
 
 
 def proxy_side(*path: str) -> Formula:
-    """The formula of what the proxy counted at path, per message."""
+    """The formula of a count of the proxy, per message."""
     return lambda run: quotient(threads_sum(run.proxy, *path), run.messages)
 
 
 def message_side(*path: str) -> Formula:
-    """The formula of what went out at path per message: of the proxy where there is one, else of
-    the end that sends messages. Of a foreign proxy what came in where the messages go."""
+    """The formula of a count of sent things, per message: of the proxy if there is one, else of the
+    end that sends messages. For a foreign proxy, the receivers of messages count instead."""
     sender, proxy = sender_side(*path), proxy_side(*path)
 
     def figure(run: MeasuredRun) -> float | None:
-        if run.relayed:
-            seen = SEEN_HERE.get(path)
-            return quotient(ends_sum(run.receivers, *seen), run.messages) if seen else None
+        if run.subject_relays:
+            received = RECEIVED_INSTEAD.get(path)
+            return quotient(ends_sum(run.receivers, *received), run.messages) if received else None
         return (sender if run.proxy is None else proxy)(run)
     return figure
 
 
 def reply_side(*path: str) -> Formula:
-    """The formula of what went out at path per reply, of the end that sends replies. Of a foreign
-    server what came in, where a protocol says what a reply is."""
+    """The formula of a count of sent things, per reply, of the end that sends replies. For a
+    foreign server with a protocol, the receiver of replies counts instead."""
     def figure(run: MeasuredRun) -> float | None:
         if run.streams:
             return None
         if run.foreign and run.framed:
-            return received_per_reply(run, *SEEN_HERE[path]) if path in SEEN_HERE else None
+            received = RECEIVED_INSTEAD.get(path)
+            return received_per_reply(run, *received) if received else None
         return per_message_sent([run.other], *path)
     return figure
 
@@ -156,13 +155,13 @@ def syscalls(run: MeasuredRun, end: MaybeEnd) -> float | None:
 
 
 def copied_share(run: MeasuredRun) -> float | None:
-    """Of the sends that lent their memory the share that the kernel copied all the same."""
+    """The share of zero-copy sends that the kernel copied nevertheless."""
     lending = [end for end in run.ends if threads_sum(end, "lent") is not None]
     return quotient(ends_sum(lending, "copied"), ends_sum(lending, "lent"))
 
 
 def mapped_share(run: MeasuredRun) -> float | None:
-    """Of the bytes that were to be mapped the share that was."""
+    """The share of the bytes of zero-copy reads that was mapped."""
     mapping = [end for end in run.ends if threads_sum(end, "mapped_bytes") is not None]
     mapped = ends_sum(mapping, "mapped_bytes")
     return quotient(mapped, total(mapped, ends_sum(mapping, "copied_bytes")))
@@ -170,14 +169,14 @@ def mapped_share(run: MeasuredRun) -> float | None:
 
 def peer_window(run: MeasuredRun) -> float | None:
     """Bytes: the largest window advertised to the end that sends messages, or to the proxy."""
-    senders = [run.proxy] if run.relayed or run.proxy is not None else run.senders
+    senders = [run.proxy] if run.subject_relays or run.proxy is not None else run.senders
     windows = [thread.get("tcp_info", {}).get("largest_peer_window_bytes", {}).get("max")
                for end in senders for thread in (end or {}).get("threads", ())]
     return None if not windows or None in windows else max(windows)
 
 
 def captured_per_reply(run: MeasuredRun) -> float | None:
-    """Segments that passed the client's device per reply that it was sent."""
+    """Captured segments in the direction of replies, per reply."""
     if run.streams or not run.captured:
         return None
     replies = (threads_sum(run.driver, "messages_received") if run.foreign and run.framed
@@ -186,37 +185,37 @@ def captured_per_reply(run: MeasuredRun) -> float | None:
 
 
 def captured_extreme(key: str, choose: Callable[[list[float]], float]) -> Formula:
-    """The formula of the smallest or largest payload of a segment on the messages' way."""
+    """The formula of the smallest or largest payload of a segment in the direction of messages."""
     def extreme(run: MeasuredRun) -> float | None:
-        known = [way[key] for way in run.captured_messages if key in way]
+        known = [counts[key] for counts in run.captured_messages if key in counts]
         return choose(known) if known else None
     return extreme
 
 
 def capture_difference(run: MeasuredRun) -> float | None:
-    """By how many segments the capture and TCP_INFO differ at most, over ways and ends. TCP_INFO
-    has one less for a close_notify that shared a segment. The server's figures are held against the
-    client's capture where the two are connected and nothing was sent again. Where both ends send,
-    what they sent may leave after their last look: there only receivers know."""
+    """The largest difference in segments between the capture and TCP_INFO, over directions and
+    ends. TCP_INFO has one less for a close_notify that shared a segment. The server's TCP_INFO
+    counts only on a direct connection without retransmits. If both ends send, only receivers count:
+    segments may leave after a sender has read its TCP_INFO."""
     if not run.captured:
         return None
-    ways = {name: run.captured[name] for name in ("sent", "received")}
-    first = {name: way["data_segments"] - way.get("shared_close_notifies", 0)
-             for name, way in ways.items()}
+    counts = {name: run.captured[name] for name in ("sent", "received")}
+    expected = {name: count["data_segments"] - count.get("shared_close_notifies", 0)
+                for name, count in counts.items()}
     ends = [(run.client, "sent", "received")]
-    direct = not run.relayed and run.proxy is None
+    direct = not run.subject_relays and run.proxy is None
     if direct and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
         ends.append((run.server, "received", "sent"))
-    pairs = [(first[back] + ways[back]["retransmitted_segments"], threads_sum(end, *SEGMENTS_IN))
-             for end, _, back in ends]
+    pairs = [(expected[back] + counts[back]["retransmitted_segments"],
+              threads_sum(end, *SEGMENTS_IN)) for end, _, back in ends]
     if len(run.senders) == 1:
-        pairs += [(first[out], threads_sum(end, *SEGMENTS)) for end, out, _ in ends]
-    known = [abs(seen - counted) for seen, counted in pairs if counted is not None]
+        pairs += [(expected[out], threads_sum(end, *SEGMENTS)) for end, out, _ in ends]
+    known = [abs(captured - counted) for captured, counted in pairs if counted is not None]
     return max(known) if known else None
 
 
 def memory_per_connection(name: str) -> Formula:
-    """The formula of the bytes that an end grew by, from before connecting to after the run."""
+    """The formula of the growth of an end's resident memory by a run, per connection, in bytes."""
     def grown(run: MeasuredRun) -> float | None:
         end = run.record.end(name)
         if end is None or "resident_bytes" not in end:
@@ -226,18 +225,18 @@ def memory_per_connection(name: str) -> Formula:
     return grown
 
 
-def of_histogram(name: str, ask: Callable[[Histogram], float | None]) -> Formula:
-    """The formula of what a histogram is asked for, in seconds; it may be Beyond."""
+def of_histogram(name: str, value_of: Callable[[Histogram], float | None]) -> Formula:
+    """The formula of a value of a histogram, in seconds; it may be Beyond."""
     def figure(run: MeasuredRun) -> float | None:
         histogram = run.histograms[name]
-        value_ns = ask(histogram) if histogram else None
+        value_ns = value_of(histogram) if histogram else None
         return Beyond(value_ns * NANOSECOND) if isinstance(value_ns, Beyond) else seconds(value_ns)
     return figure
 
 
 def cpu_part(key: str, name: str = "") -> Formula:
-    """CPU seconds of one kind: of whole processes where hyperfine timed them, else of data threads
-    in the measured interval. name: of one end; without it of all ends together."""
+    """The formula of CPU seconds of one kind: of whole processes if hyperfine timed them, else of
+    data threads in the measured interval. name: one end; by default all ends together."""
     def part(run: MeasuredRun) -> float | None:
         end = run.record.end(name) if name else None
         if run.timed is not None:
@@ -247,14 +246,14 @@ def cpu_part(key: str, name: str = "") -> Formula:
 
 
 def machine_share(end: Mapping[str, Any], state: str) -> float | None:
-    """The share of the time of all CPUs of an end's machine in one of CPU_STATES."""
+    """The share of one of CPU_STATES in the time of all CPUs of an end's machine."""
     machine = end.get("machine", {})
     return quotient(machine.get(f"{state}_ns"),
                     sum(machine.get(f"{each}_ns", 0) for each in CPU_STATES))
 
 
 def softirq(run: MeasuredRun) -> float | None:
-    """Seconds in softirq during the measured interval, of each machine of an end, once."""
+    """Seconds in softirq during the measured interval, summed over the machines, each once."""
     machines = {} if run.subject is None else {run.subject["host"]: None}
     machines |= {end.get("host"): end.get("machine", {}).get("softirq_ns")
                  for end in reversed(run.ends)}
@@ -262,14 +261,14 @@ def softirq(run: MeasuredRun) -> float | None:
 
 
 def load_cpu(run: MeasuredRun) -> float | None:
-    """CPU seconds of the load, user and system, which are samples apart and exact together."""
+    """CPU seconds of the load. The sum of user and system is exact, each of them is sampled."""
     if run.record.load is None or run.timed is None:
         return None
     return seconds(run.timed["user_ns"] + run.timed["system_ns"])
 
 
 def distribution(name: str, of: str, shares: Iterable[str] = SHARES) -> tuple[Metric, ...]:
-    """The rows of one histogram: these quantiles and the maximum of a time. of: which time."""
+    """The rows of one histogram of a time: these quantiles, and the maximum. of: which time."""
     return (*(Metric(f"{name}_{key}", "s", "lower",
                      of_histogram(name, methodcaller("quantile", SHARES[key][0])),
                      f"{SHARES[key][1]} of {of}", ranked=True) for key in shares),
@@ -281,35 +280,37 @@ METRICS = {metric.name: metric for metric in (
     Metric("time_per_message", "s", "lower", time_per_message,
            "mean time of a request on its connection; of a stream: at the receiver"),
     Metric(STALL, "s", "lower", stall_per_message,
-           "of time_per_message of a request what no end computed, where that is most of it"),
-    Metric("messages_per_second", "1/s", "higher", lambda run: quotient(run.messages, run.elapsed),
+           "the part of a request's time that no CPU work explains, if that is most of it"),
+    Metric("messages_per_second", "1/s", "higher",
+           lambda run: quotient(run.messages, run.elapsed_s),
            "messages of all threads / time from the first thread's start to the last one's end; "
-           "requests that a load tells / its whole time"),
+           "of a load: requests in its output / its whole time"),
     Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
     Metric("segments_per_message", "1", "lower", message_side(*SEGMENTS),
            "data segments of the end that sends messages, or of the proxy; without retransmits"),
     Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),
-           "data segments of the end that sends replies; of a subject as they came in here"),
+           "data segments of the end that sends replies; of a subject: that the client received"),
     Metric("retransmits_per_message", "1", "lower",
            lambda run: quotient(ends_sum(run.sides, *RETRANSMITTED), run.messages),
-           "data segments that any end sent again"),
+           "data segments that any end retransmitted"),
     Metric("captured_segments_per_message", "1", "lower",
            lambda run: quotient(run.captured_sum("data_segments"), run.messages),
-           "capture=on: data segments on the messages' way, as they pass the client's device"),
+           "capture=on: data segments in the direction of messages, at the client's device"),
     Metric("captured_segments_per_reply", "1", "lower", captured_per_reply,
-           "capture=on: data segments on the replies' way"),
+           "capture=on: data segments in the direction of replies"),
     Metric("smallest_segment", "B", "higher", captured_extreme("smallest_bytes", min),
-           "capture=on: the smallest payload of a segment on the messages' way"),
+           "capture=on: the smallest payload of a segment in the direction of messages"),
     Metric("largest_segment", "B", "higher", captured_extreme("largest_bytes", max),
-           "capture=on: the largest payload of a segment on the messages' way"),
+           "capture=on: the largest payload of a segment in the direction of messages"),
     Metric("super_packets", "1", "lower", lambda run: run.captured_sum("super_packets"),
-           "capture=on: packets above the MSS on the messages' way, counted as they would be cut"),
+           "capture=on: packets above the MSS in the direction of messages; segments count them as "
+           "they would be cut"),
     Metric("capture_difference", "1", "lower", capture_difference,
            "capture=on: largest difference between capture and TCP_INFO, in segments"),
     Metric("records_per_message", "1", "lower", message_side("records_sent"),
            "TLS records of the end that sends messages, or of the proxy"),
     Metric("records_per_reply", "1", "lower", reply_side("records_sent"),
-           "TLS records of the end that sends replies; of a subject as they came in here"),
+           "TLS records of the end that sends replies; of a subject: that the client received"),
     Metric("tls_bytes_per_message", "B", "lower", message_side("tls_bytes_sent"),
            "bytes of the TLS records of messages, headers included"),
     Metric("tls_bytes_per_reply", "B", "lower", reply_side("tls_bytes_sent"),
@@ -341,9 +342,9 @@ METRICS = {metric.name: metric for metric in (
     Metric("proxy_ring_completions_per_message", "1", "lower", proxy_side("completions"),
            "completions that the proxy took from its io_uring"),
     Metric("copied_share", "1", "lower", copied_share,
-           "share of zero-copy sends that the kernel copied all the same, 0 to 1"),
+           "share of zero-copy sends that the kernel copied nevertheless, 0 to 1"),
     Metric("mapped_share", "1", "higher", mapped_share,
-           "share of received bytes that read=zerocopy mapped and did not copy, 0 to 1"),
+           "share of received bytes that read=zerocopy mapped instead of copying, 0 to 1"),
     Metric("cpu_per_message", "s", "lower", lambda run: quotient(run.cpu_all(), run.messages),
            "CPU of the data threads of all ends, and of a subject"),
     Metric("client_cpu_per_message", "s", "lower",
@@ -368,7 +369,7 @@ METRICS = {metric.name: metric for metric in (
                   ("p50", "p99")),
     *distribution("handover", "the time until the sender thread has a request (handoff=thread)"),
     Metric("handshakes_per_second", "1/s", "higher",
-           lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed),
+           lambda run: quotient(threads_sum(run.driver, "handshakes"), run.elapsed_s),
            "TLS handshakes that the client completed (workload=connect)"),
     *distribution("handshake", "the time from the client's first handshake call to the end of the "
                                "handshake"),
@@ -389,8 +390,7 @@ METRICS = {metric.name: metric for metric in (
     Metric("system", "s", "lower", cpu_part("system_ns"),
            "CPU of all ends in the kernel; by hyperfine of whole processes or a load, else of data "
            "threads"),
-    *(Metric(f"{end}_{key}", "s", "lower", cpu_part(f"{key}_ns", end),
-             f"{key} of the {end} alone")
+    *(Metric(f"{end}_{key}", "s", "lower", cpu_part(f"{key}_ns", end), f"{key} of the {end} alone")
       for end in ENDS for key in ("user", "system")),
     Metric("load_cpu", "s", "lower", load_cpu,
            "CPU of a load and of what it starts, by hyperfine (workload=command)"),
@@ -403,7 +403,7 @@ METRICS = {metric.name: metric for metric in (
 
 
 def metric_find(name: str, where: str) -> Metric:
-    """The metric of that name; UsageError says where it stood and names the nearest."""
+    """The metric of that name; UsageError says where the name stands and names the nearest."""
     if name not in METRICS:
         hint = nearest_hint(name, METRICS) or " (uncork list shows them)"
         raise UsageError(f'{where}: unknown metric "{name}"{hint}')
@@ -411,7 +411,7 @@ def metric_find(name: str, where: str) -> Metric:
 
 
 def metrics_compute(record: Record) -> dict[str, float | None]:
-    """Every metric of a record by name; all None where its status is not `ok`."""
+    """Every metric of a record by name; all None unless its status is `ok`."""
     if record.status != "ok":
         return dict.fromkeys(METRICS)
     run = MeasuredRun(record)
@@ -419,5 +419,5 @@ def metrics_compute(record: Record) -> dict[str, float | None]:
 
 
 def is_speed(metric: Metric) -> bool:
-    """Whether more or less of a metric is called faster and slower."""
+    """Whether texts call a change of a metric `faster` or `slower`, and not `better` or `worse`."""
     return metric.unit in ("1/s", "bit/s") or metric.name.startswith(("time", "latency", "service"))

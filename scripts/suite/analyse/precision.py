@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The width of a result's intervals, and whether it is what until= asks for. Pure. until= asks for
-a width, never for a change: rounds that are added until something is significant would find it in
-identical runs too (docs/methodology.md)."""
+"""The width of a result's intervals, compared with that of until=. Pure. until= never asks for a
+change: rounds added until it is significant find one in identical runs too (docs/methodology.md).
+"""
 
 import math
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ CELLS_SHOWN = 8  # cells that a line names
 
 
 class Precision(NamedTuple):
-    """The width that until= asks for and the cells that missed it, by a table's first metric.
-    asked: as it was typed. cells: the number of cells that count. wide: the cells that missed it
-    with the width of their intervals (as width_of()), the widest first."""
+    """The width that until= asks for and the cells that missed it, by the table's first metric.
+    asked: as typed. cells: the number of cells that have a width. wide: the cells that missed it,
+    with their widths (width_of()), the widest first."""
 
     metric: Metric
     asked: str
@@ -28,7 +28,8 @@ class Precision(NamedTuple):
 
 
 def width_of(values: Sequence[float], exact: bool) -> float:
-    """The farther end of the median's 95 % interval, as a fraction of it; infinite without one."""
+    """The distance from the median to the farther end of its 95 % interval, as a fraction of the
+    median; infinite without an interval."""
     if exact:
         return 0.0
     interval, centre = stats.median_interval(values), stats.median(values)
@@ -47,7 +48,7 @@ def precision_measure(matrix: Matrix) -> Precision | None:
     table = matrix.result.scenario.table
     shown = [name for name in (table.columns if table else ()) if name in METRICS]
     metric = METRICS[(shown or metrics_default(matrix))[0]]
-    # more rounds do not help a cell that fails more often than not, or has no values, or bounds
+    # more rounds do not help a cell that mostly fails, or has no values, or lower bounds only
     widths = [(cell, width_of(series.values.tolist(), matrix.is_exact(name, metric.name)))
               for name, cell in matrix.whole.cells.items() if cell.runs_ok > cell.runs_failed
               and len(series := matrix.series(name, metric.name)) and not series.censored]
@@ -60,7 +61,7 @@ def precision_text(precision: Precision) -> str:
     """until= in one line: `1% of bandwidth, missed by 1 of 6 cells: write=nagle 3.1%`."""
     asked = f"{precision.asked} of {precision.metric.name}"
     if not precision.cells:
-        return f"{asked}, which no cell knows: no round was added for it"
+        return f"{asked}: no cell has it, so no round was added"
     if not precision.wide:
         return f"{asked}, and every interval is that narrow"
     texts = ", ".join(f"{cell.text or 'the only cell'} " + (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Differences between the good runs of a cell and their words, and figures that they did not count.
-Both become footnotes of tables and notes of `show`. Pure: from columns to sentences."""
+"""In what the good runs of a cell differ from its words, and which figures they did not count. Both
+become footnotes of tables and notes of `show`. Pure: from columns to sentences."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,65 +8,66 @@ from collections.abc import Mapping
 import numpy as np
 
 from suite import stats
-from suite.analyse.runs import METRIC_PLACES, Runs
+from suite.analyse.runs import METRIC_COLUMNS, Runs
 from suite.analyse.traits import Traits
 from suite.base.units import percent_text
 
-TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the word that chooses it
+TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the word that sets it
 
 
-def known_of(runs: Runs, metric: str) -> list[float]:
-    values = runs.metrics[:, METRIC_PLACES[metric]]
+def known_values(runs: Runs, metric: str) -> list[float]:
+    values = runs.metrics[:, METRIC_COLUMNS[metric]]
     return values[~np.isnan(values)].tolist()
 
 
 def copied_remark(runs: Runs) -> str:
-    """The share that the kernel copied of a strategy that lends its memory; empty if none."""
-    share = stats.median(known_of(runs, "copied_share") or [0.0])
+    """A note with the share of zero-copy sends that the kernel copied; empty if it copied none."""
+    share = stats.median(known_values(runs, "copied_share") or [0.0])
     if not share:
         return ""
     local = ", as it does for a receiver on the same machine" if share == 1 else ""
-    return f"the kernel copied {percent_text(share)} of what was to be sent without a copy{local}"
+    return f"the kernel copied {percent_text(share)} of the zero-copy sends{local}"
 
 
 def mapped_remark(runs: Runs) -> str:
-    """A note that a reading which maps pages could map none; empty if it mapped some."""
-    known = known_of(runs, "mapped_share")
+    """A note that zero-copy reads could map no page; empty if they mapped some."""
+    known = known_values(runs, "mapped_share")
     return ("" if not known or any(known)
-            else "nothing of what was received could be mapped: all of it was copied")
+            else "no received page could be mapped: all received bytes were copied")
 
 
 def capture_remarks(runs: Runs, traits: Mapping[Traits, int]) -> list[str]:
-    """What captures missed, and where they and TCP_INFO contradict each other."""
+    """Notes on packets that captures missed, and on runs where a capture contradicts TCP_INFO."""
     def count_of(name: str) -> int:
         return sum(count for one, count in traits.items() if getattr(one, name))
 
-    apart = [difference for difference in known_of(runs, "capture_difference") if difference]
+    differing = [value for value in known_values(runs, "capture_difference") if value]
     runs_text = f"of {count_of('captured')} runs"
     return [text for count, text in (
         (count_of("dropped"),
-         f"the capture lost packets in {count_of('dropped')} {runs_text}: it proves nothing there"),
+         f"the capture lost packets in {count_of('dropped')} {runs_text}: "
+         "these runs have no figures of the capture"),
         (count_of("truncated"),
          f"there were more packets than a capture stores in {count_of('truncated')} {runs_text}: "
-                                "its figures are absent there"),
-        (len(apart), f"capture and TCP_INFO differ in {len(apart)} {runs_text}, "
-                     f"by {max(apart, default=0):.0f} segments at most"),
+         "these runs have no figures of the capture"),
+        (len(differing), f"capture and TCP_INFO differ in {len(differing)} {runs_text}, "
+                         f"by {max(differing, default=0):.0f} segments at most"),
     ) if count]
 
 
 def choices_missed(words: Mapping[str, str], traits: Traits) -> set[str]:
-    """The choices of TLS in a run that differ from its words."""
+    """Sentences about the TLS options of a run that differ from its words."""
     missed = set()
     for end, option, used in traits.agreed:
         word = TLS_WORDS.get(option)
         asked = words.get(f"{end}.{word}", words.get(word, used)) if word else used
-        if asked != used != "certificate":  # a subject has one where it knows no key
+        if asked != used != "certificate":  # a subject uses one if it does not know the key
             missed.add(f"{word}={asked} was asked for, {used} was used")
     return missed
 
 
 def choice_remarks(words: Mapping[str, str], traits: Mapping[Traits, int]) -> list[str]:
-    """The same of all runs, with their number where it was not so in all of them."""
+    """The same for all runs; with the number of runs, unless it is all of them."""
     counts: Counter[str] = Counter()
     for one, count in traits.items():
         counts.update(dict.fromkeys(choices_missed(words, one), count))
@@ -76,7 +77,7 @@ def choice_remarks(words: Mapping[str, str], traits: Mapping[Traits, int]) -> li
 
 
 def remarks_of(words: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
-    """Everything that the words of a cell do not say about its good runs."""
+    """All notes on the good runs of a cell."""
     traits = runs.traits_counts()
     clamped = dict.fromkeys(text for one in traits for text in one.clamped)
     return tuple(filter(None, [
@@ -85,6 +86,6 @@ def remarks_of(words: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
 
 
 def uncounted_of(runs: Runs) -> str:
-    """The security layers that counted no records, as `security=ktls`; empty where all did."""
+    """The security layers that counted no records, as `security=ktls`; empty if all did."""
     layers = dict.fromkeys(layer for traits in runs.traits_counts() for layer in traits.uncounted)
     return ", ".join(f"security={layer}" for layer in layers)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Claims that were published, as scenarios with an origin, and the verdict of a result on each.
+"""Published claims, as scenarios with an origin, and the verdict of a result on each.
 
-The outcome of claims.py becomes a verdict: that of a ratio also by the side of 1 on which it is.
-A figure of a whole program, which does not run here, is at best reproduced in its direction; a
-count travels. Where `place` is swept and not named, each place is decided by itself.
+The outcome of claims.py becomes a verdict; that of a ratio depends on its side of 1 too. The
+published figure may be of a whole program, which does not run here. Then a ratio can at best be
+reproduced in its direction, but a count can be the same. If `place` is swept and not named, each
+place is decided separately.
 """
 
 import math
@@ -32,21 +33,22 @@ from suite.base.words import words_split, words_text
 from suite.scenario.scenario import CLAIM_KINDS, Claim, Scenario, scenario_load
 
 REPRODUCED, DIRECTION, CONTRADICTED = "reproduced", "direction only", "contradicted"
-UNDECIDED, PLACES = "undecided", "depends on place"
-UNABLE, UNLOADED = "cannot run here", "cannot decide here"
-VERDICTS = (REPRODUCED, DIRECTION, CONTRADICTED, PLACES, UNDECIDED, UNLOADED, UNABLE)
+UNDECIDED, DEPENDS_ON_PLACE = "undecided", "depends on place"
+CANNOT_RUN, CANNOT_DECIDE = "cannot run here", "cannot decide here"
+VERDICTS = (REPRODUCED, DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE, UNDECIDED, CANNOT_DECIDE,
+            CANNOT_RUN)
 COUNT, DIRECTED, RATIO, STALL = CLAIM_KINDS
-EXPLAINED = (DIRECTION, CONTRADICTED, PLACES)
-RESENT = 0.01  # of the segments of a count may be sent again
+EXPLAINED = (DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE)  # verdicts that an explanation follows
+RESENT = 0.01  # this share of the segments of a count may be retransmitted
 SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STALL: (">=",)}
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What a result says of one claim of a file. measured: with its interval, or empty; spans: the
-    same as numbers, by place, which is empty where there is only one. remarks: how it was decided,
-    or why not, by place where there are several. explained: why it is not as it was published,
-    where the result shows that. system: what it ran on."""
+    """The verdict of a result on one claim of a file. measured: the figures with intervals, or
+    empty. spans: the same as numbers, by place; the place is empty if there is only one. remarks:
+    how it was decided, or why not, by place if there are several. explained: why it differs from
+    the published figure, if the result shows that. system: on what it ran."""
 
     claim: Claim
     verdict: str
@@ -59,17 +61,16 @@ class Replay:
 
 
 def replay_load(path: Path) -> Scenario:
-    """A scenario whose claims were published; UsageError where it has no origin, or a claim whose
-    comparison is not of its kind."""
+    """A scenario with published claims; UsageError without an origin, or for a wrong sign."""
     scenario = scenario_load(path)
     if scenario.origin is None or not scenario.claims:
         raise UsageError(f"{path}: a claim has an [origin] and a [[claim]]")
     for claim in scenario.claims:
         parsed = claim_parse(claim.that)
-        right = SIGNS.get(claim.kind, ())
-        if parsed.sign not in right or (claim.kind == STALL and any(references_of(parsed.right))):
+        signs = SIGNS.get(claim.kind, ())
+        if parsed.sign not in signs or (claim.kind == STALL and any(references_of(parsed.right))):
             raise UsageError(f'{path}: [claim] that "{claim.that}": ' + (
-                f'a claim of kind = "{claim.kind}" compares by {" or ".join(right)}'
+                f'a claim of kind = "{claim.kind}" compares by {" or ".join(signs)}'
                 f'{" with a number" * (claim.kind == STALL)}' if claim.kind else
                 f"it has no kind: {', '.join(CLAIM_KINDS)}"))
     return scenario
@@ -86,7 +87,7 @@ def unit_of(expression: Expression) -> str:
 
 
 def figure_text(claim: Operation, value: float) -> str:
-    """A figure of the left side, or the ratio or difference of both."""
+    """A figure of the left side, or of the ratio or difference of both, as text."""
     unit = "1" if any(references_of(claim.right)) else unit_of(claim.left)
     if unit != "1":
         return value_text(value, unit)
@@ -94,7 +95,7 @@ def figure_text(claim: Operation, value: float) -> str:
 
 
 def published_text(claim: Operation) -> str:
-    """What the right side says: `2`, `1.87x`, `>= 35.0 ms`, `> 1`."""
+    """The right side as text: `2`, `1.87x`, `>= 35.0 ms`, `> 1`."""
     if any(references_of(claim.right)):
         return f"{claim.sign.replace('==', '=')} the other"
     value = float(evaluate(claim.right, {}))
@@ -111,29 +112,29 @@ def measured_text(claim: Operation, span: Sequence[float]) -> str:
 
 
 def side_claimed(claim: Operation) -> int:
-    """1 or -1 where a ratio above or below 1 is claimed, 0 where none or no change is."""
+    """1 or -1 if a ratio above or below 1 is claimed; 0 if no ratio, or no change, is."""
     value = float(evaluate(claim.right, {})) if claim.sign == ABOUT else 1.0
     return (value >= NEAR) - (value <= 1 / NEAR)
 
 
 def count_distance(claim: Operation, span: Sequence[float]) -> float:
-    """How far, as a share, a count that was not the same in every run is from the claimed number,
-    as TCP sends some segment again on a busy machine. Infinite where another one is nearer."""
+    """The distance of a count from the claimed number, as a share of that: on a busy machine TCP
+    retransmits some segments. Infinite if another whole number is nearer."""
     value = 0.0 if any(references_of(claim.right)) else float(evaluate(claim.right, {}))
     near = value > 0 and len(span) == 3 and round(span[0]) == value
     return max(abs(end / value - 1) for end in span) if near else math.inf
 
 
-def ratio_verdict(decided: ClaimVerdict, side: int, in_kind: bool) -> str:
-    """The verdict on a ratio that is not the claimed one for sure. side: of 1 that was claimed;
-    in_kind: whether its size is not judged, as a whole program was measured there."""
-    elsewhere = decided.outcome == "not ok"  # the whole interval is outside the band
+def ratio_verdict(decided: ClaimVerdict, side: int, whole_program: bool) -> str:
+    """The verdict on a ratio that is not surely the claimed one. side: the claimed side of 1.
+    whole_program: the published ratio is of a whole program, so its size is not judged."""
+    outside = decided.outcome == "not ok"  # the whole interval is outside the claimed range
     if decided.side == side:
-        return DIRECTION if elsewhere or in_kind else UNDECIDED
+        return DIRECTION if outside or whole_program else UNDECIDED
     ends = decided.span[1:] or decided.span
-    none = (min(ends) <= 1 and max(ends) < NEAR if side > 0 else  # no change, or the other way
-            max(ends) >= 1 and min(ends) > 1 / NEAR)
-    return CONTRADICTED if elsewhere and none else UNDECIDED
+    opposite = (min(ends) <= 1 and max(ends) < NEAR if side > 0 else  # or no change
+                max(ends) >= 1 and min(ends) > 1 / NEAR)
+    return CONTRADICTED if outside and opposite else UNDECIDED
 
 
 def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
@@ -142,32 +143,33 @@ def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
     parsed = claim_parse(decided.claim.that)
     verdict = UNDECIDED
     if decided.unable:
-        return UNABLE
+        return CANNOT_RUN
     if decided.outcome == "ok":
         verdict = DIRECTION if origin and origin.fidelity and kind != COUNT else REPRODUCED
     elif kind == RATIO and side_claimed(parsed):
         verdict = ratio_verdict(decided, side_claimed(parsed), bool(origin and origin.fidelity))
-    elif kind == COUNT and math.isfinite(apart := count_distance(parsed, decided.span)):
-        verdict = REPRODUCED if apart <= RESENT else UNDECIDED
+    elif kind == COUNT and math.isfinite(distance := count_distance(parsed, decided.span)):
+        verdict = REPRODUCED if distance <= RESENT else UNDECIDED
     elif decided.outcome == "not ok":
         verdict = CONTRADICTED
-    # an idle machine lacks something; or the program's own work, of which a change would be less
+    # an idle machine lacks the load that `needs` names; a claim of no change for a whole program
+    # lacks the own work of the program, which makes any change smaller
     lacking = bool(origin and (origin.needs or (
         origin.fidelity and kind == RATIO and not side_claimed(parsed))))
-    return UNLOADED if lacking and verdict in (UNDECIDED, CONTRADICTED) else verdict
+    return CANNOT_DECIDE if lacking and verdict in (UNDECIDED, CONTRADICTED) else verdict
 
 
 def verdicts_join(verdicts: Sequence[str]) -> str:
-    """One verdict of those at several places, which are never pooled."""
-    found = set(verdicts) - {UNABLE, UNLOADED} or set(verdicts)
+    """One verdict from those at several places; figures of several places are never pooled."""
+    found = set(verdicts) - {CANNOT_RUN, CANNOT_DECIDE} or set(verdicts)
     if CONTRADICTED in found and found & {REPRODUCED, DIRECTION}:
-        return PLACES
-    return next(one for one in (UNDECIDED, UNLOADED, UNABLE, CONTRADICTED, DIRECTION, REPRODUCED)
-                if one in found)
+        return DEPENDS_ON_PLACE
+    return next(one for one in (UNDECIDED, CANNOT_DECIDE, CANNOT_RUN, CONTRADICTED, DIRECTION,
+                                REPRODUCED) if one in found)
 
 
 def system_of(matrix: Matrix, where: Mapping[str, str]) -> dict[str, Any]:
-    """The kernel and the machine of the cells that have these words, and the words themselves."""
+    """The kernel and the machine of the cells with these words, and the words."""
     cells = {name: cell.target for name, cell in matrix.cells.items()
              if where.items() <= cell.words.items()}
     facts = next((machine.facts for machine in machines_of(matrix.result, cells)), {})
@@ -176,7 +178,7 @@ def system_of(matrix: Matrix, where: Mapping[str, str]) -> dict[str, Any]:
 
 
 def replays_decide(matrix: Matrix) -> list[Replay]:
-    """Every claim of a result, in order, on each system that ran it."""
+    """The verdict on every claim of a result, in order, for each system that ran it."""
     scenario, parts = matrix.result.scenario, dict[tuple[str, Claim], list[ClaimVerdict]]()
     for decided in claims_decide(matrix):
         where = {key: value for key, value in words_split(decided.where.split(), "").items()
@@ -191,8 +193,8 @@ def replays_decide(matrix: Matrix) -> list[Replay]:
 
 
 def explanation_text(matrix: Matrix, claim: Claim) -> str:
-    """Why a claim does not hold as it was published, with what was measured; empty where its file
-    says nothing, or something that this result does not show."""
+    """Why a claim differs from the published figure, with the measured figures. Empty if its file
+    has no explanation, or one that this result does not confirm."""
     if (explanation := claim.explanation) is None:
         return ""
     cells = {name: cell.words for name, cell in matrix.cells.items()}
@@ -206,7 +208,7 @@ def explanation_text(matrix: Matrix, claim: Claim) -> str:
 
 def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
                 system: Mapping[str, Any]) -> Replay:
-    """The verdict on a claim of those at each place."""
+    """The verdict on a claim, from the verdicts at each place."""
     parsed, verdicts = claim_parse(claim.that), [verdict_of(scenario, one) for one in found]
     places = [words_split(one.where.split(), "").get(PLACE, "") for one in found]
     several = len(found) > 1
@@ -220,7 +222,7 @@ def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
 
 
 def replays_status(verdicts: Sequence[str]) -> int:
-    """Exit status: 0 all decided, 1 one is contradicted, 3 one is undecided, 4 nothing ran."""
-    if set(verdicts) <= {UNABLE}:
+    """Exit status: 0 all are decided, 1 one is contradicted, 3 one is undecided, 4 none ran."""
+    if set(verdicts) <= {CANNOT_RUN}:
         return 4
     return 1 if CONTRADICTED in verdicts else 3 if UNDECIDED in verdicts else 0

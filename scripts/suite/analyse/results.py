@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A result on disk (docs/record.md, "Files of a result"): loaded and checked here only. Damaged
-parts are left out with a note, and the rest is shown. A folder without a plan or a scenario is no
-result."""
+"""Loads and checks a result on disk (docs/record.md, "Files of a result"). Damaged parts are left
+out with a note, and the rest is shown. A folder without a plan or a scenario is no result."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from suite.scenario.scenario import Scenario, scenario_load
 
 @dataclass(frozen=True)
 class Result:
-    """The folder of a result; notes: for the reader, one line each."""
+    """A loaded result. notes: for the reader, one line each."""
 
     folder: Path
     scenario: Scenario
@@ -53,7 +52,7 @@ def missing_error(path: Path) -> UsageError:
 
 
 def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
-    """The machines by host id; none, with a note, where hosts.json is missing or damaged."""
+    """The machines by host id; none, with a note, if hosts.json is missing or damaged."""
     try:
         return {host: Machine((host,), facts) for host, facts in machines_read(folder).items()}
     except FileNotFoundError:
@@ -66,12 +65,12 @@ def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
 
 
 def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
-    """The records of the plan's cells, the first of each (cell, label, round); notes the rest."""
+    """The records of the plan's cells, the first of each (cell, label, round); notes on others."""
     planned = runs.frame("cell")["cell"].isin(cells).to_numpy()
     strange = int((~planned).sum())
     runs = runs.take(planned) if strange else runs
     keys = runs.frame("cell", "label", "round", "session")
-    keys["session"] = keys["session"].where(keys["round"] == 0, "")  # each has a round 0 of its own
+    keys["session"] = keys["session"].where(keys["round"] == 0, "")  # each session has a round 0
     repeated = keys.duplicated().to_numpy()
     texts = [f"{cell}, run {label} of round {number}, is there twice: the first was kept"
              for cell, label, number, _ in keys[repeated].itertuples(index=False)]
@@ -85,7 +84,7 @@ def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
 
 
 def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
-    """The runs in records.jsonl; UsageError or Failure where it has none to show."""
+    """The runs in records.jsonl; UsageError or Failure if it has none to show."""
     try:
         runs, builder, torn = runs_load(path)
     except FileNotFoundError:
@@ -107,8 +106,8 @@ def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
 
 
 def result_load(folder: Path) -> Result:
-    """Loads a result, by its path or by its name in results/. UsageError: no such folder or file,
-    nothing measured yet, a newer plan. Failure: a damaged plan, no whole record."""
+    """Loads a result by its path, or by its name in results/. UsageError: no such folder or file,
+    no record yet, a newer plan. Failure: a damaged plan, no whole record."""
     folder = result_find(folder)
     notes: list[str] = []
     plan = plan_read(folder)

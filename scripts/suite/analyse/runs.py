@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""records.jsonl as columns: a row for each whole record, with everything of it that is one value.
-Histograms, samples and threads are no columns: a function that needs them reads the record
-again."""
+"""records.jsonl as columns: a row for each whole record, a column for each single value of it. A
+function that needs histograms, samples or threads reads the record again."""
 
 from __future__ import annotations
 
@@ -25,9 +24,9 @@ from suite.stats import Beyond
 
 TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
 NUMBERS = ("traits", "round", "offset", "size_bytes")  # of whole numbers; traits: in Runs.traits
-PROBLEMS_SHOWN = 5  # damaged lines that have a note of their own; of the others only the number
+PROBLEMS_SHOWN = 5  # damaged lines with a note of their own; the others are counted
 NO_ROWS = np.array([], dtype=int)
-METRIC_PLACES = {name: place for place, name in enumerate(METRICS)}
+METRIC_COLUMNS = {name: place for place, name in enumerate(METRICS)}
 
 
 @dataclass(frozen=True)
@@ -35,10 +34,9 @@ class Runs:
     """Row i is one record.
 
     columns: TEXTS (object) and NUMBERS (int64), shape (rows,) each.
-    metrics: float64, shape (rows, METRICS), NaN where the record does not know one.
-    censored: bool, same shape: whether the figure is a bound that the value lies beyond
-    (stats.Beyond).
-    traits: the different traits of the rows, and perhaps others.
+    metrics: float64, shape (rows, METRICS), NaN where the record does not have one.
+    censored: bool, same shape: the value is beyond this figure, a bound (stats.Beyond).
+    traits: the different traits of the rows; after take() perhaps more than these.
     """
 
     columns: Mapping[str, np.ndarray]
@@ -50,17 +48,18 @@ class Runs:
         return len(self.metrics)
 
     def take(self, rows: np.ndarray) -> Runs:
-        """Only these rows, by mask or by number."""
+        """Only these rows: a mask, or row numbers."""
         return Runs({name: column[rows] for name, column in self.columns.items()},
                     self.metrics[rows], self.censored[rows], self.traits)
 
     @cached_property
     def good(self) -> np.ndarray:
+        """Which rows are successful runs of counted rounds: a mask."""
         return (self.columns["status"] == "ok") & (self.columns["round"] > 0)
 
     @cached_property
-    def of_rounds(self) -> np.ndarray:
-        """Which rows give the value of a round: a cell's good run A, or A' where A failed."""
+    def gives_value(self) -> np.ndarray:
+        """Which rows give the value of a round: the good run A of a cell, or A' if A failed."""
         runs = self.frame("cell", "round", "label")[self.good].sort_values("label", kind="stable")
         chosen = np.zeros(len(self), dtype=bool)
         chosen[runs.drop_duplicates(["cell", "round"]).index] = True
@@ -78,14 +77,14 @@ class Runs:
         return pd.DataFrame({name: self.columns[name] for name in names})
 
     def traits_counts(self) -> dict[Traits, int]:
-        """How many rows have which traits, in the order in which they first occur."""
+        """The number of rows of each traits, in the order in which they first occur."""
         counts = Counter(self.columns["traits"].tolist())
         return {self.traits[place]: count for place, count in counts.items()}
 
 
-class Builder:
-    """Runs that grow by a record at a time. lines: the number of lines so far, whole or not.
-    damaged: how many of them are no records; problems: the first of these as texts."""
+class RunsBuilder:
+    """Builds Runs from one record at a time. lines: the number of lines so far, damaged ones too.
+    damaged: the number of damaged lines; problems: the first of these as texts."""
 
     def __init__(self) -> None:
         self.columns: dict[str, Any] = {
@@ -96,13 +95,13 @@ class Builder:
         self.lines = self.damaged = 0
         self.problems: list[str] = []
 
-    def line(self, line: Line) -> None:
-        """Adds the record in a line; one that is damaged becomes a problem."""
+    def add_line(self, line: Line) -> None:
+        """Adds the record of a line; a damaged line becomes a problem."""
         self.lines += 1
         if line.data is not None and not line.data.strip():
             return
         try:
-            self.record(record_parse(line.data), line.offset, line.size_bytes)
+            self.add_record(record_parse(line.data), line.offset, line.size_bytes)
         except Damaged as damage:
             self.damaged += 1
             if self.damaged <= PROBLEMS_SHOWN:
@@ -114,8 +113,8 @@ class Builder:
             [f"{more} more lines of records.jsonl are no records and were left out"] if more
             else [])
 
-    def record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
-        """Adds a record of record_parse(); Damaged if no formula can make sense of it."""
+    def add_record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
+        """Adds a record of record_parse(); Damaged if a formula cannot be computed from it."""
         try:
             values, traits = metrics_compute(record).values(), traits_of(record)
             row = array("d", (np.nan if value is None else value for value in values))
@@ -133,7 +132,7 @@ class Builder:
                                  strict=True):
             column.append(value)
 
-    def runs(self) -> Runs:
+    def build(self) -> Runs:
         return Runs({name: np.array(column, dtype=object if name in TEXTS else np.int64)
                      for name, column in self.columns.items()},
                     np.array(self.metrics).reshape(-1, len(METRICS)),
@@ -142,7 +141,7 @@ class Builder:
 
 
 def record_parse(data: bytes | None) -> Record:
-    """The record in a line; Damaged says what is wrong with it."""
+    """The record of a line; Damaged says what is wrong with it."""
     try:
         return Record(object_parse(data, RECORD_SHAPE))
     except WrongShape as wrong:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which cells some words select, which axes name the rows of a table and which metrics its columns.
-Pure; every command that reads a result asks here."""
+"""The cells that words select, the axes that name the rows of a table, and the metrics of its
+columns. Pure; every command that reads a result uses it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ Selection = Mapping[str, str]
 
 
 def selector_check(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> None:
-    """UsageError for a word or value that no cell of the result has. own: the command's words."""
+    """UsageError for a word or value that no cell has. own: words of the command, for the hint."""
     for key, value in words.items():
         values = dict.fromkeys(cell.words[key] for cell in matrix.whole.cells.values()
                                if key in cell.words)
@@ -33,8 +33,8 @@ def selector_check(matrix: Matrix, words: Selection, own: Iterable[str] = ()) ->
 
 
 def cells_select(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> list[Cell]:
-    """The cells that have one of the values of every word, of a narrowed matrix those that are
-    shown and their baselines; UsageError where none has."""
+    """The cells that have, for every word, one of its values. A narrowed matrix has only its shown
+    cells and their baselines. UsageError if there is none."""
     selector_check(matrix, words, own)
     cells = [cell for cell in cells_compared(matrix)
              if all(cell.words.get(key) in value.split(",") for key, value in words.items())]
@@ -44,25 +44,26 @@ def cells_select(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> l
 
 
 def matrix_narrow(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> Matrix:
-    """The matrix that shows only the cells which words select; UsageError where there is none.
-    Ratios, verdicts and noise floors stay those of all cells. own: the command's words."""
+    """The matrix that shows only the selected cells; UsageError if there is none. Ratios, verdicts
+    and noise floors stay those of all cells. own: as for selector_check()."""
     if not words:
         return matrix
     cells = cells_select(matrix, words, own)
-    return replace(matrix, cells={cell.name: cell for cell in cells}, narrowed=matrix)
+    return replace(matrix, cells={cell.name: cell for cell in cells}, narrowed_from=matrix)
 
 
 def left_out_text(matrix: Matrix, words: Selection) -> str:
-    """How many cells of a narrowed matrix are not shown; empty where all are."""
-    left, every = len(matrix.whole.cells) - len(matrix.cells), len(matrix.whole.cells)
-    if not left:
+    """How many cells a narrowed matrix does not show; empty if it shows all."""
+    every = len(matrix.whole.cells)
+    left_out = every - len(matrix.cells)
+    if not left_out:
         return ""
-    return f"left out {left} of {every} cells of {matrix.result.name}: not {words_text(words)}"
+    return f"left out {left_out} of {every} cells of {matrix.result.name}: not {words_text(words)}"
 
 
 class Layout(NamedTuple):
-    """rows: axes that name the rows. across: axes spread over columns. metrics: names of metrics,
-    in the order of their columns. best: the axis of which the best value is looked for, or None."""
+    """rows: axes that name the rows. across: axes whose values are columns. metrics: names, in the
+    order of their columns. best: the axis whose best value is asked for, or None."""
 
     rows: tuple[str, ...]
     across: tuple[str, ...]
@@ -71,9 +72,8 @@ class Layout(NamedTuple):
 
 
 def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
-    """The layout from the names asked for (empty: the default). An axis that varies and is named
-    nowhere becomes a row, so that no cell is hidden; a word that does not vary here is left out.
-    UsageError for a name that is neither word nor metric."""
+    """The layout from the names asked for (empty: the default), without words that do not vary. An
+    axis that is not named becomes a row, so that no cell is hidden. UsageError for other names."""
     known = set(matrix.axes).union(*(cell.words for cell in matrix.whole.cells.values()))
     for name in asked.rows:
         if name not in known:
@@ -92,5 +92,5 @@ def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
         raise UsageError(f'best: no word "{asked.best}" in this result'
                          f"{nearest_hint(asked.best, matrix.axes)}")
     best = asked.best if asked.best in matrix.axes else None
-    rows = sorted(named + rest, key=lambda axis: axis == best)  # so that a group stands together
+    rows = sorted(named + rest, key=lambda axis: axis == best)  # last, so that groups are together
     return Layout(tuple(rows), across, metrics, best)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The figures of all outputs: for each cell and metric the median, its interval, its ratio to the
-baseline and its published figures. All in base units; no text here.
+baseline and its published figures. All in base units; no texts.
 
-Published figures are ratios to the published figure of the baseline in the same set: machines
-differ, so that the figures themselves cannot be compared.
+Published figures become ratios to the published figure of the baseline in the same set. The figures
+themselves cannot be compared, because machines differ.
 
-Gains are as patches report them: what a cell has more of a metric than its baseline, round by
-round. `pre` is the baseline, `post` another cell, and a gain is post / pre - 1 within a round. The
-gain of the baseline is that of its second run over its first, which gives the noise floor. Between
-kernels, which share no round, it is of all boots of one to all of the other.
+A gain is what patches report: post / pre - 1 within a round, where `pre` is the baseline and `post`
+another cell. The gain of the baseline compares its second run with its first, and shows the noise
+floor. Kernels share no round: their gain compares all boots of one with all boots of the other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,16 +37,16 @@ from suite.scenario.scenario import LABEL, LABEL_REPEAT, Published
 
 
 class PublishedRatio(NamedTuple):
-    """A published figure of a cell. ratio: to the published figure of its baseline in the same set,
-    None where the set has none; 1 for a baseline."""
+    """A published figure of a cell. ratio: to the published figure of its baseline in the same set;
+    None if the set has none; 1 for a baseline."""
 
     figure: Published
     ratio: float | None
 
 
 class Gain(NamedTuple):
-    """pre, post: medians, which may be stats.Beyond. ratio: post / pre (Hodges-Lehmann). worst,
-    best: gains of one round, None where none is shared or known. verdict: of the ratio."""
+    """pre, post: medians, which may be stats.Beyond. ratio: post / pre (Hodges-Lehmann), with its
+    verdict. worst, best: gains of one round; None without shared rounds, or if censored."""
 
     pre: float
     post: float
@@ -60,13 +59,13 @@ class Gain(NamedTuple):
 
 @dataclass(frozen=True)
 class Figure:
-    """A metric of a cell over its rounds. Of a censored median, or end of its interval, it has a
-    stats.Beyond.
+    """A metric of a cell over its rounds. The median, or an end of its interval, is a stats.Beyond
+    if it is censored.
 
-    interval: of the median, only min..max below 6 rounds; None of a single round and where exact.
-    exact: events or bytes, as many in every run (Matrix.is_exact): it has no interval, anything
-    else has.
-    ratio: to the baseline cell; None for it itself and where there is none. verdict: of the ratio.
+    interval: of the median; with less than 6 rounds from minimum to maximum; None for a single
+    round, or an exact count.
+    exact: the same number of events or bytes in every run (Matrix.is_exact).
+    ratio, verdict: to the baseline cell; None if the cell is the baseline, or has none.
     published: the published figures of the cell.
     """
 
@@ -81,12 +80,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Summary:
-    """All figures of a result: figures[cell][metric], absent where a cell knows no value.
+    """All figures of a result: figures[cell][metric], absent if the cell has no value.
 
-    floors: the noise floors of each metric, by the baseline cell that they are of.
-    gain: the metric whose gains[cell] are wanted, None: of none. A cell without one is absent.
-    best: the axis whose best value by the first metric is wanted, by group in optima; None: of
-    none.
+    floors: the noise floors of each metric, by baseline cell.
+    gain: the metric whose gains were asked for, or None. gains: by cell, absent if it has none.
+    best: the axis whose best value by the first metric was asked for, or None. optima: the best
+    value of each group.
     """
 
     matrix: Matrix
@@ -102,16 +101,16 @@ class Summary:
 
     @property
     def gain_shown(self) -> str | None:
-        """The metric with columns of gains: that whose gains are wanted, if there are any."""
+        """The metric that has columns of gains; None if there are no gains."""
         return self.gain if self.gains else None
 
     @property
-    def leading(self) -> str | None:
-        """The metric by which the best value is looked for; None where none is."""
+    def best_metric(self) -> str | None:
+        """The metric that decides which value is best; None if the best was not asked for."""
         return self.metrics[0].name if self.best else None
 
-    def floor_most(self, metric: str) -> float | None:
-        """The highest noise floor of a metric; None where none is known."""
+    def floor_highest(self, metric: str) -> float | None:
+        """The highest noise floor of a metric; None if none is known."""
         return max(self.floors[metric].values(), default=None)
 
 
@@ -122,7 +121,7 @@ def figure_make(values: Sequence[float], bounds: Sequence[float], exact: bool) -
 
 
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
-    """One figure; None where no good round knows the metric."""
+    """The figure of a cell; None if no good round has the metric."""
     series = matrix.series(cell.name, metric.name)
     if not len(series):
         return None
@@ -133,31 +132,30 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
         published=published_ratios(matrix, cell, metric.name, baseline_find(matrix, cell)))
 
 
-# What the client knows where a foreign peer does not tell the rest.
-STAND_INS = {"bandwidth": "messages_per_second", "cpu_per_message": "client_cpu_per_message",
+# The metrics of the client for those that need figures of a foreign peer.
+SUBSTITUTES = {"bandwidth": "messages_per_second", "cpu_per_message": "client_cpu_per_message",
              "cpu_per_byte": "client_cpu_per_message"}
 
 
 def metrics_default(matrix: Matrix) -> tuple[str, ...]:
-    """The columns of a table without columns=, by what the cells do."""
+    """The metrics of a table without columns=, chosen by what the cells do."""
     def known(name: str) -> bool:
         return bool(matrix.frame[name].notna().any())
 
-    if known("subject_cpu") and known("messages_per_second"):  # its time is set
+    if known("subject_cpu") and known("messages_per_second"):  # the load has a set duration
         return "messages_per_second", "client_cpu_per_message", "server_cpu_per_message"
     if known("subject_cpu"):
         split = any("user" not in cell.unsplit for cell in matrix.cells.values())
         return ("time", "load_cpu", *(("user", "system") if split else ()), "subject_cpu")
     if matrix.frame["hyperfine"].any():
         return ("time", "user", "system", "softirq")
-    names = sides_told(matrix, metrics_usual(matrix))
-    names = tuple(name if known(name) else STAND_INS.get(name, name) for name in names)
-    return tuple(filter(known, names)) or names  # what no run can know needs no column
+    names = metrics_for_replies(matrix, metrics_of_workload(matrix))
+    names = tuple(name if known(name) else SUBSTITUTES.get(name, name) for name in names)
+    return tuple(filter(known, names)) or names  # a metric without values needs no column
 
 
-def sides_told(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names with those of messages told of replies where only what replies are is swept, and of
-    both where messages are too."""
+def metrics_for_replies(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Metrics per reply instead of per message if words of the reply vary; both if both vary."""
     def varies(*words: str) -> bool:
         return any(len({cell.words.get(word) for cell in matrix.whole.cells.values()}) > 1
                    for word in words)
@@ -170,13 +168,13 @@ def sides_told(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
         (name, reply) if both or reply not in METRICS else (reply,)) if one in METRICS))
 
 
-# of a server of others: what the client sees of it, and the CPU of a subject
-OF_FOREIGN = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_per_reply",
+# For a foreign server: what the client sees of it, and the CPU of a subject.
+FOREIGN_METRICS = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_per_reply",
               "server_cpu_per_message")
 
 
-def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
-    """The columns of the first of these kinds that the cells are of."""
+def metrics_of_workload(matrix: Matrix) -> tuple[str, ...]:
+    """The usual metrics for the workload of the cells: the first case that fits."""
     cells = list(matrix.whole.cells.values())
     workloads = {cell.words.get("workload") for cell in cells}
     several = any(cell.words.get(key, "1") != "1" for cell in cells
@@ -197,7 +195,7 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
             "latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")),
         (any(subject_of(words) or ("peer" in words and words.get("protocol", "raw") != "raw")
              for words in (cell.words for cell in cells)), (
-            "messages_per_second" if several else "time_per_message", *OF_FOREIGN)),
+            "messages_per_second" if several else "time_per_message", *FOREIGN_METRICS)),
         (several, (
             "messages_per_second", "latency_p99", "segments_per_message", "records_per_message",
             "sends_per_message", "cpu_per_message")),
@@ -209,7 +207,7 @@ def metrics_usual(matrix: Matrix) -> tuple[str, ...]:
 
 def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None,
                   best: str | None = None) -> Summary:
-    """The figures of these metrics, the gains of one, the best values of an axis by the first."""
+    """The figures of these metrics, the gains of one, and the best values of an axis."""
     for published in matrix.result.scenario.published:
         metric_find(published.metric, "scenario.toml: [published] metric")
     metrics = tuple(METRICS[name] for name in names)
@@ -229,13 +227,13 @@ def figure_words(figure: Published) -> Mapping[str, str]:
 
 
 def published_sets(matrix: Matrix) -> tuple[str, ...]:
-    """The names of the sets of published figures in order; figures without one have the empty."""
+    """The names of the sets of published figures, in order; "" for figures without a set."""
     return tuple(dict.fromkeys(figure.set for figure in matrix.result.scenario.published))
 
 
 def published_find(matrix: Matrix, cell: Cell, metric: str, set_name: str, label: str
                    ) -> Published | None:
-    """The figure of a set for a cell; the one with the most words where several match."""
+    """The figure of a set for a cell. If several match, the one with the most words."""
     matching = [figure for figure in matrix.result.scenario.published
                 if (figure.metric, figure.set, figure.label) == (metric, set_name, label)
                 and words_match(figure_words(figure), cell.words)]
@@ -253,12 +251,13 @@ def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None,
 
 
 def published_unused(matrix: Matrix) -> tuple[str, ...]:
+    """The words of published figures that match no cell."""
     return tuple(figure.words for figure in matrix.result.scenario.published if not any(
         words_match(figure_words(figure), cell.words) for cell in matrix.whole.cells.values()))
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
-    """The gain of a cell; None where it has no baseline, or no good round shared with it."""
+    """The gain of a cell; None if it has no baseline, or no good round in common with it."""
     if base is None:
         return None
     same = cell.name == base.name
@@ -271,7 +270,7 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     ratio = ratio_of(post, pre, shared)
     gains = [None] if not shared or pre.censored or post.censored else sorted(
         (post.values / pre.values - 1).tolist(), reverse=metric.better == "lower")
-    # A' / A is no change but by chance, for nothing differs: no p is small enough
+    # p is 1: A' / A is never a change, because nothing differs
     verdict = (verdict_of(ratio, noise_floor(matrix, cell, metric.name), 1.0) if same
                else baseline_verdict(matrix, cell, metric.name))
     medians = [stats.median(side.values, side.bounds) for side in sides]

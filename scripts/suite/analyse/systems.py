@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What systems said of published claims, as plain data, which JSON keeps: of each its machine and,
-by name, its claims with their rows. Read from folders of results, or from the JSON of a report.
+"""Verdicts on published claims by system, as plain data for JSON. Each system has its machine, and
+by name its claims with their rows. Read from folders of results, or from the JSON of a report.
 
-A folder of `claims run` has a result for each claim, and `claims.json`: by name why it could not
-run, or an empty text. A claim that could not run has its scenario only.
+A folder of `claims run` has a result for each claim, and `claims.json`: by claim why it could not
+run, or an empty text. A claim that could not run has a scenario, but no result.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 
 from suite.analyse.expressions import claim_parse
 from suite.analyse.frame import matrix_load
-from suite.analyse.replays import UNABLE, Replay, published_text, replay_load, replays_decide
+from suite.analyse.replays import CANNOT_RUN, Replay, published_text, replay_load, replays_decide
 from suite.base.errors import Failure, UsageError
 from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, result_find
 from suite.scenario.scenario import Scenario
@@ -23,15 +23,15 @@ System = Mapping[str, Any]
 
 
 def claim_head(scenario: Scenario) -> dict[str, Any]:
-    """Where a claim is from, as data."""
-    told = {key: text for key, text in vars(scenario.origin).items() if text}
-    return {"question": scenario.question, "origin": told, "disputes": list(scenario.disputes)}
+    """The question, origin and disputes of a claim, as data."""
+    origin = {key: text for key, text in vars(scenario.origin).items() if text}
+    return {"question": scenario.question, "origin": origin, "disputes": list(scenario.disputes)}
 
 
 def row_of(replay: Replay) -> dict[str, Any]:
-    """A comparison and its verdict, as JSON would keep it."""
-    told = {key: value for key, value in vars(replay).items() if key not in ("claim", "system")}
-    return dict(json.loads(json.dumps(vars(replay.claim) | told)))
+    """A claim and its verdict, as data that JSON keeps unchanged."""
+    verdict = {key: value for key, value in vars(replay).items() if key not in ("claim", "system")}
+    return dict(json.loads(json.dumps(vars(replay.claim) | verdict)))
 
 
 def verdicts_of(systems: Sequence[System]) -> list[str]:
@@ -40,7 +40,7 @@ def verdicts_of(systems: Sequence[System]) -> list[str]:
 
 
 def index_read(folder: Path) -> dict[str, str]:
-    """By claim why it could not run, or an empty text; Failure where the index is damaged."""
+    """By claim why it could not run, or an empty text; Failure if the index is damaged."""
     try:
         return dict(json.loads((folder / CLAIMS).read_text()))
     except FileNotFoundError:
@@ -51,7 +51,7 @@ def index_read(folder: Path) -> dict[str, str]:
 
 def system_add(systems: dict[str, dict[str, Any]], name: str, scenario: Scenario,
                replay: Replay) -> None:
-    """Adds a row to the system that it is of. name: of a system of which nothing is known."""
+    """Adds a row to its system. name: stands for a system without known facts."""
     system = systems.setdefault(json.dumps(replay.system, sort_keys=True), {
         "name": name, "machine": dict(replay.system), "claims": {}})
     system["claims"].setdefault(scenario.name, claim_head(scenario) | {"rows": []})[
@@ -59,23 +59,23 @@ def system_add(systems: dict[str, dict[str, Any]], name: str, scenario: Scenario
 
 
 def systems_read(source: Path) -> list[dict[str, Any]]:
-    """The systems of a folder of results, of one result, or of a file of `report --json`."""
+    """The systems of a folder of results, of one result, or of a `claims report --json` file."""
     if source.is_file() and not source.name.endswith(ARCHIVE_SUFFIX):
         try:
             return list(json.loads(source.read_text())["systems"])
         except (ValueError, KeyError, TypeError):
-            raise UsageError(f"{source}: no file of uncork claims report --json") from None
+            raise UsageError(f"{source}: not the output of uncork claims report --json") from None
     folder = result_find(source)
     systems: dict[str, dict[str, Any]] = {}
     index, single = index_read(folder), (folder / PLAN).exists()
     if not index and not single:
-        raise UsageError(f"{folder}: no result of a claim, nor a folder of uncork claims run")
+        raise UsageError(f"{folder}: neither a result nor a folder of uncork claims run")
     places = [folder] if single else [folder / name for name in index]
     ran = [place for place in places if (place / PLAN).exists()]
     for place in ran:
         matrix = matrix_load(place)
         if matrix.result.scenario.origin is None:
-            raise UsageError(f"{place}: its scenario has no [origin]: it is no claim")
+            raise UsageError(f"{place}: no published claim: its scenario has no [origin]")
         for replay in replays_decide(matrix):
             system_add(systems, folder.name, matrix.result.scenario, replay)
     machines = [system["machine"] for system in systems.values()] or [{}]
@@ -84,13 +84,13 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
             scenario = replay_load(place / SCENARIO)
             for claim, machine in product(scenario.claims, machines):
                 system_add(systems, folder.name, scenario, Replay(
-                    claim, UNABLE, published_text(claim_parse(claim.that)), "", {},
+                    claim, CANNOT_RUN, published_text(claim_parse(claim.that)), "", {},
                     (index[place.name],), machine))
     return list(systems.values())
 
 
-def systems_differences(told: Sequence[System], found: Sequence[System]) -> list[str]:
-    """What a report says that is not so in the results that it is of, a line each."""
+def systems_differences(reported: Sequence[System], found: Sequence[System]) -> list[str]:
+    """The differences between a report and the verdicts found in its results, a line each."""
     def rows_of(systems: Sequence[System]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
         return {(json.dumps(system["machine"], sort_keys=True), name, row["that"]): row
                 for system in systems for name, claim in system["claims"].items()
@@ -100,9 +100,9 @@ def systems_differences(told: Sequence[System], found: Sequence[System]) -> list
         return "; ".join(f"{key} is {other.get(key)!r} and not {one.get(key)!r}"
                          for key in sorted({*one, *other}) if one.get(key) != other.get(key))
 
-    mine, theirs = rows_of(told), rows_of(found)
-    return [f"{name}: {that}: " + ("not in the results" if key not in theirs else
-                                   "not in the report" if key not in mine else
-                                   differing(mine[key], theirs[key]))
-            for key in {**mine, **theirs} if mine.get(key) != theirs.get(key)
+    rows, found_rows = rows_of(reported), rows_of(found)
+    return [f"{name}: {that}: " + ("not in the results" if key not in found_rows else
+                                   "not in the report" if key not in rows else
+                                   differing(rows[key], found_rows[key]))
+            for key in {**rows, **found_rows} if rows.get(key) != found_rows.get(key)
             for _, name, that in [key]]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The verdicts of ratios: by the interval, the noise floor of the row, and all rows together
-(docs/methodology.md, "Many rows").
+"""The verdicts of ratios: from the interval, the noise floor of the row, and a correction for many
+rows (docs/methodology.md, "Many rows").
 
-Each ratio has one family. That of a ratio to the baseline is every such ratio of that metric in the
-result. That of two other cells that differ in one word is all such pairs that differ in it alone.
-Neither depends on the command or on the rows that it selects, so that all commands say the same.
+Each ratio is in one family, whose ratios are corrected together. All ratios of a metric to the
+baseline are one family. For each axis, all other pairs of cells that differ in it alone are one
+family. A family does not depend on the command or its selected rows, so all commands agree.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -13,30 +13,30 @@ from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_find, noise_floor_widest, ratio_between
+from suite.analyse.frame import Cell, Matrix, baseline_find, noise_floor_highest, ratio_between
 from suite.analyse.metrics import Metric, is_speed
 
-VALUES_TOLD = 4  # of a word, on each side of a baseline
+VALUES_SHOWN = 4  # so many values of a word stand in a text, on each side of a baseline
 KeyType = TypeVar("KeyType", bound=Hashable)
 
 
 class Verdict(Enum):
-    """The verdict of a change; the value is its word for programs."""
+    """The verdict of a change; the value is its name in JSON and CSV."""
 
     CHANGED = "changed"            # none of the others
-    WITHIN_NOISE = "within_noise"  # the interval excludes 1, but not the noise floor of the row
-    BRACKETED = "bracketed"        # the interval excludes 1, but among so many rows by chance
+    WITHIN_NOISE = "within_noise"  # the interval excludes 1, the ratio is within the noise floor
+    BRACKETED = "bracketed"        # the interval excludes 1, but may do so by chance: many rows
     SAME = "same"                  # the interval contains 1
-    UNKNOWN = "unknown"            # too few rounds, or sessions, to say anything
-    EXACT = "exact"                # counts that are the same in every run of both sides
+    UNKNOWN = "unknown"            # too few rounds, or sessions, for an interval
+    EXACT = "exact"                # counts that were the same in every run of each side
 
     @property
     def doubtful(self) -> bool:
-        """Whether the interval excludes 1, and there is no change all the same: in brackets."""
+        """Whether the interval excludes 1 but does not prove a change: texts have brackets."""
         return self in (Verdict.WITHIN_NOISE, Verdict.BRACKETED)
 
     def marked(self, text: str) -> str:
-        """A change as text with its mark: `~` alone, `(+3.1%)`, `+3.1%?`."""
+        """The text of a change with its mark: `~` alone, `(+3.1%)`, `+3.1%?`."""
         if self is Verdict.SAME:
             return "~"
         return f"({text})" if self.doubtful else text + "?" * (self is Verdict.UNKNOWN)
@@ -44,9 +44,9 @@ class Verdict(Enum):
 
 def verdict_of(ratio: stats.Estimate | None, floor: float | None, adjusted: float = 0.0,
                exact: bool = False) -> Verdict:
-    """The one verdict of a ratio, for every command and picture. floor: the noise floor of its row,
-    a ratio. adjusted: p, corrected for the other rows; 0 for a figure that stands alone. exact:
-    both sides are counts that were the same in every run."""
+    """The verdict of a ratio, the same in every command and picture. floor: the noise floor of its
+    row, a ratio. adjusted: p, corrected for the other rows; 0 without other rows. exact: both sides
+    are counts that were the same in every run."""
     if exact:
         return Verdict.EXACT
     if ratio is None or ratio.interval is None:
@@ -59,19 +59,21 @@ def verdict_of(ratio: stats.Estimate | None, floor: float | None, adjusted: floa
 
 
 class GateVerdict(Enum):
-    """Where a figure lies beside the limit of a gate; the value is its word."""
+    """Where a figure is relative to the limit of a gate; the value is its name in JSON and CSV."""
 
-    WITHIN = "within"          # its interval excludes everything beyond the limit
-    REGRESSION = "regression"  # its interval excludes the limit, and noise does not explain it
+    WITHIN = "within"          # the whole interval is within the limit
+    REGRESSION = "regression"  # the whole interval is beyond it, and noise does not explain that
     UNDECIDED = "undecided"    # neither
 
 
 def limit_verdict(figure: stats.Estimate | None, limit: float, above: bool, floor: float | None,
                   exact: bool = False, change: Verdict | None = None) -> GateVerdict:
-    """The one verdict of a figure beside a limit that it must not be above (else below). figure: a
-    ratio or a value; its interval is corrected for the other rows. floor: the noise floor of the
-    row, a ratio. exact: a count that was the same in every run. change: the verdict of the ratio:
-    where to be beyond the limit is a change, there is one."""
+    """The verdict of a figure that must not be above a limit (or below: above is False).
+
+    figure: a ratio or a value; its interval is corrected for the other rows. floor: the noise floor
+    of the row, a ratio. exact: a count that was the same in every run. change: the verdict of the
+    ratio. If only a changed ratio can be beyond the limit, a BRACKETED one is no regression.
+    """
     if figure is None or (figure.interval is None and not exact):
         return GateVerdict.UNDECIDED
     low, high = (figure.value, figure.value) if exact or figure.interval is None else (
@@ -91,9 +93,9 @@ RatioRow = tuple[Mapping[str, str], stats.Estimate | None, Verdict | None]
 
 
 def opposed_text(rows: Iterable[RatioRow], metric: Metric) -> str:
-    """`depends on place: faster together, slower apart` of rows that changed to opposite sides of
-    their baseline, so that no one figure is true of all; else empty. rows: the words that name
-    each, its ratio and verdict. The word told is the first that has no value on both sides."""
+    """`depends on place: faster together, slower apart` if rows changed to opposite sides of their
+    baseline, so that one figure cannot stand for all; else empty. rows: for each the words that
+    name it, its ratio and verdict. The named word is the first with no value on both sides."""
     better, worse = sides = list[Mapping[str, str]](), list[Mapping[str, str]]()
     for words, ratio, verdict in rows:
         if ratio and ratio.value != 1 and verdict in (Verdict.CHANGED, Verdict.EXACT):
@@ -107,16 +109,16 @@ def opposed_text(rows: Iterable[RatioRow], metric: Metric) -> str:
                           strict=True):
         values = list(dict.fromkeys(" ".join(value or "none" for value in (
             [one[axis]] if axis else one.values())) for one in side))
-        more = f" and {len(values) - VALUES_TOLD} more" if len(values) > VALUES_TOLD else ""
-        texts.append(f"{name} {', '.join(values[:VALUES_TOLD])}{more}")
+        more = f" and {len(values) - VALUES_SHOWN} more" if len(values) > VALUES_SHOWN else ""
+        texts.append(f"{name} {', '.join(values[:VALUES_SHOWN])}{more}")
     separator = "; " if any("," in text for text in texts) else ", "
     return f"depends on {axis or 'the row'}: {separator.join(texts)}"
 
 
 class Family(NamedTuple):
     """Ratios that are corrected together. adjusted: their p after the correction, by key. hopeless:
-    no p that so few rounds can give would survive the correction. Of m rows of which k look
-    changed, all k survive where their p is at most 5 % * k / m."""
+    even the smallest p of so few rounds would not survive the correction. If k of m rows look
+    changed, all k survive if their p is at most 5 % * k / m."""
 
     adjusted: Mapping[Hashable, float]
     hopeless: bool
@@ -126,12 +128,12 @@ class Family(NamedTuple):
         return len(self.adjusted)
 
     def adjusted_of(self, key: Hashable) -> float:
-        """The corrected p of a ratio; 0 for one that needs no correction, as exact counts."""
+        """The corrected p of a ratio; 0 if it needs no correction, as exact counts."""
         return self.adjusted.get(key, 0.0)
 
 
 def family_make(ratios: Mapping[KeyType, stats.Estimate | None]) -> Family:
-    """The family of these ratios; those without p are none of it."""
+    """The family of these ratios, without those that have no p."""
     tested = {key: (ratio.p, ratio.p_least) for key, ratio in ratios.items()
               if ratio is not None and ratio.p is not None}
     adjusted = stats.benjamini_hochberg([p for p, _ in tested.values()])
@@ -142,17 +144,18 @@ def family_make(ratios: Mapping[KeyType, stats.Estimate | None]) -> Family:
 
 
 def both_exact(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> bool:
+    """Whether the metric is an exact count in both cells: chance plays no part in their ratio."""
     return matrix.is_exact(cell.name, metric) and matrix.is_exact(base.name, metric)
 
 
 def baseline_ratio(matrix: Matrix, cell: Cell, metric: str) -> stats.Estimate | None:
-    """The ratio of a cell to its baseline; None for a baseline, without one, or a shared value."""
+    """The ratio of a cell to its baseline; None without one, or without values to compare."""
     base = baseline_find(matrix, cell)
     return ratio_between(matrix, cell, base, metric) if base and base.name != cell.name else None
 
 
 def baseline_family(matrix: Matrix, metric: str) -> Family:
-    """The family of all ratios to the baseline, by cell. Exact counts are no matter of chance."""
+    """The family of all ratios to the baseline, by cell, without exact counts."""
     key = ("family", metric)
     if key not in matrix.memo:
         matrix.memo[key] = family_make({
@@ -163,18 +166,18 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
 
 
 def groups_find(matrix: Matrix, axis: str, metric: str) -> list[list[Cell]]:
-    """The cells that differ in the axis only, in the plan's order, those that have figures above 0;
-    a cell that stands alone in the plan is in no group, and no group is empty."""
+    """Groups of cells that differ in the axis only, in the plan's order. A group has at least two
+    cells in the plan; of these only cells with values, all above 0, are in it, at least one."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in matrix.cells.values():
-        place = tuple(value for key, value in cell.axes.items() if key != axis)
-        groups.setdefault(place, []).append(cell)
+        shared = tuple(value for key, value in cell.axes.items() if key != axis)
+        groups.setdefault(shared, []).append(cell)
     return [known for cells in groups.values() if len(cells) > 1 and (
         known := [cell for cell in cells if matrix.series(cell.name, metric).positive])]
 
 
 def compared_in_tables(matrix: Matrix, one: Cell, other: Cell) -> Cell | None:
-    """That of two cells whose baseline is the other one; None where neither's is."""
+    """The one of two cells whose baseline is the other: tables have this ratio. Else None."""
     for cell, base in ((one, other), (other, one)):
         found = baseline_find(matrix, cell)
         if found is not None and found.name == base.name != cell.name:
@@ -184,8 +187,8 @@ def compared_in_tables(matrix: Matrix, one: Cell, other: Cell) -> Cell | None:
 
 def pairs_compare(matrix: Matrix, axis: str, metric: str
                   ) -> dict[frozenset[str], stats.Estimate | None]:
-    """The ratio of each pair of cells that differ in the axis only, by their names; not of ratios
-    to a baseline, nor of exact counts."""
+    """The ratio of each pair of cells that differ in the axis only, by their names. Leaves out
+    ratios to a baseline, and exact counts."""
     return {frozenset((one.name, two.name)): ratio_between(matrix, one, two, metric)
             for cells in groups_find(matrix.whole, axis, metric)
             for one, two in combinations(cells, 2)
@@ -194,26 +197,26 @@ def pairs_compare(matrix: Matrix, axis: str, metric: str
 
 
 def pair_family(matrix: Matrix, one: Cell, other: Cell, metric: str) -> tuple[Family, Hashable]:
-    """The family of the ratio of two cells, either way round, and its key in it."""
+    """The family of the ratio of two cells, the same for the inverse ratio, and its key in it."""
     names, cell = frozenset((one.name, other.name)), compared_in_tables(matrix, one, other)
     if cell:
         return baseline_family(matrix, metric), cell.name
-    apart = [axis for axis in matrix.axes if one.axes[axis] != other.axes[axis]]
-    key = ("family", metric, *(apart if len(apart) == 1 else sorted(names)))
+    differing = [axis for axis in matrix.axes if one.axes[axis] != other.axes[axis]]
+    key = ("family", metric, *(differing if len(differing) == 1 else sorted(names)))
     if key not in matrix.memo:
         matrix.memo[key] = family_make(
-            pairs_compare(matrix, apart[0], metric) if len(apart) == 1 else
+            pairs_compare(matrix, differing[0], metric) if len(differing) == 1 else
             {names: ratio_between(matrix, one, other, metric)})
     return matrix.memo[key], names
 
 
 def pair_verdict(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Verdict:
-    """The verdict of the ratio of two cells of a result, the same either way round. Where tables
-    have one cell above the baseline of both and the other below it, the two differ: that is no
-    further comparison, which would be corrected."""
+    """The verdict of the ratio of two cells of a result, the same for the inverse ratio. If tables
+    have one cell above the baseline of both and the other below it, the two differ. That follows
+    from tests which are already corrected, so it needs no correction of its own."""
     family, key = pair_family(matrix, one, other, metric)
     verdict = verdict_of(ratio_between(matrix, one, other, metric),
-                         noise_floor_widest([(matrix, one), (matrix, other)], metric),
+                         noise_floor_highest([(matrix, one), (matrix, other)], metric),
                          family.adjusted_of(key), both_exact(matrix, one, other, metric))
     if (verdict is not Verdict.BRACKETED or compared_in_tables(matrix, one, other)
             or baseline_find(matrix, one) is not baseline_find(matrix, other)):
@@ -223,7 +226,7 @@ def pair_verdict(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Verdict
 
 
 def baseline_side(matrix: Matrix, cell: Cell, metric: str) -> int:
-    """1 where tables have a cell above its baseline, -1 below it, 0 where it is no change."""
+    """1 if tables have a cell above its baseline, -1 if below it, 0 if they show no change."""
     ratio = baseline_ratio(matrix, cell, metric)
     if ratio is None or baseline_verdict(matrix, cell, metric) is not Verdict.CHANGED:
         return 0
@@ -231,7 +234,7 @@ def baseline_side(matrix: Matrix, cell: Cell, metric: str) -> int:
 
 
 def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
-    """The verdict of a cell's ratio to its baseline; None where there is no ratio."""
+    """The verdict of a cell's ratio to its baseline; None without a ratio."""
     known = baseline_ratio(matrix, cell, metric) is not None
     base = baseline_find(matrix, cell) if known else None
     return pair_verdict(matrix, cell, base, metric) if base else None

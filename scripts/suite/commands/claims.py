@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from suite.analyse.expressions import claim_parse, claims_check
-from suite.analyse.replays import UNABLE, published_text, replay_load, replays_status
+from suite.analyse.replays import CANNOT_RUN, published_text, replay_load, replays_status
 from suite.analyse.systems import claim_head, index_read, systems_read, verdicts_of
 from suite.base.client import claim_names, claim_path, client_open
 from suite.base.errors import Failure, UsageError
@@ -70,7 +70,7 @@ class Planned(NamedTuple):
     @property
     def text(self) -> str:
         """How long it takes here, or why it cannot run."""
-        return f"about {clock_text(self.seconds)}" if self.able else f"{UNABLE}: {self.lacking}"
+        return f"about {clock_text(self.seconds)}" if self.able else f"{CANNOT_RUN}: {self.lacking}"
 
 
 def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:

@@ -147,7 +147,7 @@ def ratio_metrics(summary: Summary) -> set[str]:
     first = next(({metric.name} for metric in summary.metrics if not metric.counts), set())
     quoted = {name for figures in summary.figures.values() for name, figure in figures.items()
               if any(quote.ratio is not None for quote in figure.published)}
-    return (first | quoted) - {summary.gain_shown, summary.leading}
+    return (first | quoted) - {summary.gain_shown, summary.best_metric}
 
 
 def scales_choose(summary: Summary) -> dict[str, units.Scale]:
@@ -173,7 +173,7 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
              for cell, figure in zip(cells, figures, strict=True)]
     if metric.name == summary.gain_shown:
         return gain_groups(summary, cells, metric, scale, items, head)
-    leads = metric.name == summary.leading
+    leads = metric.name == summary.best_metric
     if leads:
         items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
                  for item, cell in zip(items, cells, strict=True)]

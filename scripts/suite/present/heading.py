@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from suite import stats
-from suite.analyse.frame import SPLIT_LEAST_S, Cell, Matrix
+from suite.analyse.frame import SPLIT_MIN_S, Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID, machines_group, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.precision import precision_measure, precision_text
@@ -22,7 +22,7 @@ from suite.result.plan import builds_text, quick_text
 WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratios of boots
 BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
 UNSPLIT_NOTE = (
-    f"less than {SPLIT_LEAST_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
+    f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
     "of it is user and what is system by ticks, too few here")
 # words that a reader needs to know even where they are the default
 TOLD = ("workload", "place")

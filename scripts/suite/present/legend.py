@@ -26,7 +26,7 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
               if figure.interval]
     versus = [figure.ratio for name in ratio_metrics(summary) for figure in figures.get(name, ())
               if figure.ratio]
-    ratios = [*versus, *(figure.ratio for figure in figures.get(summary.leading or "", ())
+    ratios = [*versus, *(figure.ratio for figure in figures.get(summary.best_metric or "", ())
                          if figure.ratio), *(gain.ratio for gain in summary.gains.values())]
     within = " [95 % interval]" if any(ratio.span[1:] for ratio in versus) else ""
     taken = (f"ratio to the baseline{within}, {ratios_text(summary, summary.baseline)}"
@@ -64,7 +64,7 @@ def few_legend(summary: Summary, ratios: Iterable[stats.Estimate]) -> Legend:
 def bracket_legend(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -> Legend:
     """Brackets around a ratio or a gain, with each reason that occurs."""
     verdicts = {name: {figure.verdict for figure in figures.get(name or "", ())}
-                for name in ratio_metrics(summary) | {summary.leading}}
+                for name in ratio_metrics(summary) | {summary.best_metric}}
     verdicts.setdefault(summary.gain, set()).update(
         gain.verdict for gain in summary.gains.values())
     marked = {name for name, found in verdicts.items() if Verdict.BRACKETED in found}
@@ -137,7 +137,7 @@ def best_legends(summary: Summary) -> list[Legend]:
     figures = [found[metric.name] for found in summary.figures.values() if metric.name in found]
     upper, lower = (base, "the row") if metric.better == "lower" else ("the row", base)
     return [
-        (BEST, f"the best median of {summary.leading} "
+        (BEST, f"the best median of {summary.best_metric} "
                f"{'of its group' if len(summary.optima) > 1 else 'of all'}, without values that "
                f"another beats {ratios_text(summary, (summary.best or '',), '')}", bool(marks)),
         (ALIKE, f"cannot be told apart from it: their ratio, "

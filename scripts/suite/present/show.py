@@ -12,7 +12,7 @@ from suite.analyse.frame import Cell, Matrix, baseline_find
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
 from suite.analyse.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
-from suite.analyse.runs import METRIC_PLACES
+from suite.analyse.runs import METRIC_COLUMNS
 from suite.analyse.selection import cells_select
 from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.base.by_hand import by_hand_lines
@@ -259,7 +259,7 @@ def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
     for index, row in rows.iterrows():
         text = f"{row['status']:>8} {row['reason']}"
         if index in marks:
-            bound = "> " if runs.censored[index, METRIC_PLACES[metric.name]] else ""
+            bound = "> " if runs.censored[index, METRIC_COLUMNS[metric.name]] else ""
             text = (f"{bound + number_text(scale.apply(row[metric.name])):>8} {scale.unit}"
                     f"{'  outlier' if marks[index] else ''}")
         lines.append(f"round {row['round']:>3} {row['label']:<2} {text}")

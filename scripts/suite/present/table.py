@@ -82,7 +82,7 @@ def answers_of(summary: Summary) -> list[Answer]:
 
 
 def answers_tell(summary: Summary, answers: Sequence[Answer]) -> Pairs:
-    names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.leading}
+    names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.best_metric}
     return [*answers_pairs(answers), *opposed_pairs(
         summary.matrix, (metric for metric in summary.metrics if metric.name in names))]
 
@@ -159,7 +159,7 @@ def gain_parts(gain: Gain) -> Parts:
 
 def best_parts(summary: Summary, cell: Cell) -> Parts:
     """By BEST_PARTS the mark of a cell, and how many times better than its baseline it is."""
-    figure = summary.figures[cell.name].get(summary.leading or "")
+    figure = summary.figures[cell.name].get(summary.best_metric or "")
     mark: Parts = {"mark": columns.best_mark(summary, cell)}
     if figure is None or figure.ratio is None:
         return mark
@@ -181,7 +181,7 @@ def result_heads(summary: Summary) -> list[str]:
             *(f"{metric.name}{end}" for metric in summary.metrics for end in ("", "_low", "_high")),
             *(f"{name}_censored" for name in censored),
             *(f"{summary.gain}_{part}" for part in GAIN_PARTS if summary.gain),
-            *(f"{summary.leading}_{part}" for part in BEST_PARTS if summary.best),
+            *(f"{summary.best_metric}_{part}" for part in BEST_PARTS if summary.best),
             *(f"{name}_{part}" for name in ratios for part in RATIO_PARTS)]
 
 
@@ -200,7 +200,7 @@ def result_records(summary: Summary) -> Iterator[Parts]:
             record |= {f"{summary.gain}_{part}": value
                        for part, value in gain_parts(summary.gains[cell.name]).items()}
         if summary.best:
-            record |= {f"{summary.leading}_{part}": value
+            record |= {f"{summary.best_metric}_{part}": value
                        for part, value in best_parts(summary, cell).items()}
         yield record
 
@@ -269,7 +269,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
                                               in summary.floors[m.name].items()}}
                     for m in summary.metrics},
         "gain": summary.gain,
-        "best": {"axis": summary.best, "metric": summary.leading, "groups": groups_json(
+        "best": {"axis": summary.best, "metric": summary.best_metric, "groups": groups_json(
             summary.optima, summary.best, summary.metrics[0])} if summary.best else None,
         "answers": [{**vars(question), "why": why,
                      "groups": groups_json(optima, question.word, metric_of(question))}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Two sides, cell by cell: what a change is, how sure it is, and what else differs."""
+"""Compares two sides, cell by cell: the changes, how certain they are, and what else differs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons: two selectors in one result, two results, or a baseline against all others."""
+"""Builds comparisons: of two selectors in one result, of two results, of a baseline with others."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -27,58 +27,56 @@ NO_TIMES = f"{TIMES_INVALID}: under emulation times say nothing, and are not com
 
 
 class TimesInvalid(UsageError):
-    """Only times are asked for, of machines whose times mean nothing."""
+    """The user asks for times only, and the machines are emulated."""
 
 
 def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metric,
                    unit: Unit) -> tuple[dict[int, Change], Mean | None, verdicts.Family]:
-    """The changes of one metric with their verdicts, by the place of their row; their geometric
-    mean; the family that they were tested in."""
-    changes = {place: change for place, row in enumerate(rows)
+    """The changes of a metric with verdicts, by index of the row; their mean; their family."""
+    changes = {index: change for index, row in enumerate(rows)
                if row.pair and (change := change_make(sides, row.pair, metric, unit))}
-    settled, family = changes_settle(sides, rows, changes, metric)
-    changed = any(change.verdict is verdicts.Verdict.CHANGED for change in settled.values())
+    judged, family = changes_judge(sides, rows, changes, metric)
+    changed = any(change.verdict is verdicts.Verdict.CHANGED for change in judged.values())
     pooled = changed and not verdicts.opposed_text(
-        ((rows[place].axes, change.ratio, change.verdict) for place, change in settled.items()),
+        ((rows[index].axes, change.ratio, change.verdict) for index, change in judged.items()),
         metric)
-    return settled, changes_geomean(settled, len(rows)) if pooled else None, family
+    return judged, changes_geomean(judged, len(rows)) if pooled else None, family
 
 
 def geomeans_every(comparison: Comparison) -> Comparison:
-    """The comparison with geometric means of all rows that have a ratio, as geomean=all asks."""
+    """The comparison with geometric means of all rows that have a ratio (geomean=all)."""
     return replace(comparison, geomeans={metric.name: changes_geomean(
-        {place: row.changes[metric.name] for place, row in enumerate(comparison.rows)
+        {index: row.changes[metric.name] for index, row in enumerate(comparison.rows)
          if metric.name in row.changes}, len(comparison.rows), every=True)
         for metric in comparison.metrics})
 
 
-def changes_settle(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
+def changes_judge(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
                    changes: Mapping[int, Change],
                    metric: Metric) -> tuple[dict[int, Change], verdicts.Family]:
-    """The changes with their verdicts, and their family (suite/analyse/verdicts.py). Within a
-    result these are those of the pairs of cells, however few of them a comparison has. Changes
-    between results, or of pairs of several families, are a family of their own."""
+    """The changes with their verdicts, and their family (suite/analyse/verdicts.py). Within one
+    result the family has all its pairs of cells, even if the comparison has few of them. Changes
+    between results, or of several families, are a family of their own."""
     matrix, name = sides[0], metric.name
-    pairs = {place: pair for place in changes if (pair := rows[place].pair)}
+    pairs = {index: pair for index in changes if (pair := rows[index].pair)}
     if matrix is sides[1] and pairs:
-        found = {place: verdicts.pair_family(matrix, *pair, name) for place, pair in pairs.items()}
+        found = {index: verdicts.pair_family(matrix, *pair, name) for index, pair in pairs.items()}
         family = next(iter(found.values()))[0]
-        # where one row is of boots all are, and then a ratio may not be that of its cells
+        # if one row is of boots, all are: then a ratio may differ from that of its two cells
         if all(one is family and (
-                (ratio := changes[place].ratio) is None or ratio.p is None
-                or ratio == ratio_between(matrix, pairs[place][1], pairs[place][0], name))
-               for place, (one, _) in found.items()):
-            return {place: change_settle(changes[place], family, key,
-                                         verdicts.pair_verdict(matrix, *pairs[place], name))
-                    for place, (_, key) in found.items()}, family
-    family = verdicts.family_make({place: change.ratio for place, change in changes.items()})
-    return {place: change_settle(change, family, place)
-            for place, change in changes.items()}, family
+                (ratio := changes[index].ratio) is None or ratio.p is None
+                or ratio == ratio_between(matrix, pairs[index][1], pairs[index][0], name))
+               for index, (one, _) in found.items()):
+            return {index: change_judge(changes[index], family, key,
+                                        verdicts.pair_verdict(matrix, *pairs[index], name))
+                    for index, (_, key) in found.items()}, family
+    family = verdicts.family_make({index: change.ratio for index, change in changes.items()})
+    return {index: change_judge(change, family, index) for index, change in changes.items()}, family
 
 
-def change_settle(change: Change, family: verdicts.Family, key: Hashable,
+def change_judge(change: Change, family: verdicts.Family, key: Hashable,
                   known: verdicts.Verdict | None = None) -> Change:
-    """The change with its verdict, as one of its family; known: that of its pair of cells."""
+    """The change with its verdict. key: in its family. known: the verdict of its pair of cells."""
     verdict = known or verdicts.verdict_of(change.ratio, change.floor, family.adjusted_of(key),
                                            change.exact)
     return replace(change, adjusted=family.adjusted.get(key), verdict=verdict,
@@ -87,7 +85,7 @@ def change_settle(change: Change, family: verdicts.Family, key: Hashable,
 
 def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric]
                     ) -> tuple[tuple[Metric, ...], list[str]]:
-    """The metrics that may be compared, only counts where no pair has times; and notes."""
+    """The metrics to compare, only counts if every pair has an emulated cell; and notes."""
     if not pairs or not all(base.emulated or new.emulated for base, new in pairs):
         return tuple(metrics), []
     counted = tuple(metric for metric in metrics if not metric.timed)
@@ -101,18 +99,18 @@ def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric
 def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[Metric],
                     differences: Sequence[Difference], notes: Sequence[str]) -> Comparison:
     sides, rows = (base.matrix, new.matrix), pairing.rows
-    metrics, more = metrics_allowed(pairing.good, metrics)
+    metrics, more = metrics_allowed(pairing.good_pairs, metrics)
     unit = Unit.SESSION
-    if sides[0] is sides[1]:  # a single pair that shares no rounds makes all of them unpaired
-        unit = Unit.ROUND if all(map(rounds_common, pairing.good)) else Unit.BOOT
+    if sides[0] is sides[1]:  # all rows have one unit: one pair without shared rounds decides it
+        unit = Unit.ROUND if all(map(rounds_common, pairing.good_pairs)) else Unit.BOOT
     found = {metric.name: metric_compare(sides, rows, metric, unit) for metric in metrics}
-    alone = sum(row.pair is None for row in rows)
-    if alone:
-        more.append(f"{alone} of {len(rows)} rows have a cell on one side only")
+    unpaired = sum(row.pair is None for row in rows)
+    if unpaired:
+        more.append(f"{unpaired} of {len(rows)} rows have a cell on one side only")
     return Comparison(
         base, new, pairing.axes, metrics,
-        tuple(replace(row, changes={name: changes[place] for name, (changes, _, _) in found.items()
-                                    if place in changes}) for place, row in enumerate(rows)),
+        tuple(replace(row, changes={name: changes[index] for name, (changes, _, _) in found.items()
+                                    if index in changes}) for index, row in enumerate(rows)),
         unit, {name: geomean for name, (_, geomean, _) in found.items()},
         {name: family.tested for name, (_, _, family) in found.items()},
         tuple(name for name, (_, _, family) in found.items() if family.hopeless),
@@ -121,7 +119,7 @@ def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[M
 
 def compare_cells(matrix: Matrix, base: Selection, new: Selection,
                   metrics: Sequence[Metric]) -> Comparison:
-    """Two selectors in one result. UsageError: one has no cell, or the two differ in no word."""
+    """Compares two selectors in one result; UsageError if one has no cell, or no word differs."""
     cells = cells_select(matrix, base), cells_select(matrix, new)
     compared = words_compared(base, new)
     if not compared:
@@ -130,21 +128,20 @@ def compare_cells(matrix: Matrix, base: Selection, new: Selection,
     pairing = pairing_make(*cells, matrix.axes, compared)
     sides = [Side(words_text({key: words[key] for key in compared}), matrix, words)
              for words in (base, new)]
-    machines = differences_declare(cells_compare((matrix, matrix), pairing.good), compared)
-    differences = (*builds_compare((matrix, matrix), (base, new)), *machines,
-                   *pairing.differences)
+    machines = differences_declare(cells_compare((matrix, matrix), pairing.good_pairs), compared)
+    differences = (*builds_compare((matrix, matrix), (base, new)), *machines, *pairing.differences)
     return comparison_make(sides[0], sides[1], pairing, metrics, differences, matrix.result.notes)
 
 
 def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
-    """The baseline of a result, if it has one, against each other value of its axis, in order."""
+    """Compares the baseline, if a result has one, with each other value of its axis, in order."""
     base = baseline_words(matrix)
     return [compare_cells(matrix, base, other, metrics)
             for other in baseline_others(matrix, base, {})]
 
 
 def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Comparison:
-    """The cells of a result as new sides without a base, for limits of the figures themselves."""
+    """The cells of a result as a new side without a base: for gates with a figure as limit."""
     cells = cells_select(matrix, words)
     side = Side(words_text(words), matrix, words)
     rows = tuple(Row(cell.axes, None, cell) for cell in cells)
@@ -155,6 +152,7 @@ def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
 
 
 def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
+    """The kernel releases on which these cells ran."""
     ran = machines_of(matrix.result,
                       {cell.name: cell.target for cell in cells}) or matrix.result.machines.values()
     return ", ".join(dict.fromkeys(machine.fact("kernel") for machine in ran))
@@ -162,7 +160,8 @@ def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
 
 def result_names(matrices: tuple[Matrix, Matrix], cells: Sequence[Sequence[Cell]],
                  words: tuple[Selection, Selection], compared: Sequence[str]) -> list[str]:
-    """The names of two results: what differs, the kernel, the revision, or else their folders."""
+    """Names for two results: the kernel releases if they differ; else the revisions, else the names
+    of the results, else the paths of their folders. The compared words follow."""
     results = [matrix.result for matrix in matrices]
     choices = [list(map(kernels_text, matrices, cells)),
                [result.plan.programs.revision for result in results],
@@ -175,13 +174,13 @@ def result_names(matrices: tuple[Matrix, Matrix], cells: Sequence[Sequence[Cell]
 def compare_results(base: Matrix, new: Matrix, base_words: Selection, new_words: Selection,
                     metrics: Sequence[Metric],
                     declared: Collection[str] = ()) -> Comparison:
-    """Two results of different sessions. declared: facts that the comparison is about too.
-    UsageError: a selector has no cell, no cells belong together, or a session is in both."""
+    """Compares two results of different sessions. declared: the names of axis=. UsageError if a
+    selector has no cell, if no two cells are partners, or if a session is in both results."""
     matrices, words = (base, new), (base_words, new_words)
     if common := sessions_of(base).keys() & sessions_of(new).keys():
         raise UsageError(
-            f"{base.result.folder} and {new.result.folder} are of one session ({min(common)}): "
-            "within a result two selectors are compared, "
+            f"{base.result.folder} and {new.result.folder} have a common session ({min(common)}): "
+            "within a result compare two selectors, "
             "compare RESULT write=nodelay write=cork")
     compared = words_compared(*words)
     axes = tuple(dict.fromkeys([*base.axes, *new.axes]))
@@ -189,10 +188,9 @@ def compare_results(base: Matrix, new: Matrix, base_words: Selection, new_words:
     pairing = pairing_make(cells[0], cells[1], axes, compared)
     names = result_names(matrices, cells, words, compared)
     sides = list(map(Side, names, matrices, words))
-    differences = (*cells_compare(matrices, pairing.good),
+    differences = (*cells_compare(matrices, pairing.good_pairs),
                    *facts_compare(*map(plan_facts, matrices)), *builds_compare(matrices, words),
-                   *(Difference("words", key, base_words[key], new_words[key])
-                     for key in compared),
+                   *(Difference("words", key, base_words[key], new_words[key]) for key in compared),
                    *pairing.differences, *pairing.fixed_differences(compared))
     notes = [f"{side.name}: {note}" for side in sides for note in side.matrix.result.notes]
     counts = [len(side.sessions) for side in sides]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Differences between the machines of two sides, from hosts.json, plan.json and sockets; and those
-that a ratio cannot be taken across.
+"""Differences between the machines of two sides, from hosts.json, plan.json and sockets; and which
+of them make a ratio invalid.
 
-A fact has a kind, a name and a value. A kind is what a reader would look for (kernel, sysctl,
+A fact has a kind, a name and a value. The kind is what a reader looks for (kernel, sysctl,
 offloads). FACTS lists the single facts of hosts.json, FACT_GROUPS its groups. A fact that only one
 side knows is a difference, because it may be one.
 """
@@ -29,16 +29,17 @@ FACTS = {
     "governor": ("governor", "frequency_driver", "idle_driver", "idle_governor"),
 }
 FACT_GROUPS = ("mitigations", "sysctl")  # each is a kind
-BINARY_VERSIONS = ("uncork", "revision")  # of the versions those that say which binaries these are
-REFUSES = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("cpu", ""),
-           ("congestion", "congestion")}  # kind and name of facts, no name: all of the kind
+BINARY_VERSIONS = ("uncork", "revision")  # these versions are of kind binaries, others: libraries
+# kind and name of facts that a ratio refuses to differ in; "": the kind is unknown on one side
+REFUSED_FACTS = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("cpu", ""),
+                 ("congestion", "congestion")}
 SOCKETS = {"congestion": "congestion", "libraries": "security"}  # facts of records: kind, name
 # all kinds of facts about a machine
 MACHINE_KINDS = (*FACTS, *FACT_GROUPS, "cmdline", "offloads", "boot", "binaries", *SOCKETS, SUBJECT)
-# what may differ with what is declared
-IMPLIES = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: MACHINE_KINDS}
+# a declared name declares these kinds too
+IMPLIED_KINDS = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: MACHINE_KINDS}
 UNKNOWN_FACT = "unknown"
-DIFFERENCES_SHOWN = 3  # that a line names
+DIFFERENCES_SHOWN = 3  # a line names so many
 
 FlatFacts = dict[tuple[str, str], str]
 Hosts = Mapping[str, Mapping[str, str]]  # by end: its hosts, each with its target
@@ -55,7 +56,7 @@ def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
         flat["cmdline", name] = (f"{before}," if before else "") + (value or "given")
     flat |= {(kind, name): " ".join(str(value).split()) for kind in FACT_GROUPS
              for name, value in facts.get(kind, {}).items()}
-    device = facts.get("device", {})  # by which an end reaches its peer: name, MTU, offloads
+    device = facts.get("device", {})  # the device towards the peer: name, MTU, offloads
     states = {name: ("off", "on")[on] if isinstance(on, bool) else on
               for name, on in device.get("offloads", {}).items()}
     flat |= {("offloads", name): str(value) for name, value in (device | states).items()
@@ -66,14 +67,14 @@ def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
 
 
 def plan_facts(matrix: Matrix) -> FlatFacts:
+    """The facts of a plan: the digest of the programs, and the boots of its sessions."""
     plan = matrix.result.plan
     return {("binaries", "build"): plan.programs.digest,
             ("boot", "boot"): ",".join(dict.fromkeys(one.boots.here for one in plan.sessions))}
 
 
 def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
-    """The congestion control of a cell's sockets, if they have one; its security library; the
-    program of its subject."""
+    """The facts in the records of a cell: congestion control, security library, programs."""
     traits = matrix.traits_of(cell.name)
     names = {"congestion": {name for one in traits for name in one.congestion},
              "libraries": {end.library for one in traits for end in one.ends if end.library}}
@@ -84,7 +85,7 @@ def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
 
 
 def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:
-    """The facts of one end's machines, all values of each. hosts: each with its target."""
+    """The facts of the machines of one end, each with all its values. hosts: with their targets."""
     values: dict[tuple[str, str], dict[str, None]] = {}
     boots = (machine_find(matrix.result, host, target) for host, target in hosts.items())
     for machine in machines_group(boots):
@@ -94,8 +95,8 @@ def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:
 
 
 def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
-    """The facts that differ, in order. Of a kind that one side does not know, and the other knows
-    several facts of, only their number."""
+    """The facts that differ, in order. If one side has several facts of a kind and the other none,
+    the difference has only their number."""
     counts = [Counter(kind for kind, _ in facts) for facts in (base, new)]
     both = counts[0] + counts[1]
     several = {kind: f"{both[kind]} known" for kind in counts[0].keys() ^ counts[1].keys()
@@ -105,12 +106,12 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         one, two = (facts.get(key, UNKNOWN_FACT) for facts in sides)
         if one != two:
-            yield Difference(*key, one, two, refuses=key in REFUSES)
+            yield Difference(*key, one, two, refuses=key in REFUSED_FACTS)
 
 
 def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
-    """Everything in which the machines of two sides differ. A difference that all ends have stands
-    once; else the end stands before the name."""
+    """The differences between the machines of two sides. If all ends have the same difference, it
+    is one; else the ends stand before its name."""
     found: dict[Difference, list[str]] = {}
     ends = [end for end in ENDS if end in sides[0] or end in sides[1]]
     for end in ends:
@@ -124,7 +125,8 @@ def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Differenc
 
 
 def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
-    """The hosts of two cells by end, without ends that shared one (a run may fail)."""
+    """The hosts of two cells by end. If the cells share rounds, leaves out ends with a host in
+    common: if such an end lacks another host, a run has failed there."""
     base, new = (hosts_by_end(matrix.result, {cell.name: cell.target})
                  for matrix, cell in zip(matrices, cells, strict=True))
     if matrices[0] is not matrices[1] or not rounds_common(cells):
@@ -134,8 +136,8 @@ def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
 
 
 def cells_compare(matrices: Matrices, pairs: Sequence[Sequence[Cell]]) -> tuple[Difference, ...]:
-    """Everything in which machines, and then sockets, of pairs of cells differ, each once."""
-    # nearly all pairs ran on the same machines
+    """The differences between the machines, and then the sockets, of pairs of cells, each once."""
+    # each pair of host sets once: nearly all pairs of cells ran on the same machines
     hosts = {repr(sides): sides for sides in (pair_hosts(matrices, cells) for cells in pairs)}
     machines = (one for sides in hosts.values() for one in hosts_compare(matrices, sides))
     sockets = (one for cells in pairs for one in facts_compare(*map(socket_facts, matrices, cells))
@@ -145,7 +147,7 @@ def cells_compare(matrices: Matrices, pairs: Sequence[Sequence[Cell]]) -> tuple[
 
 def builds_compare(matrices: Matrices, words: Sequence[Mapping[str, str]]
                    ) -> tuple[Difference, ...]:
-    """Differences of the builds that the words of the sides name, in revision and digest."""
+    """The differences in revision and digest between the builds that the sides name."""
     if not any(BUILD in side for side in words):
         return ()
     named = list(map(build_of, words))
@@ -163,14 +165,14 @@ def difference_names(difference: Difference) -> set[str]:
 
 def differences_declare(differences: Iterable[Difference],
                         declared: Collection[str]) -> tuple[Difference, ...]:
-    """The differences with those marked that the comparison is about. declared: their names."""
-    declared = {*declared, *(name for one in declared for name in IMPLIES.get(one, ()))}
+    """The differences, those with a declared name marked as declared."""
+    declared = {*declared, *(name for one in declared for name in IMPLIED_KINDS.get(one, ()))}
     return tuple(replace(one, declared=bool(declared & difference_names(one)))
                  for one in differences)
 
 
-def forced(comparison: Comparison) -> tuple[Difference, ...]:
-    """The differences across which ratios of time say nothing, without declared ones."""
+def differences_refusing(comparison: Comparison) -> tuple[Difference, ...]:
+    """The differences, not declared, across which ratios of time say nothing."""
     return tuple(one for one in comparison.differences if one.refuses and not one.declared)
 
 
@@ -181,7 +183,7 @@ def differences_line(differences: Collection[Difference]) -> str:
 
 
 def times_check(comparison: Comparison, where: str) -> None:
-    """UsageError where the times of a cell mean nothing. where: an output that has times only."""
+    """UsageError if a cell was emulated. where: the output, which has times only."""
     for _, side, cell in comparison.cells():
         if cell.emulated:
             raise UsageError(
@@ -200,18 +202,18 @@ def declared_check(comparison: Comparison, declared: Iterable[str]) -> None:
 
 def axis_hint(comparison: Comparison, declared: Iterable[str],
               others: Iterable[Difference]) -> str:
-    """The word that declares these differences too; empty within a result, where words do."""
+    """The hint which word declares these differences too; empty within a result."""
     axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
     return "" if comparison.within else f" (axis={axes} declares it)"
 
 
 def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
                    force: bool) -> Comparison:
-    """The comparison, with a note where it was forced. UsageError of declared_check(), where a
-    ratio says nothing (unless force), or where more than the declared axis differs (strict)."""
+    """The comparison, with a note if it was forced. UsageError as declared_check(); if a difference
+    refuses ratios, unless force; if strict, and anything that is not declared differs."""
     declared_check(comparison, declared)
     others = [one for one in comparison.differences if not one.declared]
-    refusing = forced(comparison)
+    refusing = differences_refusing(comparison)
     if strict and others:
         raise UsageError("--strict: the sides differ in more than what is compared: "
                          f"{differences_line(others)}{axis_hint(comparison, declared, others)}")
@@ -219,8 +221,8 @@ def refusals_check(comparison: Comparison, declared: Collection[str], strict: bo
         return comparison
     line = differences_line(refusing)
     if not force:
-        raise UsageError(f"{line}: a ratio across that says nothing of what else differs"
+        raise UsageError(f"{line}: a ratio across this difference does not show what caused it"
                          f"{axis_hint(comparison, declared, refusing)}; "
-                         "--force compares all the same")
+                         "--force compares nevertheless")
     return replace(comparison, notes=(
-        f"forced across {line}: no ratio here says what it comes from", *comparison.notes))
+        f"forced across {line}: no ratio here shows what caused it", *comparison.notes))

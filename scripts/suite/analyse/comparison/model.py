@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a comparison is made of. Pure data in base units: no text for readers is made here. A ratio
-is always new / base, and a change is that less 1, whichever way is better."""
+"""The data of a comparison, in base units; no texts for readers. A ratio is always new / base, and
+a change is the ratio - 1, whether higher or lower is better."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,18 +14,17 @@ from suite.analyse.verdicts import Verdict, verdict_of
 
 
 class Unit(Enum):
-    """What one independent value is; the value is its name."""
+    """The unit of independent values; the value is its name."""
 
-    ROUND = "round"      # both sides ran in it, and their values of a round are a pair
-    # within a result, of kernels that were booted for each round: no value has a partner
-    BOOT = "boot"
-    SESSION = "session"  # of two results: the median of its rounds
+    ROUND = "round"      # both sides ran in each round: their values of a round are a pair
+    BOOT = "boot"        # kernels of one result, booted for each round: values have no pair
+    SESSION = "session"  # two results: a value is the median of the session's rounds
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side: the cells of a result that words select. name: how a reader calls it: `write=cork`,
-    a kernel release, a revision, or a folder."""
+    """One side: the cells of a result that words select. name: for texts: `write=cork`, a kernel
+    release, a revision, or a folder."""
 
     name: str
     matrix: Matrix
@@ -40,15 +39,14 @@ class Side:
 class Change:
     """One metric of one pair of cells.
 
-    ratio: new / base, None where a side has no value or one that is not above 0.
+    ratio: new / base; None if a side has no value, or one that is not above 0.
     adjusted: p of the ratio after the correction for its family (suite/analyse/verdicts.py).
-    detectable: as a fraction, the smallest change that so many rounds with this noise would show;
-    with SAME.
-    outliers: rounds of the two sides that are marked as outliers (they are counted all the same).
-    floor: the noise floor of the row as a ratio (stats.estimate_floor), None where it is not known.
-    base_values, new_values: by round, those that both sides have where they share them, or by
-    session. paired: whether they share them. timer: whether a side waits for a timer of TCP with
-    every message.
+    detectable: the minimum detectable effect, as a fraction; only for the verdict SAME.
+    outliers: the number of outliers on each side; they are counted like other rounds.
+    floor: the noise floor of the row as a ratio (stats.estimate_floor); None if unknown.
+    base_values, new_values: by round, or by session. paired: the sides share rounds, and have the
+    values of these only.
+    timer: a side waits for a timer of TCP with every message.
     """
 
     base: Figure
@@ -80,15 +78,14 @@ class Change:
 
     @property
     def censored(self) -> bool:
-        """Whether of some value only a bound is known, so that of the ratio only a direction is."""
+        """Whether some value is a lower bound only, so that the ratio is a direction only."""
         return bool(self.base_values.censored or self.new_values.censored)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A pair of cells that agree in everything but what is compared. axes: the words that name the
-    row, in order. base or new is None where that side has no such cell. changes: by metric, absent
-    where a side has no figure."""
+    """A pair of cells that differ only in the compared words. axes: the words that name the row.
+    base, new: None if that side has no such cell. changes: by metric, if both sides have it."""
 
     axes: Mapping[str, str]
     base: Cell | None
@@ -102,11 +99,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """A fact that is not the same on both sides, or an axis that is not shown.
+    """A fact that differs between the sides, or an axis that is not shown.
 
     kind: cpu, kernel, cmdline, sysctl, governor, mitigations, offloads, binaries, words, ...
-    declared: whether it is what the comparison is about. refuses: whether ratios of time say
-    nothing across it (virtualisation, number of CPUs, congestion control) unless it is declared.
+    declared: the comparison is about it. refuses: unless it is declared, ratios of time across it
+    say nothing (virtualisation, number of CPUs, congestion control).
     """
 
     kind: str
@@ -125,10 +122,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Mean:
-    """The geometric mean of the ratios of several rows, within the rounds (boots, sessions) that
-    all of them have. rows: how many. left_out: why other rows are not among them, by their place.
-    floor: the highest noise floor of its rows, a ratio; None where none is known. every: whether
-    exact counts and rows that wait for a timer are among them too (geomean=all)."""
+    """The geometric mean of the ratios of several rows, over the rounds (boots, sessions) that all
+    of them have. rows: their number. left_out: why other rows are not in it, by index. floor: the
+    highest known noise floor, a ratio. every: it has all rows with a ratio (geomean=all)."""
 
     ratio: stats.Estimate
     rows: int
@@ -138,7 +134,7 @@ class Mean:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of one figure, which needs no correction for others."""
+        """The verdict of the mean: a single figure, which needs no correction for other rows."""
         return verdict_of(self.ratio, self.floor)
 
 
@@ -146,11 +142,11 @@ class Mean:
 class Comparison:
     """Two sides, row by row.
 
-    axes: the words of the rows. unit: what is one value of them.
-    geomeans: by metric; None where no row has changed, or two to opposite sides, or there are too
-    few rounds or rows.
-    tested: how many ratios the family of a metric has. hopeless: metrics of which no p at this
-    number of rounds could survive the correction for them.
+    axes: the words of the rows. unit: of the independent values.
+    geomeans: by metric; None if no row changed, if rows changed to opposite sides, or with too few
+    rounds or rows.
+    tested: the number of ratios in the family of a metric. hopeless: the metrics whose family is
+    (verdicts.Family).
     """
 
     base: Side
@@ -165,13 +161,13 @@ class Comparison:
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
 
-    def floor_most(self, metric: str) -> float | None:
-        """The highest noise floor of the rows; None where none is known."""
+    def floor_highest(self, metric: str) -> float | None:
+        """The highest noise floor of the rows; None if none is known."""
         return max((change.floor for change in self.changes(metric) if change.floor is not None),
                    default=None)
 
     def changes(self, metric: str | None = None) -> list[Change]:
-        """The changes of a metric that are known, or of all metrics, row by row."""
+        """The known changes of a metric, or of all metrics, row by row."""
         return [change for row in self.rows for name, change in row.changes.items()
                 if metric in (name, None)]
 

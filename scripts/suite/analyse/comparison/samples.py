@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The values behind one metric of one pair of cells, and what they come to. Base units.
+"""The values of one metric of one pair of cells, and the change computed from them. Base units.
 
-Where both sides ran in the same rounds a round is the unit. Kernels that are booted for every round
-share none, although they stand in one result: there a boot is. Two results share none either: there
-a session is, and its value is the median of its rounds, because whatever a boot or a build brings
-with it is the same in all of these.
+The unit of independent values (Unit) is a round if both sides ran in the same rounds. Kernels that
+are booted for every round share no round, even in one result: the unit is a boot. Two results share
+no round either: the unit is a session, and its value is the median of its rounds. Rounds of one
+session are not independent, because they have the same boot and the same build.
 """
 
 import itertools
@@ -16,12 +16,12 @@ import pandas as pd
 
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Unit
-from suite.analyse.frame import Cell, Matrix, Series, noise_floor_widest, ratio_of, rounds_join
+from suite.analyse.frame import Cell, Matrix, Series, noise_floor_highest, ratio_of, rounds_join
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure, figure_build, figure_make
 from suite.analyse.verdicts import Verdict
 
-TIMER_S = (0.035, 0.050)  # messages that wait for a delayed acknowledgement of 40 ms
+TIMER_S = (0.035, 0.050)  # time of a message that waits for a delayed acknowledgement of 40 ms
 
 
 def sessions_of(matrix: Matrix) -> dict[str, range]:
@@ -30,7 +30,7 @@ def sessions_of(matrix: Matrix) -> dict[str, range]:
 
 
 def session_medians(matrix: Matrix, series: Series) -> Series:
-    """The median of each session that has values by round, by session."""
+    """The median of each session that has values, by session."""
     known = [(name, one) for name, rounds in sessions_of(matrix).items()
              if len(one := series.take(np.isin(series.rounds, rounds)))]
     return Series(np.array([name for name, _ in known]),
@@ -40,9 +40,8 @@ def session_medians(matrix: Matrix, series: Series) -> Series:
 
 def change_make(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: Metric,
                 unit: Unit) -> Change | None:
-    """The change of a pair, base first, without a verdict, which needs all cells of the metric;
-    None where a side has no value. Sides that share rounds have values, medians and outliers of
-    these rounds only. Exact counts have no interval, and are the same where both are 0."""
+    """The change of a pair, base first, without a verdict, which needs all cells. None if a side
+    has no value. If the sides share rounds, all figures are of these rounds only."""
     taken = list(zip(sides, cells, strict=True))
     rounds = [matrix.series(cell.name, metric.name) for matrix, cell in taken]
     if unit is Unit.ROUND:
@@ -56,7 +55,7 @@ def change_make(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
                  for (matrix, cell), side in zip(taken, shown, strict=True))
     outliers = [sum(stats.outliers_mark(side.bounds.tolist())) for side in rounds]
     change = Change(base, new, None, None, Verdict.UNKNOWN, None, (outliers[0], outliers[1]),
-                    noise_floor_widest(taken, metric.name), values[0], values[1],
+                    noise_floor_highest(taken, metric.name), values[0], values[1],
                     unit is Unit.ROUND, any(itertools.starmap(waits_for_timer, taken)))
     pairs = len(change.base_values)
     if change.exact and new.median == base.median:
@@ -72,16 +71,16 @@ def change_make(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
 
 
 def waits_for_timer(matrix: Matrix, cell: Cell) -> bool:
-    """Whether a message of a cell takes the time of a delayed acknowledgement (Linux: at least
-    TCP_DELACK_MIN, include/net/tcp.h), so that its ratios are about that timer."""
+    """Whether a message of a cell takes as long as a delayed acknowledgement (Linux: at least
+    TCP_DELACK_MIN, include/net/tcp.h). Then its ratios are about that timer."""
     series = matrix.series(cell.name, "time_per_message")
     return bool(len(series)) and TIMER_S[0] <= stats.median(series.values) <= TIMER_S[1]
 
 
 def exclusion_text(change: Change | None, most: int, every: bool) -> str:
-    """The reason that a row is not in a geometric mean; empty if it is. most: the number of values
-    that other rows have, on the smaller side. every: only a row without a ratio is not. A row
-    without an interval would leave none to all others. Exact counts are no matter of chance."""
+    """Why a row is not in a geometric mean; empty if it is. most: how many values the longest row
+    has. every: only rows without a ratio are left out. Else exact counts are too, in which chance
+    plays no part; and rows without an interval, whose few rounds would be those of all rows."""
     if change is None or not change.positive:
         return "no ratio"
     if change.censored:
@@ -97,21 +96,21 @@ def exclusion_text(change: Change | None, most: int, every: bool) -> str:
 
 
 def changes_geomean(changes: Mapping[int, Change], rows: int, every: bool = False) -> Mean | None:
-    """The geometric mean of new / base over so many rows, those without a change too. every: of all
-    with a ratio. None where fewer than two can be in it, or share no round or session."""
+    """The geometric mean of new / base. rows: their number, with those without a change. every: of
+    all rows with a ratio. None if fewer than two are usable, or share no round or session."""
     floors = [one.floor for one in changes.values() if one.floor is not None]
     most = max((one.size for one in changes.values() if not one.exact and not one.censored),
                default=0)
-    reasons = {place: exclusion_text(changes.get(place), most, every) for place in range(rows)}
-    usable = [changes[place] for place, text in reasons.items() if not text]
+    reasons = {index: exclusion_text(changes.get(index), most, every) for index in range(rows)}
+    usable = [changes[index] for index, text in reasons.items() if not text]
     ratio = usable_geomean(usable) if len(usable) > 1 else None
     return Mean(ratio, len(usable),
-                {place: text for place, text in reasons.items() if text},
+                {index: text for index, text in reasons.items() if text},
                 max(floors, default=None), every) if ratio else None
 
 
 def usable_geomean(usable: Sequence[Change]) -> stats.Estimate | None:
-    """The geometric mean of their ratios; None where no round or session is in all of them."""
+    """The geometric mean of the ratios; None if no round or session is in all of them."""
     base, new = (pd.concat([pd.Series(side.values, index=side.rounds) for side in sides], axis=1,
                            join="inner")
                  for sides in zip(*((one.base_values, one.new_values) for one in usable),
@@ -128,7 +127,7 @@ def usable_geomean(usable: Sequence[Change]) -> stats.Estimate | None:
 
 def row_figures(comparison: Comparison, row: Row,
                 metric: Metric) -> tuple[Figure | None, Figure | None]:
-    """The figures of base and new in a row; that of a cell alone where the other side has none."""
+    """The figures of base and new in a row, from the change or, without one, from each cell."""
     change = row.changes.get(metric.name)
     if change:
         return change.base, change.new
@@ -138,6 +137,6 @@ def row_figures(comparison: Comparison, row: Row,
 
 
 def sides_known(comparison: Comparison, metric: Metric) -> tuple[bool, bool]:
-    """Whether some row knows a metric of base, and of new."""
+    """Whether some row has a metric of base, and of new."""
     figures = [row_figures(comparison, row, metric) for row in comparison.rows]
     return any(base is not None for base, _ in figures), any(new is not None for _, new in figures)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Which cells stand on each side, and which belong together: what else varies becomes rows.
+"""The cells of each side of a comparison, and the pairs that they form.
 
-Words that differ between the two selectors are what is compared. Every other word that varies names
-a row, and cells are partners where they agree in all of these. A word that has one value on one
-side, which the other side has not, cannot bring partners together: it is a difference.
+The words that differ between the two selectors are compared. Every other word that varies names a
+row, and two cells are partners if they agree in all of these. If a word has one value on one side
+that the other side does not have, it cannot name partners: it is reported as a difference.
 
-Selectors come from words of the shell. Two selectors that give one word two values are two sides;
-one that gives a word of the baseline another value is compared with the baseline; all others narrow
-both sides. Without any, the baseline is compared with each other value of its words. In a result of
-several systems the first of these is compared with each other.
+Selectors come from the words of the command line. Two selectors that give one word two values are
+the two sides. One that gives a word of the baseline another value is compared with the baseline.
+All others narrow both sides. Without the first two kinds, the baseline is compared with each other
+value of its words, or in a result of several systems the first system with each other one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,20 +27,21 @@ from suite.scenario.scenario import TableLayout
 
 @dataclass(frozen=True)
 class Pairing:
-    """All rows in the order of the plan, without changes, the axes that name them, and other words
-    that differ but are not compared."""
+    """axes: the words that name the rows. rows: in the order of the plan, without changes.
+    differences: other words that differ and are not compared."""
 
     axes: tuple[str, ...]
     rows: tuple[Row, ...]
     differences: tuple[Difference, ...]
 
     @property
-    def good(self) -> list[tuple[Cell, Cell]]:
+    def good_pairs(self) -> list[tuple[Cell, Cell]]:
+        """The pairs in which both cells have a good run."""
         return [row.pair for row in self.rows
                 if row.pair and row.pair[0].runs_ok and row.pair[1].runs_ok]
 
     def fixed_differences(self, compared: Sequence[str]) -> tuple[Difference, ...]:
-        """The words in which partners differ that are no axis: what was fixed, or a default."""
+        """The other words in which partners differ: fixed words and defaults, which are no axes."""
         known = {*compared, *self.axes, *(difference.name for difference in self.differences)}
         found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
         for base, new in (row.pair for row in self.rows if row.pair):
@@ -52,7 +53,7 @@ class Pairing:
 
 
 def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
-    """The other values of the baseline's words in the cells that narrow selects, in order."""
+    """The values of the baseline's words, except its own, in the cells that narrow selects."""
     cells = cells_select(matrix, narrow)
     values = dict.fromkeys(tuple(cell.axes[axis] for axis in base) for cell in cells)
     return [dict(zip(base, value, strict=True)) for value in values
@@ -72,7 +73,7 @@ def cells_values(cells: Iterable[Cell], key: str) -> tuple[str, ...]:
 def rows_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
               shared: Sequence[str], varying: Selection) -> Iterator[Row]:
     """Every cell of the base with its partners, in order, then cells that only the new side has.
-    varying: by word that has no partner, its side."""
+    varying: for each word that cannot name partners, the side on which it varies."""
     def key(cell: Cell) -> tuple[str, ...]:
         return tuple(cell.words.get(axis, "") for axis in shared)
 
@@ -96,7 +97,7 @@ def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
     for cells, key in product((base, new), compared):
         several = cells_values(cells, key)
         if len(several) > 1:
-            raise UsageError(f"{key}={','.join(several)}: a side has one value of what is compared")
+            raise UsageError(f"{key}={','.join(several)}: each side must have one value of {key}")
     rows, shared, differences = [], [], []
     varying: dict[str, str] = {}
     for axis in (axis for axis in axes if axis not in compared):
@@ -105,7 +106,7 @@ def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
             rows.append(axis)
         if set(values[0]) & set(values[1]) or min(map(len, values)) > 1:
             shared.append(axis)
-        else:  # one side has one value, which the other has not
+        else:  # one side has a single value, which the other does not have
             varying[axis] = "new" if len(values[1]) > 1 else "base"
             texts = [",".join(value or "none" for value in side) for side in values]
             differences.append(Difference("words", axis, texts[0], texts[1]))
@@ -120,13 +121,13 @@ WordsPair = tuple[Selection, Selection]  # base and new
 
 
 def words_join(selectors: Sequence[Selection]) -> dict[str, str]:
-    """All words of selectors that narrow; UsageError where they contradict each other."""
+    """All words of these selectors; UsageError if they contradict each other."""
     joined: dict[str, str] = {}
     for selector in selectors:
         opposed = words_compared(selector, joined)
         if opposed:
             one, two = (words_text({opposed[0]: words[opposed[0]]}) for words in (joined, selector))
-            raise UsageError(f'"{one}" and "{two}": there are two sides, not more')
+            raise UsageError(f'"{one}" and "{two}": a comparison has two sides, not more')
         joined |= selector
     return joined
 
@@ -142,18 +143,18 @@ def sides_opposed(selectors: Sequence[Selection]) -> WordsPair | None:
 
 
 def selectors_parse(arguments: Sequence[str], where: str) -> list[Selection]:
-    """The words of each argument; UsageError where two are the same."""
+    """The words of each argument; UsageError if two are the same."""
     selectors: list[Selection] = [words_split(argument.split(), f"{where}: ")
                                   for argument in arguments]
     for number, selector in enumerate(selectors):
         if selector in selectors[:number]:
-            raise UsageError(f'"{arguments[number]}" is given twice: two sides differ in some word')
+            raise UsageError(f'"{arguments[number]}" is given twice: the two sides must differ')
     return selectors
 
 
 def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[WordsPair]:
-    """The pairs of one result that the arguments select; none where there is nothing to compare.
-    UsageError where the result has no such word or value, or one has more than two values."""
+    """The pairs of sides that the arguments select in one result, if there is anything to compare.
+    UsageError for a word or value that no cell has, and for a word with more than two values."""
     selectors = selectors_parse(arguments, where)
     for selector in selectors:
         cells_select(matrix, selector)
@@ -170,8 +171,8 @@ def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[W
 
 
 def first_system(matrix: Matrix, words: Selection) -> Selection | None:
-    """The first target of a result that has several, else the first build, unless words are about
-    its baseline; None else. The pairs of a fleet are the same system several times."""
+    """The first target of a result with several, else the first build. None without several, for a
+    fleet, whose pairs are the same system, or if words have a word of the baseline."""
     word = next((word for word in (TARGET, BUILD) if word in matrix.axes), None)
     if word is None or matrix.result.plan.hosts or baseline_words(matrix).keys() & words.keys():
         return None
@@ -179,14 +180,14 @@ def first_system(matrix: Matrix, words: Selection) -> Selection | None:
 
 
 def sides_between(arguments: Sequence[str], where: str) -> WordsPair:
-    """The selectors of two results: two that differ in a word are one for each."""
+    """The selectors of two results. Two selectors that differ in a word are one for each result."""
     selectors = selectors_parse(arguments, where)
     return sides_opposed(selectors) or (words_join(selectors), words_join(selectors))
 
 
 def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> str:
-    """How many cells of a result stand on no side of these selectors; within: the baseline is a
-    side where they give its word one value. Empty where all stand on one."""
+    """How many cells of a result are on no side of these selectors; empty if there are none.
+    within: the baseline is a side too if the selectors give its word one value."""
     wanted: dict[str, list[str]] = {}
     for key, value in map(word_split, " ".join(arguments).split()):
         wanted.setdefault(key, []).extend(value.split(","))
@@ -195,17 +196,17 @@ def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> st
             wanted[key].insert(0, value)
     shown = {name: cell for name, cell in matrix.cells.items()
              if all(cell.words.get(key) in values for key, values in wanted.items())}
-    return left_out_text(replace(matrix, cells=shown, narrowed=matrix),
+    return left_out_text(replace(matrix, cells=shown, narrowed_from=matrix),
                          {key: ",".join(dict.fromkeys(values)) for key, values in wanted.items()})
 
 
 def declared_read(own: Mapping[str, str], results: int) -> tuple[tuple[str, ...], bool]:
-    """The names of axis=NAME,..., and whether geomean=all is given. own: the words of a command.
+    """The names of axis=NAME,..., and whether geomean=all is given. own: the words of the command.
     UsageError for axis= within one result, and for another value of geomean=."""
     axis, geomean = own.get("axis"), own.get("geomean")
     if axis and results == 1:
         raise UsageError(
-            f"axis={axis} is for two results: within one the words of the sides differ")
+            f"axis={axis} is for two results: within one result, name the words of both sides")
     if geomean not in (None, "all"):
         raise UsageError(f'"geomean={geomean}": geomean=all is the only value: the geometric mean '
                          "of all rows, exact counts and rows that wait for a timer too")
@@ -213,8 +214,8 @@ def declared_read(own: Mapping[str, str], results: int) -> tuple[tuple[str, ...]
 
 
 def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
-    """The metrics of columns=METRIC,...; without it, the first of the result's table. Of several
-    targets, or where some times say nothing, all of the table."""
+    """The metrics of columns=METRIC,... Without it the first metric of the result's table; with
+    several targets, or if some times are emulated, all metrics of the table."""
     if asked is not None:
         return tuple(metric_find(name, "columns") for name in names_split("columns", asked))
     shown = layout_choose(matrix, matrix.result.scenario.table or TableLayout()).metrics

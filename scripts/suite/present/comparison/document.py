@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from suite import stats
 from suite.analyse.answers import labelled
-from suite.analyse.comparison.differences import forced
+from suite.analyse.comparison.differences import differences_refusing
 from suite.analyse.comparison.model import Change, Comparison, Difference, Side, Unit
 from suite.analyse.comparison.samples import row_figures, sides_known
 from suite.analyse.frame import Cell
@@ -41,7 +41,7 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     side: Side = getattr(comparison, side_name)
     cells: list[Cell | None] = [getattr(row, side_name) for row in comparison.rows]
     figures = [row_figures(comparison, row, metric)[side_name == "new"] for row in comparison.rows]
-    silent = "" if any(figures) else f"no run of {side.name} knows it"  # the other side does
+    silent = "" if any(figures) else f"no run of {side.name} reports it"  # the other side does
     medians = [value_item(cell, figure, metric, scale, notes, metric is comparison.metrics[0],
                           side.matrix.coverage_text(cell, metric.name) or silent)
                if cell else Item(wording.NOTHING)
@@ -85,7 +85,7 @@ def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Colu
 def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
     """The table of one metric, or why there is none: no cell of a comparable pair knows it."""
     if not any(sides_known(comparison, metric)):
-        return Table(title=wording.metric_title(metric, ""), missing="no cell knows it")
+        return Table(title=wording.metric_title(metric, ""), missing="no cell reports it")
     scale, rows = scale_of(comparison, metric), comparison.rows
     places = [tuple(row.axes.values())[:-1] for row in rows]
     breaks = [index for index in range(1, len(rows)) if places[index] != places[index - 1]]
@@ -132,7 +132,7 @@ def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str
 def differences_pairs(comparison: Comparison) -> list[Pair]:
     """All differences between the sides: those across which no ratio is valid, those that are
     compared, and the rest; of two targets, whose machines differ, only some of each kind."""
-    across = forced(comparison)
+    across = differences_refusing(comparison)
     base, new = (side.words.get(TARGET) for side in comparison.sides)
     systems = bool(base and new and base != new)
     kinds: dict[str, list[Difference]] = {

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from suite import stats
-from suite.analyse.comparison.differences import forced
+from suite.analyse.comparison.differences import differences_refusing
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.present.comparison import wording
 from suite.present.table import Parts, estimate_parts, figure_json, figure_parts, ratio_json
@@ -88,13 +88,13 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     return {
         "base": side_json(comparison.base), "new": side_json(comparison.new),
         "paired": comparison.paired, "unit": comparison.unit.value,
-        "forced": bool(forced(comparison)), "axes": list(comparison.axes),
+        "forced": bool(differences_refusing(comparison)), "axes": list(comparison.axes),
         "differences": [{"of" if key == "kind" else key: value
                          for key, value in asdict(one).items()}
                         for one in comparison.differences],
         "metrics": {metric.name: {
             "unit": metric.unit, "better": metric.better,
-            "noise_floor": wording.floor_fraction(comparison.floor_most(metric.name)),
+            "noise_floor": wording.floor_fraction(comparison.floor_highest(metric.name)),
             "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
             "opposed": wording.opposed_of(comparison, metric) or None,
             "tested": comparison.tested.get(metric.name, 0),

@@ -121,5 +121,5 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     tested = comparison.tested.get(metric.name, 0)
     if tested > 1:
         parts.append(f"BH over {tested} rows")
-    return ", ".join(parts) + floor_text(metric, comparison.floor_most(metric.name),
+    return ", ".join(parts) + floor_text(metric, comparison.floor_highest(metric.name),
                                          comparison.unit)

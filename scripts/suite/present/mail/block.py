@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from suite.analyse.comparison.build import compare_cells, compare_results, geomeans_every
-from suite.analyse.comparison.differences import axis_hint, declared_check, forced
+from suite.analyse.comparison.differences import axis_hint, declared_check, differences_refusing
 from suite.analyse.comparison.model import Comparison, Side
 from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
 from suite.analyse.frame import Matrix
@@ -74,7 +74,7 @@ def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
     else:
         comparison = compare_results(matrices[0], matrices[1], base, new, metrics, declared)
         declared_check(comparison, declared)
-    for one in forced(comparison):
+    for one in differences_refusing(comparison):
         raise UsageError(
             f"{one.text}: ratios across that say nothing, and none are posted"
             f"{axis_hint(comparison, declared, [one])}")

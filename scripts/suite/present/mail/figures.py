@@ -108,5 +108,5 @@ def cells_tables(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) 
                 for name, figure in figures.items()]
         tables.append(table_make(
             wording.metric_title(metric, scale.unit), axes, (MEDIAN,), rows, None,
-            table_rounds_text(known, summary.floor_most(metric.name), metric)))
+            table_rounds_text(known, summary.floor_highest(metric.name), metric)))
     return tables
