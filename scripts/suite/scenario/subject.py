@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -35,10 +35,11 @@ from suite.base.runner_words import (
     subject_of,
 )
 from suite.scenario.scenario import (
-    KeyReader,
     choice_reader,
     document_read,
     entry_read,
+    key_field,
+    keys_of,
     string_or_none,
     string_read,
     string_require,
@@ -133,11 +134,6 @@ def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | N
 NOT_DEFINED = ("says", "apt", "dnf")  # keys that neither client nor server needs
 
 
-def read_by(reader: KeyReader) -> Any:
-    """The field of a key of the file, which this reads."""
-    return field(metadata={"reader": reader})
-
-
 @dataclass(frozen=True)
 class Program:
     """A program of others as its file has it; docs/real-programs.md says what the keys mean."""
@@ -146,23 +142,19 @@ class Program:
     placed: ClassVar[tuple[str, ...]]  # what is put in place of {folder}, {host}
     folders: ClassVar[str | None]  # where its program is; None: where the user's programs are
     name: str
-    says: str = read_by(string_require)
-    program: str = read_by(string_require)
-    apt: str = read_by(string_require)
-    dnf: str = read_by(string_require)
-    protocols: tuple[str, ...] = read_by(texts_require)
-    transports: tuple[str, ...] = read_by(texts_require)
-    version: str = read_by(string_require)
-    arguments: tuple[str, ...] | None = read_by(texts_read)
-    arguments_tls: tuple[str, ...] | None = read_by(texts_read)
-    arguments_tcp: tuple[str, ...] | None = read_by(texts_read)
-    arguments_unix: tuple[str, ...] | None = read_by(texts_read)
-    needs: tuple[str, ...] = read_by(needs_read)
-    parameters: Mapping[str, str] = read_by(named_texts_read)
-
-    @classmethod
-    def readers(cls) -> dict[str, KeyReader]:
-        return {one.name: one.metadata["reader"] for one in fields(cls) if one.metadata}
+    says: str = key_field(string_require)
+    program: str = key_field(string_require)
+    apt: str = key_field(string_require)
+    dnf: str = key_field(string_require)
+    protocols: tuple[str, ...] = key_field(texts_require)
+    transports: tuple[str, ...] = key_field(texts_require)
+    version: str = key_field(string_require)
+    arguments: tuple[str, ...] | None = key_field(texts_read)
+    arguments_tls: tuple[str, ...] | None = key_field(texts_read)
+    arguments_tcp: tuple[str, ...] | None = key_field(texts_read)
+    arguments_unix: tuple[str, ...] | None = key_field(texts_read)
+    needs: tuple[str, ...] = key_field(needs_read)
+    parameters: Mapping[str, str] = key_field(named_texts_read)
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -172,7 +164,7 @@ class Program:
     @property
     def definition(self) -> dict[str, Any]:
         """What uncork-client and uncork-server take: common/words/definition.h."""
-        return {key: value for key in self.readers()
+        return {key: value for key in keys_of(self)
                 if key not in NOT_DEFINED and (value := getattr(self, key)) is not None}
 
     def find(self, program: str = "") -> str | None:
@@ -185,9 +177,9 @@ class Subject(Program):
 
     kind, folders = SUBJECT, PROGRAM_FOLDERS
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
-    listens: str = read_by(choice_reader(LISTENS, required=True))
-    arguments_command: tuple[str, ...] | None = read_by(texts_read)
-    files: Mapping[str, str] = read_by(named_texts_read)
+    listens: str = key_field(choice_reader(LISTENS, required=True))
+    arguments_command: tuple[str, ...] | None = key_field(texts_read)
+    files: Mapping[str, str] = key_field(named_texts_read)
 
 
 @dataclass(frozen=True)
@@ -196,10 +188,10 @@ class Load(Program):
 
     kind, folders = LOAD, None
     placed = ("folder", "host", "port", "path", "uri", "size")
-    version: str = read_by(string_read)
-    moves: str = read_by(string_require)
-    limit_s: int = read_by(limit_read)
-    counts: str | None = read_by(counts_read)
+    version: str = key_field(string_read)
+    moves: str = key_field(string_require)
+    limit_s: int = key_field(limit_read)
+    counts: str | None = key_field(counts_read)
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -217,7 +209,7 @@ def placeholders_check(program: Program, where: str) -> None:
     """UsageError for a {name} that nothing replaces."""
     known = (*program.placed, *program.parameters)
     texts: dict[str, Iterable[str]] = {key: getattr(program, key) or ()
-                                       for key in program.readers() if key.startswith("arguments")}
+                                       for key in keys_of(program) if key.startswith("arguments")}
     if isinstance(program, Subject):
         texts |= {f"[files] {name}": (text,) for name, text in program.files.items()}
     if isinstance(program, Load):
@@ -236,7 +228,7 @@ def program_load(path: Path, kind: type[Kind]) -> Kind:
         raise UsageError(f"{where}the name of a {kind.kind} is small letters, digits and -, and "
                          f"none of own, {', '.join(ENDS)}")
     document = document_read(path, kind.kind, "uncork subjects")
-    program = kind(name=name, **entry_read(document, kind.readers(), where))
+    program = kind(name=name, **entry_read(document, kind, where))
     placeholders_check(program, where)
     return program
 
