@@ -296,7 +296,7 @@ def test_help_lists_and_mistakes_wait_for_neither_pandas_nor_rich(uncork: Uncork
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command_says_its_exit_statuses(uncork: Uncork, name: str) -> None:
     texts = [uncork_call(words, uncork.environment) for words in (("help", name), (name, "--help"))]
-    assert texts[0].stdout == texts[1].stdout and "exit status: 0 done, 1 could" in texts[0].stdout
+    assert texts[0].stdout == texts[1].stdout and "exit status: 0 done, 1 failed" in texts[0].stdout
     assert COMMANDS[name].help in " ".join(texts[0].stdout.split())
 
 
