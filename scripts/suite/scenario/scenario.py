@@ -104,7 +104,7 @@ def number_read(table: dict[str, Any], key: str, where: str) -> float:
 
 
 def numbers_read(table: dict[str, Any], key: str, where: str) -> list[float] | float:
-    """One such number, or a list of them."""
+    """A number as number_read() has it, or a list of them."""
     value = table.get(key)
     return [number_read({key: one}, key, where) for one in value] if isinstance(value, list) and (
         value) else number_read(table, key, where)
@@ -156,7 +156,7 @@ def parts_reader(kind: type) -> KeyReader:
 
 
 def word_value(value: Any, where: str) -> str:
-    """The value of a word as it would stand in the shell; only a baseline has several words."""
+    """The value of a word as in the shell. Blanks are allowed only between words of a baseline."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int):
@@ -167,7 +167,7 @@ def word_value(value: Any, where: str) -> str:
 
 
 def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """(word, value): `client.cpu = 1` is a table in TOML; here it is the word `client.cpu`."""
+    """Pairs (word, value). In TOML `client.cpu = 1` is a table, here the word `client.cpu`."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from words_flatten(value, f"{prefix}{key}.")
@@ -186,7 +186,8 @@ def table_words_read(table: dict[str, Any], key: str, where: str) -> dict[str, s
 
 
 def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[str, ...]]:
-    """The words of `[sweep]` in order: a list of values, or a range as in the shell."""
+    """The words of `[sweep]` in order, each with a list of values, or with a range as in the
+    shell."""
     sweep = {}
     for word, value in words_flatten(table_read(table, key, where)):
         if value == []:
@@ -197,7 +198,7 @@ def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[s
 
 
 def choice_reader(choices: tuple[str, ...], required: bool = False, absent: str = "") -> KeyReader:
-    """Reads one of a few texts, which is the text absent where there is none, unless required."""
+    """Reads a text that is one of choices. absent: the value if there is none, unless required."""
 
     def choice_read(table: dict[str, Any], key: str, where: str) -> str:
         value = string_read(table, key, where, required) or absent
@@ -214,7 +215,7 @@ label_read = choice_reader((LABEL, LABEL_REPEAT), absent=LABEL)
 
 
 def kind_read(table: dict[str, Any], key: str, where: str) -> str:
-    """A kind of picture whose choosing key, metric or of, is the right one."""
+    """A kind of picture. UsageError if the table has the key metric or of, but the kind another."""
     kind = string_require(table, key, where)
     if kind not in PICTURES:
         raise UsageError(
@@ -233,7 +234,7 @@ def histogram_name_read(table: dict[str, Any], key: str, where: str) -> str | No
 
 
 def look_check(key: str, value: str, where: str) -> str:
-    """The value of a word of LOOKS; UsageError says what would be right."""
+    """Returns the value if it is right for this word of LOOKS; else UsageError."""
     right = ("column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, 1280x720px" if key == "size"
              else "yes or no")
     if not (value in SIZES or SIZE_PATTERN.fullmatch(value) if key == "size"
@@ -247,7 +248,7 @@ def size_read(table: dict[str, Any], key: str, where: str) -> str | None:
     return look_check(key, value, where) if value else None
 
 
-shown_read = functools.partial(size_read)  # whether a part of a picture is shown
+shown_read = functools.partial(size_read)  # of title, note and points; it has a type of its own
 
 
 def name_read(table: dict[str, Any], key: str, where: str) -> str:
@@ -444,7 +445,7 @@ class Scenario:
 
 
 def words_check(scenario: Scenario, path: Path) -> None:
-    """A word stands in one place only, and looks like a word."""
+    """UsageError if a word is in two tables, or does not look like a word."""
     seen: dict[str, str] = {}
     for table in WORD_TABLES:
         for word in getattr(scenario, table):
@@ -457,8 +458,8 @@ def words_check(scenario: Scenario, path: Path) -> None:
 
 
 def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
-    """The file of a scenario or another kind, in TOML. UsageError names the file and the line.
-    command: lists those that ship."""
+    """Reads a file of TOML. UsageError names the file and the line. kind: of the file, in messages;
+    command: lists the files of this kind that ship."""
     text = ""
     try:
         text = path.read_bytes().decode()
@@ -490,7 +491,7 @@ def scenario_load(path: Path) -> Scenario:
 
 
 def toml_value(value: str | float | tuple[str, ...]) -> str:
-    """One TOML value. A JSON string is a TOML basic string, but for DEL, which both escape."""
+    """One TOML value. A JSON string is a TOML basic string, once DEL is escaped in it."""
     if isinstance(value, tuple):
         return "[" + ", ".join(toml_value(item) for item in value) + "]"
     if isinstance(value, str):
