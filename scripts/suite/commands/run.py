@@ -199,7 +199,7 @@ def outcome_check(journal: Journal) -> None:
     if failures:
         say(f"{len(failures)} of {runs} runs failed: {failures[-1]}")
     some_cell_require(journal.plan, {cell: ": ".join(found[-1]) for cell, found in counted.items()
-                                  if "ok" not in dict(found)})
+                                     if "ok" not in dict(found)})
     lost = {cell: found[-1][1] for cell, found in counted.items()
             if {status for status, _ in found} == {"failed"}}
     if lost:
