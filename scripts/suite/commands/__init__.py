@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The subcommands of `uncork`: each is an entry of COMMANDS and a module with `main(options)`.
 
-A module of a command may import every room; no other module imports it. It is imported after its
+A module of a command may import every package; no module imports it. It is imported after its
 arguments are parsed, so that help and errors in arguments do not wait for pandas. For the same
 reason a function here imports what it alone needs.
 """

@@ -266,16 +266,16 @@ class Origin:
     who: str = key_field(string_require, "who published it")
     reference: str = key_field(
         string_require, "where it can be read: a project with a commit, an issue, a page")
-    read: str = key_field(hand_read, "whether that text was read, or another one that cites it")
+    read: str = key_field(hand_read, "whether that text was read, or a text that cites it")
     date: str = key_field(string_read, "when it was published", default="")
-    machine: str = key_field(string_read, "machine that was measured there", default="")
-    kernel: str = key_field(string_read, "its kernel", default="")
-    conditions: str = key_field(string_read, "what was measured there, and how", default="")
-    fidelity: str = key_field(fidelity_read, f"{IN_KIND} where a whole program was measured there; "
+    machine: str = key_field(string_read, "machine on which it was measured", default="")
+    kernel: str = key_field(string_read, "kernel of that machine", default="")
+    conditions: str = key_field(string_read, "what was measured, and how", default="")
+    fidelity: str = key_field(fidelity_read, f"{IN_KIND} if a whole program was measured there; "
                               "only its socket work runs here", default="")
-    differs: str = key_field(string_read, "what the replay does otherwise", default="")
-    needs: str = key_field(string_read, "what an idle machine lacks for it, as other load on the "
-                           "CPU", default="")
+    differs: str = key_field(string_read, "what the replay does differently", default="")
+    needs: str = key_field(string_read, "what the replay needs and an idle machine lacks, such as "
+                           "other load on the CPU", default="")
 
 
 @dataclass(frozen=True)
@@ -291,20 +291,20 @@ class Arm:
 class Published:
     """A figure that others measured."""
 
-    words: str = key_field(string_require, "words of the cell that the figure is of; of a list of "
-                           "figures one word lists too")
+    words: str = key_field(string_require, "words of the cell that was measured; for a list of "
+                           "figures one word has a list as long")
     metric: str = key_field(string_require, "metric of the figure")
     value: float = key_field(
         numbers_read, "the figure in the base unit of the metric: s, 1/s, bit/s, B or 1")
-    source: str = key_field(string_require, "where the figure stands, as FILE:PLACE; of a list of "
-                            "figures PLACE ends with one", "from")
+    source: str = key_field(string_require, "where the figure is, as FILE:PLACE; for a list of "
+                            "figures PLACE ends with a list as long", "from")
     set: str = key_field(
-        string_read, "name of a series, where several series are of the same cells", default="")
+        string_read, "name of a series, if several series have the same cells", default="")
     label: str = key_field(
         label_read, f"{LABEL_REPEAT} for the repeated run of the baseline", default=LABEL)
     unit: str = key_field(string_read, "unit in which it was printed", default="")
     about: str = key_field(
-        string_read, "why it is only about right: rounded, or told in words", default="")
+        string_read, "why the figure is approximate: rounded, or given in words", default="")
 
 
 @dataclass(frozen=True)
@@ -344,8 +344,8 @@ class TableLayout:
         strings_read, "words whose values make the rows; empty: all words that vary", default=())
     columns: tuple[str, ...] = key_field(
         strings_read, "metrics in this order; empty: those that suit the workload", default=())
-    gain: str | None = key_field(string_or_none, "metric whose values before and after, and whose "
-                                 "gain, are shown", default=None)
+    gain: str | None = key_field(
+        string_or_none, "metric that is shown before and after, with its gain", default=None)
     best: str | None = key_field(string_or_none, "word whose best value by the first metric is "
                                  "marked; not with gain", default=None)
 
@@ -423,7 +423,7 @@ def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | No
 class Scenario:
     """A scenario as written; values of words are text exactly as in the shell."""
 
-    name: str = key_field(name_read, "name of the scenario; a result is named by it")
+    name: str = key_field(name_read, "name of the scenario, and of its results")
     question: str = key_field(
         string_read, "the question that the scenario answers, one sentence", default="")
     source: str = key_field(
@@ -431,10 +431,10 @@ class Scenario:
     fixed: dict[str, str] = key_field(table_words_read, default_factory=dict)
     sweep: dict[str, tuple[str, ...]] = key_field(sweep_read, default_factory=dict)
     run: dict[str, str] = key_field(table_words_read, default_factory=dict)
-    exclude: tuple[str, ...] = key_field(strings_read, "each text is some words: cells that have "
-                                         "all of them are left out", default=())
-    disputes: tuple[str, ...] = key_field(strings_read, "claims, by the names of their files, that "
-                                          "say the contrary", default=())
+    exclude: tuple[str, ...] = key_field(
+        strings_read, "texts of words; cells with all words of a text are left out", default=())
+    disputes: tuple[str, ...] = key_field(
+        strings_read, "claims that say the contrary, by the names of their files", default=())
     origin: Origin | None = key_field(part_reader(Origin), default=None)
     arms: tuple[Arm, ...] = key_field(arms_read, key="arm", default=())
     published: tuple[Published, ...] = key_field(published_read, default=())
@@ -453,7 +453,7 @@ def words_check(scenario: Scenario, path: Path) -> None:
             if not KEY_PATTERN.fullmatch(word):
                 raise UsageError(f"{where}: not a word")
             if word in seen:
-                raise UsageError(f"{where}: given twice, it stands under [{seen[word]}] already")
+                raise UsageError(f"{where}: given twice: [{seen[word]}] has it already")
             seen[word] = table
 
 
