@@ -35,7 +35,7 @@ from suite.scenario.scenario import PICTURES, Scenario, keys_of
 from suite.stats.histogram import HISTOGRAMS
 
 PAGE = ROOT / "docs/stability.md"
-PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}
+COMMAND_PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}
 
 
 def code(names: Iterable[str]) -> str:
@@ -62,7 +62,7 @@ def commands_list() -> str:
     """Every command with its options and words."""
     return table(["command", "options", "its own words"], [
         [f"`uncork {name}`",
-         arguments_text(parser_make(name)._actions) or code(PARTS.get(name, ())),
+         arguments_text(parser_make(name)._actions) or code(COMMAND_PARTS.get(name, ())),
          code(f"{key}=" for key in command.own)] for name, command in COMMANDS.items()])
 
 

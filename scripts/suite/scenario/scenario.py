@@ -135,7 +135,7 @@ def entry_read(entry: dict[str, Any], kind: type, where: str) -> dict[str, Any]:
     return {one.name: one.metadata["reader"](entry, key, where) for key, one in keys.items()}
 
 
-def part_reader(kind: Callable[..., Any]) -> KeyReader:
+def part_reader(kind: type) -> KeyReader:
     """Reads a table, `[key]`, as an object of this kind; absent is None."""
 
     def part_read(table: dict[str, Any], key: str, where: str) -> Any:
@@ -284,7 +284,7 @@ class Arm:
 
     name: str = key_field(string_require, "value of the word arm that stands for the words of this "
                           "table")
-    words: dict[str, str]
+    words: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
