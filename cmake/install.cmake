@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
-# What `cmake --install` puts where. bin has the programs and `uncork`, which is a link.
-# share/uncork has the suite and what it reads, in the folders of the checkout. There the file
-# `installed` says that it is an installation (scripts/suite/base/installation.py,
-# scripts/setup/lib.sh).
+# What `cmake --install` installs. bin has the programs and the link `uncork`. share/uncork has the
+# suite and what it reads, in the same folders as the checkout. Its file `installed` marks an
+# installation (scripts/suite/base/installation.py, scripts/setup/lib.sh).
 #
-# Component uncork is all of that, server is the server alone; each is a package
+# The component uncork has all of that, the component server has the server alone. Each is a package
 # (cmake/packages.cmake).
 
 include(GNUInstallDirs)
@@ -54,7 +53,7 @@ foreach(page IN LISTS pages)
         install(FILES ${page} DESTINATION ${section} COMPONENT server EXCLUDE_FROM_ALL)
     endif()
 endforeach()
-# bash-completion(1) loads a file by the name of the command. Of Debian's zsh the folder differs
+# bash-completion(1) loads the file with the name of the command. Debian's zsh has another folder
 # below /usr.
 set(completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES scripts/completion/uncork.bash DESTINATION ${completions} RENAME uncork)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# What Debian wants in a package and an installation has not, run by CPack: compressed man pages,
-# and changelogs.
+# CPack runs this to make what a Debian package has and an installation has not: compressed man
+# pages, and changelogs.
 
 set(share ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*/usr/share)
 file(GLOB files ${share}/man/man*/*.[1-9])

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 #
-# Debian packages by CPack, which scripts/package makes: uncork, and uncork-server for a machine
-# that only serves. uncork has the server too, so that one file installs everything; the two
-# packages exclude each other.
+# Debian packages, which scripts/package makes by CPack: uncork, and uncork-server for a machine
+# that only serves. uncork has the server too, so that one file installs everything. The two packages
+# conflict.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "uncork authors")
 set(CPACK_PACKAGE_CONTACT "uncork authors <uncork@users.noreply.github.com>")
-if(DEFINED ENV{DEBEMAIL}) # as of other Debian tools
+if(DEFINED ENV{DEBEMAIL}) # other Debian tools use it, too
     set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
 endif()
 set(CPACK_COMPONENTS_ALL uncork server)
@@ -17,7 +17,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS ${CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS})
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/package_files.cmake)
 
-# A package is for the release of the system that it was built on, whose libraries it names.
+# A package is for the release of Debian or Ubuntu on which it is built: it names its libraries.
 file(STRINGS /etc/os-release system REGEX "^(ID|VERSION_ID)=")
 list(TRANSFORM system REPLACE "^[A-Z_]+=\"?([^\"]*)\"?$" "\\1")
 list(SORT system ORDER DESCENDING) # the name, then the number
@@ -27,7 +27,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 
-# Modules of Python are needed for everything, programs for a part of it.
+# uncork depends on modules of Python for all commands, and on programs for some commands only.
 file(STRINGS scripts/setup/packages rows REGEX "^(python|command):.*[ +]run(\\+.*)?$")
 set(depends "python3 (>= 3.11)")
 foreach(row IN LISTS rows)
@@ -49,7 +49,7 @@ set(CPACK_DEBIAN_UNCORK_PACKAGE_PROVIDES
     "uncork-server (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(CPACK_DEBIAN_UNCORK_PACKAGE_CONFLICTS uncork-server)
 set(CPACK_DEBIAN_UNCORK_PACKAGE_REPLACES uncork-server)
-# Python compiles the suite once, which saves each start a tenth of a second.
+# The package compiles the suite at its installation, which saves 0.1 s at each start.
 set(CPACK_DEBIAN_UNCORK_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/cmake/debian/postinst
     ${CMAKE_SOURCE_DIR}/cmake/debian/prerm)
 set(CPACK_DEBIAN_UNCORK_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-# Writes version.c at build time, and only when it changes: what git describe says of the sources,
-# and the address that they were cloned from, if it is public and has no user's name in it.
+# Writes version.c at build time, if it changes: the revision by git describe, and the address that
+# the sources were cloned from, if it is public and has no user name in it.
 function(git result)
     execute_process(
         COMMAND git -c safe.directory=* ${ARGN}
         WORKING_DIRECTORY ${SOURCE_DIR}
-        OUTPUT_VARIABLE said
+        OUTPUT_VARIABLE output
         OUTPUT_STRIP_TRAILING_WHITESPACE
         ERROR_QUIET)
-    set(${result} "${said}" PARENT_SCOPE)
+    set(${result} "${output}" PARENT_SCOPE)
 endfunction()
 
 git(revision describe --always --dirty --tags)

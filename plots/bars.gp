@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Bars: a panel for each value of the outer axis, a bar for each cell, whiskers for intervals.
-# Set before this: panels, bars (array of rows per panel), heads (array), tops, tops_text, steps
+# Settings: panels, bars (array of the rows of each panel), heads (array), tops, tops_text, steps
 # (arrays: right end of each axis, drawn and in text, and the distance of its tics), label and
-# label_text (of the axes, the latter in label_lines lines), label_foot (height of label beyond a
-# line), widest (characters of the longest name).
-# Columns of name.dat: row, length of the bar, low, high, where the value is written, colour,
-# where a break or an arrow is drawn and how, value, cell. A whole bar has an empty text in place
-# of an arrow, and a position all the same: gnuplot 5.4 crashes where all labels of a plot are at
-# NaN. One block for each panel. rounds: 1 where each has a further block, of the value and the
-# row of every round.
+# label_text (of the axes; the latter has label_lines lines), label_foot (height of label beyond its
+# first line), widest (characters of the longest name).
+# Columns of name.dat: row, length of the bar, low, high, x of the text of the value, colour, x of
+# the sign of a cut bar (a break or an arrow) and the sign, text of the value, cell. A whole bar has
+# an empty sign and still an x: gnuplot 5.4 crashes if all labels of a plot are at NaN. One block
+# for each panel; if rounds is 1, one more for each, with the value and the row of every round.
 
 do for [format in formats] {
     text = format eq "txt"

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
-# Curve: a metric by size with intervals, and under it its ratio to the baseline.
-# Set before this: label_x, label_y, label_ratio, base (number of the baseline, 0: none), empty
-# (1: no value at all), left, right, logarithmic_x, logarithmic_y (1: with bottom and top),
-# ratio_low, ratio_high, logarithmic_ratio, and as macros tics_x, tics_blank (the same without
-# labels), tics_text (in more lines), tics_ratio, tics_ratio_text. dodge_drawn, dodge_text: a
-# series stands so far beside the one before it. label_rows, drawn_rows: lines of labels beyond
-# the first, in text and drawn. shaded: 1 where column 10 has the values that stand out. beyond: 1
-# where column 9 has values that are only bounds, which get an arrow.
-# Columns of name.dat: x, value, low, high, ratio, its low, its high, whether it shows a change,
-# bound. One block for each series. floors: 1 where one more has noise floors: from, to, low,
-# high. rounds: 1 where one more for each series has rounds: x, value, how far beside the others.
+# Curve: a metric by size with intervals, and below it its ratio to the baseline.
+# Settings: label_x, label_y, label_ratio, base (number of the baseline, 0: none), empty (1: there
+# is no value), left, right, logarithmic_x, logarithmic_y (1: with bottom and top), ratio_low,
+# ratio_high, logarithmic_ratio, and as macros tics_x, tics_blank (without labels), tics_text (in
+# several lines), tics_ratio, tics_ratio_text. dodge_drawn, dodge_text: the distance along x between
+# points of neighbouring series. label_rows, drawn_rows: lines of labels beyond the first, in text
+# and drawn. shaded: 1 if column 10 has the values to shade. beyond: 1 if column 9 has bounds of
+# censored values, which get an arrow.
+# Columns of name.dat: x, value, low, high, ratio, its low, its high, whether it is a change, bound.
+# One block for each series. If floors is 1, one more with noise floors: from, to, low, high. If
+# rounds is 1, one more for each series with all rounds: x, value, share of the distance along x.
 
-# Whiskers are vectors: with yerrorbars a pdf of gnuplot 5.4 blanks what is behind the points.
+# Whiskers are vectors, because yerrorbars in a pdf of gnuplot 5.4 erase what is behind the points.
 beside(x, i) = logarithmic_x ? x * dodge ** (i - (series + 1) / 2.0) \
                              : x + dodge * (i - (series + 1) / 2.0)
 dot(x, share, i) = logarithmic_x ? beside(x, i) * dodge ** (0.7 * share) \
                                  : beside(x, i) + dodge * 0.7 * share
 within(y) = y < ratio_low ? ratio_low : y > ratio_high ? ratio_high : y
-small(i) = sprintf("%c", 96 + i) # the letter of a series, as the key has it, but small
-# Labels without a place are empty, in a corner: gnuplot 5.4 crashes where all are at NaN.
+small(i) = sprintf("%c", 96 + i) # the letter of a series in the key, as a small letter
+# A label without a position is empty and in a corner: gnuplot 5.4 crashes if all are at NaN.
 or(y, other) = y == y ? y : other
 at(x, y, i) = y == y ? beside(x, i) : left
 ground = logarithmic_y ? bottom : 0
@@ -45,7 +45,7 @@ do for [format in formats] {
         if (base) { @tics_blank } else { @tics_x }
         set grid xtics ytics lc rgb "#dddddd" lt 1
         set multiplot
-        # The ratios have a third of the height.
+        # The ratios take some third of the height.
         lowest = (axes_foot + 17 * drawn_rows) / high
         ratios_top = lowest + 0.37 * (axes_top - lowest - 30 / high)
         set bmargin at screen (base ? ratios_top + 30 / high : lowest)

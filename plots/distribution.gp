@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Distributions of requests: a line for each cell, over percentiles or as shares.
-# Set before this: left, right, bottom, top, logarithmic_y, label_x, label_y, points_every (0: steps
-# without points), and as macros tics_x, tics_y and, as many as have room in text, tics_x_text,
-# tics_y_text.
-# Columns of name.dat: x, y. One block for each series. rounds: 1 where one more for each series has
-# the band between its rounds: x, low, high.
+# Settings: left, right, bottom, top, logarithmic_y, label_x, label_y, points_every (0: steps
+# without points), and as macros tics_x, tics_y, and tics_x_text, tics_y_text (as many as text has
+# room for).
+# Columns of name.dat: x, y. One block for each series. If rounds is 1, one more for each series,
+# with the band of its rounds: x, low, high.
 
 style = points_every \
     ? 'linespoints pointinterval points_every pt points[i] ps 0.8 * grain' : 'steps'

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: MIT
-# Forest plot: a ratio with its interval for each row, its noise floor shaded around 1.
-# Set before this: label_x, lines (how many there are, headings and blank ones too), heads (how
-# many headings), bands (how many noise floors), ratios (how many ratios: gnuplot dies of marks
-# none of which has a place), widest (characters of the longest name), told, told_text (of the
-# longest text, drawn and in text), label_rows (lines of label_x), label_x_text, left, right,
-# logarithmic, and as macros tics_x, tics_text (as many as have room in text).
-# Blocks of name.dat: line, ratio, low, high, type of point, name, text in text, drawn text; if
-# heads line, heading; if bands low, high, first and last line.
+# Forest plot: a ratio with its interval for each row, and its noise floor shaded around 1.
+# Settings: label_x, lines (number of all lines, with headings and blank lines), heads (number of
+# headings), bands (number of noise floors), ratios (number of ratios: gnuplot crashes if no point
+# has a position), widest (characters of the longest name), widest_right, widest_right_text
+# (characters of the longest text on the right, drawn and in text), label_rows (lines of label_x),
+# label_x_text, left, right, logarithmic, and as macros tics_x, tics_text (as many as text has room
+# for).
+# Blocks of name.dat: line, ratio, low, high, type of point, name, right text in text, right text
+# drawn; with heads: line, heading; with bands: low, high, first line, last line.
 
 banded = heads > 0 ? 2 : 1
 lower(x) = x > left ? x : left
 upper(x) = x < right ? x : right
 do for [format in formats] {
     text = format eq "txt"
-    # A line of text for each row: the plot is lines steps of a line high.
+    # Each row has a line of text, so the plot is as high as its number of lines.
     eval titled(format, lines + 7 + title_lines + signs_lines)
     unset key
     set border 1
@@ -23,13 +24,13 @@ do for [format in formats] {
     set xrange [left:right]
     if (text) {
         @tics_text
-        # Titles would be centred on the ratios, and be cut off where these have little room.
+        # Titles would be centred above the ratios, and cut off if these have little room.
         set label label_x_text at screen 0.5, character signs_lines center
         set label signs_text at screen 0.5, character signs_lines - 1 center
         set yrange [lines - 0.5:-1]
         unset ytics
         set lmargin widest + 2
-        set rmargin told_text + 2
+        set rmargin widest_right_text + 2
         set tmargin title_lines + 1
         set bmargin 4 + signs_lines
         set arrow from first 1, graph 0 to first 1, graph 1 nohead
@@ -47,7 +48,7 @@ do for [format in formats] {
         @tics_x
         set yrange [lines - 0.5:-0.5]
         set lmargin at screen (34 + 8.2 * widest) / wide
-        set rmargin at screen (wide - 16 - 8.9 * told) / wide
+        set rmargin at screen (wide - 16 - 8.9 * widest_right) / wide
         set tmargin at screen 1 - (head + 2) / high
         set bmargin at screen (foot + 44 + 18 * label_rows) / high
         set grid xtics lc rgb "#dddddd" lt 1

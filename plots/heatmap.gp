@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Heat map: how many times better than the baseline each cell is, as a figure on a colour.
-# Set before this: rows, columns (arrays of names), widest (characters of the longest name of a
-# row), label_x, label_x_text (in label_text_rows lines), label_rows, begin, pixels, below (units:
-# on the left of the columns, of a column, below the rows), slanted (1 where names of columns have
-# no room beside each other), and for text letters (characters of a column) and together (how many
-# columns stand beside each other; the others follow below).
+# Settings: rows, columns (arrays of names), widest (characters of the longest name of a row),
+# label_x, label_x_text (with label_text_rows lines), label_rows, begin, pixels, below (units: left
+# of the columns, of a column, below the rows), slanted (1 if the names of columns have no room side
+# by side), and for text letters (characters of a column) and together (the number of columns side
+# by side; the others follow below).
 # Columns of name.dat: column, row, colour, colour of the text, text.
 
 do for [format in formats] {
@@ -35,15 +35,15 @@ do for [format in formats] {
              "" using 1:2:5:4 with labels center font sans(pixels < 62 ? small_points : 11) \
                  textcolor rgb variable
     } else {
-        # Names are labels: tics would leave their marks. A title would be centred above the
-        # columns, and be lost where they are few.
+        # Names are labels, because tics would have marks. A title would be centred above the
+        # columns, and be cut off if they are few.
         unset tics
         set yrange [|rows| + 0.5:-0.5]
         do for [from = 0:|columns| - 1:together] {
             to = from + together < |columns| ? from + together : |columns|
             first = from == 0 ? title_lines : 0
             last = to == |columns| ? 1 + label_text_rows + signs_lines : 0
-            # A line for each row and so many characters for each column: all is in place.
+            # With a line for each row and letters characters for each column all texts fit.
             eval start(format, |rows| + 3 + first + last)
             set lmargin widest + 2
             set rmargin 72 - (widest + 2) - letters * (to - from) - 1

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# Run order: every run where it stood in time, as a ratio to the median of its cell.
-# Set before this: rounds (their number), outliers, failures (1: there are some), bottom, top,
-# logarithmic, label_y, and as macros tics_y, tics_text (as many as have room in text).
-# Columns of name.dat: when, in rounds; ratio; the same again of an outlier; the true ratio of a run
-# that is beyond the upper end of the axis and stands there; of one beyond the lower end. One block
-# for each series, and one more with when runs failed.
+# Run order: the ratio of every run to the median of its cell, over time.
+# Settings: rounds (their number), outliers, failures (1: there are some), bottom, top, logarithmic,
+# label_y, and as macros tics_y, tics_text (as many as text has room for).
+# Columns of name.dat: time, in rounds; ratio; the ratio again if it is an outlier; the true ratio
+# of a run beyond the upper end of the axis, which is drawn at this end; the same at the lower end.
+# One block for each series, and one more with the times of failed runs.
 
 do for [format in formats] {
     text = format eq "txt"
@@ -13,7 +13,7 @@ do for [format in formats] {
     set xrange [0:rounds]
     set yrange [bottom:top]
     set xlabel "round".(text ? "\n".signs_text : "")
-    # A round is numbered in its middle and ends at a line; of many only some are numbered.
+    # A round has its number in its middle and a line at its end. Of many rounds some have numbers.
     step = ceil(rounds / (text ? 20.0 : wide * (axes_right - axes_left) / 33))
     set xtics scale 0 ()
     do for [r = 1:rounds:step] { set xtics add (sprintf("%d", r) r - 0.5) }

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-# Stands in front of each template, behind the settings of the picture.
-# All lengths are in units: a pixel on a screen, where letters are as high as 11 pt.
-# Every picture sets: name, formats, wide, high (its size), unit (in 1/96 in), sharp (pixels of a
-# png in 1/96 in), small_points (letters of the small print), head, foot (heights of title and
-# small print), headline (array of lines), small_print (array of lines, dark of them about signs),
-# headline_text (lines of the title in text, title_lines of them), signs_text (what signs mean in
-# text, signs_lines lines).
-# Pictures of series also set: series (their number), names, colours, points, dashes (arrays),
-# widest (characters of the longest name), title_key (what the names are values of), key_columns,
-# key_rows (of a key below the axes; 0 rows: it stands on their right). Where labels on the left
-# have several lines there are label_columns of them.
+# Comes before each template and after the settings of the picture.
+# All lengths are in units: a unit is a pixel on a screen, where letters have 11 pt.
+# Settings of every picture: name, formats, wide, high (its size), unit (in 1/96 in), sharp (pixels
+# of a png in 1/96 in), small_points (size of the small print), head, foot (heights of title and
+# small print), headline (array of lines), small_print (array of lines; the first dark lines are
+# about signs), headline_text (the title in text, title_lines lines), signs_text (the meaning of
+# signs in text, signs_lines lines).
+# Settings of pictures with series: series (their number), names, colours, points, dashes (arrays),
+# widest (characters of the longest name), title_key (the word whose values the names are),
+# key_columns, key_rows (of a key below the axes; 0 rows: it is on the right of the axes). If labels
+# on the left have several lines, label_columns is their number.
 
 data = name.".dat"
 wide = wide * 1.0
 high = high * 1.0
 set macros
-# The command that begins a picture, or so many lines of 72 columns. grain: size of points.
+# The command that begins a picture. lines: its height in text of 72 columns; grain: size of points.
 start(format, lines) = format eq "txt" \
     ? sprintf('set terminal dumb nofeed mono noenhanced size 72,%d', lines) \
     : format eq "svg" ? begin('svg', 1, 4 / 3.0, 1, sprintf('%.0f,%.0f', wide, high)) \
@@ -33,18 +33,18 @@ titles = 'do for [i = 1:|headline|] { set label headline[i] font sans(13) \
         textcolor rgb (i > dark ? "#555555" : "#000000") \
         at screen 0.5, screen (foot - 17.0 * i + 4) / high center }'
 titles_text = 'set label headline_text at screen 0.5, screen 1 center'
-# The command that also opens the file and sets the titles.
+# The same, and opens the file and sets the titles.
 titled(format, lines) = start(format, lines).'; set output name.".".format; ' \
     .(format eq "txt" ? titles_text : titles)
-# The same for axes with a key.
+# The same, for axes with a key.
 framed(format, lines) = titled(format, lines).'; set border 3; set tics nomirror out; ' \
     .(format eq "txt" ? 'set tmargin title_lines + 1; set key '.key_text \
     : 'set lmargin at screen axes_left; set rmargin at screen axes_right; ' \
       .'set tmargin at screen axes_top; set bmargin at screen axes_foot / high; set key '.key_drawn)
-# The key stands below a picture in text: names would take the columns of the points.
+# In text the key is below the picture: beside it, names would take columns from the points.
 key_lines = exists("series") ? ceil(series * (widest + 9.0) / 64) : 0
 key_text = 'below left reverse Left samplen 2'
-# Drawn, it stands on the right of the axes, or below them where they would get too narrow.
+# In other formats the key is on the right of the axes, or below if they would get too narrow.
 axes_left = (96 + (exists("label_columns") ? 18 * (label_columns - 1) : 0)) / wide
 axes_right = exists("series") && !key_rows ? (wide - 84 - 8.6 * widest) / wide : (wide - 26) / wide
 axes_foot = foot + (exists("series") ? 18 * key_rows : 0) + 60

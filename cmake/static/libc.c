@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the C library looks up by parts of itself that a program loads when it runs: the names of hosts,
- * users, networks and libraries. A static program would load those of another machine, where they may be
- * others or missing. So this one looks up nothing but users, in a file: an address is in numbers, and a
- * library that asks for another name is told that there is none. */
+/* Replacements for the lookups of hosts, users, networks and libraries by name. The C library loads
+ * parts of itself for them at run time. On another machine these may differ or be missing, so a
+ * static program must not load them. Here only users are looked up, in /etc/passwd. Addresses must
+ * be numeric, and a lookup of any other name fails. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,12 +17,12 @@
 #include <string.h>
 #include <uv.h>
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* most functions answer the same to all */
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* most functions always fail */
 
 /* ---- addresses ---- */
 
 struct numeric {
-    struct addrinfo info; /* first, so that who frees it frees all */
+    struct addrinfo info; /* first, so that free(info) frees all */
     union {
         struct sockaddr any;
         struct sockaddr_in in;
@@ -30,7 +30,7 @@ struct numeric {
     } address;
 };
 
-/* The link of fe80::1%eth0, which libuv knows by name, may also be a number. */
+/* The interface in fe80::1%eth0 may be a number, too; libuv takes only a name. */
 static bool read_ipv6(struct sockaddr_in6 *in6, const char *host, int port)
 {
     const char *link = strchr(host, '%');
@@ -88,7 +88,7 @@ const char *gai_strerror(int error)
     }
 }
 
-/* ---- what only libraries would ask for ---- */
+/* ---- functions that only libraries call ---- */
 
 int getnameinfo(const struct sockaddr *address, socklen_t size, char *host, socklen_t host_size,
                 char *service, socklen_t service_size, int flags)
@@ -102,7 +102,7 @@ struct hostent *gethostbyname(const char *name)
     return NULL;
 }
 
-int getnetbyname_r(const char *name, struct netent *entry, char *room, size_t size, struct netent **found,
+int getnetbyname_r(const char *name, struct netent *entry, char *buffer, size_t size, struct netent **found,
                    int *error)
 {
     *found = NULL;
@@ -110,7 +110,7 @@ int getnetbyname_r(const char *name, struct netent *entry, char *room, size_t si
     return ENOENT;
 }
 
-int getprotobyname_r(const char *name, struct protoent *entry, char *room, size_t size,
+int getprotobyname_r(const char *name, struct protoent *entry, char *buffer, size_t size,
                      struct protoent **found)
 {
     *found = NULL;
@@ -122,13 +122,13 @@ int ether_hostton(const char *name, struct ether_addr *address)
     return -1;
 }
 
-int getpwuid_r(uid_t user, struct passwd *entry, char *room, size_t size, struct passwd **found)
+int getpwuid_r(uid_t user, struct passwd *entry, char *buffer, size_t size, struct passwd **found)
 {
     *found = NULL;
     return 0; /* no error, and no such user */
 }
 
-/* The users of this machine's own file. */
+/* Looks up a user in /etc/passwd only. */
 struct passwd *getpwnam(const char *name)
 {
     FILE *file = fopen("/etc/passwd", "re");
@@ -141,8 +141,8 @@ struct passwd *getpwnam(const char *name)
     return entry;
 }
 
-/* The C library calls its own dlopen(3), for character sets that nobody uses here. So this one has another
- * name, which the linker gives to those who call it (--wrap). */
+/* The C library calls its own dlopen(3), for character sets that uncork does not use. So this
+ * function has another name, and the linker redirects all other calls to it (--wrap). */
 void *__wrap_dlopen(const char *path, int flags);
 
 void *__wrap_dlopen(const char *path, int flags)

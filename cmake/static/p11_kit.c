@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* GnuTLS reaches keys on smart cards by p11-kit, which loads a module for each when the program runs; there
- * is no static p11-kit. Here keys are known to both ends before, so none of this is ever called: not by a
- * handshake, nor at the beginning or the end of a program. Who calls it nevertheless is ended with its name:
- * whatever else it were given could be taken for an answer. */
+/* GnuTLS uses keys on smart cards by p11-kit, which loads modules at run time; there is no static
+ * p11-kit. Both ends of uncork have pre-shared keys, so none of these functions is called: not in a
+ * handshake, nor at the start or the end of a program. A call ends the program with the name of the
+ * function, because any return value could be taken for a result. */
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The name and nothing else counts for the linker. */
+/* The linker needs the names only, so all have the same type. */
 #define REFUSED(name)                                                                                        \
     _Noreturn void p11_kit_##name(void);                                                                     \
     _Noreturn void p11_kit_##name(void)                                                                      \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libpcap also captures what passes over a message bus, by libraries that have no archive. These two
- * functions of its own are all that it calls for that: no device is a bus. */
+/* libpcap can also capture D-Bus messages, by libraries that have no archive. It calls only these
+ * two of its functions for that. Here they report that no device is a bus. */
 #include <pcap/pcap.h>
 
 pcap_t *dbus_create(const char *device, char *why, int *is_ours);

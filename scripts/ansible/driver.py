@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the steps of a fleet by ansible-runner, in an interpreter that has it; that of the suite
+"""Runs the steps of a fleet by ansible-runner, in a Python that has it; the Python of the suite
 needs no part of Ansible.
 
 Standard input has a line of JSON for each step: {"inventory": FILE, "folder": FOLDER with the jobs,
@@ -7,9 +7,9 @@ Standard input has a line of JSON for each step: {"inventory": FILE, "folder": F
 line for each host that Ansible reports, {"host": NAME, "how": "ok", "failed" or "unreachable",
 "status": N, "why": TEXT, "stderr": TEXT}, then {"end": STATUS}.
 
-The driver only stores a step with "last": true. When standard input closes, the runner has ended,
-or a signal or an error has ended it. Then the driver gives up the current step, runs the stored one
-and removes the runner's folder, its only argument. So there is one way to take a fleet down.
+A step with "last": true is only stored. Standard input closes when the runner ends, in whatever
+way. Then the driver stops the current step, runs the stored step and removes the runner's folder,
+its only argument. So a fleet is always taken down in the same way.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from typing import Any
 import ansible_runner
 
 HERE = Path(__file__).resolve().parent
-POLL_S = 1  # how soon a step that is given up ends
-MARGIN_S = 15  # a job ends itself when its time is over; Ansible ends the others so much later
+POLL_S = 1  # a step that is stopped ends within this time
+MARGIN_S = 15  # a job ends itself after limit_s; Ansible ends a job that does not, so much later
 WHY_MAX = 2000  # characters
 HOW = {"runner_on_ok": "ok", "runner_on_failed": "failed", "runner_on_unreachable": "unreachable"}
 SETTINGS = {"pexpect_timeout": POLL_S, "suppress_output_file": True}
 
 
 def line_print(line: dict[str, Any]) -> None:
-    """One line for the runner, which may have ended."""
+    """Prints one line for the runner; the runner may have ended."""
     with contextlib.suppress(BrokenPipeError):
         print(json.dumps(line), flush=True)
 
 
 def event_outcome(event: dict[str, Any]) -> dict[str, Any] | None:
-    """The outcome of a host in an event of ansible-runner; None where it has none."""
+    """The outcome of a host from an event of ansible-runner; None if the event is another."""
     how, data = HOW.get(event.get("event", "")), event.get("event_data", {})
     if how is None:
         return None
@@ -56,21 +56,21 @@ def event_outcome(event: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def runner_ended() -> bool:
-    """Whether standard input has closed: during a step nothing else makes it readable."""
+    """Whether standard input has closed: during a step it becomes readable by that alone."""
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
-def step_run(step: dict[str, Any], place: Path, given_up: Callable[[], bool]) -> None:
-    """Runs one step and prints its outcomes. given_up: whether to stop it now."""
-    troubles: list[str] = []
+def step_run(step: dict[str, Any], place: Path, must_stop: Callable[[], bool]) -> None:
+    """Runs one step and prints its outcomes. must_stop: whether to stop it now."""
+    messages: list[str] = []
 
     def event_take(event: dict[str, Any]) -> bool:
         outcome = event_outcome(event)
         if outcome:
             line_print(outcome)
         elif event.get("event") in ("error", "warning"):
-            troubles.append(event.get("stdout", ""))
-        return False  # ansible-runner must not write it into a file
+            messages.append(event.get("stdout", ""))
+        return False  # ansible-runner then does not write the event into a file
 
     hosts = place / "hosts"
     hosts.write_text("".join(f"{host}\n" for host in step["hosts"]))
@@ -79,12 +79,12 @@ def step_run(step: dict[str, Any], place: Path, given_up: Callable[[], bool]) ->
         inventory=[step["inventory"]], limit=f"@{hosts}", forks=step["forks"], quiet=True,
         settings=SETTINGS, suppress_env_files=True, rotate_artifacts=1,
         extravars={"folder": step["folder"], "limit_s": step["limit_s"] + MARGIN_S},
-        event_handler=event_take, cancel_callback=given_up)
-    line_print({"end": done.status, "why": "\n".join(troubles)[-WHY_MAX:]})
+        event_handler=event_take, cancel_callback=must_stop)
+    line_print({"end": done.status, "why": "\n".join(messages)[-WHY_MAX:]})
 
 
 def connections_close(folder: Path) -> None:
-    """Ends the connections that ssh(1) would keep for a minute."""
+    """Closes the connections that ssh(1) would keep open for a minute."""
     ssh = [os.environ.get("ANSIBLE_SSH_EXECUTABLE", "ssh"),
            *shlex.split(os.environ.get("ANSIBLE_SSH_COMMON_ARGS", ""))]
     for path in folder.glob("*"):
@@ -95,7 +95,7 @@ def connections_close(folder: Path) -> None:
 
 def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # the end of standard input ends it
+        signal.signal(number, lambda *_: None)  # only the end of standard input ends it
     last = None
     with tempfile.TemporaryDirectory(prefix="uncork-", dir="/tmp") as folder:
         place, control = Path(folder), Path(folder) / "ssh"

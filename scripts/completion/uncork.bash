@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Completion of uncork, uncork-client and uncork-server for bash: `uncork complete` knows what may follow.
+# Completion of uncork, uncork-client and uncork-server for bash, by `uncork complete`.
 
-_uncork_program=${BASH_SOURCE[0]%/*}/../uncork # of a checkout
+_uncork_program=${BASH_SOURCE[0]%/*}/../uncork # in a checkout
 [ -x "$_uncork_program" ] || _uncork_program=uncork
 
 _uncork() {
@@ -11,7 +11,7 @@ _uncork() {
     word=${word##*[[:space:]]}
     COMPREPLY=()
     while IFS=$'\t' read -r candidate _; do
-        # Bash replaces only $2, which begins behind the last = or : of the word.
+        # Bash replaces only $2: the part of the word after its last = or :.
         COMPREPLY+=("${candidate#"${word%"$2"}"}")
     done < <("$_uncork_program" complete "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
     case ${#COMPREPLY[@]}:${COMPREPLY[0]:-} in

@@ -3,7 +3,7 @@
 #
 # Configures and builds build/TREE. Sourced after scripts/setup/packages.sh.
 
-# tree_options TREE: what CMake is told for it, one option per line.
+# tree_options TREE: the options of CMake for a tree, one per line.
 tree_options() {
     case $1 in
     release) echo -DCMAKE_BUILD_TYPE=Release ;;
@@ -18,8 +18,8 @@ tree_options() {
     esac
 }
 
-# sources_configure SOURCES FOLDER [OPTION...]: what is built in the folder. A folder that was moved here from elsewhere,
-# or had another compiler, is configured anew: CMake would forget all other options.
+# sources_configure SOURCES FOLDER [OPTION...]: configures SOURCES in FOLDER. If FOLDER was moved
+# here, or had another compiler, it is removed first: CMake would forget all other options.
 sources_configure() {
     local sources=$1 folder=$2 cache=$2/CMakeCache.txt compiler
     shift 2
@@ -27,13 +27,13 @@ sources_configure() {
     [ -f "$sources/CMakeLists.txt" ] || fail "there is no CMakeLists.txt in $sources"
     if [ -f "$cache" ] && ! { grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$sources" "$cache" &&
         { [ -z "$compiler" ] || grep -q "^CMAKE_C_COMPILER:.*[/=]$compiler$" "$cache"; }; }; then
-        echo "$folder was configured for another folder or compiler: starting anew"
+        echo "$folder was configured for another folder or compiler: configuring it again"
         rm -rf "$folder"
     fi
     cmake -S "$sources" -B "$folder" -G Ninja --no-warn-unused-cli "$@"
 }
 
-# tree_configure TREE [OPTION...]: build/TREE, by what tree_options says and the options.
+# tree_configure TREE [OPTION...]: configures build/TREE with its tree_options and these options.
 tree_configure() {
     local tree=$1
     shift
@@ -41,8 +41,8 @@ tree_configure() {
     sources_configure "$UNCORK_TOP" "$UNCORK_TOP/build/$tree" $(tree_options "$tree") "$@"
 }
 
-# tree_build TREE [OPTION...]: into build/TREE, its output on standard output and error. Another that builds this tree is
-# waited for: scripts/test runs steps at the same time.
+# tree_build TREE [OPTION...]: configures and builds build/TREE. It waits while another process
+# builds the same tree: scripts/test runs several steps at a time.
 tree_build() {
     mkdir -p "$UNCORK_TOP/build" || return
     (

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# An apt of our own: what Debian packages are fetched without being installed, it fetches. Its configuration, lists and
-# cache are in a folder of ours, and it needs no root. Sourced after scripts/setup/lib.sh.
+# Fetches Debian packages without installing them, by an apt with its own configuration, lists and
+# cache in a folder of uncork. It needs no root. Sourced after scripts/setup/lib.sh.
 
-# debian_mirror: prints the mirror that this system uses already, or fails.
+# debian_mirror: prints the Debian mirror among this system's sources of apt, or fails.
 debian_mirror() {
     # shellcheck disable=SC2016  # apt-get replaces it
     apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m 1 '/debian/*$'
 }
 
-# debian_suite: prints the suite that this system takes from there, like bookworm, or fails.
+# debian_suite: prints the suite of this system on that mirror, such as bookworm, or fails.
 debian_suite() {
     # shellcheck disable=SC2016
     apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 2>/dev/null |
         sed -n 's|.*/debian/* \([a-z]*\)$|\1|p' | head -n 1 | grep .
 }
 
-# debian_apt FOLDER LINE...: makes an apt in the folder, of these lines of a sources.list, and lets apt-get and
-# apt-cache of this shell use it. The lines begin with deb or deb-src, and say no key.
+# debian_apt FOLDER LINE...: makes an apt in FOLDER with these lines of sources.list; apt-get and
+# apt-cache in this shell then use it. A line begins with deb or deb-src and has no options.
 debian_apt() {
     local folder=$1 line
     shift

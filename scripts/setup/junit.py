@@ -6,11 +6,11 @@ import xml.etree.ElementTree as ElementTree
 
 
 def skip_reason(case: ElementTree.Element, skipped: ElementTree.Element) -> str:
-    """Why a case was skipped, in one line: ctest knows only a status, its test has printed why."""
-    said = (case.findtext("system-out") or "").strip().splitlines()
+    """Why a case was skipped, in one line. ctest knows no reason: its test has printed one."""
+    printed = (case.findtext("system-out") or "").strip().splitlines()
     why = skipped.get("message") or ""
-    if said and (not why or "SKIP_" in why):
-        why = next((line for line in reversed(said) if "skip" in line.lower()), said[-1])
+    if printed and (not why or "SKIP_" in why):
+        why = next((line for line in reversed(printed) if "skip" in line.lower()), printed[-1])
     return " ".join(f"{case.get('name')}: {why or 'no reason given'}".split())
 
 
@@ -27,7 +27,7 @@ def outcome(case: ElementTree.Element) -> str:
 if __name__ == "__main__":
     try:
         outcomes = list(map(outcome, ElementTree.parse(sys.argv[1]).iter("testcase")))
-    except (OSError, ElementTree.ParseError) as error:  # the runner of the tests has died
+    except (OSError, ElementTree.ParseError) as error:  # ctest or pytest was killed
         sys.exit(f"uncork: {sys.argv[1]}: {error}")
     print(*(f"{kind} {outcomes.count(kind)}" for kind in ("passed", "failed")),
           *(one for one in outcomes if one.startswith("skipped")), sep="\n")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Installs what the table of packages names and this machine lacks. Sourced after scripts/setup/python.
+# Installs the packages of scripts/setup/packages that this machine lacks. Sourced after
+# scripts/setup/python.
 
 PACKAGES_TABLE=$UNCORK_TOP/scripts/setup/packages
 
-# subjects_read FIELD...: for each subject and load its name, and these keys of its file, a line each.
+# subjects_read KEY...: for each subject and load its name and the values of these keys, a line
+# each.
 subjects_read() {
     local file field
     for file in "$UNCORK_TOP"/scenarios/{subjects,loads}/*.toml; do
@@ -18,7 +20,7 @@ subjects_read() {
     done
 }
 
-# The table, and a row for each subject and load, which is a purpose of its own.
+# Prints the table of packages, and a row for each subject and load; its name is its purpose.
 packages_rows() {
     local name program apt dnf
     cat "$PACKAGES_TABLE"
@@ -27,7 +29,7 @@ packages_rows() {
     done < <(subjects_read program apt dnf)
 }
 
-# version_reached HAVE WANT: both dotted numbers.
+# version_reached HAVE WANT: whether HAVE is at least WANT; both are dotted numbers.
 version_reached() {
     [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
 }
@@ -46,7 +48,8 @@ probe_pkg_config() {
     have pkg-config && pkg-config --exists "${1/>=/ >= }" 2>/dev/null
 }
 
-# probe_link COMPILER[:FLAG]: does it build a program that uses libc? Fuzzing brings a main of its own.
+# probe_link COMPILER[:FLAG]: whether it builds a program that uses libc. With a fuzzer the main()
+# is that of its library.
 probe_link() {
     local compiler=${1%%:*} flag='' status=0 folder
     [ "$compiler" = "$1" ] || flag=${1#*:}
@@ -72,8 +75,8 @@ SOURCE
     return $status
 }
 
-# probe_python MODULE: among all that the chosen Python needs, so that one interpreter has them together. Where none
-# has them all, the distribution's is asked, for which packages are installed.
+# probe_python MODULE: succeeds if one Python has all modules that are needed. If none has, it
+# checks MODULE in the distribution's Python, for which packages are installed.
 probe_python() {
     [ -n "$PACKAGES_PYTHON_FITS" ] || [ -z "$(python_trouble import /usr/bin/python3 "$1")" ]
 }
@@ -88,7 +91,7 @@ probe() {
     esac
 }
 
-# The package manager, or nothing.
+# Prints the name of the package manager, or nothing.
 packages_manager() {
     if have apt-get; then
         echo apt
@@ -97,7 +100,8 @@ packages_manager() {
     fi
 }
 
-# packages_missing PURPOSE...: sets MISSING (probes that fail) and MISSING_NAMES (their packages, each once).
+# packages_missing PURPOSE...: sets MISSING (the probes that fail) and MISSING_NAMES (their
+# packages, each once). Fails if nothing is missing.
 packages_missing() {
     local manager row_probe apt dnf purpose names name
     manager=$(packages_manager)
@@ -119,7 +123,8 @@ packages_missing() {
     [ -n "$MISSING" ]
 }
 
-# packages_command: how MISSING_NAMES are installed, as one line for a root shell; nothing without a package manager.
+# packages_command: prints the command that installs MISSING_NAMES, one line for a root shell;
+# nothing without a package manager.
 packages_command() {
     case $(packages_manager) in
     apt)
@@ -130,7 +135,7 @@ packages_command() {
     esac
 }
 
-# Prints the one command for an administrator and ends.
+# Prints the command that an administrator must run, and exits.
 packages_ask() {
     local become='su -c'
     have sudo && become='sudo sh -c'
@@ -146,11 +151,11 @@ packages_install() {
     logged_must packages "the packages could not be installed (is the network there?)" sh -c "$(packages_command)"
 }
 
-# venv_make MODULE...: where packages cannot give what Python needs, build/venv takes the system's modules and
-# fetches the others.
+# venv_make MODULE...: makes build/venv for modules that packages do not provide. It uses the
+# system's modules and fetches the others.
 venv_make() {
     local base candidate names venv=$UNCORK_BUILD/venv
-    # PyPI names packages as their modules, but for this one.
+    # A package of PyPI has the name of its module, except this one.
     mapfile -t names < <(printf '%s\n' "$@" | sed 's/^xdist$/pytest-xdist/')
     printf 'python      no interpreter has %s; making %s on top of the system packages\n' \
         "$(listed "$@")" "$(short "$venv")"
@@ -162,11 +167,11 @@ venv_make() {
         ! logged venv "$venv/bin/python" -m pip install --disable-pip-version-check "${names[@]}"; then
         log_tail "$LOGS/venv.log" 10
         rm -rf "$venv"
-        fail "$(short "$venv") could not be made: install $(listed "$@") for $base, or name another by UNCORK_PYTHON"
+        fail "$(short "$venv") could not be made: install $(listed "$@") for $base, or set UNCORK_PYTHON to another"
     fi
 }
 
-# packages_ensure PURPOSE...: afterwards all is there and PYTHON is chosen, or the program has ended saying why.
+# packages_ensure PURPOSE...: installs what is missing and sets PYTHON, or exits with the reason.
 packages_ensure() {
     local modules
     modules=$(python_modules "$@")
@@ -176,9 +181,9 @@ packages_ensure() {
         hash -r
         packages_missing "$@" || :
     fi
-    # Modules of Python may come from elsewhere.
+    # Only modules of Python may still be missing: build/venv can have them.
     if grep -qvE '^(python:.*)?$' <<<"${MISSING// /$'\n'}"; then
-        fail "this machine lacks what scripts/setup/packages asks for: $MISSING"
+        fail "this machine lacks what scripts/setup/packages requires: $MISSING"
     fi
     # shellcheck disable=SC2086  # words
     python_choose import $modules && return
@@ -188,7 +193,8 @@ packages_ensure() {
     python_choose import $modules || fail "$(short "$UNCORK_BUILD/venv") does not fit: ${PYTHON_WHY##*$'\n'}"
 }
 
-# packages_try PURPOSE...: installs what an optional step needs, or sets PACKAGES_WHY (one line) and fails.
+# packages_try PURPOSE...: installs what an optional step needs; else sets PACKAGES_WHY (one line)
+# and fails.
 packages_try() {
     PACKAGES_WHY=''
     packages_missing "$@" || return 0
@@ -197,7 +203,7 @@ packages_try() {
         hash -r
         packages_missing "$@" || return 0
     fi
-    # shellcheck disable=SC2034  # used by who asked
+    # shellcheck disable=SC2034  # used by the caller
     PACKAGES_WHY="this machine lacks ${MISSING_NAMES// /, }"
     return 1
 }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Programs that only PyPI has, each in a virtual environment of its own in $UNCORK_BUILD/pypi. All of them are
-# optional. Sourced after scripts/setup/python.
+# Installs programs that only PyPI has, each in its own virtual environment in $UNCORK_BUILD/pypi.
+# All of them are optional. Sourced after scripts/setup/python.
 
 PYPI_SECONDS=200 # for one download
 
-# pypi_ensure NAME VERSION [OTHER==VERSION...]: sets PYPI to the environment that has it, and others with it, or PYPI_WHY (one
-# line) and fails.
+# pypi_ensure NAME VERSION [OTHER==VERSION...]: sets PYPI to an environment that has NAME and the
+# others, installed if need be; else sets PYPI_WHY (one line) and fails.
 pypi_ensure() {
     local name=$1 version=$2 PYTHON
     shift 2
@@ -19,7 +19,7 @@ pypi_ensure() {
         ! logged "pypi-$name" limited "$PYPI_SECONDS" "$PYPI/bin/python" -m pip install \
             --disable-pip-version-check --no-input --retries 1 --timeout 20 "$name==$version" "$@" ||
         ! pypi_has "$name==$version" "$@"; then
-        PYPI_WHY="$name $version could not be had from PyPI: $(pypi_trouble "$LOGS/pypi-$name.log")"
+        PYPI_WHY="$name $version could not be fetched from PyPI: $(pypi_trouble "$LOGS/pypi-$name.log")"
         PYPI_WHY+="; log: $(short "$LOGS/pypi-$name.log")"
     fi
     [ -n "$PYPI_WHY" ] || return 0
@@ -27,7 +27,7 @@ pypi_ensure() {
     return 1
 }
 
-# pypi_trouble LOG: the first reason that pip or venv gave for not installing something.
+# pypi_trouble LOG: prints the first reason for a failure that pip or venv gave.
 pypi_trouble() {
     local reason
     reason=$(grep -m 1 -E '^(WARNING: .* connection broken by |ERROR: |Error: )' "$1") ||
@@ -39,7 +39,7 @@ pypi_trouble() {
     echo "${reason#E[Rr]*: }"
 }
 
-# pypi_has NAME==VERSION...: are they in PYPI?
+# pypi_has NAME==VERSION...: whether PYPI has all of them.
 pypi_has() {
     [ -e "$PYPI/bin/python" ] && limited 20 "$PYPI/bin/python" -c '
 import importlib.metadata, sys

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# An sshd for tests, in build/sshd, where the system has none. Its package is fetched and unpacked there and never
-# installed: that would start and enable a service on this machine. Nothing starts it but a test, in namespaces of the
-# test's own. Sourced after scripts/setup/python.
+# Fetches an sshd for tests into build/sshd, if the system has none. Its package is unpacked there
+# and never installed: an installation would start and enable a service on this machine. Only tests
+# start it, in their own namespaces. Sourced after scripts/setup/python.
 
 # shellcheck source=scripts/setup/packages.sh
 . "$UNCORK_TOP/scripts/setup/packages.sh"
 
 SSHD_FOLDER=$UNCORK_TOP/build/sshd
 
-# sshd_ensure: afterwards tests have ssh and an sshd (tests/scripts/hosts.py), or sets SSHD_WHY (one line) and fails.
+# sshd_ensure: provides ssh and an sshd for tests (tests/scripts/hosts.py); else sets SSHD_WHY (one
+# line) and fails.
 sshd_ensure() {
     SSHD_WHY=''
     if ! packages_try ssh; then
@@ -20,18 +21,18 @@ sshd_ensure() {
     elif [ "$(id -u)" != 0 ] || ! have apt-get || ! have dpkg-deb; then
         SSHD_WHY="this machine has no sshd (package openssh-server)"
     elif ! logged sshd sshd_fetch; then
-        SSHD_WHY="no sshd could be had from the package openssh-server; log: $(short "$LOGS/sshd.log")"
+        SSHD_WHY="no sshd could be fetched from the package openssh-server; log: $(short "$LOGS/sshd.log")"
     fi
     [ -z "$SSHD_WHY" ]
 }
 
-# sshd_download FOLDER: the package and what it depends on and is not installed.
+# sshd_download FOLDER: downloads the package, and its dependencies that are not installed.
 sshd_download() {
     limited 100 apt-get -o DPkg::Lock::Timeout=120 -o Dir::Cache::Archives="$1" -o APT::Sandbox::User=root \
         install -y --no-install-recommends --download-only openssh-server
 }
 
-# sshd_fetch: into build/sshd, which is there as a whole or not at all.
+# sshd_fetch: fetches into build/sshd, which exists only when it is complete.
 sshd_fetch() {
     local new=$SSHD_FOLDER.new package
     rm -rf "$new"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Runs one step of scripts/test, which starts it: step.sh FILE. A step is a file in scripts/setup/steps with the
-# comment "# does: ..." and commands; its status is that of its last command. What it tests it counts with `count`
-# or `count_junit`; all else it prints is its log.
+# step.sh FILE: runs one step of scripts/test. A step is a file in scripts/setup/steps with the
+# comment "# does: ..." and commands. Its status is that of its last command. It counts its tests
+# with `count` or `count_junit`; what it prints is its log.
 set -u
 
 : "${UNCORK_TOP:?scripts/test runs the steps}" "${UNCORK_COUNTS:?}" "${UNCORK_PYTHON:?}"
@@ -12,13 +12,13 @@ set -u
 # shellcheck source=scripts/setup/build.sh
 . "$UNCORK_TOP/scripts/setup/build.sh"
 
-# count_junit FILE: what ctest or pytest wrote.
+# count_junit FILE: counts the tests in a JUnit file of ctest or pytest.
 count_junit() {
     "$UNCORK_PYTHON" "$UNCORK_TOP/scripts/setup/junit.py" "$1" >>"$UNCORK_COUNTS"
 }
 
-# tree_test TREE [OPTION...]: the tests that CMake knows, in build/TREE, one more at a time than there are processors:
-# they wait, and another step runs beside them.
+# tree_test TREE [OPTION...]: runs ctest in build/TREE. It runs one test more at a time than there
+# are processors, because many tests wait.
 tree_test() {
     local junit=$LOGS/ctest-$1.xml tree=$1 status=0
     shift
@@ -29,7 +29,7 @@ tree_test() {
     return $status
 }
 
-# suite_test NAME FOLDER [OPTION...]: pytest.
+# suite_test NAME FOLDER [OPTION...]: runs pytest on FOLDER.
 suite_test() {
     local junit=$LOGS/pytest-$1.xml folder=$UNCORK_TOP/$2 status=0
     shift 2
@@ -39,11 +39,12 @@ suite_test() {
     return $status
 }
 
-# Options of suite_test for some files at once: one more than processors, for many wait.
+# Options of suite_test to run several files at a time: one more than processors, as many tests
+# wait.
 # shellcheck disable=SC2034  # used by steps
 FILES_AT_ONCE=(--numprocesses $(($(nproc) + 1)) --dist loadfile)
 
-# sources GLOB...: the files of the tree that match, tracked or new but not ignored.
+# sources GLOB...: prints the files of the tree that match, without those that git ignores.
 sources() {
     if git -C "$UNCORK_TOP" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
         git -C "$UNCORK_TOP" ls-files --cached --others --exclude-standard -- "$@"
@@ -55,11 +56,12 @@ sources() {
     fi
 }
 
-# Sanitizers of gcc 12 and clang 14 cannot place their shadow where a kernel randomises more than they expect.
+# Sanitizers of gcc 12 and clang 14 cannot map their shadow memory if the kernel randomises
+# addresses more than they expect.
 NO_ASLR=''
 # shellcheck disable=SC2034  # used by steps
 setarch "$(uname -m)" -R true 2>/dev/null && NO_ASLR="setarch $(uname -m) -R"
-# Tests that run cmake themselves: make is not among the packages.
+# For tests that run cmake: the packages do not include make.
 export CMAKE_GENERATOR=Ninja
 export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1

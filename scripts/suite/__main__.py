@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork COMMAND ...`: picks the subcommand, and is the only place that ends the process."""
+"""`uncork COMMAND ...`: calls the subcommand. Only this module ends the process."""
 
 import contextlib
 import gc
@@ -12,16 +12,15 @@ from typing import NoReturn
 from suite.base.errors import Interrupted, UncorkError, UsageError, nearest_hint
 from suite.commands import COMMANDS, EXIT, parser_make
 
-NO_COMMANDS = ("help", "--help", "--version")  # what is no command
+NO_COMMANDS = ("help", "--help", "--version")  # arguments in the place of a command
 
 
 def help_text() -> str:
-    """What `uncork --help` prints: one line per subcommand."""
     lines = ["usage: uncork COMMAND ...", "       uncork help COMMAND",
              "       uncork --version", "", "What a way of writing to a socket costs, and why.", ""]
     lines += [f"  {name:<8} {command.help}" for name, command in COMMANDS.items()]
-    lines += ["", "uncork COMMAND --help says more; words are key=value (uncork list shows them, "
-              "uncork list WORD", "explains one).", f"exit status: {EXIT}"]
+    lines += ["", "uncork COMMAND --help shows the arguments of a command.", "A word is key=value: "
+              "uncork list lists all words, uncork list WORD explains one.", f"exit status: {EXIT}"]
     return "\n".join(lines)
 
 
@@ -49,12 +48,12 @@ def command_run(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status: 0 done, 1 could not, 2 wrong words, 3 undecided, 130 and 143 by a signal."""
-    return answered(lambda: command_run(arguments))
+    """Runs the command and returns the exit status."""
+    return errors_print(lambda: command_run(arguments))
 
 
-def answered(work: Callable[[], int]) -> int:
-    """The exit status of work; what is wrong becomes one line on standard error."""
+def errors_print(work: Callable[[], int]) -> int:
+    """Calls work and returns its exit status; prints an error as one line on standard error."""
     try:
         status = work()
         print(end="", flush=True)
@@ -64,8 +63,8 @@ def answered(work: Callable[[], int]) -> int:
         print(f"uncork: {raised}", file=sys.stderr)
         return raised.status
     except BrokenPipeError:
-        # The reader went away (`uncork table R | head`): not an error of ours; the interpreter
-        # must not find the pipe again when it flushes at exit.
+        # The reader has closed the pipe (`uncork table R | head`): no error. At exit the
+        # interpreter flushes standard output, which must not be that pipe any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -74,16 +73,17 @@ def answered(work: Callable[[], int]) -> int:
         return 1
 
 
-def leave(status: int) -> NoReturn:
-    """Ends the process without freeing every object, which takes a fifth of the time of a table."""
+def process_exit(status: int) -> NoReturn:
+    """Ends the process without freeing every object: that would take a fifth of the time of a
+    table."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # there is nowhere to say it
+        with contextlib.suppress(OSError):  # no stream is left to report it
             print(end="", file=stream, flush=True)
     os._exit(status)
 
 
 if __name__ == "__main__":
-    # pandas is some 100 000 objects that stay: to look for garbage while they are made costs a
-    # tenth of the start
+    # The import of pandas makes some 100 000 objects that stay. Garbage collections meanwhile would
+    # take a tenth of the start.
     gc.set_threshold(1_000_000)
-    leave(main(sys.argv[1:]))
+    process_exit(main(sys.argv[1:]))

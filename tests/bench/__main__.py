@@ -23,7 +23,7 @@ from bench.contests import CONTESTS, Contest, contests_named
 from bench.loopback import congestion_probe, namespace_enter
 from bench.result import rows_lines, rows_make
 from bench.rounds import Sample, Setting, entries_make, rounds_run
-from suite.__main__ import answered
+from suite.__main__ import errors_print
 from suite.base.client import Client, build_digest, client_facts, client_list, client_open
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.parser import Parser
@@ -217,7 +217,7 @@ def bench_answer(arguments: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status."""
-    return answered(lambda: bench_answer(arguments))
+    return errors_print(lambda: bench_answer(arguments))
 
 
 if __name__ == "__main__":

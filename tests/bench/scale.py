@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.__main__ import count_parse, load_text, words_split
-from suite.__main__ import answered
+from suite.__main__ import errors_print
 from suite.analyse.load import CACHE_FROM_BYTES
 from suite.base.errors import Failure, UsageError
 
@@ -109,7 +109,7 @@ def scale_answer(arguments: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status."""
-    return answered(lambda: scale_answer(arguments))
+    return errors_print(lambda: scale_answer(arguments))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.__main__ import count_parse, load_text, words_split
 from suite import stats
-from suite.__main__ import answered
+from suite.__main__ import errors_print
 from suite.base.client import ROOT
 from suite.base.errors import Failure, UsageError
 
@@ -115,7 +115,7 @@ def starts_answer(arguments: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status."""
-    return answered(lambda: starts_answer(arguments))
+    return errors_print(lambda: starts_answer(arguments))
 
 
 if __name__ == "__main__":

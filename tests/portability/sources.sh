@@ -19,7 +19,7 @@ sources_ensure() {
         SOURCES_WHY="the sources of $(listed "$@") are Debian's, and no mirror of Debian is among the sources of apt"
     elif ! logged sources sources_fetch "deb-src $mirror $suite main" "$@"; then
         # shellcheck disable=SC2034  # used by who asked
-        SOURCES_WHY="the sources of $(listed "$@") could not be had from $mirror; log: $(short "$LOGS/sources.log")"
+        SOURCES_WHY="the sources of $(listed "$@") could not be fetched from $mirror; log: $(short "$LOGS/sources.log")"
     fi
     [ -z "$SOURCES_WHY" ]
 }

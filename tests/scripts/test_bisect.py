@@ -157,7 +157,7 @@ def test_what_it_refuses(uncork: Uncork, tree: Callable[..., Path]) -> None:
         (("c9", "c1"), CELL, "c1 does not come after c9"),
         (("c9", "c9"), CELL, "does not come after"),
         (("nowhere", "c9"), CELL, 'or has no revision "nowhere"'),
-        (("c1", "c9"), ("target={tree}", "build={tree}"), "{tree} stands in one word, once"),
+        (("c1", "c9"), ("target={tree}", "build={tree}"), "{tree} may stand once, in one word"),
     ):
         done = bisected(uncork, folder, *GATE, *words, good=ends[0], bad=ends[1])
         assert (done.returncode, done.stderr.count("\n")) == (2, 1) and says in done.stderr
@@ -166,7 +166,7 @@ def test_what_it_refuses(uncork: Uncork, tree: Callable[..., Path]) -> None:
 def test_what_it_refuses_before_git_is_asked(uncork: Uncork, tmp_path: Path) -> None:
     assert "required: --fail-if" in uncork.refused("bisect", "a", "b")
     assert "--build is missing" in uncork.refused("bisect", "a", "b", *GATE, "--tree", "/")
-    assert "/ is no tree of git" in uncork.refused("bisect", "a", "b", *GATE, "--tree", "/",
+    assert "/ is no git repository" in uncork.refused("bisect", "a", "b", *GATE, "--tree", "/",
                                                    "--build", "make")
 
 

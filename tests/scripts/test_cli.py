@@ -33,7 +33,7 @@ from suite.commands import list as list_command
 from suite.present.comparison import FORMATS
 from suite.present.tables import RENDERERS
 from suite.present.tables.mail import STYLES
-from suite.scenario.scenario import SCENARIO_KEYS, Arm, Scenario
+from suite.scenario.scenario import Arm, Scenario, keys_of
 from within import uncork_call
 
 NODELAY = str(ROOT / "tests/scripts/data/nodelay")
@@ -296,7 +296,7 @@ def test_help_lists_and_mistakes_wait_for_neither_pandas_nor_rich(uncork: Uncork
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_a_command_says_its_exit_statuses(uncork: Uncork, name: str) -> None:
     texts = [uncork_call(words, uncork.environment) for words in (("help", name), (name, "--help"))]
-    assert texts[0].stdout == texts[1].stdout and "exit status: 0 done, 1 could" in texts[0].stdout
+    assert texts[0].stdout == texts[1].stdout and "exit status: 0 done, 1 failed" in texts[0].stdout
     assert COMMANDS[name].help in " ".join(texts[0].stdout.split())
 
 
@@ -373,7 +373,8 @@ def test_a_format_stands_before_words_or_behind_them(uncork: Uncork) -> None:
 
 
 def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_path) -> None:
-    assert set(list_command.SCENARIO_PARTS) == set(SCENARIO_KEYS) - {"question", "source"}
+    assert set(list_command.SCENARIO_PARTS) == set(keys_of(Scenario)) - {
+        "name", "question", "source"}
     assert "a name and words that belong together" in uncork.run("list", "arm").stdout
     assert "which value of word is best by" in uncork.run("list", "answer").stdout
     path = tmp_path / "buffers.toml"

@@ -310,7 +310,7 @@ def test_what_compare_refuses(capsys, folders, tmp_path):
             ([NODELAY, "columns=time_per_massage"], "did you mean time_per_message?"),
             ([NODELAY, "columns=time,time"], '"columns=time,time": a name is given twice'),
             ([NODELAY, "columns=time", "columns=user"], "columns is given twice"),
-            ([NODELAY, "--hgrm", "columns=time"], "--hgrm is always of the same metrics"),
+            ([NODELAY, "--hgrm", "columns=time"], "--hgrm always has the same metrics"),
             ([NODELAY, "--csv", "--json"], "not allowed with argument"),
             ([old, folders["slow"], "axis=virtualisation"],
              "functional only: under emulation time_per_message"),

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import MISSING
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from conftest import ROOT, Uncork
 from suite.analyse.expressions import COMPARISONS, claim_parse
 from suite.analyse.metrics import METRICS
 from suite.base.client import Client, client_list
+from suite.base.errors import UsageError
 from suite.commands import CLAIMS_PARTS, COMMANDS, ENVIRONMENT, LAB_PARTS
-from suite.scenario.keys import MEANS, TOP, part_keys
-from suite.scenario.scenario import PART_KEYS, SCENARIO_KEYS, scenario_load
+from suite.scenario.keys import PARTS, TOP, part_keys
+from suite.scenario.scenario import Scenario, keys_of, scenario_load
 from within import uncork_call
 
 # which uncork sets for programs that it starts
@@ -91,24 +93,24 @@ def test_the_variables_of_the_page_are_those_that_programs_read() -> None:
 def test_the_page_of_scenarios_has_every_key_that_the_reader_knows(pages: Path) -> None:
     page = plain((pages / "man5/uncork-scenario.5").read_text())
     keys = section(page, "KEYS")
-    assert set(MEANS) == {TOP, "arm", *PART_KEYS}
-    for part, readers in PART_KEYS.items():
-        assert set(MEANS[part]) == set(readers), part
-        assert tags(section(keys, part, "Ss"), "Cm") == list(MEANS[part])
+    for part in set(PARTS) - {TOP}:
+        assert tags(section(keys, part, "Ss"), "Cm") == list(keys_of(PARTS[part])), part
     parts = re.findall(r"^\.Ss (\S+)$", keys, re.MULTILINE)
-    assert {*parts, *MEANS[TOP]} == {*SCENARIO_KEYS, "name"}
-    assert tags(keys.partition("\n.Ss ")[0], "Cm") == list(MEANS[TOP])
+    first = [key.name for key in part_keys(TOP)]
+    assert {*parts, *first} == set(keys_of(Scenario))
+    assert tags(keys.partition("\n.Ss ")[0], "Cm") == first
 
 
 def test_a_key_without_a_default_is_one_that_the_reader_requires() -> None:
-    for part, readers in PART_KEYS.items():
+    for part in set(PARTS) - {TOP}:
         for key in part_keys(part):
+            field = keys_of(PARTS[part])[key.name]
             try:
-                readers[key.name]({}, key.name, "")
-                required = False
-            except Exception:
-                required = True
-            assert required == (key.default is None), (part, key.name)
+                absent = field.metadata["reader"]({}, key.name, "")
+            except UsageError:
+                absent = MISSING
+            assert absent == field.default, (part, key.name)
+            assert (absent is MISSING) == (key.default is None), (part, key.name)
 
 
 def test_the_example_of_the_page_is_a_scenario_and_its_expressions_are_claims(

@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,13 @@ import pytest
 from conftest import ROOT
 from suite.commands import COMMANDS
 from suite.scenario.scenario import (
-    FIELDS,
     Claim,
     Picture,
     Published,
     Question,
     Scenario,
     TableLayout,
+    keys_of,
 )
 from within import uncork_call
 
@@ -88,8 +87,9 @@ def test_every_other_command_and_option_of_a_page_is_one_of_uncork(page, uncork)
             continue
         command, *words = line.partition(" -- ")[0].split()[1:]  # of exec, not of its program
         assert command in COMMANDS, line
-        asked = [command, words[0], "--help"] if command == "claims" else ["help", command]
-        known = uncork_call(asked, uncork.environment).stdout
+        asked = [["help", command]]
+        asked += [[command, words[0], "--help"]] if command in ("claims", "lab") else []
+        known = "".join(uncork_call(one, uncork.environment).stdout for one in asked)
         assert not [word for word in words if word.startswith("--") and word not in known], line
 
 
@@ -133,11 +133,8 @@ def test_the_arms_of_scenarios_md_are_a_whole_scenario(uncork, tmp_path):
 
 def test_scenarios_md_has_every_key_of_the_reader():
     page = page_read("scenarios")
-    keys = {field: key for key, field in FIELDS.items()}
     for table in (Scenario, Published, Claim, Question, TableLayout, Picture):
-        for field in fields(table):
-            is_key = table is Scenario and field.name == "source"  # "from" of published figures
-            key = field.name if is_key else keys.get(field.name, field.name)
+        for key in keys_of(table):
             assert re.search(rf"^\|.*`\[*{key}\]*`", page, re.MULTILINE), (table.__name__, key)
 
 

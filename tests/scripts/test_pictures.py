@@ -439,7 +439,7 @@ def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
     (["kind=forest", "kind=order"], 'kind is given twice: "kind=forest" and "kind=order"'),
     (["kind=forest,forest"], "a name is given twice"), (["kind=forest,"], "an empty name"),
     (["kind=forest", "x=write,place"], '"x=write,place": x takes one word'),
-    (["metric=time"], '"metric=time": of which kind of picture? kind='),
+    (["metric=time"], '"metric=time": add the kind of picture, kind='),
     (["kind=counts", "metric=time"], '"metric=time": no picture of kind=counts takes it'),
     (["kind=ecdf", "of=latencies"], 'of: unknown histogram "latencies": did you mean latency?'),
     (["kind=forest", "metric=bandwith"], "did you mean bandwidth?"),

@@ -208,21 +208,23 @@ def test_a_claim_about_a_bound_is_decided_by_what_is_sure(late: Path, that: str,
     assert claim_decide(matrix_of(late), Claim("it is so", that)).outcome == outcome
 
 
-def spans(values: list[float], censored: list[bool]) -> stats.Spans:
-    """Values as the least and the most that each may be."""
+def bounds_of(values: list[float], censored: list[bool]) -> stats.Bounds:
+    """The lower and the upper bound of each value."""
     array = np.array(values, dtype=float)
     return array, np.where(censored, np.inf, array)
 
 
 def test_a_direction_counts_only_pairs_that_are_sure() -> None:
-    base = spans([1.0] * 8, [False] * 8)
-    sure = stats.ratio_directed(spans([2.0] * 8, [True] * 8), base, True)
+    base = bounds_of([1.0] * 8, [False] * 8)
+    sure = stats.ratio_directed(bounds_of([2.0] * 8, [True] * 8), base, True)
     assert sure.value == np.inf and sure.p == 2 / 2**8 and not sure.interval.contains(1.0)
-    unsure = stats.ratio_directed(spans([0.5] * 8, [True] * 8), base, True)
+    unsure = stats.ratio_directed(bounds_of([0.5] * 8, [True] * 8), base, True)
     assert unsure.p == 1 and unsure.interval.contains(1.0)
-    both = stats.ratio_directed(spans([2.0] * 8, [True] * 8), spans([1.0] * 8, [True] * 8), True)
+    both = stats.ratio_directed(bounds_of([2.0] * 8, [True] * 8),
+                                bounds_of([1.0] * 8, [True] * 8), True)
     assert both.interval.contains(1.0)
-    apart = stats.ratio_directed(spans([2.0] * 4, [True] * 4), spans([1.0] * 4, [False] * 4), False)
+    apart = stats.ratio_directed(bounds_of([2.0] * 4, [True] * 4),
+                                 bounds_of([1.0] * 4, [False] * 4), False)
     assert apart.p == 2 / 70 and apart.value == np.inf
 
 
@@ -230,7 +232,8 @@ def test_directions_of_identical_cells_are_claimed_in_no_more_than_5_percent() -
     chance, claimed = np.random.default_rng(12), []
     for _ in range(2000):
         values = chance.exponential(1, (2, 10))
-        sides = [spans(np.minimum(side, 1.0).tolist(), (side > 1.0).tolist()) for side in values]
+        sides = [bounds_of(np.minimum(side, 1.0).tolist(), (side > 1.0).tolist())
+                 for side in values]
         claimed.append(not stats.ratio_directed(*sides, True).interval.contains(1.0))
     assert np.mean(claimed) <= 0.05
 

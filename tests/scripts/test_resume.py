@@ -16,7 +16,7 @@ import pytest
 
 from conftest import Uncork, keys_of, records_of
 from suite.base.client import Client
-from suite.commands.run import command_again
+from suite.commands.run import resume_command
 from suite.measure.plan import plan_make
 from suite.measure.schedule import session_schedule
 from suite.places.targets import Targets
@@ -270,7 +270,7 @@ def test_a_session_that_more_began_goes_on_without_more(
     uncork: Uncork, finished: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sys.argv", ["uncork", "run", "--more", "-o", str(finished)])
-    assert command_again() == f"uncork run -o {finished}"
+    assert resume_command() == f"uncork run -o {finished}"
     assert uncork.run("run", "--more", "-o", str(finished)).returncode == 0
     path = finished / "records.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-2]))

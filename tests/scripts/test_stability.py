@@ -30,12 +30,12 @@ from suite.commands import (
 )
 from suite.present.tables.mail import STYLES
 from suite.result.checks import SCHEMA
-from suite.scenario.keys import MEANS, TOP
-from suite.scenario.scenario import PICTURES, SCENARIO_KEYS
+from suite.scenario.keys import PARTS, TOP, part_keys
+from suite.scenario.scenario import PICTURES, Scenario, keys_of
 from suite.stats.histogram import HISTOGRAMS
 
 PAGE = ROOT / "docs/stability.md"
-PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}
+COMMAND_PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}
 
 
 def code(names: Iterable[str]) -> str:
@@ -62,7 +62,7 @@ def commands_list() -> str:
     """Every command with its options and words."""
     return table(["command", "options", "its own words"], [
         [f"`uncork {name}`",
-         arguments_text(parser_make(name)._actions) or code(PARTS.get(name, ())),
+         arguments_text(parser_make(name)._actions) or code(COMMAND_PARTS.get(name, ())),
          code(f"{key}=" for key in command.own)] for name, command in COMMANDS.items()])
 
 
@@ -112,10 +112,10 @@ def metrics_list() -> str:
 def scenario_list() -> str:
     """The parts of a scenario with their keys."""
     parts = {TOP: "in front of the first table"} | {
-        part: f"`{part}`" for part in SCENARIO_KEYS if part not in MEANS[TOP]}
+        key: f"`{key}`" for key, field in keys_of(Scenario).items() if not field.metadata["means"]}
     return table(["part", "keys"], [
-        [text, (code(MEANS[part]) if part in MEANS else "")
-         + (" and words" if part == "arm" else "" if part in MEANS else "words")]
+        [text, code(key.name for key in part_keys(part))
+         + (" and words" if part == "arm" else "" if part in PARTS else "words")]
         for part, text in parts.items()])
 
 

@@ -267,7 +267,7 @@ def test_every_load_that_ships_asks_a_real_server(uncork: Uncork, load: str,
 def test_a_file_whose_name_no_word_can_have_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / f"{name}.toml"
     path.write_text(WHOLE)
-    with pytest.raises(UsageError, match="the name of a subject is small letters, digits and -"):
+    with pytest.raises(UsageError, match="of a subject is lower-case letters, digits and -"):
         program_load(path, Subject)
 
 

@@ -146,7 +146,7 @@ def test_the_demo_builds_runs_and_prints(sandbox: Sandbox) -> None:
     assert lines.count("") == 1
     again = sandbox.run("scripts/demo", STATUS="1")
     assert again.returncode == 1
-    assert "uncork: the run failed; what was measured is kept in results/quick-" in again.stderr
+    assert "uncork: the run failed; finished runs are kept in results/quick-" in again.stderr
 
 
 def test_a_tree_that_was_moved_or_had_another_compiler_is_configured_anew(sandbox: Sandbox) -> None:
@@ -160,7 +160,7 @@ def test_a_tree_that_was_moved_or_had_another_compiler_is_configured_anew(sandbo
                           ("-DCMAKE_C_COMPILER=clang", False)):
         done = sandbox.shell(f"tree_build release {options}")
         assert done.returncode == 0, done.stderr
-        said = "was configured for another folder or compiler: starting anew" in done.stdout
+        said = "was configured for another folder or compiler: configuring it" in done.stdout
         assert said == anew, options
 
 

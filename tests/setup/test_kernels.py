@@ -84,8 +84,7 @@ def test_a_version_that_nobody_has_names_those_that_are(sandbox: Sandbox) -> Non
     mirror_add(sandbox)
     done = sandbox.run(KERNELS, "6.19")
     assert done.returncode == 1
-    assert done.stderr == (f"uncork: no kernel 6.19 can be had from {MIRROR}, there are: 6.1, 6.12,"
-                           " 7.3\n")
+    assert done.stderr == f"uncork: {MIRROR} has no kernel 6.19; it has: 6.1, 6.12, 7.3\n"
 
 
 @pytest.mark.parametrize("word", ["v6.1", "6", "../6.1", "6.1/.."])
@@ -127,7 +126,7 @@ def test_where_nothing_can_be_fetched_the_log_is_named_and_what_came_is_gone_on_
     for part in ("half\n", "half\nhalf\n"):
         done = sandbox.run(KERNELS, "6.1")
         assert done.stderr.splitlines()[-1] == (
-            f"uncork: Linux 6.1.0-50-amd64 could not be had from {MIRROR}; "
+            f"uncork: Linux 6.1.0-50-amd64 could not be fetched from {MIRROR}; "
             "log: build/logs/kernel-6.1.0-50-amd64.log"
         )
         assert (sandbox.cache / "kernels/6.1.0-50-amd64.new/part").read_text() == part

@@ -169,7 +169,7 @@ def test_an_installation_that_gives_too_little_is_told(sandbox: Sandbox) -> None
     sandbox.recorder_add("apt-get")
     done = sandbox.run("scripts/demo")
     assert done.returncode == 1
-    asked = "scripts/setup/packages asks for: command:uncork-wanted"
+    asked = "scripts/setup/packages requires: command:uncork-wanted"
     lacks = f"uncork: this machine lacks what {asked}\n"
     assert done.stderr == lacks
 

@@ -187,7 +187,7 @@ def test_sources_that_are_not_what_is_built_leave_nothing_behind(
     sandbox.command_add("apt-get", INDEX, f'source) cp "{archive}" . ;; esac')
     done = sandbox.shell(SOURCES)
     assert done.stdout == (
-        "why: the sources of jansson could not be had from http://mirror/debian/; "
+        "why: the sources of jansson could not be fetched from http://mirror/debian/; "
         "log: build/logs/sources.log\n"
     )
     assert not (sandbox.tree / "build/portability/sources").exists()

@@ -62,7 +62,7 @@ def test_where_none_can_be_had_the_log_is_named_and_nothing_is_left(
     sandbox.command_add("id", "echo 0")
     sandbox.command_add("apt-get", FINDS_FOLDER, does.format(package=package))
     assert ensured(
-        sandbox) == ("1 no sshd could be had from the package openssh-server; log: "
+        sandbox) == ("1 no sshd could be fetched from the package openssh-server; log: "
                      "build/logs/sshd.log\n")
     assert not (sandbox.tree / "build/sshd").exists()
 

@@ -77,5 +77,5 @@ def test_without_its_compiler_the_step_is_skipped_with_the_reason(
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[-1] == "0 passed, 0 failed, 2 skipped"
-    assert lines[-2].startswith(f"  systems: ziglang 0.17.0 could not be had from {why}")
+    assert lines[-2].startswith(f"  systems: ziglang 0.17.0 could not be fetched from {why}")
     assert not list((sandbox.tree / "build/pypi").glob("*"))

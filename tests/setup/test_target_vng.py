@@ -28,4 +28,4 @@ def test_virtme_ng_comes_from_pypi_in_the_version_that_is_named(sandbox: Sandbox
     done = sandbox.run("scripts/setup/target", "vng", UNCORK_PYTHON=str(interpreter))
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(
-        "uncork: vng: virtme-ng 1.42 could not be had from PyPI: pip gave no reason; log: ")
+        "uncork: vng: virtme-ng 1.42 could not be fetched from PyPI: pip gave no reason; log: ")

@@ -186,4 +186,4 @@ def test_an_archive_that_is_missing_is_named_in_one_line(tmp_path: Path) -> None
                           env=os.environ | {"PKG_CONFIG_PATH": str(tmp_path)}, capture_output=True,
                           text=True, timeout=60)
     assert done.returncode == 1
-    assert "UNCORK_STATIC=ON: jansson needs libuncork-none.a, which is not here" in done.stderr
+    assert "UNCORK_STATIC=ON: jansson needs libuncork-none.a, which is missing" in done.stderr

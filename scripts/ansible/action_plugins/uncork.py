@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""An action of Ansible: starts one command on a host, whose standard input and output are files of
-this machine.
+"""An action of Ansible: runs one command on a host. The command's standard input and output are
+files on this machine.
 
-It needs only a shell there; Ansible's own modules need Python. The standard input of the command is
-no variable, argument or result of Ansible, so that a key in it is in no log. Its output may have
-any length, while ansible-runner silently drops a result of more than 700000 characters.
+The host needs only a shell; Ansible's own modules need Python there. Standard input is no variable,
+argument or result of Ansible, so that a key in it gets into no log. Standard output may have any
+length; ansible-runner silently drops a result of more than 700000 characters.
 
 The job is a file of JSON: {"command": TEXT for sh, "inputs": [FILE, ...], "output": FILE}.
 """
@@ -17,17 +17,17 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-STDERR_MAX = 2000  # characters: the last ones say what was wrong
+STDERR_MAX = 2000  # characters, of the end
 NOTHING = b"\n"  # without any input the command would get a terminal
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
-    """`uncork: job=FILE`. That the command has run is a success, whatever its status."""
+    """`uncork: job=FILE`. It succeeds if the command has run, whatever its exit status."""
 
     TRANSFERS_FILES = False
 
     def run(self, tmp: Any = None, task_vars: Any = None) -> dict[str, Any]:
-        """What Ansible calls, in a process of its own for each host."""
+        """Ansible calls this, in one process for each host."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         job = json.loads(Path(self._task.args["job"]).read_text())
         given = b"".join(Path(path).read_bytes() for path in job["inputs"])

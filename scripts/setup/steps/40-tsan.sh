@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: loopback tests under ThreadSanitizer, but for those whose runs are like others to threads
+# does: loopback tests under ThreadSanitizer, without those that add nothing for threads
 
 tree_configure tsan -DUNCORK_WERROR=ON &&
     cmake --build build/tsan -j "$(nproc)" --target uncork-client uncork-server &&

@@ -5,7 +5,8 @@
 tree_build asan -DUNCORK_WERROR=ON || return
 mkdir -p build/fuzz/found
 
-# fuzz_one PROGRAM: new inputs stay in build/fuzz, those of the tree are only read.
+# fuzz_one PROGRAM: runs one fuzz target. New inputs go to build/fuzz; the corpus of the tree is
+# only read.
 fuzz_one() {
     local name corpus
     name=$(basename "$1")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: what is claimed where nothing differs, simulated and on this machine, and where 3 % were injected
+# does: what is claimed where nothing differs or 3 % are injected, simulated and on this machine
 # long: yes
 # alone: yes
 # seconds: 6000

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: every combination of the loopback tests in gVisor: runs whole, or is unsupported with its reason
+# does: every combination of the loopback tests in gVisor: it runs, or is unsupported with a reason
 # long: yes
 
 tree_build release -DUNCORK_WERROR=ON || return
@@ -9,7 +9,8 @@ if ! command -v runsc >/dev/null; then
     return 0
 fi
 
-# Files that are written inside stay inside, so what pytest counted comes out behind its text.
+# Files that are written in gVisor stay there. So the JUnit file is printed after the text of
+# pytest.
 options=(--ignore-cgroups --network=none)
 [ "$(id -u)" = 0 ] || options+=(--rootless)
 junit=$LOGS/pytest-gvisor.xml

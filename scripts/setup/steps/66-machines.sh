@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: tests of the Python package that take long: other machines, whose links are cut, and fleets of them
+# does: long tests of the Python package: other machines whose links are cut, and fleets
 # long: yes
 
 # shellcheck source=scripts/setup/sshd.sh

@@ -11,12 +11,12 @@
 
 root=$UNCORK_TOP/build/package-root
 
-# root_make: a new root; sets WHY and fails where this machine cannot make one.
+# root_make: makes a new root; sets WHY and fails if this machine cannot.
 root_make() {
     local mirror suite
     WHY=''
     if [ "$(id -u)" != 0 ] || ! unshare --mount true; then
-        WHY="a root needs root and mounts"
+        WHY="a minimal root needs the user root and mounts"
     elif ! packages_try root; then
         WHY=$PACKAGES_WHY
     elif ! mirror=$(debian_mirror) || ! suite=$(debian_suite); then
@@ -29,7 +29,7 @@ root_make() {
     [ -z "$WHY" ]
 }
 
-# package_check COMMAND...: one test.
+# package_check COMMAND...: runs one test and counts it.
 package_check() {
     if "$@"; then count passed 1; else count failed 1; fi
 }

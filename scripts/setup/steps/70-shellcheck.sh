@@ -6,7 +6,7 @@ if ! have shellcheck; then
     count skipped 1 "shellcheck is not installed"
     return 0
 fi
-# The launchers have no suffix. Of a step, only what it calls is defined elsewhere.
+# Launchers are found by their first line, because they have no suffix.
 status=0
 # shellcheck disable=SC2046  # words
 launchers=$(grep -lIE '^#!/(usr/bin/env bash|bin/sh)$' $(sources '*'))

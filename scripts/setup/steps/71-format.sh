@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # does: clang-format of the C code
 
-# Every version formats a little differently; the tree is kept in that of Debian 12.
+# Versions format differently; the tree is formatted by that of Debian 12.
 if ! have clang-format; then
     count skipped 1 "clang-format is not installed"
     return 0

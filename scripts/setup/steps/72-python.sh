@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # does: ruff (lint, import order, width of lines) and mypy (types of the suite)
 
-# lint_check NAME [ARGUMENT...]: one test; skipped where the program cannot be had.
+# lint_check NAME [ARGUMENT...]: runs one check and counts it; skipped if the program is missing.
 lint_check() {
     local status=0 why
     why=$("$UNCORK_TOP/scripts/setup/lint" "$@" 2>&1) || status=$?

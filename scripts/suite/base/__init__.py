@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What every room stands on: errors, units, child processes, the client and its vocabulary of
-words.
+"""What the rest of the suite uses: errors, units, child processes, the client and its words.
 
-It imports nothing of the suite. It never reads a result, and it never starts a program unless a
-caller from another room names it.
+It imports nothing of the suite and never reads a result. Of itself it starts uncork-client only;
+callers name all other programs.
 """
 
 import os
@@ -13,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]  # of the repository
 
 
 def cache_place() -> Path:
-    """This user's folder of caches, which may not exist; scripts/setup/python has this rule."""
+    """This user's folder of caches, which may not exist. scripts/setup/lib.sh has the same rule."""
     home = os.environ.get("HOME") or "/nonexistent"
     caches = os.environ.get("XDG_CACHE_HOME") or f"{home}/.cache"
     return Path(os.environ.get("UNCORK_CACHE") or f"{caches}/uncork")

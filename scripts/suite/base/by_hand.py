@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Commands that a person types to do what the runner does: a run, its lab, its timing by hyperfine.
+"""The shell commands that repeat what the runner does: a run, its lab, its timing by hyperfine.
 Pure."""
 
 import shlex
@@ -20,16 +20,16 @@ from suite.base.runner_words import (
 CLIENT_PROGRAM = "uncork-client"
 TIMER = "hyperfine"
 SUBJECTS_FILE = "subjects.json"
-RECORD_FILE, TIMES_FILE = "record.json", "times.json"  # what a run leaves, in a folder of its own
-# With --output FILE or null hyperfine throws away standard error, where the client's messages are.
+RECORD_FILE, TIMES_FILE = "record.json", "times.json"  # a run writes both, in a folder of its own
+# The client's messages go to standard error, which hyperfine drops with --output FILE or null.
 TIMER_OPTIONS = ("-N", "-r", "1", "-w", "0", "--style", "none", "--output", "inherit",
                  "--export-json", f"./{TIMES_FILE}")
 
 
 def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer: str = "",
                     server_options: Sequence[str] = ()) -> str:
-    """The command that runs a cell once by hand, where its target is, in a lab that stands if it
-    needs one. given: the words of the plan; folders: of the programs, by build."""
+    """The command that runs a cell once on its target. Where the cell needs a lab, the lab must be
+    up. given: the words of the plan; folders: of the programs, by build."""
     own, folder, target = words_for_client(given), folders.get(build_of(given)), target_of(given)
     words = [f"{key}={value}" for key, value in own.items()]
     command = [f"{folder}/{CLIENT_PROGRAM}" if folder else CLIENT_PROGRAM,
@@ -46,7 +46,7 @@ def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer:
 
 def by_hand_lines(cells: Sequence[Mapping[str, str]], folders: Mapping[str, str], timer: str = "",
                   server_options: Sequence[str] = ()) -> list[str]:
-    """The commands that run these cells by hand, those of one lab together."""
+    """The commands that run these cells; cells with the same lab follow each other in it."""
     labs: dict[str, list[str]] = {}
     if any(map(subject_of, cells)):
         labs[""] = [f"uncork subjects --json >{SUBJECTS_FILE}"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The one way to the binaries: finds them and asks `uncork-client`. It never builds them.
+"""Finds the binaries and asks `uncork-client`; all other modules ask here. It never builds them.
 
 `uncork-client` alone knows words and their values; docs/record.md documents what it prints for
-programs. Its one-line errors pass through: exit 2 becomes UsageError, others Failure.
+programs. Its error, one line, is raised: as UsageError for the exit status 2, else as Failure.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from suite.base.text import say
 
 RELEASE = ROOT / "build" / "release"
 BINARIES = ("uncork-client", "uncork-server")
-LIBRARY = "libuncork-override.so"  # beside them, where they are no static programs
-ASK_SECONDS = 120  # a question answers at once, but probes of a slow machine are given time
-BUILD_FOLDERS = ("bin", "build/release/bin")  # where a build or a checkout has them
+LIBRARY = "libuncork-override.so"  # in the same folder, unless the binaries are static
+ASK_SECONDS = 120  # limit of a question: most take 0.1 s, but probes on a slow machine take long
+BUILD_FOLDERS = ("bin", "build/release/bin")  # of the binaries, in a build and in a checkout
 BUILD_TRIAL = "messages=1 warmup=0s"
 BATCH_END = "end"  # the line behind the last of a batch
 SERVER_WORDS, OWN_VALUE = ("server=", "via="), "=own"
@@ -38,9 +38,10 @@ SERVER_WORDS, OWN_VALUE = ("server=", "via="), "=own"
 
 @dataclass(frozen=True)
 class Client:
-    """The folder of both binaries. built: their build folder, where they are those of this tree.
-    server_options: for servers that words name. place: where it is started, None: here; boot_s:
-    until it says anything. retry_place: where a run that left no record is tried once more."""
+    """The folder of both binaries. built: their build folder, if they are those of this tree.
+    server_options: options for a server that words name. place: how the client is started elsewhere
+    than here. boot_s: how long its start may take there. retry_place: how a run that left no record
+    is started a second time."""
 
     folder: Path
     built: Path | None
@@ -59,20 +60,20 @@ class Client:
         return f"{self.program} {self.place.name}" if self.place else self.program
 
     def command(self, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """What starts it with these arguments; given: what it reads."""
+        """The command that starts it with these arguments; given: its standard input."""
         if not self.place:
             return PlacedCommand((self.program, *arguments), given)
         return self.place.command(self.folder / "uncork-client", arguments, given)
 
     def retry(self) -> Client | None:
-        """The same for the second time; None where there is none."""
+        """The client for a second attempt; None if there is no second attempt."""
         return None if self.retry_place is None else replace(self, place=self.retry_place,
                                                              retry_place=None)
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What `--list=json` printed; `words` by key, in the client's order."""
+    """The output of `--list=json`; words: by key, in the client's order."""
 
     document: dict[str, Any]
     words: dict[str, dict[str, Any]]
@@ -87,7 +88,7 @@ class Vocabulary:
 
     @property
     def homepage(self) -> str | None:
-        """The address that these sources were cloned from; None where it is not public."""
+        """The address that these sources were cloned from; None if it is not public."""
         return self.document.get("homepage")
 
     @property
@@ -96,14 +97,15 @@ class Vocabulary:
         return tuple(key for key, word in self.words.items() if word.get("scope") == "run")
 
     def variants(self, word: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """The variants that are the values of a word, by name; none where values have none."""
+        """The variants that are the values of a word, by name; empty for other values."""
         axes = ({one["name"]: one for one in axis} for axis in self.document["variants"].values())
         return next((named for named in axes if [*named] == word.get("choices")), {})
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What `--check` says of a line: words with defaults, those given and used, those unused."""
+    """The answer of `--check` to a line. words: all that the cell uses, with defaults; given: those
+    of the line that it uses; unused: the others of the line."""
 
     words: dict[str, str]
     given: dict[str, str]
@@ -121,7 +123,7 @@ def client_place(environ: Mapping[str, str] = os.environ) -> Client:
 
 
 def client_require(client: Client) -> Client:
-    """The same client if both binaries are there; else Failure names what builds them."""
+    """Returns the client. If a binary is missing, Failure names what builds it."""
     if name := binary_missing(client.folder):
         chosen = "" if client.built or client.folder == PROGRAMS else " (UNCORK_BIN)"
         raise Failure(f"no {name} in {client.folder}{chosen}: {BUILD_HINT}")
@@ -129,12 +131,12 @@ def client_require(client: Client) -> Client:
 
 
 def binary_missing(folder: Path) -> str | None:
-    """The first binary that is not in a folder."""
+    """The first binary that is not in a folder; None if both are."""
     return next((name for name in BINARIES if shutil.which(folder / name) is None), None)
 
 
 def client_open(environ: Mapping[str, str] = os.environ) -> Client:
-    """Finds the binaries; says on standard error where sources are newer, and builds nothing."""
+    """Finds the binaries. If sources are newer, one line on standard error says so."""
     client = client_require(client_place(environ))
     if client.built is not None and sources_newer(client):
         say(f"the sources are newer than {client.folder}: cmake --build {client.built}")
@@ -149,7 +151,7 @@ def sources_newer(client: Client) -> bool:
 
 
 def build_digest(client: Client) -> str:
-    """What was built, as 16 hexadecimal digits: SHA-256 over both binaries."""
+    """The first 16 hexadecimal digits of a SHA-256 over both binaries."""
     digest = hashlib.sha256()
     for name in BINARIES:
         digest.update(hashlib.sha256((client.folder / name).read_bytes()).digest())
@@ -157,8 +159,8 @@ def build_digest(client: Client) -> str:
 
 
 def build_client(client: Client, value: str) -> Client:
-    """The client of a value of the word build: a checkout, the folder of a build, or its bin/.
-    UsageError where there is none."""
+    """The client in a value of the word build: a checkout, the folder of a build, or its bin/.
+    UsageError if no client is there."""
     if value == THIS:
         return client
     folder = Path(value).expanduser().absolute()
@@ -178,7 +180,7 @@ def exit_text(status: int) -> str:
 
 
 def complaint_text(stderr: str) -> str:
-    """The last line of standard error, without the name of the program before it, and printable."""
+    """The last line of standard error: printable, and without the name of the program."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     last = lines[-1].removeprefix("uncork-client: ").removeprefix("uncork: ") if lines else ""
     return "".join(letter if letter.isprintable() else "?" for letter in last)
@@ -186,24 +188,24 @@ def complaint_text(stderr: str) -> str:
 
 def client_ask(client: Client, arguments: Sequence[str], stdin: str = "",
                server_options: Sequence[str] = ()) -> list[Any]:
-    """Asks uncork-client a question and gives its lines of JSON; once more where that may help."""
+    """Asks uncork-client a question and returns its lines of JSON. Where a target has a second way
+    to start it, a failure is tried again."""
     if client.place and client.boot_s:
-        say(f"asking what can be done {client.place.name}; to start it may take "
+        say(f"asking what can run {client.place.name}; its start may take "
             f"{client.boot_s:.0f} s")
     try:
-        return client_answers(client, arguments, stdin, server_options)
+        return client_ask_once(client, arguments, stdin, server_options)
     except Failure:
         if (again := client.retry()) is None:
             raise
     try:
-        return client_answers(again, arguments, stdin, server_options)
+        return client_ask_once(again, arguments, stdin, server_options)
     except Failure as error:
         raise Failure(f"{client.name} failed twice: {error}") from None
 
 
-def client_answers(client: Client, arguments: Sequence[str], stdin: str,
-                   server_options: Sequence[str]) -> list[Any]:
-    """client_ask(), once."""
+def client_ask_once(client: Client, arguments: Sequence[str], stdin: str,
+                    server_options: Sequence[str]) -> list[Any]:
     command = client.command([*server_options, *arguments], stdin)
     limit_s = ASK_SECONDS + client.boot_s
     try:
@@ -218,13 +220,13 @@ def client_answers(client: Client, arguments: Sequence[str], stdin: str,
         raise raised(complaint or f"{client.name} {arguments[0]} {exit_text(done.returncode)}")
     answers = [line_read(line) for line in done.stdout.splitlines() if line.strip()]
     if not client.place and None in answers:
-        raise Failure(f"{client.name} {arguments[0]} printed what is not JSON: "
+        raise Failure(f"{client.name} {arguments[0]} printed a line that is not JSON: "
                       "is it of another version?")
     return [answer for answer in answers if answer is not None]
 
 
 def line_read(line: str | bytes) -> dict[str, Any] | None:
-    """A line of output that is a JSON object, else None: elsewhere shells and kernels print too."""
+    """A line of output as a JSON object, else None: on a target shells and kernels print too."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -232,9 +234,9 @@ def line_read(line: str | bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def client_answer(client: Client, arguments: Sequence[str], key: str,
-                  server_options: Sequence[str] = ()) -> dict[str, Any]:
-    """The one object that a question is answered with; key must be in it."""
+def client_ask_object(client: Client, arguments: Sequence[str], key: str,
+                      server_options: Sequence[str] = ()) -> dict[str, Any]:
+    """Asks a question whose answer is one object that has this key."""
     answers = client_ask(client, arguments, server_options=server_options)
     if len(answers) != 1 or key not in answers[0]:
         raise Failure(f'{client.name} {arguments[0]} answered without "{key}": '
@@ -243,21 +245,21 @@ def client_answer(client: Client, arguments: Sequence[str], key: str,
 
 
 def client_list(client: Client) -> Vocabulary:
-    """All words and variants: `--list=json`."""
-    document = client_answer(client, ["--list=json"], "words")
+    """Asks for all words and variants: `--list=json`."""
+    document = client_ask_object(client, ["--list=json"], "words")
     return Vocabulary(document, {word["key"]: word for word in document["words"]})
 
 
 def client_expand(client: Client, words: Sequence[str]) -> list[tuple[str, ...]]:
-    """The values of each word in canonical spelling, lists and ranges written out: `--expand`."""
+    """The values of each word in canonical spelling, lists and ranges expanded: `--expand`."""
     if not words:
         return []
-    answer = client_answer(client, ["--expand", *words], "words")
+    answer = client_ask_object(client, ["--expand", *words], "words")
     return [tuple(word["values"]) for word in answer["words"]]
 
 
 def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
-    """What each line of words comes to: `--check`, one call for all lines."""
+    """Checks each line of words: `--check`, one call for all lines."""
     answers = client_ask(client, ["--check", "-"], "".join(f"{line}\n" for line in lines))
     if not answers or answers.pop() != {"end": len(lines)} or len(answers) != len(lines):
         raise Failure(f"{client.name} --check did not answer all of {len(lines)} lines")
@@ -268,17 +270,17 @@ def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
 
 def client_facts(client: Client, words: Iterable[str],
                  options: Sequence[str] = ()) -> dict[str, Any]:
-    """Facts about both ends' machines: `--facts`; options: of the client, for named ends."""
+    """Facts about the machines of both ends: `--facts`. options: for ends that words name."""
     asked = list(words)
-    return client_answer(client, ["--facts", *asked], "client",
-                         [*options_for_server(client.server_options, asked), *options])
+    return client_ask_object(client, ["--facts", *asked], "client",
+                             [*options_for_server(client.server_options, asked), *options])
 
 
 def client_batch(client: Client, lines: Sequence[str], limit_s: float,
                  options: Sequence[str] = ()) -> ProcessOutput:
-    """`--batch` with these lines and options, in a process group of its own. The group keeps
-    Ctrl-C away from a run; the runner ends it by its id. Standard input stays open behind the line
-    `end`; when this process is killed, it closes, and the client gives up."""
+    """Starts `--batch` with these lines and options, in a process group of its own: Ctrl-C does not
+    reach the group, and the runner ends it by its id. Standard input stays open after the line
+    `end`. When this process is killed, standard input closes, and the client gives up."""
     server_options = options_for_server(client.server_options, " ".join(lines).split())
     command = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
                              "".join(f"{line}\n" for line in [*lines, BATCH_END]))
@@ -291,15 +293,15 @@ def client_batch(client: Client, lines: Sequence[str], limit_s: float,
 
 
 def build_try(client: Client, value: str) -> None:
-    """Tries the build of a value of build= on this machine. Failure where its client tells no
-    words, does not know the line `end`, as old ones do, or cannot send a message to its server."""
+    """Tries a value of build= on this machine. Failure if its client does not list its words, does
+    not know the line `end` (old versions do not), or cannot send a message to its server."""
     tried = build_client(client, value)
     try:
         client_list(tried)
-        heard = client_batch(tried, [BUILD_TRIAL], ASK_SECONDS)
-        record, end, *_ = *map(line_read, heard.lines()), None, None
+        output = client_batch(tried, [BUILD_TRIAL], ASK_SECONDS)
+        record, end, *_ = *map(line_read, output.lines()), None, None
         if end != {BATCH_END: 1}:
-            why = complaint_text(heard.stderr) or exit_text(heard.status)
+            why = complaint_text(output.stderr) or exit_text(output.status)
             raise Failure(f'its client does not know the line "{BATCH_END}" of a batch ({why}): '
                           "is it of another version?")
         if not record or record.get("status") != "ok":
@@ -315,7 +317,7 @@ def toml_names(folder: str) -> list[str]:
 
 
 def toml_path(kind: str, folders: Sequence[str], name: str) -> Path:
-    """A path if it looks like one, else NAME.toml in the first of folders that has it."""
+    """The path of a file by its path, or by NAME: NAME.toml in the first of folders that has it."""
     if "/" in name or name.endswith(".toml"):
         return Path(name)
     paths = {one: ROOT / folder / f"{one}.toml"
@@ -330,8 +332,8 @@ scenario_path = partial(toml_path, "scenario", ("scenarios", "claims"))  # claim
 claim_path = partial(toml_path, "claim", ("claims",))
 
 
-# ---- options for servers that run already, with a key or in the clear. These are options and no
-# words, so that neither records nor names of cells have them. ----
+# ---- --psk and --insecure, for servers that run already. They are options and no words, so that
+# neither a record nor the name of a cell has them. ----
 
 
 def server_named(words: Iterable[str]) -> bool:
@@ -340,13 +342,13 @@ def server_named(words: Iterable[str]) -> bool:
 
 
 def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[str, ...]:
-    """The options, where the words of a cell name a server; else none."""
+    """The options, if the words of a cell name a server; else none."""
     return tuple(options) if server_named(words) else ()
 
 
 def server_options_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
-    """The client's options for those of a command; every run reads the file of keys anew.
-    UsageError where there is no such file."""
+    """The client's options for these options of a command. UsageError if the file of keys is no
+    regular file: every run reads it again."""
     if psk is None:
         return ("--insecure",) if insecure else ()
     if not psk.is_file():
@@ -356,7 +358,7 @@ def server_options_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
 
 
 def server_options_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:
-    """UsageError where there are options and no cell has a use for them."""
+    """UsageError if there are options, but no cell uses them."""
     if options and not any(map(server_named, cells)):
         raise UsageError(
             f"{options[0]} is for a server that is there already: add server=HOST:PORT")

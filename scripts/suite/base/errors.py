@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Errors that a user can cause: one clear line each, never a traceback.
 
-`__main__` is the only place that turns them into text on standard error and an exit status.
+Only `__main__` turns them into text on standard error and an exit status.
 """
 
 import re
@@ -11,7 +11,7 @@ from suite.base import ROOT
 
 
 class UncorkError(Exception):
-    """One line that says what was wrong, where, and what would be right; of several texts all."""
+    """One line: what is wrong, where, and what would be right. Several texts are joined by `; `."""
 
     status = 1
 
@@ -26,23 +26,23 @@ class UsageError(UncorkError):
 
 
 class Failure(UncorkError):
-    """The request is right but could not be carried out: exit status 1."""
+    """The request is right, but it failed: exit status 1."""
 
 
 class Unreachable(Failure):
-    """What a run needs is missing now, a lab or another machine: that run fails, others go on."""
+    """A run cannot reach its lab or its machine now: this run fails, other runs go on."""
 
 
 class Signalled(KeyboardInterrupt):
-    """A signal that ends this program as Ctrl-C does; its argument is the number."""
+    """A signal that ends this program as Ctrl-C does; the argument is its number."""
 
 
 class Interrupted(UncorkError):
-    """A signal ended this program: exit status 128 and its number, as a shell has it. The text
-    names the signal, then follows `kept`."""
+    """A signal ended this program: exit status 128 + its number, as in a shell. The text is the
+    name of the signal, then `kept`."""
 
     def __init__(self, signalled: KeyboardInterrupt, kept: str = "") -> None:
-        import signal  # slow to import, and most starts need none of it
+        import signal  # slow to import; most starts do not need it
         number = signalled.args[0] if isinstance(signalled, Signalled) else signal.SIGINT
         super().__init__(("interrupted" if number == signal.SIGINT
                           else f"ended by {signal.Signals(number).name}") + kept)
@@ -50,7 +50,7 @@ class Interrupted(UncorkError):
 
 
 def all_tried(calls: Iterable[Callable[[], object]]) -> None:
-    """Makes all calls, then raises one error with the texts of all their errors, each once."""
+    """Makes all calls, then raises one error with the distinct texts of all their errors."""
     errors: list[Failure | UsageError] = []
     for call in calls:
         try:
@@ -63,13 +63,13 @@ def all_tried(calls: Iterable[Callable[[], object]]) -> None:
 
 
 def synonyms_read() -> list[tuple[str, str]]:
-    """What people type for a word or a value of ours, and ours; the client has the same list."""
+    """Pairs: what people may type, and uncork's word or value; the client reads this list too."""
     text = (ROOT / "common/base/synonyms.def").read_text()
     return re.findall(r'^SYNONYM\("(\w+)", "(\w+)"\)', text, re.MULTILINE)
 
 
 def nearest_hint(word: str, choices: Iterable[str]) -> str:
-    """`: did you mean X?` for the choice nearest to word, else a list of all when they are few."""
+    """`: did you mean X?` for the choice nearest to word, else a list of all if they are few."""
     import difflib
     names = sorted(choices)
     close = [ours for typed, ours in synonyms_read() if typed == word and ours in names]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What a lab is: its hosts, cables, words, and the lines that make it. Pure.
+"""A lab: its hosts, links and words, and the lines of ip(8) and tc(8) that make it. Pure.
 
     A  to-b ───── to-a  B  to-c ───── to-b  C
     198.18.1.1  198.18.1.2 198.18.2.2  198.18.2.3
 
-The client is in A, its server in C, and B forwards; a proxy is in B and listens on A's side. RFC
-2544 reserves these addresses for benchmarks: no network that a machine is part of has them.
+The client is in A, its server in C, and B forwards. A proxy is in B and listens on A's side. RFC
+2544 reserves these addresses for benchmarks: no other network of a machine has them.
 """
 
 import dataclasses
@@ -20,13 +20,13 @@ RATE_UNITS = {"gbit": 10**9, "mbit": 10**6, "kbit": 10**3, "bit": 1}
 UNSET = "none"  # of the word sysctl
 PREFIX_BITS = 24
 LATENCY = "10ms"  # a packet that waits longer for a shaped link is dropped
-BURST_S = 0.002  # a shaped link may send so much of its rate at once, and
-BURST_LEAST_BYTES = 64 * 1024  # never less than the largest segment that TCP hands over
-NETEM_PACKETS = 100_000  # in flight on a delayed link: more than any rate and delay here need
+BURST_S = 0.002  # a shaped link sends the bytes of so much time at once, but
+BURST_LEAST_BYTES = 64 * 1024  # at least this: the largest segment that TCP gives to a device
+NETEM_PACKETS = 100_000  # queue of a delayed link: more than any rate and delay here need
 
 
 class Device(NamedTuple):
-    """One end of a cable: the host it is in, its name there, and its address."""
+    """One end of a link: its host, its name there, and its address."""
 
     host: str
     name: str
@@ -48,7 +48,7 @@ PROXY_ADDRESS = GATEWAYS[CLIENT_HOST]
 
 @dataclass(frozen=True)
 class Link:
-    """How every link of a lab is, each way: the values of the words link_rate, link_mtu, ..."""
+    """All links of a lab, in each direction: the values of the words link_rate, link_mtu, ..."""
 
     rate: str = "none"
     mtu: str = "1500"
@@ -67,7 +67,7 @@ def lab_wanted(words: Mapping[str, str]) -> bool:
 
 
 def link_of(words: Mapping[str, str]) -> Link:
-    """The links that a cell in a lab asks for; words are all that it uses."""
+    """The links of the lab of a cell; words: all words that the cell uses."""
     return Link(*(words[word] for word in LINK_WORDS))
 
 
@@ -77,17 +77,17 @@ def lab_text(words: Mapping[str, str]) -> str:
 
 
 def namespace_name(host: str) -> str:
-    """How `ip netns` calls a host of the lab that `uncork lab up` makes."""
+    """The name of a host of the lab of `uncork lab up`, in `ip netns`."""
     return f"uncork-{host}"
 
 
 def namespace_file(host: str) -> str:
-    """Where ip(8) keeps that name."""
+    """The file of that namespace, which ip(8) makes."""
     return f"/run/netns/{namespace_name(host)}"
 
 
 def place_arguments(words: Mapping[str, str], file_of: Callable[[str], str]) -> tuple[str, ...]:
-    """The client's options for its ends in a lab; file_of: gives the file of a host's namespace."""
+    """The client's options for its ends in a lab; file_of: the namespace file of a host."""
     server = ("--server-in", f"{SERVER_ADDRESS}@{file_of(SERVER_HOST)}")
     if words.get("workload") != "proxy":
         return server
@@ -95,7 +95,7 @@ def place_arguments(words: Mapping[str, str], file_of: Callable[[str], str]) -> 
 
 
 def sysctl_split(text: str) -> tuple[str, str] | None:
-    """The word sysctl as (name, value), None where nothing is set; further colons are blanks."""
+    """The word sysctl as (name, value), None for `none`. A colon in the value means a blank."""
     if text == UNSET:
         return None
     name, _, value = text.partition(":")
@@ -103,8 +103,8 @@ def sysctl_split(text: str) -> tuple[str, str] | None:
 
 
 def queue_text(queue: Mapping[str, Any]) -> str:
-    """A queue and its options, as tc(8) prints them: `tbf 1 Gbit/s burst=250000`, and of an option
-    of several values (netem) each: `delay=0.05 jitter=0`."""
+    """A queue and its options, as tc(8) prints them: `tbf 1 Gbit/s burst=250000`. An option with
+    several values (of netem) is written as several options: `delay=0.05 jitter=0`."""
     options: dict[str, Any] = {}
     for key, value in queue.get("options", {}).items():
         options |= value if isinstance(value, dict) else {key: value}
@@ -115,7 +115,7 @@ def queue_text(queue: Mapping[str, Any]) -> str:
 
 
 def facts_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(where, what) of every device of a lab, and of what was set in it."""
+    """(host and device, description) of every device of a lab, and its sysctl."""
     rows = [(f"{host} {device['device']}",
              f"{device['address']}, mtu {device['mtu_bytes']}, "
              f"{'; '.join(map(queue_text, device['queues'])) or 'no queue'}")
@@ -136,12 +136,12 @@ def rate_bits(text: str) -> int:
 
 
 def burst_bytes(link: Link) -> int:
-    """How many bytes a shaped link may send at once: two packets must always fit."""
+    """The bytes that a shaped link sends at once, for tbf: at least two packets."""
     return max(int(rate_bits(link.rate) // 8 * BURST_S), BURST_LEAST_BYTES, 2 * int(link.mtu))
 
 
 def cable_lines(paths: Mapping[str, str]) -> list[str]:
-    """For ip(8): both cables, each end in its host. paths: of the namespace files, by host."""
+    """For ip(8): both links, each end in its host. paths: of the namespace files, by host."""
     return [f"link add name {near.name} netns {paths[near.host]} type veth "
             f"peer name {far.name} netns {paths[far.host]}" for near, far in CABLES]
 
@@ -159,7 +159,7 @@ def host_lines(host: str, link: Link) -> list[str]:
 
 
 def queue_lines(device: str, link: Link) -> list[str]:
-    """For tc(8): netem for delay and loss, tbf for the rate; none where the link has neither."""
+    """For tc(8): netem for delay and loss, tbf for the rate; empty if the link has neither."""
     lines, parent = [], "root"
     delay = f" delay {link.delay}" if link.delay != PLAIN.delay else ""
     loss = f" loss {link.loss}" if link.loss != PLAIN.loss else ""

@@ -11,8 +11,8 @@ from suite.base.errors import UsageError, nearest_hint
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse without abbreviations, whose errors are UsageError and name the nearest option.
-    formats: the names of formats that some command has, as options."""
+    """argparse without abbreviations of options. An error is a UsageError that names the nearest
+    option. formats: names of the options of formats, of all commands together."""
 
     formats: Callable[[], Iterable[str]] = tuple
 
@@ -20,7 +20,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
-        """Raises UsageError instead of printing the usage and leaving."""
+        """Overrides the method of argparse, which prints the usage and exits."""
         unknown = re.match(r"unrecognized arguments: --([\w.-]+)(?:[= ](\S+))?", message)
         hint = ""
         if unknown:
@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
             elif near.startswith(":"):  # else it is a list of all
                 hint = near.replace("mean ", "mean --")
             elif any(action.dest == "words" for action in self._actions):
-                # Python 3.13 takes what stands behind an unknown option for a word
+                # In Python 3.13 the argument after an unknown option is taken for a word.
                 behind = dict(zip(sys.argv, sys.argv[1:], strict=False)).get(f"--{unknown[1]}", "-")
                 value = unknown[2] or ("..." if behind.startswith("-") else behind)
                 hint = f": a word has no dashes, {unknown[1]}={value}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A program: where it runs, its process with all that this started, its output, time limit and end.
+"""Starts programs, here or at another place, reads their output, and ends them in time.
 
-A place is what stands before the command of a program, and what the program is given on standard
-input. The measured programs know nothing of it. Standard output comes back as it is; where standard
-input reaches the program it stays open as its lifeline.
+A place adds words before the command of a program and may change its standard input; the program
+does not notice. Standard output arrives unchanged. Where standard input reaches the program, it
+stays open: when it closes, the program ends.
 """
 
 import contextlib
@@ -18,30 +18,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-GRACE_S = 6.0  # the client tells its server within 5 s; after that both are killed
+GRACE_S = 6.0  # the client needs up to 5 s to end its server; then both are killed
 PIECE_BYTES = 1 << 16
-SUITE = (sys.executable, "-P", "-m", "suite")  # uncork, as it runs itself
+SUITE = (sys.executable, "-P", "-m", "suite")  # the command that starts uncork from uncork
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
 class PlacedCommand:
-    """What to start here. given: for its standard input."""
+    """A command to start on this machine. given: its standard input."""
 
     argv: tuple[str, ...]
     given: str = ""
 
 
 class Place(Protocol):
-    """Where a program runs that is not started as it is; two places that are equal are one."""
+    """Where a program runs if it is not simply started here. Equal places are the same place."""
 
     @property
     def name(self) -> str:
         """The place as messages name it: `in gVisor`."""
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """What starts a program there, whose path is one of here; given: what it reads. Failure
-        where nothing can be started there now."""
+        """The command that starts a program there. program: its path here; given: its standard
+        input. Failure if nothing can be started there now."""
 
 
 def group_kill(child: subprocess.Popen[Any]) -> None:
@@ -51,7 +51,7 @@ def group_kill(child: subprocess.Popen[Any]) -> None:
 
 
 def process_close(child: subprocess.Popen[Any], grace_s: float) -> None:
-    """Closes a child's lifeline, its standard input, reaps it; kills its group after grace_s."""
+    """Closes the child's standard input and waits for its end; kills its group after grace_s."""
     with contextlib.suppress(BrokenPipeError):
         if child.stdin:
             child.stdin.close()
@@ -71,43 +71,44 @@ def process_end(child: subprocess.Popen[Any]) -> None:
     process_close(child, GRACE_S)
 
 
-def signals_release() -> None:
-    """Lets the signals of signals_held() through, also in a child, which inherits the mask."""
+def signals_unblock() -> None:
+    """Unblocks the signals of signals_blocked(); also in a child, which inherits the mask."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
 @contextlib.contextmanager
-def signals_held() -> Iterator[None]:
-    """Holds back signals that end the runner: one before a child is known here would leave it."""
+def signals_blocked() -> Iterator[None]:
+    """Blocks the signals that end the runner: one that arrives while a child starts would end the
+    runner without the child."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
     finally:
-        signals_release()
+        signals_unblock()
 
 
 def process_run(argv: Sequence[str], given: str, limit_s: float,
                 stderr: int | None = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
-    """Starts a program, gives it text and waits until it has ended. stderr: as of Popen. OSError
-    where it does not start. Before TimeoutExpired or another interruption leaves this function, the
-    program has been ended with all that it started."""
+    """Starts a program, writes given to its standard input, and waits for its end. stderr: as for
+    Popen. OSError if it does not start. Before TimeoutExpired or another interruption is raised,
+    the program and all that it started have been ended."""
     child = None
     try:
-        with signals_held():
+        with signals_blocked():
             child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=stderr, text=True, errors="replace",
-                                     process_group=0, preexec_fn=signals_release)
-        stdout, said = child.communicate(given, timeout=limit_s)
+                                     process_group=0, preexec_fn=signals_unblock)
+        stdout, errors = child.communicate(given, timeout=limit_s)
     except BaseException:
         if child:
             process_end(child)
         raise
-    return subprocess.CompletedProcess(argv, child.returncode, stdout, said)
+    return subprocess.CompletedProcess(argv, child.returncode, stdout, errors)
 
 
 def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> str | None:
-    """The first line that a program prints; None where it does not start, prints nothing, takes
-    longer, or fails. failing: its status does not matter."""
+    """The first line that a program prints. None if it does not start, prints nothing, takes longer
+    than limit_s, or fails. failing: use the line of a program that fails, too."""
     try:
         done = process_run(argv, "", limit_s)
     except (OSError, subprocess.TimeoutExpired):
@@ -117,8 +118,8 @@ def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> st
 
 
 class Output(Protocol):
-    """The output of a program: `lines()` first, then the others tell of its end. torn: what stood
-    behind the last whole line. stderr: its standard error. status: as subprocess has it."""
+    """The output of a program. The other attributes are set after the last of `lines()`. torn: the
+    bytes after the last whole line. status: its exit status, as in subprocess."""
 
     torn: bytes
     stderr: str
@@ -127,29 +128,30 @@ class Output(Protocol):
 
     @property
     def overdue(self) -> bool:
-        """Whether it had to be ended after limit_s."""
+        """Whether the program was ended because limit_s was over."""
 
     def lines(self) -> Iterator[bytes]:
         """Each whole line."""
 
 
 class ProcessOutput:
-    """The Output of a child, until both of its outputs have ended, or the time is over: then it is
-    ended. Meanwhile the child is given its standard input, which then stays open: it may print more
-    than a pipe holds before it reads. limit_s counts from its first output, which may take boot_s
-    where that is not 0."""
+    """The Output of a child, until its standard output and error have ended. A child that takes
+    longer than limit_s is ended. Standard input is written while output is read, because the child
+    may print more than a pipe holds before it reads; then it stays open. If boot_s is not 0, the
+    first output may take boot_s, and limit_s counts from there."""
 
     def __init__(self, child: subprocess.Popen[bytes], limit_s: float, boot_s: float = 0.0,
                  given: bytes = b"") -> None:
         self.child = child
-        self.given = given  # what is not written yet
+        self.given = given  # the part of standard input that is not written yet
         self.boots, self.running_s = boot_s > 0, limit_s
         self.limit_s = boot_s or limit_s
         self.until = time.monotonic() + self.limit_s
         self.torn, self.stderr, self.status, self.overdue = b"", "", 0, False
 
     def pieces(self, stderr: bytearray) -> Iterator[bytes]:
-        """Standard output as it comes; keeps standard error, gives standard input. TimeoutError."""
+        """Yields standard output as it arrives. Meanwhile appends standard error to stderr, and
+        writes standard input. TimeoutError when the time is over."""
         with selectors.DefaultSelector() as selector:
             for stream in filter(None, (self.child.stdout, self.child.stderr)):
                 selector.register(stream, selectors.EVENT_READ)
@@ -162,7 +164,7 @@ class ProcessOutput:
                     raise TimeoutError
                 for key, _ in ready:
                     writes = key.fileobj is self.child.stdin
-                    piece = self.give(key.fd) if writes else os.read(key.fd, PIECE_BYTES)
+                    piece = self.input_write(key.fd) if writes else os.read(key.fd, PIECE_BYTES)
                     if not piece:
                         selector.unregister(key.fileobj)
                     elif key.fileobj is self.child.stdout:
@@ -170,16 +172,16 @@ class ProcessOutput:
                     elif key.fileobj is self.child.stderr:
                         stderr += piece
 
-    def give(self, descriptor: int) -> bytes:
-        """Writes as much as there is room for; gives what is left to be written."""
+    def input_write(self, descriptor: int) -> bytes:
+        """Writes as much as the pipe takes; returns what is left to write."""
         try:
             self.given = self.given[os.write(descriptor, self.given[:PIECE_BYTES]):]
-        except BrokenPipeError:  # the child has ended, or does not read: its status says so
+        except BrokenPipeError:  # the child has ended or reads no more: its status says why
             self.given = b""
         return self.given
 
     def lines(self) -> Iterator[bytes]:
-        """Each whole line as soon as it comes. Afterwards the child has ended in any case."""
+        """Yields each whole line as soon as it arrives. Afterwards the child has ended."""
         stderr = bytearray()
         try:
             for number, piece in enumerate(self.pieces(stderr)):

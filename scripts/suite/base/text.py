@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Text for a terminal: labels with wrapped text beside them, ASCII, no colour, no tabs; formats."""
+"""Text for a terminal: ASCII, no colour, no tabs. Formats that a command can print."""
 
 import importlib
 import shutil
@@ -12,15 +12,15 @@ GAP = "  "
 
 
 def say(text: str) -> None:
-    """One line on standard error, for the person who waits; nothing where the text is empty."""
+    """Prints one line on standard error; nothing if the text is empty."""
     if text:
         print(f"uncork: {text}", file=sys.stderr, flush=True)
 
 
 def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "",
                    longest: int | None = None) -> list[str]:
-    """`label  text` lines, the text wrapped beside its label; a label of more than longest
-    characters has a line of its own."""
+    """`label  text` lines, with the text wrapped beside its label. A label of more than longest
+    characters gets a line of its own."""
     column = max((len(label) for label, _ in pairs if not longest or len(label) <= longest),
                  default=0)
     beside, lines = " " * (len(indent) + column + len(GAP)), []
@@ -36,13 +36,13 @@ def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "
 
 
 def terminal_width(most: int = 1000) -> int:
-    """Columns of the terminal, 100 where there is none, from 40 to most."""
+    """Columns of the terminal, 100 without a terminal; at least 40, at most most."""
     return max(min(shutil.get_terminal_size((100, 24)).columns, most), 40)
 
 
 class Format(NamedTuple):
-    """A format that a command can print. module: has render(), which gives the text. means: for the
-    help. metrics: whether it shows the metrics that are asked for, or always the same."""
+    """A format that a command can print. module: has render(), which returns the text. means: for
+    the help. metrics: whether columns= can choose what it shows."""
 
     module: str
     means: str
@@ -50,6 +50,6 @@ class Format(NamedTuple):
 
     @property
     def render(self) -> Callable[..., str]:
-        """The function of the module, which is imported now: help needs none."""
+        """render() of the module, which is imported now and not for help."""
         render: Callable[..., str] = importlib.import_module(self.module).render
         return render

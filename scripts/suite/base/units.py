@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Figures as people read them: one unit for a column, three significant digits, ASCII only.
+"""Figures as text: one unit for a column, three significant digits, ASCII only.
 
-Values come in base units (s, bit/s, 1/s, B, 1) and leave as text.
+Values are in base units: s, bit/s, 1/s, B or 1.
 """
 
 import math
@@ -17,16 +17,16 @@ UNIT_PREFIXES = {
     "1": ((1.0, ""),),
 }
 SECONDS = {name: factor for factor, name in UNIT_PREFIXES["s"]}
-FACTOR = 3.0  # beyond it a change is told as a factor
+FACTOR = 3.0  # a larger change is printed as a factor, not in percent
 SIZE_FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 class Beyond(float):
-    """A figure of which only a bound is known (it is censored): it lies beyond this value."""
+    """A censored value: the true value is only known to lie beyond this bound."""
 
 
 class Scale(NamedTuple):
-    """Divide a value in the base unit by `factor` to have it in `unit`."""
+    """A value in the base unit, divided by `factor`, is the value in `unit`."""
 
     factor: float
     unit: str
@@ -36,7 +36,7 @@ class Scale(NamedTuple):
 
 
 def scale_choose(values: Iterable[float], unit: str) -> Scale:
-    """The largest prefix of unit in which at least half of the values that are not 0 reach 1."""
+    """The largest prefix in which at least half of the values, zeros left out, are 1 or more."""
     sizes = sorted(abs(value) for value in values if value and math.isfinite(value))
     middle = sizes[len(sizes) // 2] if sizes else 0.0
     prefixes = UNIT_PREFIXES[unit]
@@ -56,14 +56,14 @@ def number_text(value: float, digits: int = 3) -> str:
 
 
 def count_text(value: float) -> str:
-    """A count with two decimals, 15.00; from 1000 on none, below 0.1 three significant digits."""
+    """A count: 15.00; from 1000 on without decimals; below 0.1 with three significant digits."""
     if abs(value) >= 1000:
         return f"{value:.0f}"
     return f"{value:.2f}" if value == 0 or abs(value) >= 0.1 else number_text(value)
 
 
 def beyond_text(value: float, text: str) -> str:
-    """The text of a value, `> 200` where it is only known to lie beyond it."""
+    """The text of a value; `> 200` if the value is censored."""
     return f"> {text}" if isinstance(value, Beyond) else text
 
 
@@ -84,14 +84,14 @@ def percent_text(fraction: float) -> str:
 
 
 def noise_text(floor: float) -> str:
-    """A noise floor, a ratio: 5.3%, and from 10 % on, where up and down differ, 1.96x."""
+    """A noise floor, given as a ratio: 5.3%; from 10 % on 1.96x, as up and down differ."""
     return percent_text(floor - 1) if floor < 1.0995 else ratio_text(floor)
 
 
 def percent_signed(ratio: float) -> str:
-    """A change with its sign: +2.4%, -0.6%, +142%, +0.02%; `>0%` and `<0%` where only the direction
-    is known. A change of at least 0.0005 % never looks like 0: the end of an interval must show on
-    which side of 0 it lies."""
+    """A change with its sign: +2.4%, -0.6%, +142%, +0.02%; `>0%` or `<0%` if only the direction is
+    known. A change of at least 0.0005 % is never printed as 0: a reader must see on which side of 0
+    the end of an interval lies."""
     if math.isinf(ratio) or ratio == 0:
         return ">0%" if ratio else "<0%"
     percent = 100 * (ratio - 1)
@@ -103,17 +103,17 @@ def percent_signed(ratio: float) -> str:
 
 
 def is_factor(*ratios: float) -> bool:
-    """Whether one of these is a change beyond a factor of 3, so that percentages say little."""
+    """Whether one of these changes is beyond a factor of 3; then all are printed as factors."""
     return any(not 1 / FACTOR <= one <= FACTOR for one in ratios if 0 < one < math.inf)
 
 
 def size_of_change(ratio: float) -> str:
-    """How large a change is, from 1 on, whichever way: 5.3%, or beyond a factor of 3 8.22x."""
+    """The size of a change without its direction (ratio: 1 or more): 5.3%; beyond 3x as 8.22x."""
     return ratio_text(ratio) if is_factor(ratio) else percent_text(ratio - 1)
 
 
 def change_texts(ratio: float, *ends: float) -> list[str]:
-    """A change and the ends of its interval, all in percent, +2.4%, or all as factors, 0.242x."""
+    """A change and the ends of its interval: all in percent (+2.4%) or all as factors (0.242x)."""
     if is_factor(ratio, *ends):
         return ratio_texts(
             ratio, *ends, text=lambda factor, more: f"{number_text(factor, 3 + more)}x")
@@ -121,7 +121,7 @@ def change_texts(ratio: float, *ends: float) -> list[str]:
 
 
 def ratio_text(ratio: float, more: int = 0) -> str:
-    """A ratio: 0.42x, 17.3x; `>1x` and `<1x` where only the direction is known (infinite, 0)."""
+    """A ratio: 0.42x, 17.3x; `>1x` or `<1x` if only the direction is known (infinite or 0)."""
     if math.isinf(ratio) or ratio == 0:
         return ">1x" if ratio else "<1x"
     if 0.095 <= ratio < 9.995:
@@ -131,7 +131,8 @@ def ratio_text(ratio: float, more: int = 0) -> str:
 
 def ratio_texts(ratio: float, *ends: float,
                 text: Callable[[float, int], str] = ratio_text) -> list[str]:
-    """A ratio and the ends of its interval, if any; no end looks like 1 in one without 1."""
+    """A ratio and the ends of its interval, if any. If the interval excludes 1, its ends get up to
+    two more digits, so that none is printed as 1."""
     within = not ends or ends[0] <= 1 <= ends[1]
     for more in range(3):
         texts = [text(one, more) for one in (ratio, *ends)]
@@ -141,12 +142,12 @@ def ratio_texts(ratio: float, *ends: float,
 
 
 def interval_text(texts: Sequence[str]) -> str:
-    """`[1.21x, 1.34x]` of the texts of a figure and the ends of its interval; empty without."""
+    """`[1.21x, 1.34x]`; texts: of a figure and of the ends of its interval, if it has one."""
     return f"[{', '.join(texts[1:])}]" if texts[1:] else ""
 
 
 def size_text(size: float) -> str:
-    """A number of bytes or another whole size: 64, 4K, 1M."""
+    """A whole number: 64, 4K, 1M."""
     for suffix in ("G", "M", "K"):
         if size and size % SIZE_FACTORS[suffix] == 0:
             return f"{size // SIZE_FACTORS[suffix]:.0f}{suffix}"
@@ -154,7 +155,7 @@ def size_text(size: float) -> str:
 
 
 def size_parse(text: str) -> float | None:
-    """The number in 64, 4K, 1.5M; None where text is not a plain number above 0."""
+    """The number of a text such as 64, 4K, 1.5M; None if it is not such a number above 0."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)", text)
     if match is None:
         return None

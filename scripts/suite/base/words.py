@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`key=value` as it is typed, in one place: words, lists of names, and the arguments of a command
-that reads results. What a word means uncork-client or a result knows."""
+"""Splits what users type: `key=value`, lists of names, and the arguments of commands that read
+results. This module does not know which words there are."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from suite.base.errors import UsageError
 
 
 def word_split(text: str, where: str = "") -> tuple[str, str]:
-    """`key=value` as a pair; UsageError, which begins with where, if one of both is missing."""
+    """`key=value` as a pair; UsageError if key or value is missing. where: begins the message."""
     key, _, value = text.partition("=")
     if not (key and value):
         raise UsageError(f'{where}"{text}" is not a word: words are key=value')
@@ -18,7 +18,7 @@ def word_split(text: str, where: str = "") -> tuple[str, str]:
 
 
 def words_split(texts: Iterable[str], where: str = "") -> dict[str, str]:
-    """Words by key, in order; UsageError where one is given twice."""
+    """Words by key, in order; UsageError if one is given twice."""
     words: dict[str, str] = {}
     for text in texts:
         key, value = word_split(text, where)
@@ -34,7 +34,7 @@ def words_text(words: Mapping[str, str]) -> str:
 
 
 def names_split(key: str, value: str) -> tuple[str, ...]:
-    """The names of `key=one,two`; UsageError for an empty one, or one that is given twice."""
+    """The names in `key=one,two`; UsageError if one is empty or given twice."""
     names = tuple(value.split(","))
     if "" in names or len(set(names)) < len(names):
         raise UsageError(
@@ -43,8 +43,8 @@ def names_split(key: str, value: str) -> tuple[str, ...]:
 
 
 class Arguments(NamedTuple):
-    """The arguments of a command that reads results: folders, selectors of cells as they are typed
-    (one may hold several words), and the words of the command itself."""
+    """The arguments of a command that reads results. folders: of the results; selectors: words that
+    select cells, as typed (one text may have several words); own: other words of the command."""
 
     folders: tuple[Path, ...]
     selectors: tuple[str, ...]
@@ -52,14 +52,14 @@ class Arguments(NamedTuple):
 
     @property
     def words(self) -> dict[str, str]:
-        """All selectors together; UsageError where two of them give one word."""
+        """The words of all selectors; UsageError if two of them have the same word."""
         return words_split(" ".join(self.selectors).split())
 
 
 def arguments_sort(result: Path, given: Sequence[str], own: Iterable[str] = (),
                    pair: bool = False) -> Arguments:
-    """What stands behind the folder of a result, by what it is; own: words that select no cells.
-    pair: what has no `=`, or is there, is the folder of another result; UsageError for a third."""
+    """Sorts the arguments after the first result. own: words that select no cells. pair: whether an
+    argument may be a second result: it has no `=` or is a folder; UsageError for a third."""
     others = [text for text in given if pair and ("=" not in text or Path(text).is_dir())]
     if others[1:]:
         raise UsageError(f'"{others[1]}": there are two results, not more')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`uncork bisect GOOD BAD --fail-if GATE [WORD...]`: drives `git bisect run` by gates.
+"""`uncork bisect GOOD BAD --fail-if GATE [WORD...]`: runs `git bisect run`, and gates decide.
 
-Revisions are built in worktrees of a temporary folder; the user's tree is not touched. A step is
-this command again, which finds the folder in the environment.
+Revisions are built in worktrees of a temporary folder; the user's tree is not touched. For each
+step `git bisect run` starts this command again, which finds its Bisection in the environment.
 """
 
 import argparse
@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from suite.analyse.comparison.build import cells_alone, compare_cells
 from suite.analyse.frame import matrix_load
-from suite.analyse.gate import STATUS as STATUSES
-from suite.analyse.gate import Gate, gates_decide, gates_parse
+from suite.analyse.gate import STATUS, Gate, gates_decide, gates_parse
 from suite.base import ROOT
 from suite.base.client import client_open, complaint_text
 from suite.base.errors import Failure, UncorkError, UsageError
@@ -34,21 +33,22 @@ from suite.measure.runner import signals_handle
 from suite.present.comparison.gate import figure_texts, row_text
 from suite.result.files import RECORDS, results_folder
 
-FOLDER = "UNCORK_BISECT"  # in the environment of a step: its Bisection
+FOLDER = "UNCORK_BISECT"  # the environment variable of a step, with its Bisection
 TREE = "{tree}"  # in a word: the worktree of the revision
-UNSUPPORTED = "unsupported"  # a gate without a figure: GOOD can run every cell
+UNSUPPORTED = "unsupported"  # a gate without a figure: a cell cannot run, although GOOD can
 OWN_BUILD = ('cmake -S . -B "$UNCORK_BUILD" -DCMAKE_BUILD_TYPE=Release && cmake --build '
              '"$UNCORK_BUILD" --target uncork-client uncork-server -j "$(nproc)"')
 GOOD, BAD, SKIP = 0, 1, 125  # exit statuses that `git bisect run` knows
 OUTCOMES = {GOOD: "good", BAD: "bad", SKIP: "skipped"}
-STATUS = {0: GOOD, 5: BAD}  # of gates; others say nothing of a revision
+OF_GATES = {0: GOOD, 5: BAD}  # by the exit status of gates; others decide nothing
 FOREVER_S = 1e6
-Judged = tuple[int, str]  # GOOD, BAD or SKIP; what was seen
+Judged = tuple[int, str]  # GOOD, BAD or SKIP; the reason
 
 
 class Bisection(NamedTuple):
-    """What a step needs. folder: of worktrees, `step` and `good`, and their builds. results: where
-    steps leave what they measured. cwd: where the command was typed. words: of each run."""
+    """What a step needs. folder: of the worktrees `step` and `good` and their builds. results: the
+    folder of the results of all steps. cwd: where the command was typed. words: of each run.
+    build: the shell command."""
     folder: Path
     results: Path
     cwd: Path
@@ -58,16 +58,16 @@ class Bisection(NamedTuple):
 
     @property
     def trees(self) -> Sequence[str]:
-        """The worktrees: `good` is there where a gate is of a change."""
+        """The worktrees; `good` is needed if a gate limits a change."""
         return ("good", "step")[not any(gate.relative for gate in self.gates):]
 
     @property
     def notes(self) -> Path:
-        """The file with a line for each step, as it is printed in the end."""
+        """The file with a line for each step, which is printed at the end."""
         return self.results / "steps.txt"
 
     def word(self, name: str) -> str:
-        """The word that runs the revision of a worktree: `build=` unless a word has {tree}."""
+        """The word that runs the revision of a worktree: the word with {tree}, else `build=`."""
         tree, build = self.folder / name, self.folder / f"{name}-build"
         named = [word for word in self.words if TREE in word]
         return named[0].replace(TREE, str(tree)) if named else (
@@ -75,12 +75,12 @@ class Bisection(NamedTuple):
 
 
 def run_in(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a folder, outside of the bisection."""
+    """Runs a command in a folder, without the environment variable of a step."""
     return process_run(["env", "-C", str(folder), "-u", FOLDER, *command], "", FOREVER_S)
 
 
 def git(tree: Path, *arguments: str) -> str:
-    """What git says; Failure where it ends with another status than 0."""
+    """The output of git; Failure if it ends with another status than 0."""
     done = run_in(tree, "git", *arguments)
     if done.returncode != 0:
         raise Failure(f"git {arguments[0]}: {complaint_text(done.stderr) or done.returncode}")
@@ -88,7 +88,7 @@ def git(tree: Path, *arguments: str) -> str:
 
 
 def build_make(work: Bisection, name: str, log: Path) -> str | None:
-    """Builds a worktree; the reason where that fails."""
+    """Builds a worktree; returns the reason if that fails."""
     build = work.folder / f"{name}-build"
     build.mkdir(exist_ok=True)
     done = run_in(work.folder / name, f"UNCORK_BUILD={build}", "sh", "-c", work.build)
@@ -97,8 +97,8 @@ def build_make(work: Bisection, name: str, log: Path) -> str | None:
 
 
 def revision_judge(work: Bisection, name: str) -> Judged:
-    """Builds and runs the revision in the worktree `step`. A count takes two rounds, or an interval
-    where these differ."""
+    """Builds and runs the revision in the worktree `step`. Gates on counts need two rounds, and ten
+    for an interval if the two differ."""
     if why := build_make(work, "step", work.results / f"{name}.log"):
         return SKIP, why
     given = any(word.startswith("rounds=") for word in work.words)
@@ -125,7 +125,7 @@ def run_judge(work: Bisection, folder: Path, *rounds: str) -> Judged:
 
 
 def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> Judged:
-    """What gates say of a result, by the row that says most."""
+    """Judges a result by its gates. The reason is the row with the worst verdict."""
     matrix, metrics = matrix_load(folder), tuple({gate.metric for gate in gates})
     for cell in matrix.cells.values():
         if cell.status == UNSUPPORTED:
@@ -137,39 +137,39 @@ def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> J
     except UsageError as error:
         return SKIP, str(error)
     if not decided.rows:
-        return SKIP, "no cell knows the metric"
-    row = max(decided.rows, key=lambda one: STATUSES[one.verdict])
-    return STATUS.get(decided.status, SKIP), (
+        return SKIP, "no cell has the metric"
+    row = max(decided.rows, key=lambda one: STATUS[one.verdict])
+    return OF_GATES.get(decided.status, SKIP), (
         f"{row_text(row)}: {', '.join(figure_texts(row))}, beside {row.gate.limit_text}: "
         f"{row.why or row.verdict.value}")
 
 
 def step_run(work: Bisection) -> Judged:
-    """Judges the revision that is checked out in `step`, and notes it down."""
+    """Judges the revision in the worktree `step`, and writes it to the notes."""
     commit, subject = git(work.folder / "step", "log", "-1", "--format=%h %s").split(" ", 1)
     with open(work.notes, "a+") as notes:
         fcntl.flock(notes, fcntl.LOCK_EX)  # main() waits for it before it removes worktrees
         notes.seek(0)
-        status, seen = revision_judge(work, f"{len(notes.readlines()) + 1:02}-{commit}")
-        print(f"{commit}  {OUTCOMES[status]:7}  {subject}: {seen}", file=notes)
-    say(f"{commit} {OUTCOMES[status]}: {seen}")
-    return status, seen
+        status, why = revision_judge(work, f"{len(notes.readlines()) + 1:02}-{commit}")
+        print(f"{commit}  {OUTCOMES[status]:7}  {subject}: {why}", file=notes)
+    say(f"{commit} {OUTCOMES[status]}: {why}")
+    return status, why
 
 
 def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
-    """Tries both ends, GOOD and BAD as (commit, how it was typed), then runs `git bisect run`; its
-    log. Failure unless the gates pass at GOOD and fail at BAD."""
+    """Judges both ends, then runs `git bisect run` and returns its log. ends: GOOD and BAD, each as
+    (commit, as typed). Failure unless the gates pass at GOOD and fail at BAD."""
     step = work.folder / "step"
     for (commit, typed), wanted, name in zip(ends, (GOOD, BAD), ("GOOD", "BAD"), strict=True):
         git(step, "checkout", "--quiet", "--detach", commit)
-        status, seen = step_run(work)
+        status, why = step_run(work)
         if status != wanted:
             verb = {GOOD: "pass", BAD: "fail", SKIP: "decide nothing"}[status]
-            raise Failure(f"the gates {verb} at {name}, {typed}: {seen}")
+            raise Failure(f"the gates {verb} at {name}, {typed}: {why}")
     git(step, "bisect", "start", ends[1][0], ends[0][0])
     state = json.dumps(list(map(str, work[:3])))
     process_run(["env", "-C", str(step), f"{FOLDER}={state}", "git", "bisect", "run", *SUITE,
-                 *sys.argv[1:]], "", FOREVER_S, stderr=None)  # steps say there what they saw
+                 *sys.argv[1:]], "", FOREVER_S, stderr=None)  # steps report there
     return git(step, "bisect", "log")
 
 
@@ -186,7 +186,7 @@ def main(options: argparse.Namespace) -> int:
             return 255  # ends `git bisect run`
     named = " ".join(options.words).count(TREE)
     if named > 1:
-        raise UsageError(f"{TREE} stands in one word, once: the runs of a step are of one tree")
+        raise UsageError(f"{TREE} may stand once, in one word: a step runs one tree")
     if not options.build and (named or options.tree):
         raise UsageError("--build is missing: the command that builds a revision of that tree")
     client_open()
@@ -196,8 +196,8 @@ def main(options: argparse.Namespace) -> int:
         good, bad = (git(tree, "rev-parse", "--verify", "--quiet", f"{one}^{{commit}}")
                      for one in (options.good, options.bad))
     except Failure:
-        raise UsageError(f'{place} is no tree of git, or has no revision "{options.good}" or '
-                         f'"{options.bad}": --tree names the tree') from None
+        raise UsageError(f'{place} is no git repository, or has no revision "{options.good}" or '
+                         f'"{options.bad}": --tree names the repository') from None
     if good == bad or git(tree, "merge-base", good, bad) != good:
         raise UsageError(f"{options.bad} does not come after {options.good}")
     results = Path(options.output or folder_name(results_folder(), "bisect")).absolute()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`uncork claims list|run|report`: what others published, replayed here, and the verdicts.
+"""`uncork claims list|run|report`: replays published claims and gives a verdict on each.
 
-A run writes one result for each claim into a folder, and `claims.json`: which claims were asked
-for, and why one could not run. Each is measured by `uncork run`, which goes on where it was ended.
+`claims run` writes a folder with a result for each claim, and `claims.json`: the claims that were
+asked for, and why one could not run. It starts `uncork run` for each, which resumes its result.
 """
 
 import argparse
@@ -44,8 +44,8 @@ WIDTH_MAX = 100
 
 
 class Planned(NamedTuple):
-    """A claim as this machine would replay it. lacking: why some of its cells cannot run, or empty.
-    plan: None where there is no such target."""
+    """A claim with its plan on this machine. lacking: why some of its cells cannot run, or empty.
+    plan: None if there is no such target."""
 
     path: Path
     scenario: Scenario
@@ -63,18 +63,18 @@ class Planned(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long it takes."""
+        """How long its replay takes."""
         return 0.0 if self.plan is None else runs_seconds(
             round_order(self.plan.runnable, 0, 1))[0] * (self.plan.rounds + 1)
 
     @property
     def text(self) -> str:
-        """How long it takes here, or why it cannot run."""
+        """How long its replay takes here, or why it cannot run."""
         return f"about {clock_text(self.seconds)}" if self.able else f"{CANNOT_RUN}: {self.lacking}"
 
 
 def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:
-    """UsageError for a file that is no claim, or words that it does not take."""
+    """Plans a claim. UsageError for a file that is no claim, or words that it does not take."""
     path = claim_path(name)
     scenario = replay_load(path)
     try:
@@ -116,13 +116,13 @@ def list_main(options: argparse.Namespace) -> int:
 
 
 def as_published(scenario: Scenario) -> Scenario:
-    """What no words of the shell, nor a first look, can change of a claim."""
+    """The parts of a claim that neither words of the shell nor --quick can change."""
     return Scenario(scenario.name, origin=scenario.origin, arms=scenario.arms,
                     claims=scenario.claims)
 
 
 def result_check(result: Path, planned: Planned) -> None:
-    """UsageError where a claim that was measured before was another one, or had other words."""
+    """UsageError if the stored result of a claim is of another claim or of other words."""
     if not (plan := plan_read(result)):
         return
     if as_published(scenario_load(result / SCENARIO)) != as_published(planned.scenario):
@@ -134,7 +134,7 @@ def result_check(result: Path, planned: Planned) -> None:
 
 
 def run_main(options: argparse.Namespace) -> int:
-    """Replays every claim; then the report and its status."""
+    """Replays the claims, then prints the report and returns its status."""
     words = [text for text in options.names if "=" in text]
     names = [text for text in options.names if "=" not in text]
     if not names:
@@ -158,7 +158,7 @@ def run_main(options: argparse.Namespace) -> int:
                                *(["--quick"] if options.quick else []), "-o",
                                str(folder / one.name)], stdout=subprocess.DEVNULL, check=False)
         if done.returncode >= 128:
-            raise Failure(f"{folder} has what was measured so far; the same command goes on")
+            raise Failure(f"{folder} keeps what was measured so far; the same command resumes it")
         if not (folder / one.name / PLAN).exists():
             index[one.name] = f"uncork run ended with status {done.returncode}"
             file_write(folder / CLAIMS, json_text(index))

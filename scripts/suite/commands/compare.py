@@ -34,8 +34,8 @@ from suite.present.tables import RENDERERS, TERMINAL
 
 def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
                       axis: Sequence[str], gates: Sequence[Gate]) -> list[Comparison]:
-    """Everything that is asked for; UsageError where there is nothing to compare. Gates that limit
-    figures themselves need no base."""
+    """All comparisons that the arguments ask for; UsageError if there are none. Gates on figures,
+    as opposed to changes, need no base."""
     metrics = tuple(dict.fromkeys(gate.metric for gate in gates)) or metrics_choose(
         matrices[0], asked.own.get("columns"))
     if len(matrices) == 2:
@@ -54,7 +54,7 @@ def main(options: argparse.Namespace) -> int:
     asked = arguments_sort(options.results, options.words, COMPARE_WORDS, pair=True)
     if options.format in FORMATS and "columns" in asked.own and not FORMATS[
             options.format].metrics:
-        raise UsageError(f"--{options.format} is always of the same metrics: "
+        raise UsageError(f"--{options.format} always has the same metrics: "
                          f"leave out columns={asked.own['columns']}")
     axis, every = declared_read(asked.own, len(asked.folders))
     gates = gates_parse(options.fail_if)

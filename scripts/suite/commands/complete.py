@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`uncork complete LINE`: what may stand at the end of a command line, for the completion of shells
-(scripts/completion). One candidate a line, and behind a tab what it means.
+"""`uncork complete LINE`: candidates for the end of a command line, for the completion of shells
+(scripts/completion). It prints one candidate a line: the candidate, a tab, its meaning.
 
-A key press waits for it: it imports no package, and starts the client only for words.
+A user waits for it at each key press. So it imports no package outside Python's own, and starts the
+client only for words.
 """
 
 import argparse
@@ -37,7 +38,7 @@ Candidates = Iterable[tuple[str, str]]  # each with its meaning
 
 
 def line_split(line: str) -> list[str]:
-    """The words of a line as the shell has them; the last may be empty, a quote may be open."""
+    """The words of a line, split as by the shell. The last may be empty; a quote may be open."""
     for closed in (line, f'{line}"', f"{line}'"):
         try:
             return [*shlex.split(closed), *([""] if line[-1:].isspace() or not line else [])]
@@ -47,26 +48,27 @@ def line_split(line: str) -> list[str]:
 
 
 def named(names: Iterable[str]) -> Candidates:
-    """Names without a meaning that is worth a line."""
+    """Candidates without a meaning."""
     return [(name, "") for name in names]
 
 
-def helped(program: Path) -> list[tuple[str, str, str]]:
-    """The options of a program as its help has them: name, value or nothing, meaning."""
+def program_options(program: Path) -> list[tuple[str, str, str]]:
+    """The options of a program from its help: name, value (empty if it takes none), meaning."""
     text = process_run([str(program), "--help"], "", HELP_SECONDS).stdout
     return re.findall(r"^  (?:-h, )?(--[a-z-]+)\S*(?: ([A-Z]\S*)| \S+)?(?:  +|\n +)(.*)$", text,
                       re.MULTILINE)
 
 
 class Line:
-    """A command line of uncork being typed. before: what is between the command and last."""
+    """A command line of uncork while it is typed. last: the word at the cursor; before: the words
+    between the command and last."""
 
     def __init__(self, command: str, before: Sequence[str], last: str) -> None:
         self.command, self.before, self.last = command, before, last
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """What the client lists; nothing where there is none."""
+        """The words that the client lists; empty if there is no client."""
         try:
             return client_list(client_place())
         except (OSError, UncorkError):
@@ -74,7 +76,7 @@ class Line:
 
     @cached_property
     def scenario(self) -> Mapping[str, Any]:
-        """The file of the scenario that stands in the line, as it is written."""
+        """The document of the scenario in the line; empty if the line has none."""
         import tomllib
         files = [scenario_path(text) for text in self.before
                  if text in scenario_names() or text.endswith(".toml")]
@@ -87,7 +89,7 @@ class Line:
 
     @cached_property
     def parameters(self) -> dict[str, str]:
-        """The parameters of subjects and loads that stand in the line, with their defaults."""
+        """The parameters of the subjects and loads in the line, with their defaults."""
         names = ",".join(text.partition("=")[2] for text in self.before
                          if text.startswith((f"{SUBJECT}=", f"{LOAD}=")))
         return {f"{name}.{key}": value for name in names.split(",") if name in self.subjects
@@ -102,7 +104,7 @@ class Line:
 
     @property
     def axes(self) -> list[str]:
-        """The words of these results that vary."""
+        """The words that vary in the results in the line."""
         return [key for key in dict.fromkeys(chain.from_iterable(self.cells))
                 if len({cell.get(key) for cell in self.cells}) > 1]
 
@@ -114,7 +116,7 @@ class Line:
         return named([*(path.name for path in found), *reference_names()])
 
     def words_offered(self) -> Candidates:
-        """`key=` of the words that a run may have, those that stand in the line left out."""
+        """`key=` of the words of a run, without those that the line has already."""
         end, dot, _ = self.last.rpartition(".")
         given = {text.partition("=")[0] for text in self.before}
         of_subjects = [(f"{key}=", f"of {key.partition('.')[0]}, {value} by default")
@@ -129,7 +131,7 @@ class Line:
             if key[:-1] not in given or key == "not="]
 
     def values(self, key: str) -> Candidates:
-        """The values of a word that have names: of the scenario, then of the client."""
+        """The values of a word: those of the scenario, then those that the client lists."""
         if key == ARM:
             return [(arm["name"], "") for arm in self.scenario.get(ARM, ())]
         if key in (SUBJECT, LOAD):
@@ -149,7 +151,7 @@ class Line:
                  one.get("help", "")) for name, one in found]
 
     def values_own(self, of: str) -> Candidates:
-        """The values of a word that belongs to the command; of: what they are."""
+        """The values of a word of the command itself. of: what kind of names they are."""
         from suite.analyse.metrics import METRICS
         from suite.scenario.scenario import PICTURES, SIZES
         from suite.stats.histogram import HISTOGRAMS
@@ -159,7 +161,8 @@ class Line:
                 "all": [("all", "every row")]}.get(of, ())
 
     def value_candidates(self, own: Mapping[str, str], of_result: bool) -> Candidates:
-        """The last word is `key=value`, where value may be a list: with each value that fits."""
+        """Candidates for the last word, `key=value`, where value may be a list. own: words of the
+        command itself; of_result: whether the words select cells of a result."""
         key, _, value = self.last.partition("=")
         if not of_result and self.vocabulary.words.get(key, {}).get("kind") == "words":
             inner = Line(self.command, self.before, value)
@@ -178,12 +181,12 @@ class Line:
         return [(f"{key}={head}{comma}{name}", means) for name, means in found if name not in given]
 
     def candidates(self) -> Candidates:
-        """All that may stand at the end, whether it begins as the last word does or not."""
+        """All candidates for the last word; the caller drops those that begin otherwise."""
         parser = parser_make(self.command)
         options = {name: action for action in parser._actions for name in action.option_strings}
         previous = options.get(self.before[-1]) if self.before else None
         if previous is not None and previous.nargs != 0:
-            return named(map(str, previous.choices or ()))  # the shell knows files
+            return named(map(str, previous.choices or ()))  # the shell completes files
         if self.last.startswith("-"):
             return [(name, str(action.help)) for name, action in options.items()]
         own = {"lab": self.lab_candidates, "claims": self.claims_candidates,
@@ -198,7 +201,7 @@ class Line:
                                       if not action.option_strings])
 
     def place_candidates(self, places: Sequence[argparse.Action]) -> Candidates:
-        """What may stand in the place of an argument; places: all arguments of the command."""
+        """Candidates for a positional argument. places: all positional arguments of the command."""
         place = min(len(self.before), len(places) - 1)
         takes = str(places[place].metavar)
         of_result = places[0].dest == "results"
@@ -218,12 +221,12 @@ class Line:
         return chain.from_iterable(found)
 
     def exec_candidates(self) -> Candidates:
-        """The changes that may stand behind `uncork exec`, before the command that it runs."""
+        """The changes that `uncork exec` takes before the command that it runs."""
         if not self.last or any("=" not in text for text in self.before):
             return ()
-        said = process_run([str(client_place().folder / "uncork-exec"), "--help"], "", HELP_SECONDS)
+        done = process_run([str(client_place().folder / "uncork-exec"), "--help"], "", HELP_SECONDS)
         return [(f"override={name}{':' if size else ''}", means) for name, size, means in
-                re.findall(r"^  ([a-z]+)(:SIZE)?\n +(.+)$", said.stdout, re.MULTILINE)]
+                re.findall(r"^  ([a-z]+)(:SIZE)?\n +(.+)$", done.stdout, re.MULTILINE)]
 
     def setup_candidates(self) -> Candidates:
         table = (ROOT / "scripts/setup/targets").read_text()
@@ -258,7 +261,8 @@ class Line:
 def program_candidates(program: str, before: Sequence[str], last: str) -> Candidates:
     line = Line("run", before, last)
     previous = before[-1] if before else ""
-    options = helped(client_place().folder / program) if "-" in (previous[:1], last[:1]) else []
+    options = program_options(client_place().folder / program) if "-" in (
+        previous[:1], last[:1]) else []
     if last.startswith("-"):
         return [(name, means) for name, _, means in options]
     if program == "uncork-server" or any(name == previous and value for name, value, _ in options):
@@ -286,7 +290,7 @@ def candidates_of(line: str) -> list[tuple[str, str]]:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Prints the candidates; none where the line is wrong, which its command will say."""
+    """Prints the candidates. It prints no error: the command itself reports what is wrong."""
     try:
         found = candidates_of(options.line)
     except (UncorkError, OSError, ValueError, KeyError):

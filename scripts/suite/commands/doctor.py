@@ -14,11 +14,11 @@ from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
 from suite.places.targets import LocalTargets, targets_require
 
-WATCH_S = 0.5  # some 50 clock ticks of each CPU: enough for a share in per cent
+WATCH_S = 0.5  # some 50 clock ticks of each CPU, enough to measure its load in percent
 
 
-def targets_look(words: CellWords) -> dict[str, Finding]:
-    """What this machine lacks for the targets of these cells; none where it lacks nothing."""
+def targets_check(words: CellWords) -> dict[str, Finding]:
+    """A finding if this machine lacks something for the targets of these cells; else empty."""
     try:
         targets_require(map(target_of, words.cells or ()))
     except (Failure, UsageError) as error:
@@ -31,7 +31,7 @@ def main(options: argparse.Namespace) -> int:
     if options.words:
         planned = plan_make(LocalTargets(client_open()), *scenario_choose(options.words))
         words = CellWords(tuple(cell.words for cell in planned.plan.cells))
-    findings = targets_look(words) | findings_collect(words, WATCH_S)
+    findings = targets_check(words) | findings_collect(words, WATCH_S)
     if options.json:
         documents = [finding_document(name, finding) for name, finding in findings.items()]
         print(json.dumps({"findings": documents}, indent=1))

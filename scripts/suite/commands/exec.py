@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork exec [override=CHANGE] -- COMMAND`: becomes uncork-exec, which runs the command."""
+"""`uncork exec [override=CHANGE] -- COMMAND`: becomes uncork-exec, which runs COMMAND."""
 
 import argparse
 import os
@@ -16,15 +16,15 @@ PROGRAM = "uncork-exec"
 
 
 def subject_name(command: Sequence[str]) -> str | None:
-    """The subject of `uncork run` that a command starts; None where it is no subject."""
+    """The subject of `uncork run` that a command starts; None if it starts no subject."""
     name = Path(command[0]).name
     return next((known for known in (name, name.removesuffix("-server"))
                  if known in subjects_read()), None)
 
 
 def subject_words(name: str, command: Sequence[str]) -> str:
-    """The words behind `subject=` that ask the server what its clients ask: reads of 4 KiB, by TLS
-    where the command has an option of it."""
+    """The value of `subject=` and more words, for a run like the use of this server: reads of 4
+    KiB, under TLS if the command has an option for TLS."""
     subject = subjects_read()[name]
     protocol = subject.protocols[0]
     operation = "read" if protocol.startswith("nbd") else "get"
@@ -32,8 +32,8 @@ def subject_words(name: str, command: Sequence[str]) -> str:
     return f"{name} protocol={protocol} op={operation}:4K{' security=gnutls' if tls else ''}"
 
 
-def split(texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words, and the command behind them. UsageError where there is no command."""
+def words_and_command(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Splits the arguments into words and the command after them. UsageError without a command."""
     count = 0
     while count < len(texts) and texts[count] != "--" and (
             "=" in texts[count] or texts[count].startswith("-")
@@ -47,7 +47,7 @@ def split(texts: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def environment() -> dict[str, str]:
-    """The environment of the user: without the modules of uncork, which its launcher adds."""
+    """The user's environment: without the folder that scripts/uncork adds to PYTHONPATH."""
     kept = dict(os.environ)
     paths = kept.pop("PYTHONPATH", "").split(os.pathsep)
     if others := [path for path in paths if path and Path(path) != ROOT / "scripts"]:
@@ -56,8 +56,8 @@ def environment() -> dict[str, str]:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Does not return: the exit status is that of the program."""
-    words, command = split(options.command)
+    """Does not return: the exit status is that of COMMAND."""
+    words, command = words_and_command(options.command)
     if options.json is not None:
         words += ["--json", *filter(None, [options.json])]
     if subject := subject_name(command):

@@ -27,7 +27,7 @@ def missing_text(cells: Sequence[Cell], histogram: str) -> str:
 
 
 def histograms_find(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[str, Histogram]:
-    """The histogram of each cell by name; says which cells have none, UsageError if all."""
+    """The histogram of each cell, by name. Prints which cells have none; UsageError if all."""
     found = {cell.name: histogram_of(matrix.runs_good(cell.name), histogram) for cell in cells}
     missing = [cell for cell in cells if found[cell.name] is None]
     if len(missing) == len(cells):
@@ -38,8 +38,8 @@ def histograms_find(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> di
 
 
 def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[str, Cell]:
-    """The cells by the names of their files, their values on the axes, and what it is unless it is
-    latency; UsageError where two would have one name."""
+    """The cells by the names of their files: the values of the words that vary, then the histogram
+    unless it is latency. UsageError if two cells have the same name."""
     files: dict[str, Cell] = {}
     what = [] if histogram == "latency" else [histogram]
     for cell in cells:

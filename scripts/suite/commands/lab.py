@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork lab up|status|run|down`: a lab that stands until it is taken down."""
+"""`uncork lab up|status|run|down`: a lab that stays up until `uncork lab down`."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from suite.places.lab.lab import host_enter, lab_down, lab_refusal, lab_status, 
 
 
 def words_read(texts: Sequence[str]) -> Mapping[str, str]:
-    """The words of a lab with their defaults, checked by the client."""
+    """The words of a lab with their defaults, after a check by the client."""
     known = (*LINK_WORDS, SYSCTL_WORD)
     for key in words_split(texts):
         if key not in known:
@@ -35,7 +35,8 @@ def up(texts: Sequence[str]) -> None:
 
 
 def run(host: str, command: Sequence[str]) -> None:
-    """Becomes the command, inside; the binaries are found behind what PATH has."""
+    """Replaces this process by the command, on a host of the lab. The folder of the binaries is
+    added at the end of PATH."""
     if not command:
         raise UsageError("nothing to run: uncork lab run CMD ...")
     host_enter(host)

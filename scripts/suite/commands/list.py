@@ -35,16 +35,16 @@ from suite.scenario.scenario import Scenario, scenario_load
 from suite.scenario.subject import programs_read
 
 WIDTH_MAX = 100
-READING = ROOT / "docs" / "reading.md"  # what signs and terms mean, in tables of two columns
-BOUND_MAX = 2**40  # what is larger than this only keeps a number from overflowing
-NAME_MOST = 28  # characters of a name that has its text beside it
-# what the file of a scenario may have (SCENARIO_KEYS), but name, question and source
+READING = ROOT / "docs" / "reading.md"  # explains signs and terms, in tables of two columns
+BOUND_MAX = 2**40  # a larger bound is not printed: it only keeps a number from overflowing
+NAME_MOST = 28  # a longer name has a line of its own
+# the parts and keys of a scenario, without name, question and source
 SCENARIO_PARTS = {
     "fixed": '[fixed]: words that all cells have, write = "cork"',
     "sweep": '[sweep]: words that vary, write = ["nodelay", "cork"]; a cell is one combination',
     "run": "[run]: words of the whole matrix: rounds, duration, baseline",
     "exclude": 'exclude = ["lab=on write=uv"]: cells that are left out',
-    "disputes": 'disputes = ["ID"]: of a published claim, those that say the contrary',
+    "disputes": 'disputes = ["ID"]: other published claims that say the contrary of this one',
     "origin": "[origin]: who published the claims, where, and what was measured there; "
               "uncork claims",
     "arm": '[[arm]]: a name and words that belong together: name = "small", sndbuf = "64K", '
@@ -52,14 +52,14 @@ SCENARIO_PARTS = {
            "shell choose them; where [fixed] or [sweep] has the same word, the arm wins",
     "published": "[[published]]: a figure that others measured: words, metric, value, from",
     "claim": "[[claim]]: a sentence (says) and the comparison of metrics that decides it (that); "
-             "uncork check; kind where it was published",
-    "answer": "[[answer]]: a question (asks), and what answers it: which value of word is best by "
-              "metric, where the cells have these words; uncork table prints the answer first",
+             "a published claim has a kind; uncork check",
+    "answer": "[[answer]]: a question (asks); the answer is which value of word is best by metric, "
+              "among cells with the words of where; uncork table prints the answer first",
     "table": "[table]: rows, columns, and gain or best",
     "picture": "[[picture]]: kind, metric or of, x, name, size, title, note, points; "
                "uncork plot",
 }
-SPELLED = {  # units whose numbers carry a unit of their own when they are typed, largest first
+SPELLED = {  # units of numbers that are typed with a suffix: the suffixes, largest first
     "duration": {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1},
     "rate": RATE_UNITS,
     "percent": {"%": 10**4},
@@ -71,13 +71,13 @@ def scenarios_read() -> list[Scenario]:
 
 
 def rows_lines(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
-    """Two columns: a name, and a text that wraps in its column."""
+    """Two columns, the name and the text, which is wrapped in its column."""
     return labelled_lines(list(rows), width, "  ", NAME_MOST)
 
 
 def bound_text(number: int, unit: str) -> str:
-    """A bound as it would be typed: sizes in K, M, G, durations and the like in the largest whole
-    unit, with decimals where even the smallest is too large."""
+    """A bound as it is typed. Sizes have K, M or G. Others have the largest suffix with which they
+    are whole, else the smallest suffix and decimals."""
     if unit == "bytes":
         return size_text(number)
     if unit in SPELLED:
@@ -89,7 +89,7 @@ def bound_text(number: int, unit: str) -> str:
 
 
 def bounds_text(word: Mapping[str, Any]) -> str:
-    """`1 to 10000`, `1 to 1G bytes`, or nothing for words without bounds."""
+    """`1 to 10000`, `1 to 1G bytes`; empty for words without bounds."""
     if "minimum" not in word or "maximum" not in word:
         return ""
     unit = str(word.get("unit", ""))
@@ -111,7 +111,7 @@ def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
     takes = "SIZE" if size else variant.get("takes")
     name = variant["name"] + (f":{takes}" if takes else "")
     text = variant["help"].rstrip(".") + (f"; :SIZE {size}" if size else "")
-    # A reason begins with the words that it was asked for, which stand here already.
+    # A reason begins with the words that were checked: the reader sees them already.
     reasons = [f"not on {where}: {why.rpartition(' here: ')[2]}"
                for where, why in variant.get("unsupported", {}).items()]
     return name, "; ".join([text, *reasons])
@@ -141,7 +141,7 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
 
 
 def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
-    """What the client printed, with the scenarios beside it."""
+    """The document of the client, with scenarios, metrics and references added."""
     def picked(items: Iterable[object], *keys: str) -> list[dict[str, Any]]:
         return [{key: getattr(item, key) for key in keys} for item in items]
 
@@ -151,8 +151,9 @@ def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
         "references": reference_names()}, indent=1, ensure_ascii=False)
 
 
-def lacking_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
-    """Why this machine lacks values of a word, by value: the client says it of the defaults."""
+def unsupported_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
+    """Why this machine does not support a value of a word, by value; all other words have their
+    default."""
     key, choices = word["key"], word["choices"]
     found: dict[str, str] = {}
     if key == TARGET:
@@ -164,7 +165,7 @@ def lacking_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
         return found
     try:
         answers = client_check(client, [f"{key}={choice}" for choice in choices])
-    except UsageError:  # a value that contradicts a default is not one that is lacking
+    except UsageError:  # a value contradicts the default of another word: no question of support
         return found
     for choice, checked in zip(choices, answers, strict=True):
         if reason := checked.unsupported or lab_refusal(checked.words):
@@ -173,7 +174,7 @@ def lacking_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
 
 
 def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], width: int) -> str:
-    """One word: what it does, how it is typed, and each value with what this machine lacks."""
+    """One word: what it does, how it is typed, its values, and which of them are unsupported."""
     listed = [what for key, what in (("lists", "lists a,b"), ("ranges", "ranges a..b"))
               if word[key]]
     rows = [("default", word["default"] or "none"),
@@ -189,14 +190,14 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
         helps = {name: variant["help"].rstrip(".")
                  for name, variant in vocabulary.variants(word).items()}
         notes = {choice: f"not here: {reason}"
-                 for choice, reason in lacking_find(client, word).items()}
+                 for choice, reason in unsupported_find(client, word).items()}
         lines += ["", *rows_lines([(choice, "; ".join(filter(None, (
             helps.get(choice), notes.get(choice))))) for choice in word["choices"]], width)]
     return "\n".join(lines)
 
 
 def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
-    """What each variant of this name means, below the words that take it."""
+    """The text of each variant of this name, below the words that take it."""
     found: dict[str, list[str]] = {}
     for key, word in vocabulary.words.items():
         if variant := vocabulary.variants(word).get(name):
@@ -206,7 +207,7 @@ def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
 
 
 def scenario_rows(scenario: Scenario, path: str) -> list[tuple[str, str]]:
-    """What a scenario is about, its arms and its answers. path: as the shell names it."""
+    """The question of a scenario, its arms and its answers. path: as it is typed."""
     return [("asks", scenario.question or "nothing"), ("source", scenario.source or "none"),
             *(("arm", f"{arm.name}: {words_text(arm.words)}") for arm in scenario.arms),
             *(("answer", question.asks) for question in scenario.answers),
@@ -231,7 +232,8 @@ def terms_read() -> list[tuple[list[str], str]]:
 
 
 def term_texts(name: str, width: int) -> list[str]:
-    """What a sign or a term means: `~`, `noise` of the noise floor, `gates`."""
+    """The meaning of a sign or a term. A word of a term will do (`noise` for noise floor), and its
+    plural."""
     return ["\n".join([", ".join(names), *rows_lines([("means", text)], width)])
             for names, text in terms_read()
             if {name, name.removesuffix("s")} & {one for term in names
@@ -239,8 +241,8 @@ def term_texts(name: str, width: int) -> list[str]:
 
 
 def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> str:
-    """All that has this name: a word, values of words, a metric, a part of scenarios, a scenario,
-    an arm, a sign of a table, a term; UsageError names the nearest."""
+    """Explains everything that has this name: a word, values of words, a metric, a part of
+    scenarios, a scenario, an arm, a sign of a table, a term. UsageError names the nearest name."""
     scenarios = {item.name: item for item in scenarios_read()}
     if name.endswith(".toml"):
         scenarios[name] = scenario_load(Path(name))
@@ -258,7 +260,7 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
              for item in scenarios.values() for arm in item.arms}
     rows |= {f"{one.kind}={one.name}": [("is", one.says), ("more", "uncork subjects")]
              for one in programs_read().values()}
-    found += ["\n".join([head, *rows_lines(told, width)]) for head, told in rows.items()
+    found += ["\n".join([head, *rows_lines(lines, width)]) for head, lines in rows.items()
               if name in (head, re.sub("^(scenario |arm=|subject=|load=)", "", head))]
     found += term_texts(name, width)
     if not found:
@@ -276,7 +278,7 @@ def main(options: argparse.Namespace) -> int:
     vocabulary = client_list(client)
     width = terminal_width(WIDTH_MAX)
     if options.name and options.json:
-        raise UsageError("--json is of the whole list: leave out the word")
+        raise UsageError("--json prints the whole list: leave out the word")
     if options.name:
         print(name_text(options.name, vocabulary, client, width))
     elif options.json:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork paste RESULTS [RESULTS] [word=value ...]`: finished blocks for a mail or a commit
-message."""
+"""`uncork paste RESULTS [RESULTS] [WORD...]`: blocks for a mail or a commit message."""
 
 import argparse
 
@@ -14,7 +13,7 @@ from suite.present.tables.mail import block_lines
 
 
 def main(options: argparse.Namespace) -> int:
-    """Prints the blocks, an empty line between them; nothing where one would break a rule."""
+    """Prints the blocks with an empty line between them; nothing if one of them breaks a rule."""
     asked = arguments_sort(options.results, options.words, COMPARE_WORDS, pair=True)
     axis, every = declared_read(asked.own, len(asked.folders))
     matrices = [matrix_load(folder) for folder in asked.folders]

@@ -22,13 +22,14 @@ PLOT_WORDS = COMMANDS["plot"].own
 
 
 def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
-    """The pictures of kind, metric, of and x: each kind with each metric or histogram, or none."""
+    """The pictures that the words ask for: each kind, with each metric or histogram that it takes.
+    own: kind=, metric=, of= and x=."""
     chosen = {key: names_split(key, value) for key, value in own.items()}
     if len(chosen.get("x", ())) > 1:
         raise UsageError(f'"x={own["x"]}": x takes one word')
     if own and "kind" not in own:
         key, value = next(iter(own.items()))
-        raise UsageError(f'"{key}={value}": of which kind of picture? kind={",".join(PICTURES)}')
+        raise UsageError(f'"{key}={value}": add the kind of picture, kind={"|".join(PICTURES)}')
     pictures, used = [], {"kind", "x"}
     for kind in chosen.get("kind", ()):
         if kind not in PICTURES:
@@ -40,9 +41,9 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
             histogram = histogram_find(what, "of") if what and taken == "of" else None
             pictures.append(Picture(kind, what if taken == "metric" else None, histogram,
                                     own.get("x"), None))
-    idle = next((key for key in own if key not in used), None)
-    if idle:
-        raise UsageError(f'"{idle}={own[idle]}": no picture of kind={own["kind"]} takes it')
+    unused = next((key for key in own if key not in used), None)
+    if unused:
+        raise UsageError(f'"{unused}={own[unused]}": no picture of kind={own["kind"]} takes it')
     return pictures
 
 

@@ -34,7 +34,7 @@ PagePart = TypeVar("PagePart")
 
 
 def drawings_draw(drawings: Sequence[Drawing]) -> tuple[Drawn, ...]:
-    """The pictures, drawn in a folder that is gone afterwards."""
+    """Draws the pictures in a temporary folder."""
     drawn = []
     with tempfile.TemporaryDirectory(prefix="uncork-") as name:
         folder = Path(name)
@@ -45,17 +45,17 @@ def drawings_draw(drawings: Sequence[Drawing]) -> tuple[Drawn, ...]:
     return tuple(drawn)
 
 
-def changes_draw(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
-    """The forest of comparisons by their first metric."""
+def forest_drawn(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
+    """Draws the forest plot of comparisons by their first metric."""
     if not comparisons:
         return ()
     metric = comparisons[0].metrics[0]
     return drawings_draw(forest_draw(comparisons, metric, f"changes-{metric.name}"))
 
 
-def changes_drawn(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
-    """The baseline against each other value by the first of these metrics, where some times say
-    nothing by the first that counts."""
+def baseline_comparisons(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
+    """The baseline against each other value, by the first of these metrics. If a cell is emulated,
+    its times say nothing: then by the first metric that is no time."""
     hidden = any(cell.emulated for cell in matrix.cells.values())
     shown = [metric for metric in metrics if not (hidden and metric.timed)][:1]
     return [refusals_check(one, (), False, False)
@@ -63,7 +63,7 @@ def changes_drawn(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]
 
 
 def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> Sequence[PagePart]:
-    """What make gives; where it is refused nothing, and a note on the page, which has the rest."""
+    """The result of make. If make raises UsageError: nothing, and a note on the page instead."""
     try:
         return make()
     except UsageError as error:
@@ -77,22 +77,22 @@ def page_of_one(matrix: Matrix) -> str:
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     verdicts = unless_refused(lambda: claims_decide(matrix), notes)
-    comparisons = unless_refused(lambda: changes_drawn(matrix, summary.metrics), notes)
+    comparisons = unless_refused(lambda: baseline_comparisons(matrix, summary.metrics), notes)
     figures = drawings_make(matrix, refused=notes.append)
     return result_page(summary, layout, verdicts, comparisons, commands_of(matrix),
-                       drawings_draw(figures), changes_draw(comparisons), notes)
+                       drawings_draw(figures), forest_drawn(comparisons), notes)
 
 
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
-    """The page of two results; what `uncork compare` refuses is refused."""
+    """The page of two results. UsageError for a pair that `uncork compare` refuses."""
     comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
                                                 metrics_choose(base, None)), (), False, False)
     return pair_page(comparison, [*commands_of(base), *commands_of(new)],
-                     changes_draw([comparison]))
+                     forest_drawn([comparison]))
 
 
 def main(options: argparse.Namespace) -> int:
-    """Writes the page and prints its name, or the page where it goes to standard output."""
+    """Writes the page and prints its path, or prints the page for `-o -`."""
     asked = arguments_sort(options.results, options.words, pair=True)
     path = Path(options.output) if options.output else (
         output_folder(result_find(asked.folders[-1])) / NAME)

@@ -59,13 +59,14 @@ from suite.scenario.subject import is_parameter, parameter_values, programs_used
 
 
 def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path) -> None:
-    """Refuses metrics, words and axes that the scenario's answers could not be made from."""
+    """UsageError if the tables, pictures, claims or answers of a scenario name an unknown metric or
+    word."""
     for figure in scenario.published:
         metric_find(figure.metric, f"{path}: [published] metric")
     for question in scenario.answers:
         metric_find(question.metric, f"{path}: [answer] metric")
     for column in scenario.table.columns if scenario.table else ():
-        if column not in scenario.sweep:  # an axis spreads its values over columns
+        if column not in scenario.sweep:  # a word that varies has a column for each value
             metric_find(column, f"{path}: [table] columns")
     if scenario.table and scenario.table.gain:
         metric_find(scenario.table.gain, f"{path}: [table] gain")
@@ -87,7 +88,8 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
 
 
 def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> None:
-    """The machine and what disturbs it, the folder, what is left; a resumed run says so first."""
+    """Prints the machine and what disturbs it, the plan, and the folder. The line of a resumed run
+    comes first."""
     plan = journal.plan
     runs = session_left(plan, journal.done)
     total, folder = session_total(plan), path_text(journal.folder)
@@ -112,15 +114,15 @@ def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> No
 
 
 def path_text(path: Path) -> str:
-    """The path as short as it can be typed from here."""
+    """The path, relative to the working directory if it is below it."""
     absolute = path.absolute()
     here = Path.cwd()
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
 
 
 def record_figure(document: JsonObject) -> str:
-    """What a run came to, for a person who watches: its time per message, or the whole time where
-    hyperfine took that, or why there is none."""
+    """The figure of a run for the progress display: its time per message, or the whole time that
+    hyperfine measured, or why it has none."""
     record = Record(document)
     if record.status != "ok":
         return record.status
@@ -132,7 +134,7 @@ def record_figure(document: JsonObject) -> str:
 
 
 def journal_run(targets: Targets, journal: Journal) -> None:
-    """Runs what is left; Interrupted says how to go on."""
+    """Runs what is left. Interrupted has the command that resumes it."""
     plan = journal.plan
     runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
     seconds, unknown = runs_seconds(planned, plan.hosts is not None)
@@ -145,11 +147,11 @@ def journal_run(targets: Targets, journal: Journal) -> None:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
         raise Interrupted(
             signalled, f": {total - left} of {total} runs are kept in "
-            f"{path_text(journal.folder)}; to go on: {command_again()}") from None
+            f"{path_text(journal.folder)}; to go on: {resume_command()}") from None
 
 
 def intervals_are_wide(folder: Path) -> bool:
-    """Whether until= asks for more rounds of a stored result."""
+    """Whether the intervals of a stored result are wider than until= allows."""
     from suite.analyse.frame import matrix_load  # pandas is slow to import
     from suite.analyse.precision import precision_measure
     precision = precision_measure(matrix_load(folder))
@@ -157,7 +159,7 @@ def intervals_are_wide(folder: Path) -> bool:
 
 
 def answer_print(journal: Journal) -> None:
-    """What until= came to, then the folder, and its table as `uncork table` prints it."""
+    """Prints the outcome of until=, then the folder, and the table as `uncork table` prints it."""
     from suite.analyse.frame import matrix_load
     from suite.analyse.precision import precision_measure, precision_text
     from suite.present.table import table_usual
@@ -168,9 +170,9 @@ def answer_print(journal: Journal) -> None:
     print(table_usual(matrix, terminal_width()), end="", flush=True)
 
 
-def nothing_refuse(plan: Plan, reasons: Mapping[str, str]) -> None:
-    """Failure where no cell of a plan was or can be measured. reasons: of cells that ran, why
-    not; the other cells are unsupported."""
+def some_cell_require(plan: Plan, reasons: Mapping[str, str]) -> None:
+    """Failure if no cell of a plan was or can be measured. reasons: why a cell that ran was not
+    measured; the other cells are unsupported."""
     every = {cell.name: f"unsupported: {cell.unsupported}" for cell in plan.cells
              if cell.unsupported is not None} | dict(reasons)
     if len(every) == len(plan.cells):
@@ -181,7 +183,7 @@ def nothing_refuse(plan: Plan, reasons: Mapping[str, str]) -> None:
 
 
 def outcome_check(journal: Journal) -> None:
-    """Says how many runs failed; Failure where no counted run of a cell is good."""
+    """Prints how many runs failed. Failure if all counted runs of a cell failed."""
     failures: list[str] = []
     counted: dict[str, list[tuple[str, str]]] = {}  # by cell the status and reason of each run
     runs = 0
@@ -196,8 +198,8 @@ def outcome_check(journal: Journal) -> None:
                 counted.setdefault(record.cell, []).append((record.status, reason))
     if failures:
         say(f"{len(failures)} of {runs} runs failed: {failures[-1]}")
-    nothing_refuse(journal.plan, {cell: ": ".join(found[-1]) for cell, found in counted.items()
-                                  if "ok" not in dict(found)})
+    some_cell_require(journal.plan, {cell: ": ".join(found[-1]) for cell, found in counted.items()
+                                     if "ok" not in dict(found)})
     lost = {cell: found[-1][1] for cell, found in counted.items()
             if {status for status, _ in found} == {"failed"}}
     if lost:
@@ -207,8 +209,8 @@ def outcome_check(journal: Journal) -> None:
 
 
 def result_named(words: Sequence[str], more: bool) -> str | None:
-    """The folder of a result that stands in place of a scenario, as -o names it; None where words
-    name none. UsageError where it does not exist and only a result will do, with --more."""
+    """The folder of a result that is given in place of a scenario; None if words give none. With
+    --more only a result is possible: UsageError if it does not exist."""
     if len(words) != 1 or "=" in words[0] or words[0] in scenario_names():
         return None
     try:
@@ -221,8 +223,9 @@ def result_named(words: Sequence[str], more: bool) -> str | None:
 
 
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
-    """The result that `-o DIR` without words, or with --more, goes on with, and its plan; DIR alone
-    stands for -o DIR. With --more DIR may be a name; UsageError where there is none."""
+    """The result to resume, and its plan: `-o DIR` without words or with --more; DIR alone means
+    -o DIR. None if a new result is asked for. With --more DIR may be a name; UsageError if there is
+    no such result."""
     if not options.output and (named := result_named(options.words, options.more)):
         options.output, options.words = named, []
     if not options.output or (options.words and not options.more):
@@ -237,36 +240,36 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
     return (folder, plan) if plan else None
 
 
-def left_text(folder: Path, plan: Plan) -> str:
+def runs_left_text(folder: Path, plan: Plan) -> str:
     left = len(session_left(plan, records_done(folder)[0]))
     return (f"{path_text(folder)} has {counted_text(left, 'run')} left" if left else
             f"{path_text(folder)} has nothing left to do: --more adds a session")
 
 
-def command_again() -> str:
+def resume_command() -> str:
     return f"uncork {shlex.join(text for text in sys.argv[1:] if text != '--more')}"
 
 
 @contextlib.contextmanager
 def full_disk_explained() -> Iterator[None]:
-    """Where no space is left for a file of the result: Failure says how to go on."""
+    """If no space is left for a file of the result, Failure says how to resume."""
     try:
         yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise Failure(f"{error.filename}: {error.strerror}: what is stored is kept; when there is "
-                      f"space, to go on: {command_again()}") from None
+                      f"space, to go on: {resume_command()}") from None
 
 
 def main(options: argparse.Namespace) -> int:
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
     if options.fail_if and not options.dry_run:
-        raise UsageError("--fail-if tells how many rounds a gate needs, with -n; "
-                         "the gate itself is uncork compare RESULT --fail-if")
+        raise UsageError("--fail-if needs -n, and prints how many rounds a gate needs; "
+                         "uncork compare RESULT --fail-if applies the gate")
     given = result_given(options)
-    stored = None if options.words or options.quick else given  # whose words are taken
+    stored = None if options.words or options.quick else given  # its scenario is taken
     scenario, path, words = scenario_choose(
         [str(stored[0] / SCENARIO)] if stored else options.words)
     server_options = server_options_choose(Path(options.psk) if options.psk else None,
@@ -285,14 +288,14 @@ def main(options: argparse.Namespace) -> int:
             planned = replace(planned, notes=(*planned.notes, *notes))
         if options.dry_run:
             if given and not options.more:
-                planned = replace(planned, notes=(*planned.notes, left_text(*given)))
+                planned = replace(planned, notes=(*planned.notes, runs_left_text(*given)))
             if options.fail_if:
                 from suite.analyse.gate import gates_parse, plan_lines
                 lines = plan_lines(planned.plan, gates_parse(options.fail_if))
                 planned = replace(planned, notes=(*planned.notes, *lines))
             print(plan_text(planned, targets))
             return 0
-        nothing_refuse(planned.plan, {})
+        some_cell_require(planned.plan, {})
         if planned.plan.timer == TIMER:
             version_read()
         folder = given[0] if given else Path(options.output) if options.output else None
@@ -305,8 +308,8 @@ def main(options: argparse.Namespace) -> int:
 
 
 def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
-    """A line where a session would run on another kernel than all sessions of a result before it.
-    hosts: the machines of the session."""
+    """A line for each target whose kernel is none of those of the earlier sessions of a result.
+    hosts: the machines of the new session."""
     try:
         before = machines_read(folder).values()
     except (OSError, Damaged):
@@ -325,7 +328,7 @@ def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
 
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
                   targets: Targets) -> Journal:
-    """The folder to write, with what machines and programs there are; says so on standard error."""
+    """Opens the result and writes machines and programs into it; prints the header."""
     client = targets.local
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = planned.vocabulary

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork subjects`: the servers and loads that can be measured, with their versions, or what is
-missing."""
+"""`uncork subjects`: the subjects and loads, each with its version here or what is missing."""
 
 import argparse
 

@@ -19,8 +19,8 @@ TABLE_WORDS = COMMANDS["table"].own
 
 
 def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLayout:
-    """rows=, columns=, gain= and best= of the shell over those of the scenario, whose gain gives
-    way to a best and the other way round."""
+    """rows=, columns=, gain= and best= of the shell, which replace those of the scenario. A table
+    has one of gain and best, so either of the shell replaces both of the scenario."""
     names = {key: names_split(key, value) for key, value in own.items()}
     default = default or TableLayout()
     given = {key: own[key] for key in ("gain", "best") if key in own}

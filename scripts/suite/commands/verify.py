@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`uncork verify BLOCK RESULTS [RESULTS]`: whether every figure of a posted block is that of a
-result; `uncork verify REPORT.json RESULTS`: whether every verdict of a report of claims is."""
+"""`uncork verify BLOCK RESULTS [RESULTS]`: checks every figure of a posted block against results.
+`uncork verify REPORT.json RESULTS` checks every verdict of a report of claims."""
 
 import argparse
 import sys
@@ -30,7 +30,8 @@ def text_read(name: str) -> str:
 
 
 def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
-    """The block that `paste` makes now of the same sides and metrics; UsageError without them."""
+    """The block that `paste` makes now of the same sides and metrics; UsageError if the result does
+    not have them."""
     metrics = [METRICS[name] for name in posted.metrics]
     if "cells" in posted.heads:
         return cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
@@ -41,8 +42,8 @@ def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
 
 
 def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
-    """Says of one block whether it is the same, and what is not, one line each; with symbols or
-    without, whatever the mail has."""
+    """Prints whether a block is the same, and a line for each difference. The block may have ASCII
+    or symbols, as the mail has."""
     sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells")
                              if label in posted.heads)
     try:
@@ -58,17 +59,17 @@ def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
 
 
 def report_verify(report: Path, folders: Sequence[Path]) -> int:
-    """Says whether a report of claims is what its results say: 0 all of it, 1 something differs."""
-    told = systems_read(report)
-    wrong = systems_differences(told, [
+    """Prints whether a report of claims agrees with its results. Returns 0 if it does, else 1."""
+    reported = systems_read(report)
+    wrong = systems_differences(reported, [
         system for folder in folders for system in systems_read(folder)])
     print(*wrong, f"not the same: {len(wrong)} of {report}" if wrong else
-          f"the same: all {len(verdicts_of(told))} verdicts of {report}", sep="\n")
+          f"the same: all {len(verdicts_of(reported))} verdicts of {report}", sep="\n")
     return 1 if wrong else 0
 
 
 def main(options: argparse.Namespace) -> int:
-    """Says of each block in the text whether it is the same: 0 all of it, 1 something differs."""
+    """Prints whether each block in the text is the same. Returns 0 if all are, else 1."""
     if options.block.endswith(".json"):
         return report_verify(Path(options.block), list(map(Path, options.results)))
     if len(options.results) > 2:

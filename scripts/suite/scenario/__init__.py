@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A question as data: scenarios/*.toml, read, checked and written again.
+"""Scenarios, questions as data: scenarios/*.toml, read, checked and written again; subjects.
 
-It imports base and stats, for the names of histograms. It never asks the client what a word means,
-and never looks at a result.
+It imports base and, for the names of histograms, stats. It never asks the client what a word means,
+and never reads a result.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Scenario files: what to measure and what is claimed about it. TOML, data, never code.
 
-This reader knows the shape of a scenario and nothing of the words in it: `uncork-client` is the
-only place that knows those, and `plan` asks it. Unknown keys and wrong types are refused, naming
-the file, the key and the nearest key that would be right.
+A key is a field of the dataclass of its part: the field has its reader and its meaning. This module
+checks keys and types only: what a word means the plan asks `uncork-client`. A message names the
+file, the wrong key, and the nearest key that would be right.
 """
 
 import functools
@@ -12,14 +12,14 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from suite.base.errors import UsageError, nearest_hint
 from suite.stats.histogram import histogram_find
 
-# The kinds of picture, each a module of present/pictures, by the key that chooses what it shows.
+# The kinds of pictures, each a module of present/pictures; and the key that says what one shows.
 PICTURES = {
     "bars": "metric",
     "curve": "metric",
@@ -30,7 +30,7 @@ PICTURES = {
     "percentiles": "of",
     "ecdf": "of",
 }
-# How pictures look: size, and what may be left out.
+# Words for the appearance of a picture: its size in print, and parts that can be left out.
 SIZES = ("column", "page")
 SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(in|mm|px)?")
 LOOKS = ("size", "title", "note", "points")
@@ -42,127 +42,23 @@ LABEL = "A"
 LABEL_REPEAT = "A'"  # the second run of a baseline cell in a round: the A/A pair
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_.-]*")
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-# of an entry with several figures: values of a word, and rows of a file
+# The list in `words` and in `from` of a [[published]] with several figures: values, rows of a file.
 LISTS = {"words": re.compile(r"[^\s=]+,[^\s=]+"), "source": re.compile(r"[^:/]+,[^:/]+")}
-
-
-@dataclass(frozen=True)
-class Published:
-    """A figure that others measured; keys.py says what each field means. source: the key `from`."""
-
-    words: str
-    metric: str
-    value: float
-    source: str
-    set: str = ""
-    label: str = LABEL
-    unit: str = ""
-    about: str = ""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence and the comparison that decides it. kind: of CLAIM_KINDS where it was published,
-    else empty. because: a sentence that explains another verdict, and evidence its comparison."""
-
-    says: str
-    that: str
-    kind: str = ""
-    because: str = ""
-    evidence: str = ""
-
-    @property
-    def explanation(self) -> "Claim | None":
-        """What explains a verdict, as a claim that can be decided."""
-        return Claim(self.because, self.evidence, self.kind) if self.evidence else None
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where claims were published, and what was measured there. read: of READ. fidelity: IN_KIND
-    where that was a whole program, and only its socket work runs here; else empty. differs: what
-    the replay does otherwise. needs: what an idle machine lacks, as other load; or empty."""
-
-    title: str
-    who: str
-    reference: str
-    read: str
-    date: str = ""
-    machine: str = ""
-    kernel: str = ""
-    conditions: str = ""
-    fidelity: str = ""
-    differs: str = ""
-    needs: str = ""
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question in words, and what answers it: the best value of a word by a metric in each group
-    of cells."""
-
-    asks: str
-    word: str
-    metric: str
-    where: str = ""
-
-
-@dataclass(frozen=True)
-class TableLayout:
-    """Which axes become rows and which metrics columns; empty means the table's own choice."""
-
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    gain: str | None = None
-    best: str | None = None
-
-
-@dataclass(frozen=True)
-class Arm:
-    """Words that belong together, under a name that is a value of the word arm."""
-
-    name: str
-    words: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """One picture; what is None is the plotter's own choice. title, note, points: yes or no."""
-
-    kind: str
-    metric: str | None
-    of: str | None
-    x: str | None
-    name: str | None
-    size: str | None = None
-    title: str | None = None
-    note: str | None = None
-    points: str | None = None
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """A scenario as written; values of words are text exactly as in the shell."""
-
-    name: str
-    question: str = ""
-    source: str = ""
-    fixed: dict[str, str] = field(default_factory=dict)
-    sweep: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    run: dict[str, str] = field(default_factory=dict)
-    exclude: tuple[str, ...] = ()
-    arms: tuple[Arm, ...] = ()
-    published: tuple[Published, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    answers: tuple[Question, ...] = ()
-    table: TableLayout | None = None
-    pictures: tuple[Picture, ...] = ()
-    origin: Origin | None = None
-    disputes: tuple[str, ...] = ()
 
 
 # Reads the value of a key of a table. `where` begins messages: "FILE: " or "FILE: [table] ".
 KeyReader = Callable[[dict[str, Any], str, str], Any]
+
+
+def key_field(reader: KeyReader, means: str = "", key: str = "", **default: Any) -> Any:
+    """The dataclass field of a key. means: for `uncork list` and uncork-scenario(5); without it the
+    key is a part of its own. key: its name in the file, where the field has another."""
+    return field(metadata={"reader": reader, "means": means, "key": key}, **default)
+
+
+def keys_of(kind: Any) -> dict[str, Field[Any]]:
+    """The fields of a dataclass (or an object of it) that are keys of a file, by key."""
+    return {one.metadata["key"] or one.name: one for one in fields(kind) if one.metadata}
 
 
 def string_read(table: dict[str, Any], key: str, where: str, required: bool = False) -> str:
@@ -208,7 +104,7 @@ def number_read(table: dict[str, Any], key: str, where: str) -> float:
 
 
 def numbers_read(table: dict[str, Any], key: str, where: str) -> list[float] | float:
-    """One such number, or a list of them."""
+    """A number as number_read() has it, or a list of them."""
     value = table.get(key)
     return [number_read({key: one}, key, where) for one in value] if isinstance(value, list) and (
         value) else number_read(table, key, where)
@@ -222,48 +118,45 @@ def table_read(table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
     return value
 
 
-def entry_read(entry: dict[str, Any], readers: dict[str, KeyReader], where: str) -> dict[str, Any]:
-    """By field, the value of every key that has a reader, in their order; refuses other keys."""
+def tables_read(table: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
+    """A list of tables, `[[key]]`; absent is empty."""
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise UsageError(f"{where}{key} must be a list of tables, [[{key}]]")
+    return value
+
+
+def entry_read(entry: dict[str, Any], kind: type, where: str) -> dict[str, Any]:
+    """The value of every key of this kind, by field; UsageError for a key that it does not have."""
+    keys = keys_of(kind)
     for key in entry:
-        if key not in readers:
-            raise UsageError(f"{where}{key}: unknown key{nearest_hint(key, readers)}")
-    return {FIELDS.get(key, key): read(entry, key, where) for key, read in readers.items()}
+        if key not in keys:
+            raise UsageError(f"{where}{key}: unknown key{nearest_hint(key, keys)}")
+    return {one.name: one.metadata["reader"](entry, key, where) for key, one in keys.items()}
 
 
-def entries_reader(kind: Callable[..., Any], readers: dict[str, KeyReader]) -> KeyReader:
+def part_reader(kind: type) -> KeyReader:
+    """Reads a table, `[key]`, as an object of this kind; absent is None."""
+
+    def part_read(table: dict[str, Any], key: str, where: str) -> Any:
+        return kind(**entry_read(table_read(table, key, where), kind, f"{where}[{key}] ")
+                    ) if key in table else None
+
+    return part_read
+
+
+def parts_reader(kind: type) -> KeyReader:
     """Reads a list of tables, `[[key]]`, as a tuple of this kind; absent is empty."""
 
-    def entries_read(table: dict[str, Any], key: str, where: str) -> tuple[Any, ...]:
-        value = table.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise UsageError(f"{where}{key} must be a list of tables, [[{key}]]")
-        return tuple(kind(**entry_read(entry, readers, f"{where}[{key}] ")) for entry in value)
+    def parts_read(table: dict[str, Any], key: str, where: str) -> tuple[Any, ...]:
+        return tuple(kind(**entry_read(entry, kind, f"{where}[{key}] "))
+                     for entry in tables_read(table, key, where))
 
-    return entries_read
-
-
-def published_read(table: dict[str, Any], key: str, where: str) -> tuple[Published, ...]:
-    """The figures of each `[[published]]`: of a list of them, each has its part of the lists that
-    `words` and `from` have, in order. UsageError where these are not as long."""
-    figures = []
-    for entry in entries_reader(dict, PART_KEYS[key])(table, key, where):
-        values = entry["value"]
-        parts = [entry]
-        if isinstance(values, list):
-            lists = {name: pattern.findall(entry[name]) for name, pattern in LISTS.items()}
-            for name, found in lists.items():
-                if [text.count(",") + 1 for text in found] != [len(values)]:
-                    raise UsageError(f"{where}[{key}] {'words' if name == 'words' else 'from'} "
-                                     f'"{entry[name]}" has no list of {len(values)}, as value has')
-            parts = [entry | {"value": value} | {
-                name: entry[name].replace(found[0], found[0].split(",")[place])
-                for name, found in lists.items()} for place, value in enumerate(values)]
-        figures += [Published(**part) for part in parts]
-    return tuple(figures)
+    return parts_read
 
 
 def word_value(value: Any, where: str) -> str:
-    """The value of a word as it would stand in the shell; only a baseline has several words."""
+    """The value of a word as in the shell. Blanks are allowed only between words of a baseline."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int):
@@ -274,7 +167,7 @@ def word_value(value: Any, where: str) -> str:
 
 
 def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """(word, value): `client.cpu = 1` is a table in TOML; here it is the word `client.cpu`."""
+    """Pairs (word, value). In TOML `client.cpu = 1` is a table, here the word `client.cpu`."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from words_flatten(value, f"{prefix}{key}.")
@@ -293,7 +186,8 @@ def table_words_read(table: dict[str, Any], key: str, where: str) -> dict[str, s
 
 
 def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[str, ...]]:
-    """The words of `[sweep]` in order: a list of values, or a range as in the shell."""
+    """The words of `[sweep]` in order, each with a list of values, or with a range as in the
+    shell."""
     sweep = {}
     for word, value in words_flatten(table_read(table, key, where)):
         if value == []:
@@ -303,27 +197,8 @@ def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[s
     return sweep
 
 
-def arms_read(table: dict[str, Any], key: str, where: str) -> tuple[Arm, ...]:
-    """The arms, each `[[arm]]` with a name of its own and one or more words; absent is empty."""
-    value, arms = table.get(key, []), dict[str, Arm]()
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise UsageError(f"{where}{key} must be a list of tables, [[{key}]]")
-    for entry in value:
-        name = string_require(entry, "name", f"{where}[{key}] ")
-        place = f'{where}[{key}] "{name}": '
-        if not NAME_PATTERN.fullmatch(name) or name in arms:
-            wrong = "is there twice" if name in arms else 'must be letters, digits, "_", "-", "."'
-            raise UsageError(f"{place}the name {wrong}")
-        words = table_words_read({key: {word: text for word, text in entry.items()
-                                        if word != "name"}}, key, where)
-        if not words:
-            raise UsageError(f"{place}it has no words")
-        arms[name] = Arm(name, words)
-    return tuple(arms.values())
-
-
 def choice_reader(choices: tuple[str, ...], required: bool = False, absent: str = "") -> KeyReader:
-    """Reads one of a few texts, which is the text absent where there is none, unless required."""
+    """Reads a text that is one of choices. absent: the value if there is none, unless required."""
 
     def choice_read(table: dict[str, Any], key: str, where: str) -> str:
         value = string_read(table, key, where, required) or absent
@@ -339,24 +214,8 @@ hand_read = choice_reader(READ, True)
 label_read = choice_reader((LABEL, LABEL_REPEAT), absent=LABEL)
 
 
-def origin_read(table: dict[str, Any], key: str, where: str) -> Origin | None:
-    """`[origin]`, or None."""
-    return Origin(**entry_read(table_read(table, key, where), PART_KEYS[key],
-                               f"{where}[{key}] ")) if key in table else None
-
-
-def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | None:
-    if key not in table:
-        return None
-    layout = TableLayout(**entry_read(table_read(table, key, where), PART_KEYS[key],
-                                      f"{where}[{key}] "))
-    if layout.gain and layout.best:
-        raise UsageError(f"{where}[{key}] best: a table has gain or best, not both")
-    return layout
-
-
 def kind_read(table: dict[str, Any], key: str, where: str) -> str:
-    """A kind of picture whose choosing key, metric or of, is the right one."""
+    """A kind of picture. UsageError if the table has the key metric or of, but the kind another."""
     kind = string_require(table, key, where)
     if kind not in PICTURES:
         raise UsageError(
@@ -375,7 +234,7 @@ def histogram_name_read(table: dict[str, Any], key: str, where: str) -> str | No
 
 
 def look_check(key: str, value: str, where: str) -> str:
-    """The value of a word of LOOKS; UsageError says what would be right."""
+    """Returns the value if it is right for this word of LOOKS; else UsageError."""
     right = ("column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, 1280x720px" if key == "size"
              else "yes or no")
     if not (value in SIZES or SIZE_PATTERN.fullmatch(value) if key == "size"
@@ -389,62 +248,204 @@ def size_read(table: dict[str, Any], key: str, where: str) -> str | None:
     return look_check(key, value, where) if value else None
 
 
-shown_read = functools.partial(size_read)  # whether a part of a picture is shown
+shown_read = functools.partial(size_read)  # of title, note and points; it has a type of its own
 
 
-def name_read(table: dict[str, Any], key: str, where: str, stem: str = "") -> str:
-    """The name of a scenario; absent is the stem of the file's name."""
-    name = string_read(table, key, where) or stem
+def name_read(table: dict[str, Any], key: str, where: str) -> str:
+    name = string_read(table, key, where)
     if not NAME_PATTERN.fullmatch(name):
         raise UsageError(f'{where}{key} = "{name}" must be letters, digits, "_", "-", "."')
     return name
 
 
-PART_KEYS: dict[str, dict[str, KeyReader]] = {  # of the parts whose keys are no words
-    "published": {
-        "label": label_read, "words": string_require, "metric": string_require,
-        "value": numbers_read, "from": string_require, "set": string_read,
-        "unit": string_read, "about": string_read,
-    },
-    "claim": {"says": string_require, "that": string_require, "kind": claim_kind_read,
-              "because": string_read, "evidence": string_read},
-    "origin": {
-        "title": string_require, "who": string_require, "reference": string_require,
-        "read": hand_read, "date": string_read, "machine": string_read, "kernel": string_read,
-        "conditions": string_read, "fidelity": fidelity_read, "differs": string_read,
-        "needs": string_read,
-    },
-    "answer": {
-        "asks": string_require, "word": string_require, "metric": string_require,
-        "where": string_read,
-    },
-    "table": {
-        "gain": string_or_none, "best": string_or_none, "rows": strings_read,
-        "columns": strings_read,
-    },
-    "picture": {
-        "kind": kind_read, "of": histogram_name_read, "metric": string_or_none, "x": string_or_none,
-        "name": string_or_none, "size": size_read, "title": shown_read, "note": shown_read,
-        "points": shown_read,
-    },
-}
-SCENARIO_KEYS: dict[str, KeyReader] = {
-    "question": string_read, "source": string_read, "fixed": table_words_read, "sweep": sweep_read,
-    "run": table_words_read, "exclude": strings_read, "disputes": strings_read,
-    "origin": origin_read, "arm": arms_read,
-    "published": published_read,
-    "claim": entries_reader(Claim, PART_KEYS["claim"]),
-    "answer": entries_reader(Question, PART_KEYS["answer"]),
-    "table": layout_read,
-    "picture": entries_reader(Picture, PART_KEYS["picture"]),
-}
-# keys that are not the names of their fields
-FIELDS = {"from": "source", "arm": "arms", "claim": "claims", "answer": "answers",
-          "picture": "pictures"}
+@dataclass(frozen=True)
+class Origin:
+    """Where claims were published, and what was measured there."""
+
+    title: str = key_field(string_require, "title under which it was published")
+    who: str = key_field(string_require, "who published it")
+    reference: str = key_field(
+        string_require, "where it can be read: a project with a commit, an issue, a page")
+    read: str = key_field(hand_read, "whether that text was read, or a text that cites it")
+    date: str = key_field(string_read, "when it was published", default="")
+    machine: str = key_field(string_read, "machine on which it was measured", default="")
+    kernel: str = key_field(string_read, "kernel of that machine", default="")
+    conditions: str = key_field(string_read, "what was measured, and how", default="")
+    fidelity: str = key_field(fidelity_read, f"{IN_KIND} if a whole program was measured there; "
+                              "only its socket work runs here", default="")
+    differs: str = key_field(string_read, "what the replay does differently", default="")
+    needs: str = key_field(string_read, "what the replay needs and an idle machine lacks, such as "
+                           "other load on the CPU", default="")
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Words that belong together, under a name that is a value of the word arm."""
+
+    name: str = key_field(string_require, "value of the word arm that stands for the words of this "
+                          "table")
+    words: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure that others measured."""
+
+    words: str = key_field(string_require, "words of the cell that was measured; for a list of "
+                           "figures one word has a list as long")
+    metric: str = key_field(string_require, "metric of the figure")
+    value: float = key_field(
+        numbers_read, "the figure in the base unit of the metric: s, 1/s, bit/s, B or 1")
+    source: str = key_field(string_require, "where the figure is, as FILE:PLACE; for a list of "
+                            "figures PLACE ends with a list as long", "from")
+    set: str = key_field(
+        string_read, "name of a series, if several series have the same cells", default="")
+    label: str = key_field(
+        label_read, f"{LABEL_REPEAT} for the repeated run of the baseline", default=LABEL)
+    unit: str = key_field(string_read, "unit in which it was printed", default="")
+    about: str = key_field(
+        string_read, "why the figure is approximate: rounded, or given in words", default="")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence and the comparison that decides it."""
+
+    says: str = key_field(string_require, "the claim as a sentence")
+    that: str = key_field(string_require, "the comparison that decides it, see EXPRESSIONS")
+    kind: str = key_field(claim_kind_read, "what was published: a count, the direction of a "
+                          "change, a ratio, or a stall", default="")
+    because: str = key_field(string_read, "why another verdict was seen, as a sentence", default="")
+    evidence: str = key_field(
+        string_read, "the comparison that shows it, in the same result", default="")
+
+    @property
+    def explanation(self) -> "Claim | None":
+        """What explains another verdict, as a claim that can be decided."""
+        return Claim(self.because, self.evidence, self.kind) if self.evidence else None
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question; the answer is the best value of a word by a metric, in each group of cells."""
+
+    asks: str = key_field(string_require, "the question as a sentence")
+    word: str = key_field(string_require, "the word whose best value is the answer")
+    metric: str = key_field(string_require, "the metric that decides which value is best")
+    where: str = key_field(string_read, "words of the cells that the question is about; empty: all "
+                           "cells", default="")
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Which words become rows, and which metrics columns; where empty, the table chooses."""
+
+    rows: tuple[str, ...] = key_field(
+        strings_read, "words whose values make the rows; empty: all words that vary", default=())
+    columns: tuple[str, ...] = key_field(
+        strings_read, "metrics in this order; empty: those that suit the workload", default=())
+    gain: str | None = key_field(
+        string_or_none, "metric that is shown before and after, with its gain", default=None)
+    best: str | None = key_field(string_or_none, "word whose best value by the first metric is "
+                                 "marked; not with gain", default=None)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture; where a field is None, the plotter chooses."""
+
+    kind: str = key_field(kind_read, "kind of the picture")
+    metric: str | None = key_field(string_or_none, "metric that it shows; not for " + ", ".join(
+        kind for kind, key in PICTURES.items() if key != "metric"), default=None)
+    of: str | None = key_field(histogram_name_read, "histogram that it shows; only for "
+                               + ", ".join(kind for kind, key in PICTURES.items() if key == "of"),
+                               default=None)
+    x: str | None = key_field(string_or_none, "word along which bars and curves run, columns of a "
+                              "heat map, lines of other kinds", default=None)
+    name: str | None = key_field(string_or_none, "name of the files of the picture; none: metric "
+                                 "or histogram, and kind", default=None)
+    size: str | None = key_field(size_read, "size in print, column (3.3 in), page (6.9 in) or any "
+                                 "other; none: a screen", default=None)
+    title: str | None = key_field(
+        shown_read, "whether the title is shown; none: yes", default=None)
+    points: str | None = key_field(shown_read, "whether each round is shown, as a dot or in a "
+                                   "band; none: where there is room", default=None)
+    note: str | None = key_field(shown_read, "whether the small print about rounds and machines is "
+                                 "shown; none: yes", default=None)
+
+
+def arms_read(table: dict[str, Any], key: str, where: str) -> tuple[Arm, ...]:
+    """The arms, each `[[arm]]` with a name of its own and one or more words; absent is empty."""
+    arms = dict[str, Arm]()
+    for entry in tables_read(table, key, where):
+        name = string_require(entry, "name", f"{where}[{key}] ")
+        place = f'{where}[{key}] "{name}": '
+        if not NAME_PATTERN.fullmatch(name) or name in arms:
+            wrong = "is there twice" if name in arms else 'must be letters, digits, "_", "-", "."'
+            raise UsageError(f"{place}the name {wrong}")
+        words = table_words_read({key: {word: text for word, text in entry.items()
+                                        if word != "name"}}, key, where)
+        if not words:
+            raise UsageError(f"{place}it has no words")
+        arms[name] = Arm(name, words)
+    return tuple(arms.values())
+
+
+def published_read(table: dict[str, Any], key: str, where: str) -> tuple[Published, ...]:
+    """The figures of each `[[published]]`. Where `value` is a list, `words` and `from` each have a
+    list that is as long: a figure gets its value, its word and its place of them."""
+    figures = []
+    for table_entry in tables_read(table, key, where):
+        entry = entry_read(table_entry, Published, f"{where}[{key}] ")
+        values = entry["value"]
+        parts = [entry]
+        if isinstance(values, list):
+            lists = {name: pattern.findall(entry[name]) for name, pattern in LISTS.items()}
+            for name, found in lists.items():
+                if [text.count(",") + 1 for text in found] != [len(values)]:
+                    raise UsageError(f"{where}[{key}] {'words' if name == 'words' else 'from'} "
+                                     f'"{entry[name]}" has no list of {len(values)}, as value has')
+            parts = [entry | {"value": value} | {
+                name: entry[name].replace(found[0], found[0].split(",")[place])
+                for name, found in lists.items()} for place, value in enumerate(values)]
+        figures += [Published(**part) for part in parts]
+    return tuple(figures)
+
+
+def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | None:
+    layout: TableLayout | None = part_reader(TableLayout)(table, key, where)
+    if layout and layout.gain and layout.best:
+        raise UsageError(f"{where}[{key}] best: a table has gain or best, not both")
+    return layout
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario as written; values of words are text exactly as in the shell."""
+
+    name: str = key_field(name_read, "name of the scenario, and of its results")
+    question: str = key_field(
+        string_read, "the question that the scenario answers, one sentence", default="")
+    source: str = key_field(
+        string_read, "where the question, or the published figures, come from", default="")
+    fixed: dict[str, str] = key_field(table_words_read, default_factory=dict)
+    sweep: dict[str, tuple[str, ...]] = key_field(sweep_read, default_factory=dict)
+    run: dict[str, str] = key_field(table_words_read, default_factory=dict)
+    exclude: tuple[str, ...] = key_field(
+        strings_read, "texts of words; cells with all words of a text are left out", default=())
+    disputes: tuple[str, ...] = key_field(
+        strings_read, "claims that say the contrary, by the names of their files", default=())
+    origin: Origin | None = key_field(part_reader(Origin), default=None)
+    arms: tuple[Arm, ...] = key_field(arms_read, key="arm", default=())
+    published: tuple[Published, ...] = key_field(published_read, default=())
+    claims: tuple[Claim, ...] = key_field(parts_reader(Claim), key="claim", default=())
+    answers: tuple[Question, ...] = key_field(parts_reader(Question), key="answer", default=())
+    table: TableLayout | None = key_field(layout_read, default=None)
+    pictures: tuple[Picture, ...] = key_field(parts_reader(Picture), key="picture", default=())
 
 
 def words_check(scenario: Scenario, path: Path) -> None:
-    """A word stands in one place only, and looks like a word."""
+    """UsageError if a word is in two tables, or does not look like a word."""
     seen: dict[str, str] = {}
     for table in WORD_TABLES:
         for word in getattr(scenario, table):
@@ -452,13 +453,13 @@ def words_check(scenario: Scenario, path: Path) -> None:
             if not KEY_PATTERN.fullmatch(word):
                 raise UsageError(f"{where}: not a word")
             if word in seen:
-                raise UsageError(f"{where}: given twice, it stands under [{seen[word]}] already")
+                raise UsageError(f"{where}: given twice: [{seen[word]}] has it already")
             seen[word] = table
 
 
 def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
-    """The file of a scenario or another kind, in TOML. UsageError names the file and the line.
-    command: lists those that ship."""
+    """Reads a file of TOML. UsageError names the file and the line. kind: of the file, in messages;
+    command: lists the files of this kind that ship."""
     text = ""
     try:
         text = path.read_bytes().decode()
@@ -479,17 +480,18 @@ def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
 
 
 def scenario_load(path: Path) -> Scenario:
-    """Reads one scenario file, whose name stands for a name that it does not give. UsageError names
-    the file and the line (broken TOML) or the key (unknown, missing, wrong type)."""
+    """Reads one scenario file. A scenario without a name has that of its file. UsageError names the
+    file, and the line (broken TOML) or the key (unknown, missing, wrong type)."""
     document = document_read(path, "scenario", "uncork list")
-    name: KeyReader = functools.partial(name_read, stem=path.stem)
-    scenario = Scenario(**entry_read(document, {"name": name, **SCENARIO_KEYS}, f"{path}: "))
+    if document.get("name", "") == "":
+        document["name"] = path.stem
+    scenario = Scenario(**entry_read(document, Scenario, f"{path}: "))
     words_check(scenario, path)
     return scenario
 
 
 def toml_value(value: str | float | tuple[str, ...]) -> str:
-    """One TOML value. A JSON string is a TOML basic string, but for DEL, which both escape."""
+    """One TOML value. A JSON string is a TOML basic string, once DEL is escaped in it."""
     if isinstance(value, tuple):
         return "[" + ", ".join(toml_value(item) for item in value) + "]"
     if isinstance(value, str):
@@ -498,33 +500,33 @@ def toml_value(value: str | float | tuple[str, ...]) -> str:
 
 
 def toml_table(header: str, entries: dict[str, Any]) -> list[str]:
-    """The lines of one table; keys with a dot are quoted, what is None or "" is left out."""
+    """The lines of one table; keys with a dot are quoted."""
     return [*(["", header] if header else []), *(
         f"{key if re.fullmatch(r'[A-Za-z0-9_-]+', key) else json.dumps(key)} = {toml_value(value)}"
-        for key, value in entries.items() if value is not None and value != "")]
+        for key, value in entries.items())]
+
+
+def key_values(part: Any) -> dict[str, Any]:
+    """The values of a part by key, but for those that are the default."""
+    return {key: value for key, one in keys_of(part).items()
+            if (value := getattr(part, one.name)) != one.default}
 
 
 def scenario_text(scenario: Scenario) -> str:
     """The scenario as TOML: scenario_load gives the same scenario again."""
-    lines = toml_table("", {
-        "name": scenario.name, "question": scenario.question, "source": scenario.source,
-        "exclude": scenario.exclude or None, "disputes": scenario.disputes or None,
-    })
-    tables: list[tuple[str, dict[str, Any]]] = [
-        ("[origin]", vars(scenario.origin) if scenario.origin else {}),
+    lines = toml_table("", {key: value for key, value in key_values(scenario).items()
+                            if keys_of(Scenario)[key].metadata["means"]})
+    parts: list[tuple[str, Any]] = [
+        ("[origin]", scenario.origin),
         *((f"[{table}]", getattr(scenario, table)) for table in WORD_TABLES),
         *(("[[arm]]", {"name": arm.name, **arm.words}) for arm in scenario.arms),
-        *(("[[published]]", {
-            "words": figure.words, "metric": figure.metric,
-            "value": figure.value, "from": figure.source, "set": figure.set,
-            "label": figure.label if figure.label != LABEL else None,
-            "unit": figure.unit, "about": figure.about,
-        }) for figure in scenario.published),
-        *(("[[claim]]", vars(claim)) for claim in scenario.claims),
-        *(("[[answer]]", vars(question)) for question in scenario.answers),
-        ("[table]", vars(scenario.table) if scenario.table else {}),
-        *(("[[picture]]", vars(picture)) for picture in scenario.pictures),
+        *(("[[published]]", figure) for figure in scenario.published),
+        *(("[[claim]]", claim) for claim in scenario.claims),
+        *(("[[answer]]", question) for question in scenario.answers),
+        ("[table]", scenario.table),
+        *(("[[picture]]", picture) for picture in scenario.pictures),
     ]
-    for header, entries in tables:
-        lines += toml_table(header, entries) if entries else []
+    for header, part in parts:
+        if part:
+            lines += toml_table(header, part if isinstance(part, dict) else key_values(part))
     return "\n".join(lines) + "\n"

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Programs of others: subjects, servers that are measured in place of uncork-server, and loads,
-clients that are timed in place of uncork's. Each is a file of scenarios/subjects or
-scenarios/loads; there is no other list of them.
+"""Other programs that uncork measures: subjects (servers, in place of uncork-server) and loads
+(clients, in place of uncork-client). Each is a file in scenarios/subjects or scenarios/loads.
 
-`--subjects` gives their definitions as JSON (common/words/definition.h) to uncork-server and
-uncork-client, which start them. This module reads the files, checks words about them, and finds out
+uncork-server and uncork-client start them: they get the definitions as JSON by `--subjects`
+(common/words/definition.h). This module reads the files, checks words about them, and finds out
 what this machine lacks.
 """
 
@@ -16,7 +15,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -35,10 +34,11 @@ from suite.base.runner_words import (
     subject_of,
 )
 from suite.scenario.scenario import (
-    KeyReader,
     choice_reader,
     document_read,
     entry_read,
+    key_field,
+    keys_of,
     string_or_none,
     string_read,
     string_require,
@@ -53,17 +53,17 @@ NAME_PATTERN = re.compile(r"[a-z0-9-]{1,23}")
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,22}")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 PROGRAM = "program"  # the parameter that every subject and load has
-PROXY = "proxy"  # the workload with a subject that relays, also what it cannot read
+PROXY = "proxy"  # the workload whose subject relays bytes, also of protocols it does not know
 RESERVED = (PROGRAM, OVERRIDE)
-NO_PACKAGE = "-"  # as apt and dnf
-LIMIT_S = 600  # of a load
+NO_PACKAGE = "-"  # value of the keys apt and dnf
+LIMIT_S = 600  # default of the key limit_s of a load
 LISTENS = ("inherited", "address")
 NEEDS = ("content", "certificate")
-# where uncork-server looks
+# where uncork-server looks for a program
 PROGRAM_FOLDERS = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
 OWN_PROGRAM = "uncork-server"
 VERSION_S = 5.0
-SPEAKS = {"protocol": "protocols", "transport": "transports"}  # words, by the key of a definition
+SPEAKS = {"protocol": "protocols", "transport": "transports"}  # a word, and the key of its values
 BLANK = re.compile(r"[\s,]")
 
 
@@ -97,7 +97,7 @@ def named_texts_read(table: dict[str, Any], key: str, where: str) -> dict[str, s
             raise UsageError(f"{where}[{key}] {name} must be text")
         if key == "parameters" and (name in RESERVED or not KEY_PATTERN.fullmatch(name)):
             raise UsageError(f"{where}[{key}] {name}: a parameter is letters, digits and _, and "
-                             f"none of {', '.join(RESERVED)}, which there are")
+                             f"none of {', '.join(RESERVED)}, which every program has")
         if key == "files" and (not name or "/" in name or name.startswith(".")):
             raise UsageError(f"{where}[{key}] {name}: a file has a name without /")
     return found
@@ -123,8 +123,8 @@ def limit_read(table: dict[str, Any], key: str, where: str) -> int:
 
 
 def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | None:
-    """The path of a program, a name or a path, on this machine; folders: None for PATH. Our server
-    is that beside the client."""
+    """The path of a program on this machine; None if it is not there. program: a name or a path;
+    folders: to search, None for PATH. uncork-server is searched beside the client."""
     if program == OWN_PROGRAM:
         folders = str(client_place().folder)
     return shutil.which(program, path=folders)
@@ -133,46 +133,37 @@ def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | N
 NOT_DEFINED = ("says", "apt", "dnf")  # keys that neither client nor server needs
 
 
-def read_by(reader: KeyReader) -> Any:
-    """The field of a key of the file, which this reads."""
-    return field(metadata={"reader": reader})
-
-
 @dataclass(frozen=True)
 class Program:
-    """A program of others as its file has it; docs/real-programs.md says what the keys mean."""
+    """The file of a subject or a load; docs/real-programs.md explains the keys."""
 
-    kind: ClassVar[str]  # the word that has its name
-    placed: ClassVar[tuple[str, ...]]  # what is put in place of {folder}, {host}
-    folders: ClassVar[str | None]  # where its program is; None: where the user's programs are
+    kind: ClassVar[str]  # the word whose value is its name
+    placed: ClassVar[tuple[str, ...]]  # names that uncork replaces, such as {folder} and {host}
+    folders: ClassVar[str | None]  # where its program is searched; None: on PATH
     name: str
-    says: str = read_by(string_require)
-    program: str = read_by(string_require)
-    apt: str = read_by(string_require)
-    dnf: str = read_by(string_require)
-    protocols: tuple[str, ...] = read_by(texts_require)
-    transports: tuple[str, ...] = read_by(texts_require)
-    version: str = read_by(string_require)
-    arguments: tuple[str, ...] | None = read_by(texts_read)
-    arguments_tls: tuple[str, ...] | None = read_by(texts_read)
-    arguments_tcp: tuple[str, ...] | None = read_by(texts_read)
-    arguments_unix: tuple[str, ...] | None = read_by(texts_read)
-    needs: tuple[str, ...] = read_by(needs_read)
-    parameters: Mapping[str, str] = read_by(named_texts_read)
-
-    @classmethod
-    def readers(cls) -> dict[str, KeyReader]:
-        return {one.name: one.metadata["reader"] for one in fields(cls) if one.metadata}
+    says: str = key_field(string_require)
+    program: str = key_field(string_require)
+    apt: str = key_field(string_require)
+    dnf: str = key_field(string_require)
+    protocols: tuple[str, ...] = key_field(texts_require)
+    transports: tuple[str, ...] = key_field(texts_require)
+    version: str = key_field(string_require)
+    arguments: tuple[str, ...] | None = key_field(texts_read)
+    arguments_tls: tuple[str, ...] | None = key_field(texts_read)
+    arguments_tcp: tuple[str, ...] | None = key_field(texts_read)
+    arguments_unix: tuple[str, ...] | None = key_field(texts_read)
+    needs: tuple[str, ...] = key_field(needs_read)
+    parameters: Mapping[str, str] = key_field(named_texts_read)
 
     @property
     def defaults(self) -> dict[str, str]:
-        """The parameters with their defaults; NAME.key is the word of each."""
+        """The parameters with their defaults; the word of a parameter is NAME.key."""
         return {PROGRAM: self.program, **self.parameters}
 
     @property
     def definition(self) -> dict[str, Any]:
-        """What uncork-client and uncork-server take: common/words/definition.h."""
-        return {key: value for key in self.readers()
+        """Its definition for uncork-client and uncork-server: common/words/definition.h."""
+        return {key: value for key in keys_of(self)
                 if key not in NOT_DEFINED and (value := getattr(self, key)) is not None}
 
     def find(self, program: str = "") -> str | None:
@@ -181,25 +172,25 @@ class Program:
 
 @dataclass(frozen=True)
 class Subject(Program):
-    """A server. uncork-server looks for its program where servers are."""
+    """A server. uncork-server searches its program in PROGRAM_FOLDERS."""
 
     kind, folders = SUBJECT, PROGRAM_FOLDERS
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
-    listens: str = read_by(choice_reader(LISTENS, required=True))
-    arguments_command: tuple[str, ...] | None = read_by(texts_read)
-    files: Mapping[str, str] = read_by(named_texts_read)
+    listens: str = key_field(choice_reader(LISTENS, required=True))
+    arguments_command: tuple[str, ...] | None = key_field(texts_read)
+    files: Mapping[str, str] = key_field(named_texts_read)
 
 
 @dataclass(frozen=True)
 class Load(Program):
-    """A client. {size} is a parameter of its subject. version: empty where it cannot say."""
+    """A client. {size} is a parameter of its subject. version: empty if it prints no version."""
 
     kind, folders = LOAD, None
     placed = ("folder", "host", "port", "path", "uri", "size")
-    version: str = read_by(string_read)
-    moves: str = read_by(string_require)
-    limit_s: int = read_by(limit_read)
-    counts: str | None = read_by(counts_read)
+    version: str = key_field(string_read)
+    moves: str = key_field(string_require)
+    limit_s: int = key_field(limit_read)
+    counts: str | None = key_field(counts_read)
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -214,10 +205,10 @@ Kind = TypeVar("Kind", Subject, Load)
 
 
 def placeholders_check(program: Program, where: str) -> None:
-    """UsageError for a {name} that nothing replaces."""
+    """UsageError for a {name} that is neither a parameter nor replaced by uncork."""
     known = (*program.placed, *program.parameters)
     texts: dict[str, Iterable[str]] = {key: getattr(program, key) or ()
-                                       for key in program.readers() if key.startswith("arguments")}
+                                       for key in keys_of(program) if key.startswith("arguments")}
     if isinstance(program, Subject):
         texts |= {f"[files] {name}": (text,) for name, text in program.files.items()}
     if isinstance(program, Load):
@@ -230,13 +221,13 @@ def placeholders_check(program: Program, where: str) -> None:
 
 
 def program_load(path: Path, kind: type[Kind]) -> Kind:
-    """Reads the file of one program, which has its name. UsageError names the file and the key."""
+    """Reads the file NAME.toml of the program NAME. UsageError names the file and the key."""
     where, name = f"{path}: ", path.stem
     if not NAME_PATTERN.fullmatch(name) or name in ("own", *ENDS):
-        raise UsageError(f"{where}the name of a {kind.kind} is small letters, digits and -, and "
-                         f"none of own, {', '.join(ENDS)}")
+        raise UsageError(f"{where}the name of a {kind.kind} is lower-case letters, digits and -, "
+                         f"and none of own, {', '.join(ENDS)}")
     document = document_read(path, kind.kind, "uncork subjects")
-    program = kind(name=name, **entry_read(document, kind.readers(), where))
+    program = kind(name=name, **entry_read(document, kind, where))
     placeholders_check(program, where)
     return program
 
@@ -248,7 +239,7 @@ def subjects_read(folder: Path = FOLDER) -> dict[str, Subject]:
 
 @functools.cache
 def loads_read(folder: Path = LOADS_FOLDER) -> dict[str, Load]:
-    """All loads by name, in alphabetical order. UsageError for the name of a subject."""
+    """All loads by name, in alphabetical order. UsageError if one has the name of a subject."""
     found = {path.stem: program_load(path, Load) for path in sorted(folder.glob("*.toml"))}
     if twice := next((name for name in found if name in subjects_read()), None):
         raise UsageError(f"{folder / twice}.toml: a subject has this name")
@@ -266,8 +257,8 @@ def definitions_text(programs: Mapping[str, Program]) -> str:
 
 @functools.cache
 def definitions_file() -> str:
-    """The path of a file with the definitions. It has no name in any folder (memfd_create(2)), so
-    that it is gone with this process however that ends."""
+    """The path of a file with the definitions. It exists in memory only (memfd_create(2)), so that
+    it ends with this process, however that ends."""
     descriptor = os.memfd_create("uncork-subjects")
     with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
         file.write(definitions_text(programs_read()))
@@ -277,20 +268,20 @@ def definitions_file() -> str:
 # ---- words ----
 
 def name_check(key: str, name: str, where: str = "") -> None:
-    """UsageError for a value of `subject` or `load` that is no such program, with the nearest."""
+    """UsageError if a value of `subject` or `load` names no such program."""
     known: Mapping[str, Program] = loads_read() if key == LOAD else subjects_read()
     if (key, name) != (SUBJECT, "own") and name not in known:
         raise UsageError(f"{where}{key}={name}: there is no such {key}{nearest_hint(name, known)}")
 
 
 def is_parameter(key: str) -> bool:
-    """Whether the key of a word is NAME.key, and NAME is no end."""
+    """Whether a word is the parameter of a program, NAME.key: its NAME is no end."""
     return "." in key and key.partition(".")[0] not in ENDS
 
 
 def parameter_values(key: str, values: Iterable[str], where: str = "") -> tuple[str, ...]:
-    """The values of a parameter NAME.key; of a program that is a path the whole path. UsageError
-    where there is no such parameter, or for a value that a word cannot have."""
+    """The values of a parameter NAME.key; a relative path of a program becomes absolute. UsageError
+    if there is no such parameter, or for a value that a word cannot have."""
     name, _, own = key.partition(".")
     programs = programs_read()
     if name not in programs:
@@ -311,14 +302,14 @@ def parameter_values(key: str, values: Iterable[str], where: str = "") -> tuple[
 # ---- what this machine has ----
 
 def programs_of(words: Mapping[str, str]) -> list[tuple[Program, str]]:
-    """The subject and the load of a cell, each with its program by name or path."""
+    """The subject and the load of a cell, each with the name or path of its program."""
     names = filter(None, (subject_of(words), load_of(words)))
     found = [programs_read()[name] for name in names]
     return [(one, words.get(f"{one.name}.{PROGRAM}", one.program)) for one in found]
 
 
 def programs_used(cells: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """The first digits of the SHA-256 of the programs of these cells on this machine, by path."""
+    """The first 16 digits of the SHA-256 of each program of these cells, by its path here."""
     found = {}
     for one, program in itertools.chain.from_iterable(map(programs_of, cells)):
         if (path := one.find(program)) and path not in found:
@@ -327,25 +318,25 @@ def programs_used(cells: Iterable[Mapping[str, str]]) -> dict[str, str]:
 
 
 def missing_text(subject: Program) -> str:
-    """That its program is missing, with the command that installs it, or the word that names it."""
+    """A message: its program is missing, and the command that installs it or the word to use."""
     if subject.apt == NO_PACKAGE:
         return f"{subject.program} is in no package: {subject.name}.{PROGRAM}=PATH names it"
     return f"{subject.program} is missing: {setup_hint(subject.name)}"
 
 
 def version_read(subject: Program) -> str | None:
-    """The first line that the program on this machine prints about its version; None without it."""
+    """The first line that its program prints about its version; None if it is not here."""
     if (program := subject.find()) is None:
         return None
     if not subject.version:
         return "unknown"
-    said = first_line([program, subject.version], VERSION_S, failing=True) or "unknown"
-    name, blank, rest = said.partition(" ")
-    return name.rpartition("/")[2] + blank + rest  # some print their path
+    line = first_line([program, subject.version], VERSION_S, failing=True) or "unknown"
+    name, blank, rest = line.partition(" ")
+    return name.rpartition("/")[2] + blank + rest  # some programs print their path
 
 
 def speaks_refusal(one: Program, words: Mapping[str, str]) -> str | None:
-    """What the words ask for that this subject or load does not speak."""
+    """Why this subject or load cannot serve these words (protocol, transport, TLS); else None."""
     for key, speaks in SPEAKS.items():
         known, spoken = getattr(one, speaks), words.get(key, "raw")  # a relay has no protocol
         if spoken not in known and (words.get("workload") != COMMAND or spoken != "raw"):
@@ -358,8 +349,8 @@ def speaks_refusal(one: Program, words: Mapping[str, str]) -> str | None:
 
 
 def subject_refusal(words: Mapping[str, str], here: bool) -> str | None:
-    """Why a cell that uses these words is unsupported. here: whether subject and load run on this
-    machine. UsageError for a program of the words that is not there."""
+    """Why a cell of these words is unsupported, by its subject and load; else None. here: whether
+    they run on this machine. UsageError if words name a program that is not there."""
     programs = programs_of(words)
     for one, program in programs:
         if refusal := speaks_refusal(one, words):

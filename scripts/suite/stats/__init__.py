@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Medians, intervals, ratios and tests without assumptions about the shape of a distribution. Pure.
+"""Nonparametric statistics: medians, intervals, ratios and tests. Pure.
 
-It imports base for errors and bounds. It never knows a metric, a cell or a file.
+It imports base for errors and bounds. It knows no metric, no cell and no file.
 
 Rounds are the independent unit: every function takes one value per round. Intervals are closed and
-two-sided with a coverage of at least 95 %; their ends come from null distributions without ties, so
-ties make them wider, never narrower. Where an interval inverts a test, p is that of the same test:
-at most 5 % exactly where the interval excludes no change.
+two-sided, with a coverage of at least 95 %. Their ends come from null distributions without ties,
+so ties make an interval wider, never narrower. Where an interval inverts a test, p is of the same
+test: p is at most 5 % exactly if the interval excludes "no change".
 """
 
 import importlib
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from suite.stats.shift import *
 else:
     def __getattr__(name: str) -> object:
-        """Imports the module of a name when the name is first used: numpy takes 0.1 s, and lists of
-        names need none of it."""
+        """Imports the module of a name when the name is first used: the import of numpy takes
+        0.1 s, and commands that only list names do not need it."""
         for module in ("estimate", "nulls", "shift", "power"):
             if name.startswith("_") or name == "histogram":  # a module without numpy
                 break

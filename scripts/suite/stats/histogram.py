@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Histograms of a record: read, merged, asked for a quantile. Pure; shape as in docs/record.md."""
+"""Histograms of a record, in the shape of docs/record.md: read, merge, quantiles. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from suite.base.errors import UsageError, nearest_hint
 from suite.base.units import Beyond
 
 HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
-FROM_INTENDED = ("latency", "late_start")  # those that a request has from the moment when it is due
+FROM_INTENDED = ("latency", "late_start")  # these begin at the time when a request is due
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Values in ns: bins are (low, width, count), ascending; maximum, minimum and sum are exact.
-    beyond: how many more values there are that are only known to lie beyond all of these."""
+    """Values in ns. bins: (low, width, count), ascending. maximum, minimum and sum are exact.
+    beyond: the number of censored values: each is only known to be larger than all others."""
 
     count: int
     maximum: float
@@ -30,8 +30,9 @@ class Histogram:
         return self.count + self.beyond
 
     def quantile(self, share: float) -> float | None:
-        """The value, in ns, at rank ceil(share * total): the middle of its bin, or Beyond the
-        maximum. None if there are fewer than 1 / (1 - share) values: the tail was not seen."""
+        """The value, in ns, at rank ceil(share * total): the middle of its bin; if it is censored,
+        Beyond(maximum). None if there are fewer than 1 / (1 - share) values: too few for the
+        tail."""
         if self.total * (1 - share) < 1 - 1e-9:
             return None
         rank, seen = math.ceil(share * self.total - 1e-9), 0
@@ -42,7 +43,7 @@ class Histogram:
         return Beyond(self.maximum)
 
     def largest(self) -> float:
-        """The largest value, in ns, exact; Beyond the maximum if it is not known."""
+        """The largest value, in ns, exact; Beyond(maximum) if it is censored."""
         return Beyond(self.maximum) if self.beyond else self.maximum
 
 
@@ -52,7 +53,8 @@ def histogram_read(part: dict[str, Any]) -> Histogram:
 
 
 def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
-    """One histogram of several; bins of one low have one width. None where none has a value."""
+    """One histogram of several; None if none has a value. Bins with the same low have the same
+    width."""
     parts = [part for part in parts if part.total]
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -68,7 +70,7 @@ def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
 
 
 def histogram_find(name: str, where: str) -> str:
-    """The name if it is one of HISTOGRAMS; UsageError says where it stood and names the nearest."""
+    """Returns the name if it is one of HISTOGRAMS, else UsageError. where: begins the message."""
     if name not in HISTOGRAMS:
         raise UsageError(f'{where}: unknown histogram "{name}"{nearest_hint(name, HISTOGRAMS)}')
     return name

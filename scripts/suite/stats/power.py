@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Which change would have been found: that for which the same test, with as many rounds and this
-noise, excludes no change in 80 % of all repetitions.
+"""The minimum detectable effect: the change that the same test, with as many rounds and this noise,
+finds in 80 % of repetitions.
 
-A shift is found where it is longer than the interval reaches from it towards 0. How far that is, is
-known from the half width of the interval that was measured, but only as a sample: so the half width
-is multiplied by the factor that makes 80 % of it. For many rounds that is (z_0.975 + z_0.8) /
-z_0.975 = 1.43, whatever the shape of the noise, because such an estimate is as good as normal then
-(Noether (1987), "Sample size determination for some common nonparametric tests"; Lehmann,
-"Nonparametrics" (1975), sections 2.2 and 4.2). For fewer it is that of normal noise, by a
-simulation with a fixed seed: a first sample is shifted, and the half width is that of a second one.
-Noise of other shapes, very skewed or with two states of the machine, makes it 70 to 85 %.
+A test finds a shift if the interval of the shift excludes 0. The half width of the measured
+interval is one sample of how wide that interval is. So the half width is multiplied by a factor
+with which 80 % of shifts are found.
+
+With many rounds the factor is (z_0.975 + z_0.8) / z_0.975 = 1.43 for any shape of noise, because
+the estimate is then nearly normal: Noether (1987), "Sample size determination for some common
+nonparametric tests"; Lehmann, "Nonparametrics" (1975), sections 2.2 and 4.2. With fewer rounds it
+comes from a simulation of normal noise with a fixed seed: one sample is shifted, and the half width
+is that of another sample. If the noise is very skewed, or the machine has two states, 70 to 85 % of
+shifts are found.
 """
 
 import math
@@ -23,13 +25,13 @@ from suite.stats.nulls import ALPHA, mann_whitney_null, rounds_deciding, signed_
 from suite.stats.shift import ROUNDING, shift_estimate
 
 POWER = 0.8
-ROUNDS_ADVISED = 1000  # more are no advice
-# What the rounds of a gate are planned for: a change beyond the limit, and how often it is found.
+ROUNDS_ADVISED = 1000  # a larger number of rounds is not advised
+# The rounds of a gate are planned to find this change beyond the limit, in this share of results.
 PLANNED_CHANGE, PLANNED_POWER = 1.1, 0.9
-ROUNDS_SPARE = 6  # beyond the fewest that can decide, which a single odd round would undo
+ROUNDS_SPARE = 6  # added to the fewest that can decide: with those one odd round prevents it
 SEED = 1
-SIMULATED_SHIFTS = 1000  # elementary shifts of a sample up to which the factor is simulated
-SIMULATED_NUMBERS = 4_000_000  # elementary shifts of all samples together: 32 MB, 0.1 s
+SIMULATED_SHIFTS = 1000  # the factor is simulated for up to so many elementary shifts of a sample
+SIMULATED_NUMBERS = 4_000_000  # limit of the elementary shifts of all samples: 32 MB, 0.1 s
 SIMULATED_SAMPLES = 20_000
 
 # quantiles of the normal distribution, of 1 - ALPHA / 2 and of POWER
@@ -39,9 +41,9 @@ FACTOR_OF_MANY = (Z_INTERVAL + Z_POWER) / Z_INTERVAL
 
 @lru_cache
 def width_factor(n: int, m: int | None) -> float:
-    """The factor of a half width: over n shared rounds (at least 6) where m is None, else of n
-    against m values (at least 4 each). Simulated samples of elementary shifts, one a row: one half
-    is shifted, the other measured."""
+    """The factor of a half width. n: shared rounds, at least 6; with m, n against m values, at
+    least 4 each. It is simulated with one sample of elementary shifts a row. The first half of the
+    samples are shifts to find, the second half are intervals."""
     null = signed_rank_null(n) if m is None else mann_whitney_null(n, m)
     if null.size > SIMULATED_SHIFTS:
         return FACTOR_OF_MANY
@@ -59,17 +61,17 @@ def width_factor(n: int, m: int | None) -> float:
 
 def rounds_to_find(new: Sequence[float], base: Sequence[float], paired: bool, rows: int,
                    floor: float = 1.0) -> float:
-    """How many rounds (or values a side) find the change that was seen in 80 % of repetitions, as
-    the only one of so many rows that changed, and beyond a noise floor, which shrinks as intervals
-    do. Values above 0."""
+    """How many rounds (unpaired: values a side) find the change that was seen, in 80 % of
+    repetitions. rows: how many rows there are, of which this one changed; floor: the noise floor,
+    which must be exceeded and shrinks as intervals do. All values are above 0."""
     return rounds_for_shift(shift_estimate(np.log(new), np.log(base), paired), paired, rows, floor)
 
 
 def rounds_for_shift(shift: Estimate, paired: bool, rows: int, floor: float) -> float:
-    """The same for the shift of logarithms that was seen, with its 95 % interval. The width of an
-    interval falls with the root of their number, and the correction takes ALPHA / rows of the
-    normal distribution in place of ALPHA. Infinite where nothing was seen, or more than
-    ROUNDS_ADVISED are needed, or there are too few values for an interval."""
+    """As rounds_to_find(), for the shift of logarithms with its 95 % interval. The width of an
+    interval falls with the root of the number of rounds. For the correction, the quantile of the
+    normal distribution is that of ALPHA / rows. Infinite if no shift was seen, if it has no
+    interval, or if more than ROUNDS_ADVISED are needed."""
     if shift.interval is None or abs(shift.value) < ROUNDING:
         return math.inf
     from statistics import NormalDist  # slow to import
@@ -82,10 +84,10 @@ def rounds_for_shift(shift: Estimate, paired: bool, rows: int, floor: float) -> 
 
 @lru_cache
 def errors_planned(rows: int) -> float:
-    """The standard errors of a change that a gate of so many rows finds in PLANNED_POWER of
-    results. Its interval of confidence 1 - ALPHA / rows must exclude the limit, and the change must
-    be beyond the noise floor, which is the farther end of an interval of the same width, of A' / A.
-    Simulated for normal noise: a row's new runs, its runs A and its runs A'."""
+    """How far beyond the limit a change must be, in standard errors, so that a gate of so many rows
+    finds it in PLANNED_POWER of results. Its interval at confidence 1 - ALPHA / rows must exclude
+    the limit. The change must also exceed the noise floor: the farther end of the interval of
+    A' / A, which is as wide. Simulated for normal noise of the new runs, the runs A and A'."""
     from statistics import NormalDist  # slow to import
     new, base, again = np.random.default_rng(SEED).standard_normal((3, SIMULATED_SAMPLES))
     noise, same = (new - base) / math.sqrt(2), (again - base) / math.sqrt(2)
@@ -94,17 +96,17 @@ def errors_planned(rows: int) -> float:
 
 
 def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
-    """How many rounds (or values a side) a gate of so many rows needs: they find a row that is
-    PLANNED_CHANGE beyond its limit in PLANNED_POWER of results. noise: the standard deviation of
-    the logarithm of the ratio of a round. Infinite where more than ROUNDS_ADVISED are needed."""
+    """How many rounds (unpaired: values a side) a gate of so many rows needs. With these it finds a
+    row that is PLANNED_CHANGE beyond its limit, in PLANNED_POWER of results. noise: the standard
+    deviation of the logarithm of the ratio of a round. Infinite beyond ROUNDS_ADVISED."""
     errors = noise * errors_planned(rows) / math.log(PLANNED_CHANGE)
     needed = max(math.ceil(errors ** 2), rounds_deciding(rows, paired) + ROUNDS_SPARE)
     return needed if needed <= ROUNDS_ADVISED else math.inf
 
 
 def noise_measured(shift: Estimate) -> float | None:
-    """The noise of a round for rounds_planned(), by the width of a 95 % interval; None without
-    one. It is taken a little larger, because so few rounds may have been quiet by luck."""
+    """The noise of a round for rounds_planned(), from the width of the 95 % interval; None without
+    an interval. The result is a little larger: few rounds may have been quiet by chance."""
     if shift.interval is None:
         return None
     rounds, half = math.sqrt(shift.pairs), (shift.interval.high - shift.interval.low) / 2
@@ -112,9 +114,10 @@ def noise_measured(shift: Estimate) -> float | None:
 
 
 def smallest_detectable(new: Sequence[float], base: Sequence[float], paired: bool) -> float | None:
-    """The smallest change, as a fraction of the base, that would be found in 80 % of comparisons
-    with as many values and this noise. The values are above 0 and no logarithms. None below 6
-    rounds, or below 4 values a side. paired: both have one value for each round."""
+    """The minimum detectable effect, as a fraction of the base: the smallest change that is found
+    in 80 % of comparisons with as many values and this noise. The values are above 0, and no
+    logarithms. None below 6 rounds, or below 4 values a side. paired: both have one value for each
+    round."""
     shift = shift_estimate(np.log(new), np.log(base), paired)
     if shift.interval is None:
         return None

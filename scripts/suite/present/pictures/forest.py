@@ -142,8 +142,8 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
                 "heads": sum(bool(head) for head, _ in groups),
                 "bands": sum(bool(row.floor) for row in rows),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
-                "widest": widest, "told": max(len(row.drawn(short)) for row in rows),
-                "told_text": in_text, **ratios_axis(
+                "widest": widest, "widest_right": max(len(row.drawn(short)) for row in rows),
+                "widest_right_text": in_text, **ratios_axis(
                     every, (room[short] / LETTER, TEXT_COLUMNS - widest - in_text))}))
     return drawings
 
