@@ -188,7 +188,7 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
         return 0;
     if (reserve_descriptors(descriptors, plan->connections, problem) < 0)
         return -1;
-    return end != END_SERVER && plan->counts_segments ? ports_check(plan->connections, problem) : 0;
+    return end != END_SERVER && plan->is_tcp ? ports_check(plan->connections, problem) : 0;
 }
 
 static bool lists_meet(const struct place_list *a, const struct place_list *b)
@@ -248,7 +248,7 @@ static int check_quickack(const struct plan *plan, enum end end, const struct en
     bool again = own->quickack == QUICKACK_REARM;
     bool by_stream = plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->needs & CAPABLE_LOOP;
 
-    if (!plan->counts_segments || !plan_incoming(plan, end) || own->quickack == QUICKACK_DEFAULT)
+    if (!plan->is_tcp || !plan_incoming(plan, end) || own->quickack == QUICKACK_DEFAULT)
         return 0;
     if (check_needs("quickack", again ? "rearm" : "once", CAPABLE_QUICKACK, plan->transport, own->security,
                     engine->gives, problem) < 0)
@@ -268,7 +268,7 @@ static int check_room(const struct plan *plan, enum end end, struct problem *pro
     const struct end_plan *own = &plan->ends[end];
     char value[UNITS_TEXT_MAX];
 
-    if (!plan->counts_segments || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
+    if (!plan->is_tcp || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
         return 0;
     units_format(&units_size, value, own->rcvbuf_bytes);
     return check_needs("rcvbuf", value, CAPABLE_KEEP, plan->transport, own->security, 0, problem);
@@ -282,7 +282,7 @@ static int check_options(const struct plan *plan, enum end end, struct problem *
 
     if (!plan->transport->has_other_end)
         return 0;
-    if (!plan->counts_segments)
+    if (!plan->is_tcp)
         return buffers && own->buffers == BUFFERS_BEFORE
                    ? clash(problem, "buffers", "before", "transport", plan->transport->variant.name,
                            "there they are set after connect(2), and after accept(2), which gives a "
@@ -367,9 +367,7 @@ int legality_of_reading(const struct reading *reading, const struct transport *t
 int legality_of_security(const struct security *security, const struct transport *transport,
                          struct problem *problem)
 {
-    struct plan plan = {.transport = transport,
-                        .counts_segments = transport->counts_segments,
-                        .encrypts = security->encrypts};
+    struct plan plan = {.transport = transport, .is_tcp = transport->is_tcp, .encrypts = security->encrypts};
 
     for (int end = 0; end < END_COUNT; end++)
         plan.ends[end].security = security;

@@ -233,7 +233,7 @@ static int probe_one(const struct transport *transport, const struct probe *prob
         return result;
     pair.from.fd = fds[0];
     pair.to = fds[1];
-    if (transport->counts_segments) /* else Nagle's algorithm would look like a cork */
+    if (transport->is_tcp) /* else Nagle's algorithm would look like a cork */
         setsockopt(fds[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     result = probe->holds ? probe->holds(&pair) : ring_has(probe->ability, fds[0], fds[1]);
     close(fds[0]);

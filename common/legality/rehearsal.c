@@ -141,7 +141,7 @@ static int rehearse(const struct plan *plan, const struct security *security, st
         return problem_failure(problem, "security=%s could not be tried: %s", security->variant.name,
                                strerror(-result));
     }
-    if (plan->transport->counts_segments) /* else a handshake waits for delayed ACKs */
+    if (plan->transport->is_tcp) /* else a handshake waits for delayed ACKs */
         for (int side = 0; side < 2; side++)
             setsockopt(fds[side], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     rehearsal->plan = *plan;

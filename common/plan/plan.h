@@ -153,7 +153,7 @@ struct plan {
     bool commands;               /* the client runs a program in place of its data threads */
     bool frames;                 /* the protocol has heads */
     bool encrypts;               /* all ends use TLS, each with its own implementation; else none does */
-    bool counts_segments;        /* the transport is TCP */
+    bool is_tcp;                 /* the transport is TCP */
     struct strategy_choice feed; /* how the client and the server of a proxy send */
 
     /* The words that the user gave, by index in word_list: bit 1 << end with that prefix, bit 1 <<
@@ -206,7 +206,7 @@ const char *plan_name_of(const struct plan *plan, enum end end);
 /* Whether a lab can have an effect: not where no packet leaves a socket. */
 static inline bool plan_may_have_lab(const struct plan *plan)
 {
-    return plan->has_server && plan->counts_segments;
+    return plan->has_server && plan->is_tcp;
 }
 
 static inline bool plan_has_lab(const struct plan *plan)
@@ -216,7 +216,7 @@ static inline bool plan_has_lab(const struct plan *plan)
 
 static inline bool plan_captures(const struct plan *plan)
 {
-    return plan->counts_segments && plan->capture;
+    return plan->is_tcp && plan->capture;
 }
 
 /* The CPUs of this end's threads: place_cpus(). place=apart separates client from server, or a

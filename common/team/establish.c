@@ -119,7 +119,7 @@ int establish_connect(struct worker *worker, struct problem *problem)
         if (connects_to(team->end, connection->peer) && connect_one(worker, connection, problem) < 0)
             return -1;
         if (transport_prepare(team->plan, team->end, connection->calls.fd, problem) < 0 ||
-            transport_prove(team->plan, team->end, connection->calls.fd, problem) < 0)
+            transport_check_connection(team->plan, team->end, connection->calls.fd, problem) < 0)
             return -1;
         sockets_set_blocking(connection->calls.fd, !team->engine->nonblocking);
     }

@@ -59,7 +59,7 @@ static int check_peer(const struct plan *plan, struct problem *problem)
         return problem_usage(problem,
                              "peer=%s knows no control channel: add control=none, or write server=%s",
                              plan->peer, plan->peer);
-    if (!plan->transport->has_other_end || unix_peer == plan->transport->counts_segments)
+    if (!plan->transport->has_other_end || unix_peer == plan->transport->is_tcp)
         return problem_usage(problem, "peer=%s and transport=%s contradict each other", plan->peer,
                              plan->transport->variant.name);
     if (plan->relays)

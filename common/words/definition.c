@@ -138,7 +138,7 @@ void definition_place(json_t *values, const struct address *address)
 json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan)
 {
     const char *keys[] = {plan->commands ? "arguments_command" : "", plan->encrypts ? "arguments_tls" : "",
-                          plan->counts_segments ? "arguments_tcp" : "arguments_unix", "arguments"};
+                          plan->is_tcp ? "arguments_tcp" : "arguments_unix", "arguments"};
     json_t *arguments = json_array();
     const json_t *text;
     size_t i;

@@ -213,7 +213,7 @@ static void derive(struct plan *plan)
 {
     plan->frames = plan->protocol->kinds && plan->workload->framed;
     plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
-    plan->counts_segments = plan->transport->counts_segments;
+    plan->is_tcp = plan->transport->is_tcp;
     plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;
     plan->commands = plan->workload->commands;
     plan->encrypts = plan->ends[END_CLIENT].security->encrypts;

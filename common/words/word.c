@@ -42,7 +42,7 @@ USED(is_fixed, plan_has_proxy(plan) && end != END_PROXY)
 
 USED(with_sockets, plan->transport->has_other_end)
 USED(with_buffers, with_sockets(plan, end) && (plan->ends[end].sndbuf_bytes || plan->ends[end].rcvbuf_bytes))
-USED(in_tcp, plan->transport->counts_segments)
+USED(in_tcp, plan->transport->is_tcp)
 USED(by_client_in_tcp, end == END_CLIENT && in_tcp(plan, end))
 USED(by_sender_in_tcp, in_tcp(plan, end) && !is_fixed(plan, end))
 

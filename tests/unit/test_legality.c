@@ -360,9 +360,9 @@ TEST(what_a_listener_was_given_and_its_connections_do_not_have_is_unsupported)
     CHECK_PLAN(END_SERVER, NULL, "sndbuf=64K", "place=free");
     CHECK_PLAN(END_SERVER, NULL, "congestion=cubic", "place=free");
     lies.accepts_afresh = true;
-    CHECK_PLAN(END_SERVER, "sndbuf: a connection that is accepted here does not have the SO_SNDBUF",
+    CHECK_PLAN(END_SERVER, "sndbuf: an accepted connection does not have the SO_SNDBUF of its listener here",
                "sndbuf=64K", "place=free");
-    CHECK_PLAN(END_SERVER, "congestion=cubic: a connection that is accepted here does not have",
+    CHECK_PLAN(END_SERVER, "congestion=cubic: an accepted connection does not have the congestion control",
                "congestion=cubic", "place=free");
     CHECK_PLAN(END_SERVER, NULL, "sndbuf=64K", "buffers=after", "place=free");
     CHECK_PLAN(END_SERVER, NULL, "congestion=default", "place=free");
