@@ -232,9 +232,9 @@ static int check_words(const struct service *service, const struct options *opti
         fetches |= plan->operations.list[i].kind->fetches;
     if (!fetches)
         return problem_usage(problem, "op= of --serve says how long a get is: op=get:100");
-    if (plan->reply.longest_span > service->content.period && !plan->protocol->welcome)
+    if (plan->reply.longest_span > service->content.period && !plan->protocol->server_dialogue)
         return problem_usage(problem, "--size is less than the longest reply that op= has");
-    if (plan->encrypts && !plan->protocol->welcome)
+    if (plan->encrypts && !plan->protocol->server_dialogue)
         return problem_usage(problem, "security= of --serve is for nbd: --serve %s has no handshake",
                              plan->protocol->variant.name);
     if (!plan->encrypts == !options->keys)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The Network Block Device protocol, fixed newstyle: https://github.com/NetworkBlockDevice/nbd,
- * doc/proto.md. The variants differ in how a read is answered.
+ * doc/proto.md. The two variants differ only in their replies to a read: simple or structured.
  */
 #pragma once
 
@@ -9,14 +9,15 @@
 
 extern const struct operation_kind nbd_kinds[];
 
-int nbd_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
-int nbd_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
-size_t nbd_ask(uint8_t *head, const struct call *call);
-size_t nbd_answer(uint8_t *head, const struct call *call);
-size_t nbd_answer_structured(uint8_t *head, const struct call *call);
-int nbd_greet(struct connection *connection, bool secured);
-int nbd_welcome(struct connection *connection, bool secured);
+int nbd_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
+int nbd_read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
+size_t nbd_write_request(uint8_t *head, const struct call *call);
+size_t nbd_write_reply(uint8_t *head, const struct call *call);
+size_t nbd_write_structured_reply(uint8_t *head, const struct call *call);
+int nbd_client_dialogue(struct connection *connection, bool secured);
+int nbd_server_dialogue(struct connection *connection, bool secured);
 
 #define NBD                                                                                                  \
-    .kinds = nbd_kinds, .reply = nbd_reply, .request = nbd_request, .ask = nbd_ask, .greet = nbd_greet,      \
-    .welcome = nbd_welcome
+    .kinds = nbd_kinds, .read_reply = nbd_read_reply, .read_request = nbd_read_request,                      \
+    .write_request = nbd_write_request, .client_dialogue = nbd_client_dialogue,                              \
+    .server_dialogue = nbd_server_dialogue

@@ -4,5 +4,5 @@
 const struct protocol protocol_nbd_structured = {
     .variant = {"nbd-structured", "network block device with structured replies, as most clients ask for"},
     NBD,
-    .answer = nbd_answer_structured,
+    .write_reply = nbd_write_structured_reply,
 };

@@ -154,7 +154,8 @@ static int measure_frames(struct plan *plan, struct problem *problem)
         const struct operation *operation = &plan->operations.list[i];
         const struct call call = {.kind = operation->kind, .bytes = operation->bytes};
         uint8_t head[PROTOCOL_SENT_MAX];
-        size_t asked = plan->protocol->ask(head, &call), answered = plan->protocol->answer(head, &call);
+        size_t asked = plan->protocol->write_request(head, &call),
+               answered = plan->protocol->write_reply(head, &call);
 
         request_head = MAX(request_head, asked);
         reply_head = MAX(reply_head, answered);
@@ -162,9 +163,9 @@ static int measure_frames(struct plan *plan, struct problem *problem)
         fetched = MAX(fetched, call.kind->fetches ? call.bytes : 0);
     }
     plan_free(plan);
-    if (measure_shape(&plan->message, request_head, stored, plan->protocol->ask_end, problem) < 0)
+    if (measure_shape(&plan->message, request_head, stored, plan->protocol->request_end, problem) < 0)
         return -1;
-    return measure_shape(&plan->reply, reply_head, fetched, plan->protocol->answer_end, problem);
+    return measure_shape(&plan->reply, reply_head, fetched, plan->protocol->reply_end, problem);
 }
 
 /* NAME.key is a word only beside subject= or load=, where the same cells may have others. */

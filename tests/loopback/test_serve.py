@@ -366,9 +366,9 @@ FIRST = {"http": (b"GET /10 HTTP/1.1\r\nHost: a\r\n\r\n", b"\r\n\r\n" + TEN),
 @pytest.mark.parametrize("engine", ["block", "poll"])
 @pytest.mark.parametrize("protocol, begin, more, complaint", [
     ("http", b"GET /10 HTTP/1.1\r\nX: ", b"a", "a head of more than 4096 bytes"),
-    ("resp", b"*%b\r\n" % VAST, b"$1\r\na\r\n", "which is no request"),
+    ("resp", b"*%b\r\n" % VAST, b"$1\r\na\r\n", "which is not a request"),
     ("resp", b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$%b\r\n" % VAST, b"a", ""),
-    ("memcached", b"get ", b"a", "which is no request"),
+    ("memcached", b"get ", b"a", "which is not a request"),
     ("memcached", b"set k 0 0 %b\r\n" % VAST, b"a", ""),
     ("memcached", b"set k 0 0 %d\r\n" % (2**64 - 6 * 4096), b"a", ""),
 ])
