@@ -75,8 +75,8 @@ struct protocol {
     /*
      * Read the head of the next piece from `data`. 0, with `piece` filled in; or the number of
      * bytes that the head has at least, which is above `size`; or -EBADMSG with the problem of the
-     * thread. read_reply(), at the client, finds piece->call. read_request(), at the server, fills in
-     * the given piece->call, all but its key; -ESHUTDOWN: the client wants to end.
+     * thread. read_reply(), at the client, finds piece->call. read_request(), at the server, fills
+     * in the given piece->call, all but its key; -ESHUTDOWN: the client wants to end.
      */
     int (*read_reply)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
     int (*read_request)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);

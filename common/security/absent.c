@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The layers that this build lacks: listed, but unsupported; the reason names the package. */
+/* The filters that this build does not have. They are listed, but unsupported; the reason names the
+ * package. */
 #include "connection/security.h"
 
 #define ABSENT(name, layer, missing, package)                                                                \

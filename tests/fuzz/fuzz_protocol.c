@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A protocol reads or refuses any bytes of the other end, in pieces of any size. A foreign client gets
- * the same replies for pieces of any size.
+ * A protocol reads or refuses any bytes of the other end, in pieces of any size. A foreign client
+ * gets the same replies for pieces of any size.
  */
 #include "base/clock.h"
 #include "connection/protocol.h"
@@ -117,8 +117,8 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
     return outcome;
 }
 
-/* The first byte chooses the end, the protocol, whether content is verified, and whether the client is
- * foreign. The second byte is the size of the pieces in which the other bytes arrive. */
+/* The first byte chooses the end, the protocol, whether content is verified, and whether the client
+ * is foreign. The second byte is the size of the pieces in which the other bytes arrive. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 3)

@@ -229,7 +229,7 @@ def test_another_certificate_is_refused(security: str, definitions: Path, tempor
     done = client_run("--subjects", str(definitions), *WORDS.split(), "subject=certified",
                       "certified.shows=other.pem", f"security={security}")
     assert done.returncode == 1
-    assert "it shows a certificate that is not that of this run" in done.stderr
+    assert "its certificate is not the one of this run" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
