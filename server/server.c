@@ -175,7 +175,7 @@ static void count_rejected(const struct session *session, const char *why)
     uint64_t now_ms = uv_now(&server->listener.loop);
     char text[ADDRESS_MAX], others[64] = "";
 
-    if (session->channel.is_known)
+    if (session->channel.is_identified)
         return;
     server->rejected.count++;
     server->rejected.unlogged++;
@@ -196,7 +196,7 @@ static void on_timeout(uv_timer_t *timer)
     struct session *session = timer->data;
     struct problem problem = {0};
 
-    if (!session->channel.is_known) {
+    if (!session->channel.is_identified) {
         count_rejected(session, "did not say within 3 s what it wants");
         close_parts(session);
     } else if (session->late) {
@@ -390,7 +390,7 @@ static int parse_sink(const struct options *options, const char *text, struct ad
     if (address_parse_numeric(sink, text, problem) < 0)
         return -1;
     for (size_t i = 0; i < options->sink_count; i++)
-        if (prefix_holds(&options->sinks[i], sink))
+        if (prefix_contains(&options->sinks[i], sink))
             return 0;
     return problem_failure(
         problem, "this proxy may not connect to %s; start it with an --allow-sink that holds it", text);
@@ -557,7 +557,7 @@ static void on_ended(void *owner, const char *why)
 {
     struct session *session = owner;
 
-    if (session->channel.has_heard)
+    if (session->channel.has_received)
         count_rejected(session, why);
     close_parts(session); /* the client is gone: no message */
 }

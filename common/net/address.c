@@ -335,7 +335,7 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
                          "'%.60s' is no prefix; write it like 10.0.0.0/8, fd00::/8, 192.0.2.1 or unix", text);
 }
 
-bool prefix_holds(const struct prefix *prefix, const struct address *address)
+bool prefix_contains(const struct prefix *prefix, const struct address *address)
 {
     unsigned whole = prefix->bits / 8, rest = prefix->bits % 8;
     uint8_t host[16];

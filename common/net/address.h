@@ -89,4 +89,4 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
 
 /* Whether the set contains the address. An IPv4-mapped IPv6 address (::ffff:192.0.2.1) counts as
  * IPv4. */
-bool prefix_holds(const struct prefix *prefix, const struct address *address);
+bool prefix_contains(const struct prefix *prefix, const struct address *address);

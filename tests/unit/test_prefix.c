@@ -11,7 +11,7 @@ static bool holds(const char *text, const char *address)
 
     if (prefix_parse(&prefix, text, &problem) < 0 || address_parse_numeric(&parsed, address, &problem) < 0)
         fail_msg("%s", problem.text);
-    return prefix_holds(&prefix, &parsed);
+    return prefix_contains(&prefix, &parsed);
 }
 
 TEST(a_prefix_holds_the_addresses_whose_first_bits_are_its_own)
