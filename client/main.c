@@ -4,11 +4,11 @@
 #include "base/cleanup.h"
 #include "base/version.h"
 #include "base/whole_file.h"
-#include "legality/legality.h"
-#include "legality/probe.h"
 #include "list.h"
 #include "placement/scheduling.h"
 #include "run.h"
+#include "support/probe.h"
+#include "support/support.h"
 #include "words/expand.h"
 #include "words/parse.h"
 #include "words/word.h"
@@ -282,7 +282,7 @@ static int check_ends(const struct plan *plan, struct problem *problem)
 {
     for (int end = 0; end < END_COUNT; end++)
         if (plan_has_end(plan, (enum end)end) && plan_is_own(plan, (enum end)end) &&
-            legality_check(plan, (enum end)end, false, problem) < 0)
+            support_check(plan, (enum end)end, false, problem) < 0)
             return -1;
     return 0;
 }

@@ -5,11 +5,11 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "command.h"
-#include "legality/legality.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "record.h"
 #include "segments.h"
+#include "support/support.h"
 #include "team/coordinator.h"
 #include "transport/transport.h"
 #include "words/parse.h"
@@ -566,7 +566,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
 
     open_timer(&run);
     strcpy(run.result.phase, "start");
-    if (legality_check(plan, END_CLIENT, false, reason) == 0) {
+    if (support_check(plan, END_CLIENT, false, reason) == 0) {
         result = plan->has_server ? ask(&run, plan_second_end(plan), reason) : begin_alone(&run, reason);
         if (result == 0)
             complete(&run);

@@ -12,12 +12,12 @@
 #include "base/secret.h"
 #include "base/units.h"
 #include "connection/protocol.h"
-#include "listener.h"
 #include "engine/engine.h"
-#include "legality/legality.h"
+#include "listener.h"
 #include "net/sockets.h"
 #include "server.h"
 #include "strategy/strategy.h"
+#include "support/support.h"
 #include "team/team.h"
 #include "transport/transport.h"
 #include "words/parse.h"
@@ -313,7 +313,7 @@ void serve_run(const struct options *options, struct problem *problem)
     service.content.period = options->size ? options->size : CONTENT_PRESET;
     if (check_words(&service, options, problem) == 0 &&
         (!options->keys || take_key(&service, options->keys, problem) == 0) &&
-        legality_check(&service.plan, END_SERVER, false, problem) == 0 &&
+        support_check(&service.plan, END_SERVER, false, problem) == 0 &&
         open_content(&service, service.content.period, problem) == 0 &&
         (fd = transport_socket(&service.plan, END_SERVER, &options->address, problem)) >= 0) {
         uv_mutex_init(&service.mutex);

@@ -8,12 +8,12 @@
 #include "base/version.h"
 #include "connection/thread_shared.h"
 #include "connection/workload.h"
-#include "listener.h"
-#include "legality/legality.h"
-#include "legality/probe.h"
 #include "data_listener.h"
-#include "subject.h"
+#include "listener.h"
 #include "measure/facts.h"
+#include "subject.h"
+#include "support/probe.h"
+#include "support/support.h"
 #include "team/coordinator.h"
 #include "words/parse.h"
 
@@ -336,7 +336,7 @@ static void explain_failure(struct session *session)
         close_parts(session);
 }
 
-/* A proxy starts its team or subject when it knows the sink. legality_check() probes sockets,
+/* A proxy starts its team or subject when it knows the sink. support_check() probes sockets,
  * rings, TLS layers and placement. This takes the loop and two CPUs for up to 3 s: no other client
  * may be measured in that time. */
 static void begin(struct session *session)
@@ -347,7 +347,7 @@ static void begin(struct session *session)
 
     session->waits = false;
     if ((!hosts && (check_limits(plan, session->end, &problem) < 0 ||
-                    legality_check(plan, session->end, session->remote, &problem) < 0)) ||
+                    support_check(plan, session->end, session->remote, &problem) < 0)) ||
         data_listener_open(&session->data, plan, session->end, &session->channel, &problem) < 0 ||
         (!waits && (hosts ? start_subject(session, NULL, &problem) : open_team(session, &problem)) < 0)) {
         fail(session, NULL, &problem);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "legality/legality.h"
+#include "support/support.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -13,9 +13,9 @@
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "legality/probe.h"
 #include "net/address.h"
 #include "placement/cores.h"
+#include "support/probe.h"
 #include "transport/transport.h"
 #include "words/word.h"
 
@@ -152,7 +152,7 @@ static int check_security(const struct plan *plan, enum end end, struct problem 
     if (plan->handshake == HANDSHAKE_TICKET && !plan->workload->reconnects)
         return problem_unsupported(problem, "handshake=ticket needs workload=connect: only there does a "
                                             "connection follow another, whose ticket it has");
-    return rehearsal_check(plan, end, problem);
+    return probe_security(plan, end, problem);
 }
 
 /* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
@@ -303,7 +303,7 @@ static int check_options(const struct plan *plan, enum end end, struct problem *
     return 0;
 }
 
-int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
+int support_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
 {
     const struct scheduling *scheduling = &plan->ends[end].scheduling;
     const struct engine *engine = engine_of(plan, end);
@@ -343,8 +343,8 @@ static unsigned engines_give(const struct transport *transport)
     return transport->has_other_end ? CAPABILITIES_OF_ENGINES : CAPABLE_WAITING;
 }
 
-int legality_of_strategy(const struct strategy *strategy, const struct transport *transport,
-                         struct problem *problem)
+int support_of_strategy(const struct strategy *strategy, const struct transport *transport,
+                        struct problem *problem)
 {
     const struct security *plain = (const struct security *)security_axis.variants[0];
     struct strategy_choice choice = {.strategy = strategy, .parameter = PARAMETER_NONE};
@@ -355,8 +355,8 @@ int legality_of_strategy(const struct strategy *strategy, const struct transport
                        plain, engines_give(transport), problem);
 }
 
-int legality_of_reading(const struct reading *reading, const struct transport *transport,
-                        struct problem *problem)
+int support_of_reading(const struct reading *reading, const struct transport *transport,
+                       struct problem *problem)
 {
     if (engine_check(reading->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
         return -1;
@@ -364,8 +364,8 @@ int legality_of_reading(const struct reading *reading, const struct transport *t
                        (const struct security *)security_axis.variants[0], engines_give(transport), problem);
 }
 
-int legality_of_security(const struct security *security, const struct transport *transport,
-                         struct problem *problem)
+int support_of_security(const struct security *security, const struct transport *transport,
+                        struct problem *problem)
 {
     struct plan plan = {.transport = transport, .is_tcp = transport->is_tcp, .encrypts = security->encrypts};
 

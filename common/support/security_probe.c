@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "legality/probe.h"
+#include "support/probe.h"
 
 #include "base/cleanup.h"
 #include "connection/connection.h"
@@ -164,7 +164,7 @@ static int rehearse(const struct plan *plan, const struct security *security, st
 
 #define ANSWERS_MAX 64 /* that are cached; further ones replace the last */
 
-int rehearsal_check(const struct plan *plan, enum end end, struct problem *problem)
+int probe_security(const struct plan *plan, enum end end, struct problem *problem)
 {
     static struct answer {
         const struct security *security;

@@ -19,4 +19,4 @@ void probe_counters(void);
  * and such a key, and exchange bytes both ways. A trial, because libraries differ by version, build
  * and policy, and a kernel may accept options without effect. 0, or -1 with an unsupported problem.
  * Answers are cached. */
-int rehearsal_check(const struct plan *plan, enum end end, struct problem *problem);
+int probe_security(const struct plan *plan, enum end end, struct problem *problem);

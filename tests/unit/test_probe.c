@@ -6,10 +6,10 @@
 #include "connection/capability.h"
 #include "connection/reading.h"
 #include "connection/security.h"
-#include "legality/legality.h"
-#include "legality/probe.h"
 #include "ring/ring.h"
 #include "strategy/strategy.h"
+#include "support/probe.h"
+#include "support/support.h"
 #include "words/parse.h"
 
 #include <netinet/in.h>
@@ -130,7 +130,7 @@ static void allows(const struct transport *transport, const char *strategy)
 {
     struct problem problem = {0};
 
-    if (legality_of_strategy(strategy_of(strategy), transport, &problem) < 0)
+    if (support_of_strategy(strategy_of(strategy), transport, &problem) < 0)
         fail_msg("%s", problem.text);
 }
 
@@ -138,7 +138,7 @@ static void forbids(const struct transport *transport, const char *strategy, con
 {
     struct problem problem = {0};
 
-    assert_int_equal(legality_of_strategy(strategy_of(strategy), transport, &problem), -1);
+    assert_int_equal(support_of_strategy(strategy_of(strategy), transport, &problem), -1);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, why);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, strategy);
 }
@@ -255,7 +255,7 @@ TEST(a_truncation_that_copies_is_found_out)
     const struct variant *msgtrunc = axis_find(&reading_axis, "msgtrunc", &problem);
 
     lies.ignores_truncate = true;
-    assert_int_equal(legality_of_reading((const struct reading *)msgtrunc, tcp, &problem), -1);
+    assert_int_equal(support_of_reading((const struct reading *)msgtrunc, tcp, &problem), -1);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "read=msgtrunc");
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "MSG_TRUNC does not discard");
 }
@@ -292,7 +292,7 @@ TEST(what_could_not_be_probed_is_said_and_asked_again)
     pair_of_tcp = shaky.pair;
     shaky.pair = pair_at_times;
     pairs_are_there = false;
-    assert_int_equal(legality_of_strategy(strategy_of("cork"), &shaky, &problem), -1);
+    assert_int_equal(support_of_strategy(strategy_of("cork"), &shaky, &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE,
                    "write=cork with transport=tcp could not be probed: Too many open");
     pairs_are_there = true;
@@ -319,7 +319,7 @@ static void check_plan(const char *const *words, size_t count, enum end end, con
     int result;
 
     assert_int_equal(plan_parse(&plan, words, count, &problem), 0);
-    result = legality_check(&plan, end, false, &problem);
+    result = support_check(&plan, end, false, &problem);
     plan_free(&plan);
     if (!why && result < 0)
         fail_msg("%s", problem.text);

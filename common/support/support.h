@@ -7,14 +7,14 @@
 /* Checks that `end` can run this plan on this machine: strategy and reading have the capabilities
  * that they need, and placement, options and limits are possible. 0, or -1 with an unsupported
  * problem that names what is missing, or with a failure if a probe failed. */
-int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem);
+int support_check(const struct plan *plan, enum end end, bool remote, struct problem *problem);
 
 /* The same for one strategy or reading on one transport without a filter, for lists. */
-int legality_of_strategy(const struct strategy *strategy, const struct transport *transport,
-                         struct problem *problem);
-int legality_of_reading(const struct reading *reading, const struct transport *transport,
+int support_of_strategy(const struct strategy *strategy, const struct transport *transport,
                         struct problem *problem);
+int support_of_reading(const struct reading *reading, const struct transport *transport,
+                       struct problem *problem);
 
 /* The same for one filter, with the default cipher and the default handshake. */
-int legality_of_security(const struct security *security, const struct transport *transport,
-                         struct problem *problem);
+int support_of_security(const struct security *security, const struct transport *transport,
+                        struct problem *problem);

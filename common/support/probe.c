@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "legality/probe.h"
+#include "support/probe.h"
 
 #include "base/memory_file.h"
 #include "connection/capability.h"
