@@ -160,7 +160,7 @@ CANNOT = {
     "write=uv": "libuv",
     "write=cork:record": "no record layer",
     "read=msgtrunc": "the kernel's TLS",
-    "workload=connect read=uring-multishot": "the handshake's",
+    "workload=connect read=uring-multishot": "bytes of the TLS handshake",
     "transport=unix": "does not take the keys",
     "cipher=aes-256-gcm": "SHA-384",
 }
