@@ -297,7 +297,7 @@ static void check(const struct cells *cells, struct problem *problem)
         json_t *line =
             json_pack("{s:o, s:o, s:o}", "words", plan_words(plan), "given", given, "unused", unused);
 
-        if (!plan->messages && !plan->bytes && !plan->commands)
+        if (!plan->messages && !plan->bytes && !plan->runs_command)
             json_object_set_new(line, "planned_ns",
                                 json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
         /* what only the run can find out makes the run fail */

@@ -419,7 +419,7 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
         return ask(run, END_SERVER, problem);
     if (proxy->is_open && send_sink(run, &proxy->channel, &data, body, problem) < 0)
         return -1;
-    return run->plan->commands ? start_command(run, problem) : start_team(run, problem);
+    return run->plan->runs_command ? start_command(run, problem) : start_team(run, problem);
 }
 
 /* ---- messages ---- */

@@ -217,7 +217,7 @@ static int refuse_word(const char *text, struct problem *problem)
     size_t size = 0;
 
     for (size_t i = 0; i < word_count && size < sizeof known; i++)
-        if (word_list[i].serves)
+        if (word_list[i].for_serve)
             size += (size_t)snprintf(known + size, sizeof known - size, "%s%s", size ? ", " : "",
                                      word_list[i].key);
     return problem_usage(problem, "'%s' is no word of --serve, which takes %s", text, known);
@@ -255,7 +255,7 @@ static int parse_words(struct service *service, const struct options *options, s
 
         if (word_split(&typed, options->words[i], problem) < 0)
             return -1;
-        if (!typed.word->serves || (typed.prefix != END_COUNT && typed.prefix != END_SERVER))
+        if (!typed.word->for_serve || (typed.prefix != END_COUNT && typed.prefix != END_SERVER))
             return refuse_word(options->words[i], problem);
         if (!strcmp(typed.word->key, "op") && !strcmp(typed.value, "default"))
             continue;

@@ -91,7 +91,7 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
 /* Maximum time of a run of this plan; then the server ends it. */
 static uint64_t run_limit_ms(const struct plan *plan)
 {
-    bool fixed = plan->messages || plan->bytes || plan->commands;
+    bool fixed = plan->messages || plan->bytes || plan->runs_command;
 
     return LIMIT_SLACK_MS + (fixed ? LIMIT_TIME_MS : 2 * (plan->warmup_ns + plan->duration_ns) / 1000000);
 }

@@ -72,7 +72,7 @@ struct role {
 
 struct workload {
     struct variant variant;
-    bool commands;                        /* no connection of ours: the client runs a program */
+    bool runs_command;                    /* no connection of ours: the client runs a program */
     bool reconnects;                      /* a new descriptor for every message: see engine/dial.h */
     const struct role *roles[ROLE_COUNT]; /* NULL: the workload has no such role */
     const struct role *const *framed;     /* in place of them where a protocol frames; NULL: none can */

@@ -150,7 +150,7 @@ struct plan {
     /* Derived by plan_parse() from the words. */
     bool has_server;             /* the other end runs uncork: no foreign peer, and not transport=null */
     bool relays;                 /* the workload has a proxy, whatever the other words say */
-    bool commands;               /* the client runs a program in place of its data threads */
+    bool runs_command;           /* the client runs a program in place of its data threads */
     bool frames;                 /* the protocol has heads */
     bool encrypts;               /* all ends use TLS, each with its own implementation; else none does */
     bool is_tcp;                 /* the transport is TCP */

@@ -122,17 +122,20 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 /* transport=null has no other end: refuses words that need one. */
 static int check_other_end(const struct plan *plan, struct problem *problem)
 {
-    const char *word = plan->relays || plan->commands ? "workload" : plan->frames ? "protocol" : "security";
-    const char *value = plan->relays || plan->commands ? plan->workload->variant.name
-                        : plan->frames                 ? plan->protocol->variant.name
-                                                       : plan->ends[END_CLIENT].security->variant.name;
+    const char *word = plan->relays || plan->runs_command ? "workload"
+                       : plan->frames                     ? "protocol"
+                                                          : "security";
+    const char *value = plan->relays || plan->runs_command ? plan->workload->variant.name
+                        : plan->frames                     ? plan->protocol->variant.name
+                                                           : plan->ends[END_CLIENT].security->variant.name;
 
     if (!plan->has_server && plan->ends[END_CLIENT].follows)
         return problem_unsupported(problem,
                                    "this direction does not work with transport=%s: it has no other end that "
                                    "could send",
                                    plan->transport->variant.name);
-    if (plan->transport->has_other_end || !(plan->relays || plan->commands || plan->frames || plan->encrypts))
+    if (plan->transport->has_other_end ||
+        !(plan->relays || plan->runs_command || plan->frames || plan->encrypts))
         return 0;
     return problem_unsupported(problem, "%s=%s does not work with transport=%s here: it has no other end",
                                word, value, plan->transport->variant.name);
@@ -312,7 +315,7 @@ int support_check(const struct plan *plan, enum end end, bool remote, struct pro
 
     if (check_other_end(plan, problem) < 0)
         return -1;
-    if (plan->commands)
+    if (plan->runs_command)
         return plan_cpus(plan, end, remote, &cpus, problem);
     if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
         return -1;

@@ -115,10 +115,10 @@ int plan_check(const struct plan *plan, struct problem *problem)
 {
     if (plan_has_subject(plan) && plan_has_peer(plan))
         return problem_usage(problem, "subject=%s needs no peer=: uncork starts it", plan->subject.name);
-    if (plan_has_subject(plan) && !plan->frames && !plan->relays && !plan->commands)
+    if (plan_has_subject(plan) && !plan->frames && !plan->relays && !plan->runs_command)
         return problem_usage(problem, "subject=%s needs a protocol, like protocol=nbd, or workload=proxy",
                              plan->subject.name);
-    if (plan->commands && check_command(plan, problem) < 0)
+    if (plan->runs_command && check_command(plan, problem) < 0)
         return -1;
     if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0)
         return -1;

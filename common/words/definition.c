@@ -52,7 +52,7 @@ static const json_t *find(const json_t *definitions, const char *word, const cha
 {
     const char *protocol = plan->protocol->variant.name, *transport = plan->transport->variant.name;
     const json_t *definition = json_object_get(definitions, name);
-    bool any = plan->commands && !plan->protocol->kinds; /* subject and load agree on one */
+    bool any = plan->runs_command && !plan->protocol->kinds; /* subject and load agree on one */
 
     if (!definition)
         problem_unsupported(problem, "%s=%s: this %s has no definition of it", word, name,
@@ -116,14 +116,14 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
     const json_t *asks = *plan->load ? json_object_get(definitions, plan->load) : subject, *name;
     size_t i;
 
-    json_array_foreach(plan->commands && !plan->protocol->kinds ? json_object_get(asks, "protocols") : NULL,
-                       i, name)
+    json_array_foreach(
+        plan->runs_command && !plan->protocol->kinds ? json_object_get(asks, "protocols") : NULL, i, name)
         if (lists(subject, "protocols", json_string_value(name)))
             return json_string_value(name);
     return plan->protocol->variant.name;
 }
 
-void definition_place(json_t *values, const struct address *address)
+void definition_add_address(json_t *values, const struct address *address)
 {
     char text[ADDRESS_MAX], *colon;
 
@@ -137,7 +137,8 @@ void definition_place(json_t *values, const struct address *address)
 
 json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan)
 {
-    const char *keys[] = {plan->commands ? "arguments_command" : "", plan->encrypts ? "arguments_tls" : "",
+    const char *keys[] = {plan->runs_command ? "arguments_command" : "",
+                          plan->encrypts ? "arguments_tls" : "",
                           plan->is_tcp ? "arguments_tcp" : "arguments_unix", "arguments"};
     json_t *arguments = json_array();
     const json_t *text;

@@ -52,7 +52,7 @@ json_t *definition_values(const json_t *definition, const char *name, const stru
 const char *definition_protocol(const json_t *definitions, const struct plan *plan);
 
 /* Adds {host}, {port} and {path} of an address to the values. */
-void definition_place(json_t *values, const struct address *address);
+void definition_add_address(json_t *values, const struct address *address);
 
 /* The text with each {name} of the values replaced, in new memory. */
 char *definition_expand(const char *text, const json_t *values);

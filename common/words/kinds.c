@@ -58,7 +58,7 @@ static char *choice_format(const struct word *word, const void *field)
 struct number {
     const struct units *units;
     const char *prefix; /* of all spellings but that of 0 */
-    const char *like;   /* an example */
+    const char *example;
 };
 
 static int number_parse(const struct word *word, const char *text, void *field, struct problem *problem)
@@ -74,12 +74,12 @@ static int number_parse(const struct word *word, const char *text, void *field, 
         return 0;
     if (strncmp(text, prefix, strlen(prefix)) != 0)
         return problem_usage(problem, "%s=%.60s: write %s, or %sSIZE like %s", word->key, text, zero, prefix,
-                             number->like);
+                             number->example);
     text += strlen(prefix);
     result = units_parse(number->units, text, value);
     if (result == -EINVAL)
         return problem_usage(problem, "%s=%.60s is no %s; write it like %s", word->key, text, word->unit,
-                             number->like);
+                             number->example);
     if (result == 0 && *value >= word->minimum && *value <= word->maximum)
         return 0;
     units_format(number->units, minimum, word->minimum);

@@ -187,7 +187,7 @@ static int derive_frames(struct plan *plan, struct problem *problem)
 
     if (!plan->protocol->kinds)
         return plan->operations.count ? problem_usage(problem, "op= needs a protocol, like protocol=nbd") : 0;
-    if (plan->commands)
+    if (plan->runs_command)
         return name_operations(plan, problem);
     if (!plan->workload->framed)
         return problem_usage(problem, "protocol=%s needs workload=request: it frames requests and replies",
@@ -216,7 +216,7 @@ static void derive(struct plan *plan)
     plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
     plan->is_tcp = plan->transport->is_tcp;
     plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;
-    plan->commands = plan->workload->commands;
+    plan->runs_command = plan->workload->runs_command;
     plan->encrypts = plan->ends[END_CLIENT].security->encrypts;
     plan->feed = (struct strategy_choice){.strategy = &strategy_coalesce, .parameter = PARAMETER_NONE};
     for (int end = 0; end < END_COUNT; end++)
@@ -293,9 +293,9 @@ static void put_word(json_t *words, const struct plan *plan, const struct word *
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
-    if (plan_has_subject(plan) && end == plan_second_end(plan) && !word->of_listener)
+    if (plan_has_subject(plan) && end == plan_second_end(plan) && !word->for_subject)
         return false;
-    if (plan->commands && end == END_CLIENT && !word->of_command)
+    if (plan->runs_command && end == END_CLIENT && !word->for_command)
         return false;
     return word->used && plan_has_end(plan, end) && word->used(plan, end);
 }
@@ -310,7 +310,7 @@ static void sort_parameters(const struct plan *plan, json_t *used, json_t *unuse
 
         snprintf(key, sizeof key, "%s.%s", parameter->subject, parameter->key);
         if (!strcmp(parameter->subject, plan->subject.name) ||
-            (plan->commands && !strcmp(parameter->subject, plan->load)))
+            (plan->runs_command && !strcmp(parameter->subject, plan->load)))
             json_object_set_new(used, key, json_string(parameter->value));
         else
             json_array_append_new(unused, json_string(key));

@@ -42,9 +42,9 @@ struct word {
     const char *const *choices; /* kind choice: names by value, NULL at the end */
     uint64_t minimum, maximum;  /* numbers */
     const char *unit;           /* of numbers, for --list=json */
-    bool serves;                /* a word of uncork-server --serve too */
-    bool of_listener;           /* a subject has it from the listening socket that it inherits */
-    bool of_command;            /* it has an effect in workload=command, where no data thread is */
+    bool for_serve;             /* uncork-server --serve takes it too */
+    bool for_subject;           /* affects a subject, by the listening socket that it inherits */
+    bool for_command;           /* has an effect in workload=command, which has no data threads */
     const char *word_for_zero;  /* numbers, kind address: the spelling of 0 */
 };
 

@@ -361,7 +361,7 @@ TEST(a_load_needs_a_subject_and_uses_no_word_of_a_data_thread)
 
     parse(&plan, WORDS("workload=command", "subject=served", "load=asks", "asks.count=3", "served.size=4K",
                        "other.x=1", "sndbuf=64K", "client.sndbuf=4K", "depth=4", "warmup=0s"));
-    assert_true(plan.commands && !plan.frames && !plan.relays);
+    assert_true(plan.runs_command && !plan.frames && !plan.relays);
     assert_flat(unused_of(&plan), "depth client.sndbuf warmup other.x");
     plan_free(&plan);
     refuse(WORDS("workload=command", "load=asks"), "needs subject=");
