@@ -47,8 +47,8 @@ struct channel {
 int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct psk_list *keys,
                  const struct channel_events *events, void *owner, struct problem *problem);
 
-/* Reads the file of the option --psk into `keys`. If `keys` is not NULL, the option was given twice:
- * `once` says why that is wrong. Returns 0, or -1 with a problem. */
+/* Reads the file of the option --psk into `keys`. If `keys` is not NULL, the option was given
+ * twice: `once` says why that is wrong. Returns 0, or -1 with a problem. */
 int channel_take_keys(struct psk_list **keys, const char *path, const char *once, struct problem *problem);
 
 /* Whether no third party can read the channel, so that it may carry a key. True for TLS, for a Unix

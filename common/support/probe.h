@@ -17,6 +17,6 @@ void probe_counters(void);
 /* Checks by a trial that the filter of this end can do what the plan asks: libraries differ by
  * version, build and policy, and a kernel may accept options without effect. Two sides with this
  * filter complete a handshake with that cipher and kind of key, over a pair of sockets of that
- * transport, and send bytes both ways. 0, or -1 with an unsupported problem, or with a failure if no
- * trial was possible. */
+ * transport, and send bytes both ways. 0, or -1 with an unsupported problem, or with a failure if
+ * no trial was possible. */
 int probe_security(const struct plan *plan, enum end end, struct problem *problem);

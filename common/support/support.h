@@ -5,8 +5,8 @@
 #include "plan/plan.h"
 
 /* Checks that `end` can run this plan on this machine: strategy and reading have the capabilities
- * that they need, and placement, options and limits are possible. `remote`: the client is on
- * another machine. 0, or -1 with an unsupported problem that names what is missing, or with a
+ * that they need, and placement, options and limits are possible. `remote`: the other ends
+ * are on other machines. 0, or -1 with an unsupported problem that names what is missing, or with a
  * failure if a probe failed. */
 int support_check(const struct plan *plan, enum end end, bool remote, struct problem *problem);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Braces around anything else stay. */
 char *definition_expand(const char *text, const json_t *values)
 {
     char *result = NULL;
@@ -31,7 +30,7 @@ char *definition_expand(const char *text, const json_t *values)
     return needed(result);
 }
 
-static bool lists(const json_t *definition, const char *key, const char *wanted)
+static bool list_has(const json_t *definition, const char *key, const char *wanted)
 {
     const json_t *name;
     size_t i;
@@ -44,7 +43,7 @@ static bool lists(const json_t *definition, const char *key, const char *wanted)
 
 bool definition_needs(const json_t *definition, const char *what)
 {
-    return lists(definition, "needs", what);
+    return list_has(definition, "needs", what);
 }
 
 static const json_t *find(const json_t *definitions, const char *word, const char *name,
@@ -57,9 +56,9 @@ static const json_t *find(const json_t *definitions, const char *word, const cha
     if (!definition)
         problem_unsupported(problem, "%s=%s: this %s has no definition of it", word, name,
                             *word == 'l' ? "client" : "server");
-    else if (!any && !lists(definition, "protocols", protocol))
+    else if (!any && !list_has(definition, "protocols", protocol))
         problem_unsupported(problem, "%s=%s does not work with protocol=%s", word, name, protocol);
-    else if (!lists(definition, "transports", transport))
+    else if (!list_has(definition, "transports", transport))
         problem_unsupported(problem, "%s=%s does not work with transport=%s", word, name, transport);
     else if (plan->encrypts && !plan->relays && !json_object_get(definition, "arguments_tls"))
         problem_unsupported(problem, "%s=%s does not work with TLS", word, name);
@@ -76,7 +75,7 @@ const json_t *definition_find(const json_t *definitions, const struct plan *plan
     if (!definition || !plan->encrypts || plan->handshake == HANDSHAKE_PSK_ECDHE ||
         !definition_needs(definition, "certificate"))
         return definition;
-    problem_unsupported(problem, "subject=%s does not work with handshake=%s: it shows a certificate", name,
+    problem_unsupported(problem, "subject=%s does not work with handshake=%s: it uses a certificate", name,
                         handshake_names[plan->handshake]);
     return NULL;
 }
@@ -118,7 +117,7 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
 
     json_array_foreach(
         plan->runs_command && !plan->protocol->kinds ? json_object_get(asks, "protocols") : NULL, i, name)
-        if (lists(subject, "protocols", json_string_value(name)))
+        if (list_has(subject, "protocols", json_string_value(name)))
             return json_string_value(name);
     return plan->protocol->variant.name;
 }

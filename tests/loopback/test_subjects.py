@@ -191,7 +191,7 @@ def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, defin
     ("subject=absent", "needs the program no-such-program: uncork setup absent"),
     ("subject=needs security=gnutls",
      "ended with status 1; its log ends: ['4096'] 4096 ['tcp.tls']"),
-    ("subject=needs security=gnutls handshake=psk", "not work with handshake=psk: it shows a cert"),
+    ("subject=needs security=gnutls handshake=psk", "not work with handshake=psk: it uses a cert"),
     ("subject=other", "has no definition of it"),
     ("subject=script script.colour=red", "has no such parameter"),
     ("subject=script protocol=nbd-structured", "does not work with protocol=nbd-structured"),

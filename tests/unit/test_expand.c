@@ -85,16 +85,16 @@ TEST(a_bad_range_is_refused)
         char word[64];
 
         snprintf(word, sizeof word, "message=%s", ranges[i]);
-        refuse(word, "is no range; write it like 64..1M");
+        refuse(word, "is not a range; write it like 64..1M");
     }
 }
 
 TEST(every_value_of_a_list_must_be_right)
 {
-    refuse("message=64,15x", "a size must stand");
-    refuse("message=64,", "must stand");
-    refuse("message=,64", "must stand");
-    refuse("message=", "must stand");
+    refuse("message=64,15x", "expected a size");
+    refuse("message=64,", "expected a size");
+    refuse("message=,64", "expected a size");
+    refuse("message=", "expected a size");
     refuse("write=cork,mroe", "the nearest is 'more'");
     refuse("connections=1..20000:+5000,0", "out of range");
     refuse("connections=1..20000", "out of range");
@@ -161,8 +161,8 @@ TEST(a_range_has_at_most_ten_thousand_values)
 
 TEST(whatever_is_refused_has_a_reason)
 {
-    refuse("server=\xff:80", "not spelled in UTF-8");
-    refuse("not=\xff", "not spelled in UTF-8");
+    refuse("server=\xff:80", "not valid UTF-8");
+    refuse("not=\xff", "not valid UTF-8");
     refuse("nothing", "write key=value");
     refuse("mesage=64", "the nearest is 'message'");
 }

@@ -50,13 +50,13 @@ TEST(what_is_no_message_is_refused)
 
 TEST(a_refusal_shows_where_it_went_wrong)
 {
-    refuse("15x", "a size must stand at character 4");
-    refuse("x2", "must stand at character 1");
+    refuse("15x", "expected a size at character 4");
+    refuse("x2", "expected a size or a count at character 1");
     refuse("4k", "at character 2");
     refuse("2++3", "at character 3");
     refuse("2/", "at character 3");
-    refuse("1e99", "only +, / or the end can stand at character 2");
-    refuse("64+0", "nothing is sent by a zero");
+    refuse("1e99", "expected +, / or the end at character 2");
+    refuse("64+0", "a count or a size of zero");
 }
 
 TEST(a_message_has_limits)

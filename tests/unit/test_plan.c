@@ -160,9 +160,9 @@ TEST(what_is_no_word_is_refused)
     refuse(WORDS("--json"), "write key=value");
     refuse(WORDS("client.message=64"), "write message=... without a prefix");
     refuse(WORDS("client.client.sndbuf=1K"), "no word is called 'client.sndbuf'");
-    refuse(WORDS("rounds=3"), "rounds is a word of a whole matrix");
-    refuse(WORDS("arm=small"), "arm names words of a scenario: uncork run");
-    refuse(WORDS("server=\xff:80"), "not spelled in UTF-8");
+    refuse(WORDS("rounds=3"), "rounds= is for a whole matrix");
+    refuse(WORDS("arm=small"), "arm= chooses an arm of a scenario: uncork run");
+    refuse(WORDS("server=\xff:80"), "not valid UTF-8");
 }
 
 TEST(a_value_out_of_range_names_the_range)
@@ -177,13 +177,13 @@ TEST(a_value_out_of_range_names_the_range)
     refuse(WORDS("messages=0"), "out of range");
     refuse(WORDS("messages=99999999999999999999"), "out of range");
     refuse(WORDS("bytes=17179869184G"), "out of range");
-    refuse(WORDS("connections=-1"), "is no connections");
-    refuse(WORDS("duration=2"), "is no duration; write it like 2s");
-    refuse(WORDS("chunk=64k"), "is no bytes; write it like");
-    refuse(WORDS("link_rate=1g"), "is no rate; write it like 100mbit");
+    refuse(WORDS("connections=-1"), "is not a valid count");
+    refuse(WORDS("duration=2"), "is not a valid duration; write it like 2s");
+    refuse(WORDS("chunk=64k"), "is not a valid size; write it like");
+    refuse(WORDS("link_rate=1g"), "is not a valid rate; write it like 100mbit");
     refuse(WORDS("link_rate=999kbit"), "link_rate=999kbit is out of range: 1mbit to 400gbit");
     refuse(WORDS("link_mtu=575"), "576 to 65535");
-    refuse(WORDS("link_loss=0.1"), "is no percent; write it like 1% or 0.01%");
+    refuse(WORDS("link_loss=0.1"), "is not a valid percent; write it like 1% or 0.01%");
     refuse(WORDS("link_loss=51%"), "0% to 50%");
 }
 
@@ -219,7 +219,7 @@ TEST(a_build_is_any_folder_whose_path_can_stand_in_a_list)
     plan_free(&plan);
     refuse(WORDS("build="), "write the path of a folder");
     refuse(WORDS("build=old tree/bin"), "neither blanks nor commas");
-    refuse(WORDS("client.build=old"), "build is not of one end");
+    refuse(WORDS("client.build=old"), "build is the same at all ends");
 }
 
 TEST(a_target_can_stand_in_a_list_and_is_not_too_long)
@@ -378,13 +378,13 @@ TEST(values_with_a_grammar_of_their_own_are_strict)
     refuse(WORDS("source=cold:0"), "out of range");
     refuse(WORDS("source=cold:5G"), "out of range");
     refuse(WORDS("source=warm"), "write hot, or cold:SIZE");
-    refuse(WORDS("congestion="), "no congestion control");
-    refuse(WORDS("congestion=CUBIC"), "no congestion control");
-    refuse(WORDS("congestion=longer-than-kernel"), "no congestion control");
+    refuse(WORDS("congestion="), "write the name of a congestion control");
+    refuse(WORDS("congestion=CUBIC"), "write the name of a congestion control");
+    refuse(WORDS("congestion=longer-than-kernel"), "write the name of a congestion control");
     refuse(WORDS("server=nowhere"), "write own, HOST:PORT");
     refuse(WORDS("server=host:99999"), "write own, HOST:PORT");
     refuse(WORDS("place=near"), "write together, apart, free");
-    refuse(WORDS("message=0"), "nothing is sent by a zero");
+    refuse(WORDS("message=0"), "a count or a size of zero");
 }
 
 TEST(a_word_that_the_run_does_not_use_is_told_and_left_out)
@@ -486,7 +486,7 @@ TEST(the_words_of_a_proxy_are_those_of_what_sends_on)
     assert_true(plan_has_proxy(&plan) && !plan.ends[END_PROXY].drives && plan.ends[END_PROXY].follows);
     assert_int_equal(plan_neighbour(&plan, END_CLIENT), END_PROXY);
     plan_free(&plan);
-    refuse(WORDS("workload=proxy", "read=msgtrunc"), "read=msgtrunc delivers no bytes");
+    refuse(WORDS("workload=proxy", "read=msgtrunc"), "read=msgtrunc discards the bytes");
     refuse(WORDS("workload=proxy", "peer=127.0.0.1:9", "control=none"), "needs a server of uncork");
 }
 

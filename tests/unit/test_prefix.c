@@ -71,7 +71,7 @@ TEST(what_is_no_prefix_is_refused)
         struct prefix prefix;
 
         assert_int_equal(prefix_parse(&prefix, refused[i], &problem), -1);
-        assert_problem(&problem, PROBLEM_USAGE, "is no prefix; write it like 10.0.0.0/8");
+        assert_problem(&problem, PROBLEM_USAGE, "is not a prefix; write it like 10.0.0.0/8");
     }
 }
 
