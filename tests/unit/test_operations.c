@@ -22,7 +22,7 @@ static void refuse(const char *text, const char *why)
     assert_problem(&problem, PROBLEM_USAGE, why);
 }
 
-TEST(what_is_no_operation_is_refused)
+TEST(an_invalid_operation_is_refused)
 {
     refuse("", "expected a name");
     refuse(":4K", "expected a name");
@@ -81,7 +81,7 @@ TEST(a_mix_is_spread_evenly)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_operation_is_refused),
+        cmocka_unit_test(an_invalid_operation_is_refused),
         cmocka_unit_test(a_mix_is_spelled_as_it_was_typed),
         cmocka_unit_test(a_mix_has_its_weights_in_every_cycle),
         cmocka_unit_test(a_mix_is_spread_evenly),

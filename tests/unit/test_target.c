@@ -33,7 +33,7 @@ TEST(a_target_is_for_all_ends_or_one_for_each)
     }
 }
 
-TEST(a_target_that_is_none_is_refused_with_what_would_be_right)
+TEST(an_invalid_target_is_refused_with_a_valid_one)
 {
     refuse("", "an end has no target");
     refuse("gvisr", "the nearest is 'gvisor'");
@@ -55,7 +55,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_target_is_for_all_ends_or_one_for_each),
-        cmocka_unit_test(a_target_that_is_none_is_refused_with_what_would_be_right),
+        cmocka_unit_test(an_invalid_target_is_refused_with_a_valid_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
