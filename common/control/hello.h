@@ -2,15 +2,13 @@
 /* The hello: the first bytes on a data connection. Pure: no sockets.
  *
  * The connecting end sends the token of the run and the number of the connection. Between a proxy
- * and its sink more is needed, because the proxy's client names the sink and its token, and that
- * client may be an attacker:
+ * and its sink there is more, because a client, which may be an attacker, names sink and token:
  *
  *   proxy    16 random bytes (the mask), then the hello XORed with the mask
  *   sink     the inverted mask, once it has found that the token is its own
  *
  * So the client chooses no byte that the proxy sends. An echo service, or one with a fixed
- * greeting, cannot give the answer by accident. Only an uncork server that waits for this run
- * can. */
+ * greeting, cannot answer by accident. Only an uncork server that waits for this run can. */
 #pragma once
 
 #include <stdbool.h>

@@ -27,9 +27,12 @@ static const char *take_operation(struct operation *operation, const char **at)
         return "expected a name";
     memcpy(operation->name, *at, length);
     *at += length;
-    if (**at == ':' && (++*at, units_take_size(at, &operation->bytes) < 0 || !operation->bytes ||
-                                   operation->bytes > OPERATION_BYTES_MAX))
-        return "a size from 1 to 32M must follow the colon";
+    if (**at == ':') {
+        ++*at;
+        if (units_take_size(at, &operation->bytes) < 0 || !operation->bytes ||
+            operation->bytes > OPERATION_BYTES_MAX)
+            return "a size from 1 to 32M must follow the colon";
+    }
     if (**at == '*') {
         ++*at;
         if (units_take_number(at, &weight) < 0 || !weight || weight > OPERATIONS_WEIGHT_MAX)

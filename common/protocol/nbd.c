@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "protocol/nbd.h"
-
+/*
+ * The Network Block Device protocol, fixed newstyle: https://github.com/NetworkBlockDevice/nbd,
+ * doc/proto.md. Its two variants differ only in their replies to a read: simple or structured.
+ */
 #include "base/wire.h"
 #include "connection/dialogue.h"
+#include "connection/protocol.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -51,30 +54,32 @@ enum { READ = 0, WRITE = 1, DISCONNECT = 2, FLUSH = 3 };
 #define OPTION_DATA_MAX 1024u            /* bytes of data that an end accepts with an option */
 #define CONTENT_SIZE (UINT64_C(1) << 30) /* bytes of this server's export */
 
-const struct operation_kind nbd_kinds[] = {[READ] = {.name = "read", .fetches = true},
-                                           [WRITE] = {.name = "write", .stores = true},
-                                           [DISCONNECT] = {.name = NULL},
-                                           [FLUSH] = {.name = "flush"}};
+static const struct operation_kind kinds[] = {[READ] = {.name = "read", .fetches = true},
+                                              [WRITE] = {.name = "write", .stores = true},
+                                              [DISCONNECT] = {.name = NULL},
+                                              [FLUSH] = {.name = "flush"}};
+
+extern const struct protocol protocol_nbd_structured;
 
 static bool is_structured(const struct connection *connection)
 {
-    return connection->plan->protocol->write_reply == nbd_write_structured_reply;
+    return connection->plan->protocol == &protocol_nbd_structured;
 }
 
 /* ---- requests ---- */
 
-size_t nbd_write_request(uint8_t *head, const struct call *call)
+static size_t write_request(uint8_t *head, const struct call *call)
 {
     wire_put32(head, REQUEST_MAGIC);
     wire_put16(head + 4, 0);
-    wire_put16(head + 6, (uint16_t)(call->kind - nbd_kinds));
+    wire_put16(head + 6, (uint16_t)(call->kind - kinds));
     wire_put64(head + 8, call->cookie);
     wire_put64(head + 16, call->offset);
     wire_put32(head + 24, (uint32_t)call->bytes);
     return REQUEST_SIZE;
 }
 
-int nbd_read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     struct call *call = piece->call;
     unsigned type;
@@ -89,7 +94,7 @@ int nbd_read_request(struct connection *connection, const uint8_t *data, size_t 
         return -ESHUTDOWN;
     if (type > FLUSH)
         return framing_refuse(connection, "sent a request of type %u; this end knows 0 to 3", type);
-    call->kind = &nbd_kinds[type];
+    call->kind = &kinds[type];
     call->cookie = wire_get64(data + 8);
     call->offset = wire_get64(data + 16);
     call->bytes = type == FLUSH ? 0 : wire_get32(data + 24);
@@ -103,7 +108,7 @@ int nbd_read_request(struct connection *connection, const uint8_t *data, size_t 
 
 /* ---- replies ---- */
 
-size_t nbd_write_reply(uint8_t *head, const struct call *call)
+static size_t write_reply(uint8_t *head, const struct call *call)
 {
     wire_put32(head, SIMPLE_MAGIC);
     wire_put32(head + 4, 0);
@@ -112,10 +117,10 @@ size_t nbd_write_reply(uint8_t *head, const struct call *call)
 }
 
 /* One chunk with all data. Only a read has a structured reply. */
-size_t nbd_write_structured_reply(uint8_t *head, const struct call *call)
+static size_t write_structured_reply(uint8_t *head, const struct call *call)
 {
     if (!call->kind->fetches)
-        return nbd_write_reply(head, call);
+        return write_reply(head, call);
     wire_put32(head, CHUNK_MAGIC);
     wire_put16(head + 4, CHUNK_DONE);
     wire_put16(head + 6, CHUNK_DATA);
@@ -207,7 +212,7 @@ static int read_chunk(struct connection *connection, const uint8_t *data, size_t
     }
 }
 
-int nbd_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     uint32_t magic;
 
@@ -267,8 +272,7 @@ static int ask_option(struct connection *connection, uint32_t option)
     return result < 0 ? result : receive_option_reply(connection, option, &reply);
 }
 
-/* Receives the server's greeting and sends the client's flags. */
-static int receive_greeting(struct connection *connection)
+static int exchange_flags(struct connection *connection)
 {
     uint8_t greeting[GREETING_SIZE], flags[4];
     int result = dialogue_receive(connection, greeting, sizeof greeting);
@@ -294,7 +298,6 @@ static int check_export(struct connection *connection, const struct option_reply
     return 0;
 }
 
-/* Sends NBD_OPT_GO: the dialogue ends, and requests follow. */
 static int send_go(struct connection *connection)
 {
     static const uint8_t default_export[6]; /* no name, no information asked for */
@@ -316,7 +319,7 @@ static int send_go(struct connection *connection)
 }
 
 /* Writes the pattern that reads must return into the share of this connection. Only a subject is
- * filled: uncork started it, so it holds nobody's data. */
+ * filled: uncork started it, so no data of others is lost. */
 static int fill_content(struct connection *connection)
 {
     uint64_t first = connection->framing->first, share = connection->framing->share, size;
@@ -324,8 +327,8 @@ static int fill_content(struct connection *connection)
 
     for (uint64_t done = 0; done < share && result == 0; done += size) {
         size = share - done < FILL_BYTES ? share - done : FILL_BYTES;
-        result = dialogue_store(
-            connection, &(struct call){.kind = &nbd_kinds[WRITE], .bytes = size, .offset = first + done});
+        result = dialogue_store(connection,
+                                &(struct call){.kind = &kinds[WRITE], .bytes = size, .offset = first + done});
     }
     return result;
 }
@@ -339,10 +342,10 @@ static bool must_fill(const struct plan *plan)
     return fetches && plan->verify && plan_has_subject(plan);
 }
 
-int nbd_client_dialogue(struct connection *connection, bool secured)
+static int client_dialogue(struct connection *connection, bool secured)
 {
     bool encrypts = connection->plan->encrypts;
-    int result = encrypts && secured ? 0 : receive_greeting(connection);
+    int result = encrypts && secured ? 0 : exchange_flags(connection);
 
     if (result == 0 && encrypts && !secured)
         return ask_option(connection, OPTION_STARTTLS);
@@ -413,7 +416,7 @@ static int accept_go(struct connection *connection)
     return result < 0 ? result : send_option_reply(connection, OPTION_GO, ACK, NULL, 0);
 }
 
-int nbd_server_dialogue(struct connection *connection, bool secured)
+static int server_dialogue(struct connection *connection, bool secured)
 {
     bool encrypts = connection->plan->encrypts;
     uint32_t wanted = encrypts && !secured ? OPTION_STARTTLS : OPTION_GO, option = 0, answer;
@@ -440,8 +443,18 @@ int nbd_server_dialogue(struct connection *connection, bool secured)
     return result;
 }
 
+#define NBD                                                                                                  \
+    .kinds = kinds, .read_reply = read_reply, .read_request = read_request, .write_request = write_request,  \
+    .client_dialogue = client_dialogue, .server_dialogue = server_dialogue
+
 const struct protocol protocol_nbd = {
     .variant = {"nbd", "network block device with simple replies: op=read:4K, write:64K"},
     NBD,
-    .write_reply = nbd_write_reply,
+    .write_reply = write_reply,
+};
+
+const struct protocol protocol_nbd_structured = {
+    .variant = {"nbd-structured", "network block device with structured replies, as most clients ask for"},
+    NBD,
+    .write_reply = write_structured_reply,
 };

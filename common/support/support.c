@@ -122,23 +122,21 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
 /* transport=null has no other end: refuses words that need one. */
 static int check_other_end(const struct plan *plan, struct problem *problem)
 {
-    const char *word = plan->relays || plan->runs_command ? "workload"
-                       : plan->frames                     ? "protocol"
-                                                          : "security";
-    const char *value = plan->relays || plan->runs_command ? plan->workload->variant.name
-                        : plan->frames                     ? plan->protocol->variant.name
-                                                           : plan->ends[END_CLIENT].security->variant.name;
+    const char *transport = plan->transport->variant.name;
+    bool by_workload = plan->relays || plan->runs_command;
+    const char *word = by_workload ? "workload" : plan->frames ? "protocol" : "security";
+    const char *value = by_workload    ? plan->workload->variant.name
+                        : plan->frames ? plan->protocol->variant.name
+                                       : plan->ends[END_CLIENT].security->variant.name;
 
     if (!plan->has_server && plan->ends[END_CLIENT].follows)
-        return problem_unsupported(problem,
-                                   "this direction does not work with transport=%s: it has no other end that "
-                                   "could send",
-                                   plan->transport->variant.name);
-    if (plan->transport->has_other_end ||
-        !(plan->relays || plan->runs_command || plan->frames || plan->encrypts))
+        return problem_unsupported(
+            problem, "this direction does not work with transport=%s: it has no other end that could send",
+            transport);
+    if (plan->transport->has_other_end || !(by_workload || plan->frames || plan->encrypts))
         return 0;
     return problem_unsupported(problem, "%s=%s does not work with transport=%s here: it has no other end",
-                               word, value, plan->transport->variant.name);
+                               word, value, transport);
 }
 
 static int check_security(const struct plan *plan, enum end end, struct problem *problem)
@@ -323,9 +321,8 @@ int support_check(const struct plan *plan, enum end end, bool remote, struct pro
         return -1;
     if (scheduling_is_realtime(scheduling) && scheduling_check(scheduling, problem) < 0)
         return -1;
-    if (check_limits(plan, end, problem) < 0)
-        return -1;
-    if (plan->transport->check && plan->transport->check(problem) < 0)
+    if (check_limits(plan, end, problem) < 0 ||
+        (plan->transport->check && plan->transport->check(problem) < 0))
         return -1;
     if (check_options(plan, end, problem) < 0 || check_rcvbuf(plan, end, problem) < 0 ||
         check_quickack(plan, end, engine, problem) < 0)
@@ -336,9 +333,7 @@ int support_check(const struct plan *plan, enum end end, bool remote, struct pro
         return -1;
     if (plan_incoming(plan, end) && check_receiving(plan, end, engine, problem) < 0)
         return -1;
-    if (transport_check(plan, end, problem) < 0)
-        return -1;
-    return plan_cpus(plan, end, remote, &cpus, problem);
+    return transport_check(plan, end, problem) < 0 ? -1 : plan_cpus(plan, end, remote, &cpus, problem);
 }
 
 /* Without another end nothing waits, so there is no loop and no ring. */

@@ -154,14 +154,13 @@ static bool names_algorithm(const char *word)
     return strcmp(word, "system") != 0 && strcmp(word, "default") != 0;
 }
 
-/* Reads a name back, because some systems accept any name. The record says which algorithm
- * `default` gave. */
+/* Reads a name back, because some systems accept any. The record says what `default` gave. */
 static int choose_congestion(int fd, const char *word, struct problem *problem)
 {
     char now[CONGESTION_NAME_MAX];
+    bool chooses = strcmp(word, "system") != 0;
 
-    if (!strcmp(word, "system") ||
-        (set_congestion(fd, word) && read_congestion(fd, now) && !strcmp(now, word)) ||
+    if ((chooses && set_congestion(fd, word) && read_congestion(fd, now) && !strcmp(now, word)) ||
         !names_algorithm(word))
         return 0;
     return problem_unsupported(problem, "congestion=%s is not available here; " AVAILABLE, word);
@@ -382,9 +381,8 @@ int options_set_cork(struct calls *calls, bool on)
 
 /* ---- the record ---- */
 
-/* Whether this sysctl has this value. True if its file cannot be read, as in a network
- * namespace. */
-static bool limits_to(const char *sysctl, int value)
+/* True also if the file of the sysctl cannot be read, as in a network namespace. */
+static bool sysctl_is(const char *sysctl, int value)
 {
     char path[64];
     int limit = value;
@@ -404,7 +402,7 @@ static void report_clamp(const struct socket_option *option, int value, int effe
     if (given == value)
         return;
     clamp = json_pack("{s:i, s:i}", "asked_bytes", value, "given_bytes", given);
-    if (given < value && option->limit && limits_to(option->limit, given))
+    if (given < value && option->limit && sysctl_is(option->limit, given))
         json_object_set_new(clamp, "sysctl", json_string(option->limit));
     json_object_set_new(clamped, option->word, clamp);
 }

@@ -20,8 +20,7 @@ struct transport {
     /* Its TCP counters may be gone after both ends have closed. */
     bool loses_counters;
 
-    /* Checks that this system has the transport. 0, or -1 with an unsupported problem. NULL: every
-     * system has it. */
+    /* Checks that this system has it. 0, or -1 with an unsupported problem. NULL: always. */
     int (*check)(struct problem *problem);
 
     /* Checks that a connection uses this transport. 0, or -1 with an unsupported problem. NULL: no

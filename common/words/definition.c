@@ -46,17 +46,22 @@ bool definition_needs(const json_t *definition, const char *what)
     return list_has(definition, "needs", what);
 }
 
+/* In workload=command without protocol=, definition_protocol() chooses one. */
+static bool chooses_protocol(const struct plan *plan)
+{
+    return plan->runs_command && !plan->protocol->kinds;
+}
+
 static const json_t *find(const json_t *definitions, const char *word, const char *name,
                           const struct plan *plan, struct problem *problem)
 {
     const char *protocol = plan->protocol->variant.name, *transport = plan->transport->variant.name;
     const json_t *definition = json_object_get(definitions, name);
-    bool any = plan->runs_command && !plan->protocol->kinds; /* subject and load agree on one */
 
     if (!definition)
         problem_unsupported(problem, "%s=%s: this %s has no definition of it", word, name,
-                            *word == 'l' ? "client" : "server");
-    else if (!any && !list_has(definition, "protocols", protocol))
+                            strcmp(word, "load") != 0 ? "server" : "client");
+    else if (!chooses_protocol(plan) && !list_has(definition, "protocols", protocol))
         problem_unsupported(problem, "%s=%s does not work with protocol=%s", word, name, protocol);
     else if (!list_has(definition, "transports", transport))
         problem_unsupported(problem, "%s=%s does not work with transport=%s", word, name, transport);
@@ -112,13 +117,13 @@ json_t *definition_values(const json_t *definition, const char *name, const stru
 const char *definition_protocol(const json_t *definitions, const struct plan *plan)
 {
     const json_t *subject = json_object_get(definitions, plan->subject.name);
-    const json_t *asks = *plan->load ? json_object_get(definitions, plan->load) : subject, *name;
+    const json_t *load = *plan->load ? json_object_get(definitions, plan->load) : subject, *name;
     size_t i;
 
-    json_array_foreach(
-        plan->runs_command && !plan->protocol->kinds ? json_object_get(asks, "protocols") : NULL, i, name)
-        if (list_has(subject, "protocols", json_string_value(name)))
-            return json_string_value(name);
+    if (chooses_protocol(plan))
+        json_array_foreach(json_object_get(load, "protocols"), i, name)
+            if (list_has(subject, "protocols", json_string_value(name)))
+                return json_string_value(name);
     return plan->protocol->variant.name;
 }
 

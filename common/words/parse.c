@@ -171,8 +171,7 @@ static int derive_shapes(struct plan *plan, struct problem *problem)
     return set_shape(&plan->reply, reply_head, fetched, plan->protocol->reply_end, problem);
 }
 
-/* NAME.key= is a parameter only in a plan with subject= or load=; in any other it is an unknown
- * word. It need not be a parameter of this subject: other cells of a matrix may have another. */
+/* NAME.key= needs subject= or load=. NAME may be another one, which other cells of a matrix have. */
 static int check_parameters(const struct plan *plan, struct problem *problem)
 {
     const struct subject_parameter *first = plan->subject.parameters;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which end uses a word in a plan ---- */
+/* ---- which end uses a word: by_ (these ends), in_ (these runs), with_ and if_ (if so) ---- */
 
 /* clang-format off */
 #define USED(name, condition)                                                                                \
@@ -48,12 +48,12 @@ USED(by_sender_in_tcp, in_tcp(plan, end) && !is_fixed(plan, end))
 
 USED(in_request, plan->workload->roles[ROLE_DRIVER]->receives)
 USED(in_stream, !in_request(plan, end))
-/* A receiver can verify content that this program sends, and content that a peer echoes. */
+/* Content can be verified if uncork sends it, or if a peer echoes it. */
 USED(with_known_content, plan->has_server || plan->frames || (plan_has_peer(plan) && in_request(plan, end)))
 USED(reconnects, plan->workload->reconnects)
-USED(with_protocols, (in_request(plan, end) && !reconnects(plan, end)) || plan->runs_command)
 /* Request and reply over connections that stay open. */
 USED(in_persistent_request, in_request(plan, end) && !reconnects(plan, end))
+USED(with_protocols, in_persistent_request(plan, end) || plan->runs_command)
 USED(by_persistent_client, end == END_CLIENT && in_persistent_request(plan, end))
 USED(by_replier, end == END_SERVER && in_request(plan, end))
 USED(in_open_loop, in_request(plan, end) && plan->rate)
@@ -82,7 +82,7 @@ USED(by_receiver_in_tcp, by_receiver(plan, end) && in_tcp(plan, end))
 /* engine=auto depends on the number of threads. */
 USED(if_threads_are_chosen, !plan->ends[end].engine->one_each)
 USED(by_ring, engine_of(plan, end)->gives & CAPABLE_RING)
-USED(by_persistent_ring, by_ring(plan, end) && !plan->workload->reconnects)
+USED(by_persistent_ring, by_ring(plan, end) && !reconnects(plan, end))
 
 USED(in_timed_work, !plan->messages && !plan->bytes)
 USED(if_messages, plan->messages)

@@ -82,8 +82,7 @@ static int pass_on(struct end *from, struct end *to, size_t piece)
     return result < 0 ? -1 : (int)size;
 }
 
-/* Passes bytes both ways until no end writes more, or an end refuses them. The other then gets its
- * alert. */
+/* Passes bytes both ways until no end writes more, or one refuses them: then passes on its alert. */
 static void exchange(size_t piece)
 {
     int there, back;

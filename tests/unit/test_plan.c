@@ -499,7 +499,7 @@ TEST(without_a_proxy_its_words_have_no_effect)
     plan_free(&plan);
 }
 
-/* The words of a record can be given to the client again. A plan goes to the server in the same way. */
+/* The words of a record make the same plan again. In this way a plan also goes to the server. */
 static void assert_words_read_back(const char *const *typed)
 {
     struct plan plan, again;
