@@ -171,7 +171,7 @@ static int derive_shapes(struct plan *plan, struct problem *problem)
     return set_shape(&plan->reply, reply_head, fetched, plan->protocol->reply_end, problem);
 }
 
-/* NAME.key= needs subject= or load=. NAME may be another one, which other cells of a matrix have. */
+/* NAME.key= needs subject= or load=. Its NAME may be that of another cell of a matrix. */
 static int check_parameters(const struct plan *plan, struct problem *problem)
 {
     const struct subject_parameter *first = plan->subject.parameters;

@@ -82,7 +82,7 @@ static int pass_on(struct end *from, struct end *to, size_t piece)
     return result < 0 ? -1 : (int)size;
 }
 
-/* Passes bytes both ways until no end writes more, or one refuses them: then passes on its alert. */
+/* Passes bytes both ways until no end writes more, or one refuses them; passes on its alert. */
 static void exchange(size_t piece)
 {
     int there, back;
@@ -191,8 +191,8 @@ TEST(a_handshake_with_a_wrong_byte_is_refused)
         if (at < size)
             client.output[at] ^= 0x20;
         exchange(65536);
-        assert_true(server.size == 0 || at >= size || at == 1 ||
-                    at == 2); /* no end reads the version of a record */
+        /* bytes 1 and 2 are the version of the record, which no end reads */
+        assert_true(server.size == 0 || at >= size || at == 1 || at == 2);
     }
 }
 

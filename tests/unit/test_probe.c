@@ -170,7 +170,7 @@ TEST(a_unix_socket_on_linux_has_a_descriptor_and_sendfile_only)
                      CAPABLE_DESCRIPTOR | CAPABLE_SENDFILE);
 }
 
-/* Skips the test if this kernel has no bundles, which the test needs to ignore them. */
+/* Skips the test if this kernel has no bundles: its fault is to ignore them. */
 static void need_bundles(void)
 {
     unsigned bundles = CAPABLE_SEND_BUNDLE | CAPABLE_RECEIVE_BUNDLE;

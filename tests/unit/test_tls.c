@@ -140,8 +140,8 @@ TEST(the_error_of_a_library_stands_without_its_full_stop)
 
 /* ---- the time of a handshake ---- */
 
-static uint64_t opened_ns, first_call_ns,
-    done_ns; /* when the session was set up; the first and the last call */
+/* When the session was set up, at the first call, and after the last call. */
+static uint64_t opened_ns, first_call_ns, done_ns;
 
 /* Waits for 1000 steps of the clock. */
 static uint64_t wait_and_read_ns(void)
