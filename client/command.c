@@ -187,7 +187,7 @@ static json_t *collect_values(const struct command *command, const json_t *defin
 
     if (!values)
         return NULL;
-    definition_place(values, command->task.address);
+    definition_add_address(values, command->task.address);
     json_object_set_new(values, "folder", json_string(command->folder));
     put_uri(command, values, definition_protocol(definitions, plan));
     json_object_del(values, "program");

@@ -8,8 +8,8 @@
 #include "connection/security.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "legality/legality.h"
 #include "strategy/strategy.h"
+#include "support/support.h"
 #include "transport/transport.h"
 #include "words/target.h"
 #include "words/word.h"
@@ -58,10 +58,10 @@ static int check_with(const struct axis *axis, const struct variant *variant,
                       const struct transport *transport, struct problem *problem)
 {
     if (axis == &strategy_axis)
-        return legality_of_strategy((const struct strategy *)variant, transport, problem);
+        return support_of_strategy((const struct strategy *)variant, transport, problem);
     if (axis == &reading_axis)
-        return legality_of_reading((const struct reading *)variant, transport, problem);
-    return legality_of_security((const struct security *)variant, transport, problem);
+        return support_of_reading((const struct reading *)variant, transport, problem);
+    return support_of_security((const struct security *)variant, transport, problem);
 }
 
 /* {"unix": "why"}: the transports on which this machine does not support the variant. */

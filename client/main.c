@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-client: the end that offers load and measures. */
 #include "answer.h"
+#include "base/atomic_file.h"
 #include "base/cleanup.h"
 #include "base/version.h"
-#include "base/atomic_file.h"
-#include "legality/legality.h"
-#include "legality/probe.h"
 #include "list.h"
 #include "placement/scheduling.h"
 #include "run.h"
+#include "support/probe.h"
+#include "support/support.h"
 #include "words/expand.h"
 #include "words/parse.h"
 #include "words/word.h"
@@ -282,7 +282,7 @@ static int check_ends(const struct plan *plan, struct problem *problem)
 {
     for (int end = 0; end < END_COUNT; end++)
         if (plan_has_end(plan, (enum end)end) && plan_is_own(plan, (enum end)end) &&
-            legality_check(plan, (enum end)end, false, problem) < 0)
+            support_check(plan, (enum end)end, false, problem) < 0)
             return -1;
     return 0;
 }
@@ -297,7 +297,7 @@ static void check(const struct cells *cells, struct problem *problem)
         json_t *line =
             json_pack("{s:o, s:o, s:o}", "words", plan_words(plan), "given", given, "unused", unused);
 
-        if (!plan->messages && !plan->bytes && !plan->commands)
+        if (!plan->messages && !plan->bytes && !plan->runs_command)
             json_object_set_new(line, "planned_ns",
                                 json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
         /* other problems are left to the run, which then fails */

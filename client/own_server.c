@@ -43,7 +43,7 @@ static int open_key(struct own_server *server, struct problem *problem)
     int ends[2];
     bool is_written;
 
-    if (!(server->keys = psk_draw(line, problem)))
+    if (!(server->keys = psk_generate(line, problem)))
         return -1;
     if (pipe(ends) < 0)
         return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));

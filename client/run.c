@@ -5,11 +5,11 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "command.h"
-#include "legality/legality.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "record.h"
 #include "segments.h"
+#include "support/support.h"
 #include "team/coordinator.h"
 #include "transport/transport.h"
 #include "words/parse.h"
@@ -420,7 +420,7 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
         return send_plan(run, END_SERVER, problem);
     if (proxy->is_open && send_sink(run, &proxy->channel, &data, body, problem) < 0)
         return -1;
-    return run->plan->commands ? start_command(run, problem) : start_team(run, problem);
+    return run->plan->runs_command ? start_command(run, problem) : start_team(run, problem);
 }
 
 /* ---- messages ---- */
@@ -567,7 +567,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
 
     open_timer(&run);
     strcpy(run.result.phase, "start");
-    if (legality_check(plan, END_CLIENT, false, reason) == 0) {
+    if (support_check(plan, END_CLIENT, false, reason) == 0) {
         result =
             plan->has_server ? send_plan(&run, plan_second_end(plan), reason) : begin_alone(&run, reason);
         if (result == 0)

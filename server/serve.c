@@ -11,12 +11,12 @@
 #include "base/secret.h"
 #include "base/units.h"
 #include "connection/protocol.h"
-#include "listener.h"
 #include "engine/engine.h"
-#include "legality/legality.h"
+#include "listener.h"
 #include "net/sockets.h"
 #include "server.h"
 #include "strategy/strategy.h"
+#include "support/support.h"
 #include "team/team.h"
 #include "transport/transport.h"
 #include "words/parse.h"
@@ -217,7 +217,7 @@ static int reject_word(const char *text, struct problem *problem)
     size_t size = 0;
 
     for (size_t i = 0; i < word_count && size < sizeof known; i++)
-        if (word_list[i].serves)
+        if (word_list[i].for_serve)
             size += (size_t)snprintf(known + size, sizeof known - size, "%s%s", size ? ", " : "",
                                      word_list[i].key);
     return problem_usage(problem, "'%s' is no word for --serve; it takes %s", text, known);
@@ -232,9 +232,9 @@ static int check_words(const struct service *service, const struct options *opti
         fetches |= plan->operations.list[i].kind->fetches;
     if (!fetches)
         return problem_usage(problem, "op= of --serve must have the length of a get, like op=get:100");
-    if (plan->reply.longest_span > service->content.period && !plan->protocol->welcome)
+    if (plan->reply.longest_span > service->content.period && !plan->protocol->server_dialogue)
         return problem_usage(problem, "--size is less than the longest reply of op=");
-    if (plan->encrypts && !plan->protocol->welcome)
+    if (plan->encrypts && !plan->protocol->server_dialogue)
         return problem_usage(problem, "security= of --serve is for nbd: --serve %s has no handshake",
                              plan->protocol->variant.name);
     if (!plan->encrypts == !options->keys)
@@ -255,7 +255,7 @@ static int parse_words(struct service *service, const struct options *options, s
 
         if (word_split(&typed, options->words[i], problem) < 0)
             return -1;
-        if (!typed.word->serves || (typed.prefix != END_COUNT && typed.prefix != END_SERVER))
+        if (!typed.word->for_serve || (typed.prefix != END_COUNT && typed.prefix != END_SERVER))
             return reject_word(options->words[i], problem);
         if (!strcmp(typed.word->key, "op") && !strcmp(typed.value, "default"))
             continue;
@@ -313,7 +313,7 @@ void serve_run(const struct options *options, struct problem *problem)
     service.content.period = options->size ? options->size : CONTENT_PRESET;
     if (check_words(&service, options, problem) == 0 &&
         (!options->keys || take_key(&service, options->keys, problem) == 0) &&
-        legality_check(&service.plan, END_SERVER, false, problem) == 0 &&
+        support_check(&service.plan, END_SERVER, false, problem) == 0 &&
         open_content(&service, service.content.period, problem) == 0 &&
         (fd = transport_socket(&service.plan, END_SERVER, &options->address, problem)) >= 0) {
         uv_mutex_init(&service.mutex);

@@ -8,12 +8,12 @@
 #include "base/version.h"
 #include "connection/thread_shared.h"
 #include "connection/workload.h"
-#include "listener.h"
-#include "legality/legality.h"
-#include "legality/probe.h"
 #include "data_listener.h"
-#include "subject.h"
+#include "listener.h"
 #include "measure/facts.h"
+#include "subject.h"
+#include "support/probe.h"
+#include "support/support.h"
 #include "team/coordinator.h"
 #include "words/parse.h"
 
@@ -91,7 +91,7 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
 /* The time after which the server ends a run of this plan. */
 static uint64_t run_limit_ms(const struct plan *plan)
 {
-    bool fixed = plan->messages || plan->bytes || plan->commands;
+    bool fixed = plan->messages || plan->bytes || plan->runs_command;
 
     return LIMIT_SLACK_MS + (fixed ? LIMIT_TIME_MS : 2 * (plan->warmup_ns + plan->duration_ns) / 1000000);
 }
@@ -175,7 +175,7 @@ static void count_rejected(const struct session *session, const char *why)
     uint64_t now_ms = uv_now(&server->listener.loop);
     char text[ADDRESS_MAX], others[64] = "";
 
-    if (session->channel.is_known)
+    if (session->channel.is_identified)
         return;
     server->rejected.count++;
     server->rejected.unlogged++;
@@ -196,7 +196,7 @@ static void on_timeout(uv_timer_t *timer)
     struct session *session = timer->data;
     struct problem problem = {0};
 
-    if (!session->channel.is_known) {
+    if (!session->channel.is_identified) {
         count_rejected(session, "it sent no valid message within 3 s");
         close_parts(session);
     } else if (session->timeout_reason) {
@@ -336,7 +336,7 @@ static void explain_failure(struct session *session)
         close_parts(session);
 }
 
-/* A proxy starts its team or subject later, when it knows the sink. legality_check() probes
+/* A proxy starts its team or subject later, when it knows the sink. support_check() probes
  * sockets, rings, TLS layers and placement. This blocks the loop and uses two CPUs for up to 3 s,
  * so no other session may run in that time. */
 static void start_session(struct session *session)
@@ -347,7 +347,7 @@ static void start_session(struct session *session)
 
     session->waits = false;
     if ((!hosts && (check_limits(plan, session->end, &problem) < 0 ||
-                    legality_check(plan, session->end, session->remote, &problem) < 0)) ||
+                    support_check(plan, session->end, session->remote, &problem) < 0)) ||
         data_listener_open(&session->data, plan, session->end, &session->channel, &problem) < 0 ||
         (!waits && (hosts ? start_subject(session, NULL, &problem) : open_team(session, &problem)) < 0)) {
         fail_session(session, NULL, &problem);
@@ -389,7 +389,7 @@ static int parse_sink(const struct options *options, const char *text, struct ad
     if (address_parse_numeric(sink, text, problem) < 0)
         return -1;
     for (size_t i = 0; i < options->sink_count; i++)
-        if (prefix_holds(&options->sinks[i], sink))
+        if (prefix_contains(&options->sinks[i], sink))
             return 0;
     return problem_failure(
         problem, "this proxy may not connect to %s; start it with an --allow-sink that contains it", text);
@@ -556,7 +556,7 @@ static void on_ended(void *owner, const char *why)
 {
     struct session *session = owner;
 
-    if (session->channel.has_heard)
+    if (session->channel.has_received)
         count_rejected(session, why);
     close_parts(session); /* the client is gone: no message */
 }

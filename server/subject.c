@@ -153,7 +153,7 @@ static void put_place(json_t *values, const struct subject *subject, const struc
         address_format(text, sink);
         json_object_set_new(values, "sink", json_string(text));
     }
-    definition_place(values, address);
+    definition_add_address(values, address);
     json_object_set_new(values, "folder", json_string(subject->folder));
     json_object_set_new(values, "transport", json_string(subject->plan->transport->variant.name));
     json_object_set_new(values, "security", json_string(subject->plan->encrypts ? "tls" : "plain"));

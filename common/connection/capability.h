@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A capability is one bit. Transport, filter and engine give capabilities; strategy and reading
- * need them. legality/probe.c tests the kernel by effect, not by a return code. */
+/* Support is one mask: the capabilities that transport, filter and engine give, against those that
+ * strategy and reading need. support/probe.c tests the kernel by effect, not by a return code. */
 #pragma once
 
 /* Name, bit, and the reason if it is missing: completes "write=more is not supported: ...". */

@@ -75,8 +75,8 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
     connection->reconnects = plan->workload->reconnects;
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
-    connection->rearms_quickack = plan->transport->counts_segments && connection->incoming &&
-                                  plan->ends[end].quickack == QUICKACK_REARM;
+    connection->rearms_quickack =
+        plan->transport->is_tcp && connection->incoming && plan->ends[end].quickack == QUICKACK_REARM;
     if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
         !(connection->digest = digest_library->open()))
         return -ENOMEM;

@@ -61,14 +61,14 @@ int dialogue_store(struct connection *connection, const struct call *what)
     call->kind = what->kind;
     call->bytes = what->bytes;
     call->offset = what->offset;
-    if (result < 0 || (result = dialogue_send(connection, head, protocol->ask(head, call))) < 0)
+    if (result < 0 || (result = dialogue_send(connection, head, protocol->write_request(head, call))) < 0)
         return result;
     pattern_fill(data, call->bytes, call->offset);
     result = dialogue_send(connection, data, call->bytes);
-    if (result == 0 && protocol->ask_end)
-        result = dialogue_send(connection, protocol->ask_end, strlen(protocol->ask_end));
+    if (result == 0 && protocol->request_end)
+        result = dialogue_send(connection, protocol->request_end, strlen(protocol->request_end));
     while (result == 0 && !piece.is_last) {
-        needed = protocol->reply(connection, head, held, &piece);
+        needed = protocol->read_reply(connection, head, held, &piece);
         if (needed > (int)sizeof head)
             return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_SENT_MAX);
         if (needed < 0)

@@ -75,19 +75,19 @@ struct protocol {
     /*
      * Read the head of the next piece from `data`. 0, with `piece` filled in; or the number of
      * bytes that the head has at least, which is above `size`; or -EBADMSG with the problem of the
-     * thread. reply(), at the client, finds piece->call; request(), at the server, fills in the
-     * call that it is given there, all but its key, or returns -ESHUTDOWN: the client wants to end.
+     * thread. read_reply(), at the client, finds piece->call. read_request(), at the server, fills
+     * in the given piece->call, all but its key; -ESHUTDOWN: the client wants to end.
      */
-    int (*reply)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
-    int (*request)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
+    int (*read_reply)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
+    int (*read_request)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
 
     /* Write the head of a request, or of its reply, and return its size. The payload follows it. */
-    size_t (*ask)(uint8_t *head, const struct call *call);
-    size_t (*answer)(uint8_t *head, const struct call *call);
+    size_t (*write_request)(uint8_t *head, const struct call *call);
+    size_t (*write_reply)(uint8_t *head, const struct call *call);
 
     /* The bytes that follow the payload of a request or a reply; NULL: none. Parsers see them as a
      * piece of their own. */
-    const char *ask_end, *answer_end;
+    const char *request_end, *reply_end;
 
     /* The content is values by key, PROTOCOL_KEYS() of each size. A call of `bytes` at `offset` has
      * the key of number offset / bytes. False: the content has addresses. */
@@ -98,8 +98,8 @@ struct protocol {
      * both ends call it before the handshake (`secured` is false) and after it (`secured` is true).
      * Without TLS they call it once, with `secured`. Both call framing_set_size(). 0, or a negative
      * errno value with the problem of the thread. NULL: there is no dialogue. */
-    int (*greet)(struct connection *connection, bool secured);
-    int (*welcome)(struct connection *connection, bool secured);
+    int (*client_dialogue)(struct connection *connection, bool secured);
+    int (*server_dialogue)(struct connection *connection, bool secured);
 };
 
 extern const struct axis protocol_axis; /* protocol/list.def */

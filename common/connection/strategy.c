@@ -15,7 +15,7 @@ unsigned strategy_needs(const struct strategy_choice *choice, const struct secur
                         const struct transport *transport)
 {
     const struct strategy *strategy = choice->strategy;
-    unsigned needs = strategy->needs | (transport->counts_segments ? strategy->joins : 0);
+    unsigned needs = strategy->needs | (transport->is_tcp ? strategy->joins : 0);
 
     if (!strategy->corks)
         return needs;

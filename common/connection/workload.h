@@ -72,7 +72,7 @@ struct role {
 
 struct workload {
     struct variant variant;
-    bool commands;                        /* the client runs a program, and has no connections */
+    bool runs_command;                    /* the client runs a program, and has no connections */
     bool reconnects;                      /* a new descriptor for every message */
     const struct role *roles[ROLE_COUNT]; /* NULL: the workload has no such role */
     const struct role *const *framed;     /* the roles if a protocol has heads; NULL: none may */

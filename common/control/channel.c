@@ -9,7 +9,7 @@
 
 #define UNREAD_MAX (2u * CONTROL_LONG_MAX) /* queued bytes for an end that does not read */
 
-static void end(struct channel *channel, const char *why)
+static void report_end(struct channel *channel, const char *why)
 {
     if (channel->ended || channel->closing)
         return;
@@ -24,9 +24,9 @@ static void on_written(uv_write_t *request, int status)
     struct channel *channel = request->handle->data;
 
     free(request);
-    /* If the peer has closed, the data left to read ends the channel: it may hold the reason. */
+    /* If the peer has closed, the channel ends when all data is read: it may hold the reason. */
     if (status < 0 && status != UV_ECANCELED && status != UV_EPIPE && status != UV_ECONNRESET)
-        end(channel, uv_strerror(status));
+        report_end(channel, uv_strerror(status));
 }
 
 static int write_bytes(void *owner, const uint8_t *bytes, size_t size)
@@ -42,7 +42,7 @@ static int write_bytes(void *owner, const uint8_t *bytes, size_t size)
     if (uv_write(&written->request, &channel->stream, &buffer, 1, on_written) == 0)
         return 0;
     free(written);
-    end(channel, "broke the control channel");
+    report_end(channel, "broke the control channel");
     return -1;
 }
 
@@ -57,12 +57,12 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
     if (channel->ended || channel->closing)
         return;
     if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX)
-        problem_failure(&problem, "does not read what it is sent");
+        problem_failure(&problem, "does not read its control messages");
     else if (control_encode(type, stolen, &bytes, &size, &problem) == 0)
         result = channel->tls ? channel_tls_library->send(channel->tls, bytes, size, &problem)
                               : write_bytes(channel, bytes, size);
     if (result < 0)
-        end(channel, problem.text);
+        report_end(channel, problem.text);
 }
 
 void channel_send_long(struct channel *channel, enum control_type type, json_t *value)
@@ -70,7 +70,7 @@ void channel_send_long(struct channel *channel, enum control_type type, json_t *
     channel_send(channel, type, json_pack("{s:o}", "value", value));
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -107,12 +107,12 @@ static void shut_down(struct channel *channel)
 {
     uv_read_stop(&channel->stream);
     if (channel->tls)
-        channel_tls_library->end(channel->tls);
+        channel_tls_library->close_notify(channel->tls);
     if (uv_shutdown(&channel->shutdown, &channel->stream, on_shutdown) < 0)
         close_handles(channel);
 }
 
-/* Bytes that wait for the end of the handshake go out in on_read(). */
+/* If messages wait for the end of the TLS handshake, take_tls() sends them and then shuts down. */
 void channel_close(struct channel *channel)
 {
     if (channel->closing)
@@ -123,7 +123,7 @@ void channel_close(struct channel *channel)
         return;
     }
     uv_timer_start(&channel->timer, on_close_timeout, CHANNEL_PING_MS, 0);
-    if (!channel->tls || !channel->tls->waiting.size)
+    if (!channel->tls || !channel->tls->unsent.size)
         shut_down(channel);
 }
 
@@ -141,7 +141,7 @@ static int on_message(void *owner, enum control_type type, const json_t *body)
 {
     struct channel *channel = owner;
 
-    channel->is_known = true;
+    channel->is_identified = true;
     if (type != CONTROL_PING && !channel->closing)
         channel->events->message(channel->owner, type, body);
     return channel->closing || channel->ended; /* the owner has closed the channel */
@@ -151,33 +151,34 @@ static int take_plain(void *owner, const uint8_t *bytes, size_t size, struct pro
 {
     struct channel *channel = owner;
 
-    channel->heard_ms = uv_now(channel->timer.loop);
+    channel->received_ms = uv_now(channel->timer.loop);
     return codec_feed(&channel->codec, bytes, size, on_message, channel, problem);
 }
 
-/* Bytes of a handshake do not reset the silence timeout. Otherwise a slow handshake would never
- * time out. */
+/* Bytes of a TLS handshake do not restart the timeout. Else a slow handshake would never time
+ * out. */
 static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, struct problem *problem)
 {
-    bool closes = channel->closing; /* closes after a last message */
+    bool closes = channel->closing; /* messages wait for the end of the handshake */
     int result = channel_tls_library->receive(channel->tls, bytes, size, problem);
 
-    channel->is_known = channel->tls->is_up;
-    if (closes && channel->is_known)
+    channel->is_identified = channel->tls->is_established;
+    if (closes && channel->is_identified)
         shut_down(channel);
     return result;
 }
 
-static const char *cut_text(const struct channel *channel, int result)
+/* Why a read returned `result`, as the reason for the end of the channel. */
+static const char *read_error_text(const struct channel *channel, int result)
 {
-    bool in_handshake = channel->tls && !channel->is_known;
+    bool in_handshake = channel->tls && !channel->is_identified;
 
     if (!in_handshake || (result != UV_EOF && result != UV_ECONNRESET))
         return result == UV_EOF ? "closed the control channel" : uv_strerror(result);
-    if (channel->events->is_server || channel->has_heard)
+    if (channel->events->is_server || channel->has_received)
         return "closed the connection in the middle of the TLS handshake";
-    return "closed the connection when it saw TLS, and so speaks none: start it with --psk FILE, "
-           "or leave --psk out here";
+    return "closed the connection at the first bytes of TLS, so it speaks none: start it with "
+           "--psk FILE, or leave --psk out here";
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -190,31 +191,31 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     if (size == 0)
         return;
     if (size < 0) {
-        end(channel, cut_text(channel, (int)size));
+        report_end(channel, read_error_text(channel, (int)size));
         return;
     }
-    channel->has_heard = true;
+    channel->has_received = true;
     result = channel->tls ? take_tls(channel, bytes, (size_t)size, &problem)
                           : take_plain(channel, bytes, (size_t)size, &problem);
     if (result < 0)
-        end(channel, problem.text);
+        report_end(channel, problem.text);
 }
 
-/* ---- time ---- */
+/* ---- timeouts ---- */
 
 static void on_timer(uv_timer_t *timer)
 {
     struct channel *channel = timer->data;
-    bool is_in_handshake = channel->tls && !channel->is_known;
+    bool is_in_handshake = channel->tls && !channel->is_identified;
 
-    if (uv_now(timer->loop) - channel->heard_ms > CHANNEL_SILENCE_MS)
-        end(channel,
-            is_in_handshake ? "did not finish the TLS handshake within 4 s" : "has been silent for 4 s");
+    if (uv_now(timer->loop) - channel->received_ms > CHANNEL_SILENCE_MS)
+        report_end(channel, is_in_handshake ? "did not finish the TLS handshake within 4 s"
+                                            : "has been silent for 4 s");
     else if (!is_in_handshake)
         channel_send(channel, CONTROL_PING, NULL);
 }
 
-/* ---- the beginning ---- */
+/* ---- opening ---- */
 
 static const struct channel_tls_events tls_events = {write_bytes, take_plain};
 
@@ -236,12 +237,12 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     channel->timer.data = channel;
     channel->open_handles = 2;
     uv_update_time(loop);
-    channel->heard_ms = uv_now(loop);
+    channel->received_ms = uv_now(loop);
     if (result < 0)
         return problem_failure(problem, "control channel: %s", uv_strerror(result));
     if (keys &&
         !(channel->tls = channel_tls_library->create(keys, events->is_server, &tls_events, channel, problem)))
-        return -1; /* without its required TLS the channel reads nothing */
+        return -1; /* the channel must not read without the TLS that is required */
     uv_read_start(&channel->stream, on_alloc, on_read);
     uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The control channel on a libuv loop: sends and receives messages, with or without TLS. It
- * detects within 5 s that the other end is gone. */
+/* The control channel on a libuv loop: sends and receives messages, with or without TLS. Detects
+ * within 5 s that the other end is gone. */
 #pragma once
 
 #include "control/channel_tls.h"
@@ -10,7 +10,7 @@
 #include <uv.h>
 
 #define CHANNEL_PING_MS 1000
-#define CHANNEL_SILENCE_MS 4000 /* without a byte: the other end is gone */
+#define CHANNEL_SILENCE_MS 4000 /* after so long without a byte the other end is gone */
 
 struct channel;
 
@@ -18,7 +18,7 @@ struct channel_events {
     void (*message)(void *owner, enum control_type type, const json_t *body);
     void (*ended)(void *owner, const char *why); /* once; the owner then calls channel_close() */
     void (*closed)(void *owner);                 /* the owner may free the channel */
-    bool is_server;                              /* of TLS; a client takes long messages */
+    bool is_server;                              /* the server of TLS; only a client takes long messages */
 };
 
 struct channel {
@@ -34,36 +34,36 @@ struct channel {
     char buffer[16384];
     const struct channel_events *events;
     void *owner;
-    uint64_t heard_ms;
+    uint64_t received_ms; /* when the last bytes arrived; with TLS, those of a message */
     int open_handles;
-    bool has_heard; /* bytes have arrived */
-    bool is_known;  /* a valid message has arrived; with TLS this proves the key */
+    bool has_received;  /* bytes have arrived */
+    bool is_identified; /* a valid message has arrived; with TLS: the other end has the key */
     bool ended, closing;
 };
 
-/* Takes over the connected socket `fd`, also on failure. `keys` (NULL: no TLS) must outlive the
- * channel: a server accepts all, a client uses the first. Returns 0, or -1 with a failure; call
- * channel_close() in both cases. */
+/* Opens a channel on the connected socket `fd`, which it owns from then on, also after a failure.
+ * `keys` (NULL: no TLS) must outlive the channel: a server accepts all, a client uses the first.
+ * Returns 0, or -1 with a failure; call channel_close() in both cases. */
 int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct psk_list *keys,
                  const struct channel_events *events, void *owner, struct problem *problem);
 
-/* Reads the file of an option --psk into `keys`, which is NULL before. `once` says why the option
- * may be given once. Returns 0, or -1 with a problem. */
+/* Reads the file of the option --psk into `keys`. If `keys` is not NULL, the option was given
+ * twice: `once` says why that is wrong. Returns 0, or -1 with a problem. */
 int channel_take_keys(struct psk_list **keys, const char *path, const char *once, struct problem *problem);
 
-/* Whether no third party can read the channel, so that it may carry a key: TLS, a Unix socket,
- * or loopback at both ends. */
+/* Whether no third party can read the channel, so that it may carry a key. True for TLS, for a Unix
+ * socket, and for loopback at both ends. */
 bool channel_is_private(const struct channel *channel);
 
 /* Sends a message; steals `body` (NULL: none). A failure ends the channel. */
 void channel_send(struct channel *channel, enum control_type type, json_t *body);
 
-/* Sends why the sender gives up. `phase` NULL: before the run (CONTROL_REFUSED). */
+/* Sends CONTROL_FAILED with the problem and its phase; CONTROL_REFUSED if `phase` is NULL. */
 void channel_send_problem(struct channel *channel, const char *phase, const struct problem *problem);
 
-/* Sends a JSON object, which it steals, as the value of a report or of facts. */
+/* Sends a JSON object as the value of a report or of facts; steals `value`. */
 void channel_send_long(struct channel *channel, enum control_type type, json_t *value);
 
-/* Flushes for at most 1 s (not after `ended`) and closes; then calls `closed`. May be called
- * twice. */
+/* Waits for at most 1 s until all messages are sent (not after `ended`), closes, then calls
+ * `closed`. May be called twice. */
 void channel_close(struct channel *channel);

@@ -15,13 +15,13 @@
 #define RECORD_ALERT 21
 #define RECORD_MAX 16384 /* bytes of plain text in a record */
 
-/* TLS 1.3 only, with PSK as the only key exchange: no certificate and no anonymous end is ever
- * accepted. GnuTLS requires a signature in every list, although nothing is signed here. */
+/* TLS 1.3 with PSK as the only key exchange: an end without a key is never accepted. GnuTLS
+ * requires a signature in every list, although nothing is signed here. */
 #define PRIORITY                                                                                             \
     "NONE:+VERS-TLS1.3:+ECDHE-PSK:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+GROUP-X25519:+GROUP-SECP256R1"      \
     ":+SIGN-EDDSA-ED25519"
 
-/* ---- what GnuTLS asks for ---- */
+/* ---- callbacks of GnuTLS ---- */
 
 static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t size)
 {
@@ -50,13 +50,13 @@ static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
     return (ssize_t)size;
 }
 
-static int give_key(gnutls_session_t session, const gnutls_datum_t *identity, gnutls_datum_t *key)
+static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gnutls_datum_t *key)
 {
     struct channel_tls *tls = gnutls_session_get_ptr(session);
     const struct psk *psk = psk_find(tls->keys, identity->data, identity->size);
 
     snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)identity->size, (const char *)identity->data);
-    tls->is_unknown = !psk;
+    tls->identity_is_unknown = !psk;
     if (!psk || !(key->data = gnutls_malloc(psk->key_size)))
         return -1;
     memcpy(key->data, psk->key, psk->key_size);
@@ -64,10 +64,10 @@ static int give_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
     return 0;
 }
 
-/* ---- what went wrong ---- */
+/* ---- errors ---- */
 
-/* An end without TLS does not understand an alert. So it gets a message of the control channel
- * without encryption. */
+/* A client without TLS does not understand an alert. So the server sends it a plain message of the
+ * control channel. */
 static int refuse_plain(struct channel_tls *tls, struct problem *problem)
 {
     struct problem ignored = {0};
@@ -78,13 +78,13 @@ static int refuse_plain(struct channel_tls *tls, struct problem *problem)
     if (!tls->is_server)
         return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
     body = json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
-                     "this server takes only clients with a key: give --psk FILE, with one that it knows");
+                     "this server takes only clients with a key: give --psk FILE, with a key that it knows");
     if (control_encode(CONTROL_REFUSED, body, &bytes, &size, &ignored) == 0) {
         tls->events->write(tls->owner, bytes, size);
         free(bytes);
     }
     json_decref(body);
-    return problem_failure(problem, "speaks no TLS, which only ends without a key do");
+    return problem_failure(problem, "speaks no TLS, so it has no key");
 }
 
 static int fail_by_alert(const struct channel_tls *tls, struct problem *problem)
@@ -97,56 +97,58 @@ static int fail_by_alert(const struct channel_tls *tls, struct problem *problem)
                                tls->identity);
     if (alert == GNUTLS_A_DECRYPT_ERROR)
         return problem_failure(problem, "has another key for '%s' than our --psk file", tls->identity);
-    return problem_failure(problem, "broke off TLS: %s", name ? name : "for no known reason");
+    return problem_failure(problem, "ended TLS with the alert: %s", name ? name : "unknown");
 }
 
-/* Sends an alert. An alert carries only the kind of the failure. */
+/* Sends an alert, which carries only the kind of the failure. Describes the failure here. */
 static int fail(struct channel_tls *tls, int result, struct problem *problem)
 {
     if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
         return fail_by_alert(tls, problem);
-    if (tls->is_unknown) {
+    if (tls->identity_is_unknown) {
         gnutls_alert_send(tls->session, GNUTLS_AL_FATAL, GNUTLS_A_UNKNOWN_PSK_IDENTITY);
-        return problem_failure(problem, "shows the identity '%s', for which there is no key", tls->identity);
+        return problem_failure(problem, "has the identity '%s', for which there is no key here",
+                               tls->identity);
     }
-    /* GnuTLS reports a wrong key as a wrong parameter. But a handshake without the right key always
-     * fails at the key. */
-    if (tls->is_server && !tls->is_up && *tls->identity && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER) {
+    /* GnuTLS reports a wrong key as an illegal parameter. A handshake without the right key always
+     * fails by that. */
+    if (tls->is_server && !tls->is_established && *tls->identity &&
+        result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER) {
         gnutls_alert_send(tls->session, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
-        return problem_failure(problem, "has another key for '%s' than we", tls->identity);
+        return problem_failure(problem, "has another key for '%s' than this server", tls->identity);
     }
     gnutls_alert_send_appropriate(tls->session, result);
-    return problem_failure(problem, "cannot be understood in TLS: %s", gnutls_strerror(result));
+    return problem_failure(problem, "sent no valid TLS: %s", gnutls_strerror(result));
 }
 
-/* ---- to and fro ---- */
+/* ---- sending and receiving ---- */
 
-static int seal(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+static int send_records(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     while (size) {
         ssize_t part = gnutls_record_send(tls->session, bytes, size);
 
         if (part < 0)
-            return problem_failure(problem, "cannot be sent to in TLS: %s", gnutls_strerror((int)part));
+            return problem_failure(problem, "could not be sent data by TLS: %s", gnutls_strerror((int)part));
         bytes += part;
         size -= (size_t)part;
     }
     return 0;
 }
 
-static int come_up(struct channel_tls *tls, struct problem *problem)
+static int finish_handshake(struct channel_tls *tls, struct problem *problem)
 {
     int result;
 
     if (gnutls_kx_get(tls->session) != GNUTLS_KX_ECDHE_PSK)
         return problem_failure(problem, "has not used the key in its TLS handshake");
-    tls->is_up = true;
-    result = seal(tls, tls->waiting.data, tls->waiting.size, problem);
-    tls->waiting.size = 0;
+    tls->is_established = true;
+    result = send_records(tls, tls->unsent.data, tls->unsent.size, problem);
+    tls->unsent.size = 0;
     return result;
 }
 
-static int shake_hands(struct channel_tls *tls, struct problem *problem)
+static int continue_handshake(struct channel_tls *tls, struct problem *problem)
 {
     int result;
 
@@ -155,10 +157,10 @@ static int shake_hands(struct channel_tls *tls, struct problem *problem)
     while (result < 0 && result != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(result));
     if (result == GNUTLS_E_AGAIN)
         return 0;
-    return result < 0 ? fail(tls, result, problem) : come_up(tls, problem);
+    return result < 0 ? fail(tls, result, problem) : finish_handshake(tls, problem);
 }
 
-static int unseal(struct channel_tls *tls, struct problem *problem)
+static int receive_records(struct channel_tls *tls, struct problem *problem)
 {
     uint8_t plain[RECORD_MAX];
     int result = 0;
@@ -169,7 +171,7 @@ static int unseal(struct channel_tls *tls, struct problem *problem)
         if (size > 0)
             result = tls->events->take(tls->owner, plain, (size_t)size, problem);
         else if (size == 0 || size == GNUTLS_E_AGAIN)
-            break; /* after a close_notify the end of the stream follows */
+            break; /* 0 is the close_notify: the end of the stream follows */
         else if (gnutls_error_is_fatal((int)size))
             result = fail(tls, (int)size, problem);
     }
@@ -178,36 +180,36 @@ static int unseal(struct channel_tls *tls, struct problem *problem)
 
 static int receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
-    bool is_first = !tls->has_heard;
+    bool is_first = !tls->has_received;
 
-    tls->has_heard = true;
+    tls->has_received = true;
     if (is_first && *bytes != RECORD_HANDSHAKE && *bytes != RECORD_ALERT)
         return refuse_plain(tls, problem);
     tls->arrived = (struct tls_bytes){(uint8_t *)(uintptr_t)bytes, size};
-    if (!tls->is_up && shake_hands(tls, problem) < 0)
+    if (!tls->is_established && continue_handshake(tls, problem) < 0)
         return -1;
-    return tls->is_up ? unseal(tls, problem) : 0;
+    return tls->is_established ? receive_records(tls, problem) : 0;
 }
 
 static int send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
-    struct tls_bytes *waiting = &tls->waiting;
+    struct tls_bytes *unsent = &tls->unsent;
 
-    if (tls->is_up)
-        return seal(tls, bytes, size, problem);
-    waiting->data = needed(realloc(waiting->data, waiting->size + size));
-    memcpy(waiting->data + waiting->size, bytes, size);
-    waiting->size += size;
+    if (tls->is_established)
+        return send_records(tls, bytes, size, problem);
+    unsent->data = needed(realloc(unsent->data, unsent->size + size));
+    memcpy(unsent->data + unsent->size, bytes, size);
+    unsent->size += size;
     return 0;
 }
 
-static void end(struct channel_tls *tls)
+static void close_notify(struct channel_tls *tls)
 {
-    if (tls->is_up)
+    if (tls->is_established)
         gnutls_bye(tls->session, GNUTLS_SHUT_WR);
 }
 
-/* ---- the beginning and the end ---- */
+/* ---- creating and freeing ---- */
 
 static int open_session(struct channel_tls *tls)
 {
@@ -228,7 +230,7 @@ static int open_session(struct channel_tls *tls)
     if (tls->is_server) {
         if ((result = gnutls_psk_allocate_server_credentials(&tls->server)) < 0)
             return result;
-        gnutls_psk_set_server_credentials_function2(tls->server, give_key);
+        gnutls_psk_set_server_credentials_function2(tls->server, find_key);
         return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->server);
     }
     snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)psk->identity_size,
@@ -247,7 +249,7 @@ static void free_tls(struct channel_tls *tls)
         gnutls_psk_free_server_credentials(tls->server);
     if (tls->client)
         gnutls_psk_free_client_credentials(tls->client);
-    free(tls->waiting.data);
+    free(tls->unsent.data);
     free(tls);
 }
 
@@ -262,13 +264,13 @@ static struct channel_tls *create(const struct psk_list *keys, bool is_server,
     result = open_session(tls);
     if (result < 0)
         problem_failure(problem, "cannot prepare TLS: %s", gnutls_strerror(result));
-    else if (is_server || shake_hands(tls, problem) == 0)
+    else if (is_server || continue_handshake(tls, problem) == 0)
         return tls;
     free_tls(tls);
     return NULL;
 }
 
-static const struct channel_tls_library gnutls_library = {create, free_tls, receive, send, end};
+static const struct channel_tls_library gnutls_library = {create, free_tls, receive, send, close_notify};
 const struct channel_tls_library *const channel_tls_library = &gnutls_library;
 #else
 const struct channel_tls_library *const channel_tls_library = NULL;

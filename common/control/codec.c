@@ -42,8 +42,8 @@ static const struct {
     [CONTROL_PING] = {"ping", {{0}}},
 };
 
-/* "ok" names no problem. */
-static bool is_proper(const struct field *field, const json_t *value)
+/* A "kind" must be that of a problem: "ok" is none. */
+static bool is_valid(const struct field *field, const json_t *value)
 {
     if (!value || json_typeof(value) != field->type)
         return false;
@@ -58,8 +58,8 @@ static int check_fields(enum control_type type, const json_t *body, struct probl
         const struct field *field = &schemas[type].fields[count];
         const json_t *value = json_object_get(body, field->key), *item;
 
-        if (!is_proper(field, value))
-            return problem_failure(problem, "sent a control message '%s' that lacks a proper '%s'",
+        if (!is_valid(field, value))
+            return problem_failure(problem, "sent a control message '%s' without a valid '%s'",
                                    schemas[type].name, field->key);
         json_array_foreach(value, i, item)
             if (json_typeof(item) != field->items)
@@ -86,7 +86,7 @@ static int find_type(const json_t *body, enum control_type *type, struct problem
     return problem_failure(problem, "sent a control message of unknown type '%.40s'", name ? name : "(none)");
 }
 
-/* ---- what other ends say ---- */
+/* ---- text from other ends ---- */
 
 static bool is_printable(char c)
 {
@@ -139,17 +139,17 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
 {
     CLEANUP_JSON json_t *whole = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
     CLEANUP_FREE char *text = NULL;
-    size_t length, most;
+    size_t length, limit;
 
     json_object_set_new(whole, "type", json_string(schemas[type].name));
     if (check_fields(type, whole, problem) < 0)
         return -1;
     text = json_dumps(whole, JSON_COMPACT);
     length = text ? strlen(text) : 0;
-    most = type == CONTROL_REPORT || type == CONTROL_FACTS ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
-    if (!length || length > most)
+    limit = type == CONTROL_REPORT || type == CONTROL_FACTS ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
+    if (!length || length > limit)
         return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
-                               most >> 10);
+                               limit >> 10);
     *bytes = needed(malloc(CONTROL_HEADER_SIZE + length));
     wire_put32(*bytes, (uint32_t)length);
     memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
@@ -170,14 +170,14 @@ static int take_message(struct codec *codec, size_t length, codec_take *take, vo
         json_loadb((const char *)codec->buffer + CONTROL_HEADER_SIZE, length, JSON_REJECT_DUPLICATES, NULL);
 
     if (!json_is_object(body))
-        return problem_failure(problem, "sent a control message that is no JSON object");
+        return problem_failure(problem, "sent a control message that is not a JSON object");
     if (control_clean(body, problem) < 0 || find_type(body, &type, problem) < 0 ||
         check_fields(type, body, problem) < 0)
         return -1;
     return take(owner, type, body);
 }
 
-/* Number of bytes that complete the buffer: the header, then the body. */
+/* The number of bytes that are missing to complete the header, then the body. */
 static size_t missing(const struct codec *codec)
 {
     if (codec->used < CONTROL_HEADER_SIZE)
@@ -185,14 +185,14 @@ static size_t missing(const struct codec *codec)
     return CONTROL_HEADER_SIZE + body_length(codec) - codec->used;
 }
 
-/* A TLS record is a handshake or an alert (RFC 8446, 5.1). Its header read as a length exceeds any
- * message. */
+/* The first TLS record is a handshake or an alert (RFC 8446, 5.1). Read as a length, its header
+ * exceeds that of any message. */
 static int check_header(const struct codec *codec, struct problem *problem)
 {
     const uint8_t *header = codec->buffer;
 
     if ((header[0] == 22 || header[0] == 21) && header[1] == 3)
-        return problem_failure(problem, "speaks TLS, and here is no key for it: give --psk FILE");
+        return problem_failure(problem, "speaks TLS, but this end has no key: give --psk FILE");
     if (body_length(codec) == 0 ||
         body_length(codec) > (codec->takes_long ? CONTROL_LONG_MAX : CONTROL_BODY_MAX))
         return problem_failure(
@@ -206,7 +206,7 @@ int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_tak
     int result = 0;
 
     if (codec->broken)
-        return problem_failure(problem, "control messages after one that was wrong");
+        return problem_failure(problem, "sent a control message after an invalid one");
     while (size && result == 0) {
         size_t part = missing(codec) < size ? missing(codec) : size;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages of the control channel, encoded and decoded. Pure: no sockets, no clock. A message
- * is a length (4 bytes, big endian) and that number of bytes of JSON: at most 256 KiB, or 128 MiB
- * of a report and of facts. The JSON is an object with a "type" and exactly the fields of that
+/* Encodes and decodes the messages of the control channel. Pure: no sockets, no clock. A message is
+ * a length (4 bytes, big endian) and that number of bytes of JSON: at most 256 KiB, or 128 MiB for
+ * a report and for facts. The JSON is an object with a "type" and exactly the fields of that
  * type. */
 #pragma once
 
@@ -17,8 +17,8 @@
 #define CONTROL_HEADER_SIZE 4u
 
 enum control_type {
-    /* client: version, the receiver's end, the words of a run, and the host id of the end that
-     * makes the receiver's data connections */
+    /* client: version, the role of the receiving end, the words of the run, and the host id of the
+     * end that connects to it */
     CONTROL_PLAN,
     CONTROL_ASK,      /* client: version; asks for the facts only */
     CONTROL_WAIT,     /* server: another session runs; wait */
@@ -27,22 +27,22 @@ enum control_type {
     CONTROL_REFUSED,  /* server: a problem of kind usage, unsupported or failed */
     CONTROL_JOINED,   /* server: has every data connection */
     CONTROL_DRAIN,    /* driver `end`: last byte of its warm-up, of each connection */
-    CONTROL_DRAINING, /* follower: knows this for all connections; to the driver: all do */
-    CONTROL_MARKED,   /* follower: took its start figures at its stops; to a driver: all did; to the
-                         server of a subject: no data is in flight, before the run and after it */
-    CONTROL_FAILED,   /* either: failed in that phase */
+    CONTROL_DRAINING, /* follower: knows the last byte of every connection; to driver `end`: all do */
+    CONTROL_MARKED,   /* follower: has read its start figures; to a driver: all have; to the server
+                         of a subject: no data is in flight, before the run and after it */
+    CONTROL_FAILED,   /* either: a problem, and the phase in which it occurred */
     CONTROL_REPORT,   /* server: its report */
     CONTROL_FACTS,    /* server: its facts */
     CONTROL_PING,     /* either: keepalive */
     CONTROL_TYPE_COUNT,
 };
 
-/* Encodes a message with `body` (an object, or NULL for none; not stolen) into memory that the
- * caller frees. Returns 0, or -1 with a failure if the body is too long or not of its type. */
+/* Encodes a message with `body` (an object, or NULL; not stolen) into memory that the caller frees.
+ * Returns 0, or -1 with a failure if the body is too long or has not the fields of its type. */
 int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
                    struct problem *problem);
 
-/* The text of a field of a body, which the decoder has checked. */
+/* The text of a field of a body that the decoder has checked. */
 static inline const char *control_text(const json_t *body, const char *key)
 {
     return json_string_value(json_object_get(body, key));
@@ -53,7 +53,8 @@ static inline const char *control_text(const json_t *body, const char *key)
  * that is not printable. */
 int control_clean(json_t *value, struct problem *problem);
 
-/* A decoder of a byte stream, which may be cut anywhere. Zero it before use; free(buffer) after. */
+/* A decoder of a byte stream, which may be cut anywhere. Zero it before use; free its buffer
+ * after. */
 struct codec {
     bool takes_long; /* bodies of up to CONTROL_LONG_MAX */
     bool broken;     /* an invalid message has arrived */
@@ -63,8 +64,7 @@ struct codec {
 
 typedef int codec_take(void *owner, enum control_type type, const json_t *body);
 
-/* Calls `take` for each complete message. Returns 0, or -1 with a
- * failure for an invalid message; every later call fails too. A nonzero result of `take` stops
- * the loop and is returned. */
+/* Calls `take` for each complete message. Returns 0, or -1 with a failure for an invalid message;
+ * every later call fails too. A nonzero result of `take` ends the loop and is returned. */
 int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
                struct problem *problem);

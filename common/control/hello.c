@@ -24,7 +24,7 @@ int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SI
 
 /* ---- between proxy and sink ---- */
 
-static void lay_mask(uint8_t hello[HELLO_SIZE], const uint8_t mask[SINK_ANSWER_SIZE])
+static void apply_mask(uint8_t hello[HELLO_SIZE], const uint8_t mask[SINK_ANSWER_SIZE])
 {
     for (size_t i = 0; i < HELLO_SIZE; i++)
         hello[i] ^= mask[i % SINK_ANSWER_SIZE];
@@ -37,7 +37,7 @@ int sink_hello_make(uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_
     if (uv_random(NULL, NULL, request, SINK_ANSWER_SIZE, 0, NULL) < 0)
         return -1;
     hello_make(hello, token, number);
-    lay_mask(hello, request);
+    apply_mask(hello, request);
     return 0;
 }
 
@@ -47,7 +47,7 @@ int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t to
     uint8_t hello[HELLO_SIZE];
 
     memcpy(hello, request + SINK_ANSWER_SIZE, sizeof hello);
-    lay_mask(hello, request);
+    apply_mask(hello, request);
     for (size_t i = 0; i < SINK_ANSWER_SIZE; i++)
         answer[i] = (uint8_t)~request[i];
     return hello_read(hello, token, connections);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The hello: the first bytes on a data connection. Pure: no sockets.
  *
- * The connecting end sends the token of the run and the number of the connection. A proxy asks its
- * sink for more. The reason: a client, which may be a stranger, names the sink and its token.
+ * The connecting end sends the token of the run and the number of the connection. Between a proxy
+ * and its sink there is more, because a client, which may be an attacker, names sink and token:
  *
  *   proxy    16 random bytes (the mask), then the hello XORed with the mask
- *   sink     the inverted mask, after it has found that the token is its own
+ *   sink     the inverted mask, once it has found that the token is its own
  *
- * So a stranger chooses no byte that a proxy sends. An echo service, or one with a fixed greeting,
- * cannot give the answer by accident. Only an uncork server that waits for this run can. */
+ * So the client chooses no byte that the proxy sends. An echo service, or one with a fixed
+ * greeting, cannot answer by accident. Only an uncork server that waits for this run can. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,14 +21,14 @@
 
 void hello_make(uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number);
 
-/* Returns the number of the connection. Returns -1 if the token is wrong or the number is out of
- * range. Takes constant time, wherever the first difference is. */
+/* Returns the number of the connection, or -1 if the token is wrong or the number is out of range.
+ * Compares the token in constant time. */
 int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t connections);
 
 /* The proxy's hello to its sink. Returns 0, or -1 if the system has no random numbers. */
 int sink_hello_make(uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number);
 
-/* As hello_read(). Fills in the answer that accepts it; send that only if a number is returned. */
+/* Returns as hello_read(). Also fills in the answer; send it only if a number is returned. */
 int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_SIZE],
                         uint64_t connections, uint8_t answer[SINK_ANSWER_SIZE]);
 

@@ -14,7 +14,7 @@
 #include <uv.h>
 
 #define TEXT_MAX (PSK_IDENTITIES_MAX * PSK_LINE_MAX)
-#define DRAWN_KEY_SIZE 32u
+#define GENERATED_KEY_SIZE 32u
 
 /* ---- one line ---- */
 
@@ -32,10 +32,10 @@ static const char *parse_identity(struct psk *psk, const char *text, size_t size
     else if (length > 0)
         memcpy(psk->identity, text, size);
     if (length < 0)
-        return is_hex ? "behind # an identity has pairs of hexadecimal digits, for at most 128 bytes"
+        return is_hex ? "after # an identity has pairs of hexadecimal digits, for at most 128 bytes"
                       : "an identity has at most 128 bytes, and no control character";
     psk->identity_size = (size_t)length;
-    return length ? NULL : "there is no identity before the colon";
+    return length ? NULL : "no identity before the colon";
 }
 
 static const char *parse_line(struct psk *psk, const char *line, size_t size)
@@ -45,17 +45,17 @@ static const char *parse_line(struct psk *psk, const char *line, size_t size)
     int length;
 
     if (!colon)
-        return "there is no colon; write IDENTITY:KEY, the key in hexadecimal digits";
+        return "no colon; write IDENTITY:KEY, with the key in hexadecimal digits";
     if ((wrong = parse_identity(psk, line, before)))
         return wrong;
     length = hex_read(psk->key, sizeof psk->key, colon + 1, size - before - 1);
     if (length < (int)PSK_KEY_MIN)
-        return "a key has 32 to 128 hexadecimal digits, which are 16 to 64 bytes, and nothing behind them";
+        return "a key has 32 to 128 hexadecimal digits (16 to 64 bytes) and nothing after them";
     psk->key_size = (size_t)length;
     return NULL;
 }
 
-/* ---- many ---- */
+/* ---- all lines ---- */
 
 /* Appends the entry of a line. Returns what is wrong with it, or NULL. */
 static const char *add_line(struct psk_list *list, const char *line, size_t size)
@@ -67,7 +67,7 @@ static const char *add_line(struct psk_list *list, const char *line, size_t size
         return "a file has at most 256 identities";
     wrong = parse_line(psk, line, size);
     if (!wrong && psk_find(list, psk->identity, psk->identity_size))
-        wrong = "a line before has the same identity";
+        wrong = "an earlier line has the same identity";
     if (wrong)
         secret_wipe(psk, sizeof *psk);
     else
@@ -107,7 +107,8 @@ void psk_free(struct psk_list *list)
 
 /* ---- a file ---- */
 
-/* Other users cannot open a file without a name: it is an inherited descriptor. */
+/* Refuses a file that every user can open. An inherited descriptor without a name is not such a
+ * file. */
 static int check_rights(int fd, const char *path, struct problem *problem)
 {
     struct stat status;
@@ -131,12 +132,11 @@ static int read_keys(struct psk_list *list, FILE *file, const char *path, struct
     if (ferror(file))
         problem_usage(problem, "%.200s: %s", path, strerror(errno));
     else if (size > TEXT_MAX)
-        problem_usage(problem, "%.200s: larger than any file of keys", path);
+        problem_usage(problem, "%.200s: too large for a file of keys", path);
     else
         result = psk_parse(list, text, size, path, problem);
     if (result == 0 && list->count == 0)
-        result =
-            problem_usage(problem, "%.200s: there is no key in it; psktool -u NAME -p FILE makes one", path);
+        result = problem_usage(problem, "%.200s: has no key; psktool -u NAME -p FILE makes one", path);
     secret_wipe(text, TEXT_MAX + 1);
     return result;
 }
@@ -159,15 +159,15 @@ struct psk_list *psk_read(const char *path, struct problem *problem)
     return NULL;
 }
 
-/* ---- a key of our own ---- */
+/* ---- a new key ---- */
 
-struct psk_list *psk_draw(char line[PSK_LINE_MAX], struct problem *problem)
+struct psk_list *psk_generate(char line[PSK_LINE_MAX], struct problem *problem)
 {
     struct psk_list *list;
-    uint8_t key[DRAWN_KEY_SIZE];
+    uint8_t key[GENERATED_KEY_SIZE];
 
     if (uv_random(NULL, NULL, key, sizeof key, 0, NULL) < 0) {
-        problem_failure(problem, "no random numbers for a key");
+        problem_failure(problem, "the system gives no random numbers for a key");
         return NULL;
     }
     list = needed(calloc(1, sizeof *list));

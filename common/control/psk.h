@@ -3,8 +3,8 @@
  *
  *   IDENTITY:KEY
  *
- * The key is in hexadecimal digits. The identity is plain, or in hexadecimal digits behind a '#'.
- * No problem text repeats a byte of a file, because a wrong byte may be part of a key. */
+ * The key is in hexadecimal digits. The identity is plain text, or hexadecimal digits after a '#'.
+ * No problem text repeats a byte of the file, because that byte may be part of a key. */
 #pragma once
 
 #include "base/problem.h"
@@ -30,8 +30,8 @@ struct psk_list {
     struct psk entries[PSK_IDENTITIES_MAX];
 };
 
-/* Adds the identities of a text to the list. Returns 0, or -1 with a usage problem that names
- * the line of the file `name`. */
+/* Adds the identities of a text to the list. Returns 0, or -1 with a usage problem that names the
+ * file `name` and the line. */
 int psk_parse(struct psk_list *list, const char *text, size_t size, const char *name,
               struct problem *problem);
 
@@ -39,9 +39,9 @@ int psk_parse(struct psk_list *list, const char *text, size_t size, const char *
  * problem: other users may read or change the file, or it is unreadable or invalid. */
 struct psk_list *psk_read(const char *path, struct problem *problem);
 
-/* Makes one random key, and the line of the file that has it; free with psk_free(). NULL with a
+/* Generates a random key, and the line of a file for it; free with psk_free(). NULL with a
  * failure. */
-struct psk_list *psk_draw(char line[PSK_LINE_MAX], struct problem *problem);
+struct psk_list *psk_generate(char line[PSK_LINE_MAX], struct problem *problem);
 
 const struct psk *psk_find(const struct psk_list *list, const uint8_t *identity, size_t size);
 

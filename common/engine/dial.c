@@ -88,7 +88,7 @@ int dial_assign(struct dial *dial, struct connection *connection, int fd)
     if (result == 0)
         result = transport_prepare_again(connection->plan, connection->end, &connection->calls, false);
     if (result == 0 && !dial->proved &&
-        transport_prove(connection->plan, connection->end, fd, &connection->shared->problem) < 0)
+        transport_check_connection(connection->plan, connection->end, fd, &connection->shared->problem) < 0)
         result = -EPROTONOSUPPORT;
     dial->proved = true;
     return result < 0 ? result : security_begin(connection);

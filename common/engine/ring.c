@@ -69,7 +69,7 @@ static int begin_receiving(struct watch *watch)
 
     if (!reads_by_ring(connection))
         return request(watch, RING_READABLE);
-    if (!watch->slot.ending && connection->plan->transport->hides_end)
+    if (!watch->slot.ending && connection->plan->transport->hides_eof)
         result = request(watch, RING_HALF_CLOSED);
     if (result < 0)
         return result;

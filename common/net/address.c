@@ -70,7 +70,7 @@ static int parse(struct address *address, const char *text, int flags, struct pr
     int result;
 
     if ((is_unix(text) ? address_set_path(address, text + strlen(UNIX_PREFIX)) : split(&parts, text)) < 0)
-        return problem_usage(problem, "'%.100s' is no address; write HOST:PORT, [IPV6]:PORT or unix:PATH",
+        return problem_usage(problem, "'%.100s' is not an address; write HOST:PORT, [IPV6]:PORT or unix:PATH",
                              text);
     if (is_unix(text))
         return 0;
@@ -189,7 +189,7 @@ int address_set_path(struct address *address, const char *path)
 
 /* ---- connect, listen ---- */
 
-/* ip(7), ip_local_port_range: also of IPv6. */
+/* ip_local_port_range of ip(7) is also the range of IPv6. */
 static bool read_range(unsigned *first, unsigned *last)
 {
     return scan_file("/proc/sys/net/ipv4/ip_local_port_range", 2, "%u %u", first, last) && *last >= *first;
@@ -202,8 +202,8 @@ int ports_check(uint64_t connections, struct problem *problem)
     if (!read_range(&first, &last) || connections <= last - first + 1)
         return 0;
     return problem_unsupported(problem,
-                               "connections=%" PRIu64 " needs as many local ports, and " RANGE
-                               " holds %u: as root, sysctl -w " RANGE "=\"1024 65535\"",
+                               "connections=%" PRIu64 " needs as many local ports, but " RANGE
+                               " has only %u: as root, sysctl -w " RANGE "=\"1024 65535\"",
                                connections, last - first + 1);
 }
 
@@ -229,8 +229,8 @@ static int call_connect(int fd, const struct address *address)
     return connect(fd, &address->any, address->size) < 0 ? errno : 0;
 }
 
-/* connect(2) of a non-blocking Unix socket fails at once when the backlog is full, and no event
- * reports room: unix(7). Only a blocking call waits for room. */
+/* Blocks: connect(2) of a non-blocking Unix socket fails at once when the backlog is full, and no
+ * event reports that the backlog has room (unix(7)). */
 static int connect_unix(int fd, const struct address *address, int within_ms)
 {
     struct timeval within = {.tv_sec = within_ms / 1000, .tv_usec = within_ms % 1000 * 1000}, never = {0};
@@ -331,11 +331,11 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
         prefix->bits = (unsigned)bits;
         return 0;
     }
-    return problem_usage(problem,
-                         "'%.60s' is no prefix; write it like 10.0.0.0/8, fd00::/8, 192.0.2.1 or unix", text);
+    return problem_usage(
+        problem, "'%.60s' is not a prefix; write it like 10.0.0.0/8, fd00::/8, 192.0.2.1 or unix", text);
 }
 
-bool prefix_holds(const struct prefix *prefix, const struct address *address)
+bool prefix_contains(const struct prefix *prefix, const struct address *address)
 {
     unsigned whole = prefix->bits / 8, rest = prefix->bits % 8;
     uint8_t host[16];

@@ -23,13 +23,14 @@ struct address {
     socklen_t size;
 };
 
-/* 0 if the text has the form of an address, -EINVAL if not. No name lookup. */
+/* Checks the form of an address, without name lookup. 0 or -EINVAL. */
 int address_check(const char *text);
 
-/* Parses and, for a host name, looks it up. 0, or -1 with a usage problem (form) or a failure (no
- * such host). */
+/* Parses an address, and looks up its host name. 0, or -1 with a usage problem (wrong form) or a
+ * failure (no such host). */
 int address_parse(struct address *address, const char *text, struct problem *problem);
 
+/* The same without name lookup: a host name is a failure. */
 int address_parse_numeric(struct address *address, const char *text, struct problem *problem);
 
 /* The spelling that address_parse() reads back, with a numeric host. */
@@ -63,17 +64,17 @@ int address_connect(int fd, const struct address *address, int within_ms, struct
  * or -1 for a new one. On failure `fd` is closed. */
 int address_listen(int fd, struct address *address, struct problem *problem);
 
-/* Removes the file of a listening Unix socket, and its directory if `directory`. */
+/* Removes the file of a listening Unix socket, and with `directory` also its directory. */
 void address_unlink(const struct address *address, bool directory);
 
 /* ---- the local ports that connect(2) chooses from ---- */
 
-/* Checks that `connections` to one address can have a port each. 0, or -1 with an unsupported
- * problem that names the sysctl. 0 also where the system does not report its range. */
+/* Checks that so many connections to one address can have a local port each. 0, or -1 with an
+ * unsupported problem that names the sysctl. 0 also if the system does not report its range. */
 int ports_check(uint64_t connections, struct problem *problem);
 
-/* Describes that connect to `address` found no free port (EADDRNOTAVAIL), what uses the ports, and
- * the sysctls that help. Returns -1. */
+/* Sets the problem for a connect(2) to `address` that found no free port (EADDRNOTAVAIL): what uses
+ * the ports, and which sysctls help. Returns -1. */
 int ports_exhausted(const char *address, struct problem *problem);
 
 /* ---- sets of addresses: 10.1.0.0/16, fd00::/8, 192.0.2.1, or every Unix socket ---- */
@@ -89,4 +90,4 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
 
 /* Whether the set contains the address. An IPv4-mapped IPv6 address (::ffff:192.0.2.1) counts as
  * IPv4. */
-bool prefix_holds(const struct prefix *prefix, const struct address *address);
+bool prefix_contains(const struct prefix *prefix, const struct address *address);

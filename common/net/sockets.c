@@ -33,7 +33,7 @@ void sockets_set_blocking(int fd, bool blocking)
     fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
 }
 
-/* Sets what a system without SOCK_CLOEXEC and SOCK_NONBLOCK could not set at the creation. */
+/* Sets close-on-exec and blocking on a system without SOCK_CLOEXEC and SOCK_NONBLOCK. */
 static int set_up(int fd, bool blocking)
 {
     if (!IN_ONE_CALL && fd >= 0) {
@@ -81,12 +81,12 @@ int sockets_error(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
 }
 
-/* A spare descriptor: it is closed for a moment to accept and drop a connection. Changes need the
- * lock, because control and a data thread accept at the same time. */
+/* A spare descriptor, which is closed for a moment to accept and drop a connection. The lock is
+ * needed because the control thread and a data thread may accept at the same time. */
 static _Atomic int spare = -1;
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* True if it dropped a pending connection. */
+/* Returns true if it dropped a pending connection. */
 static bool drop_next(int listener)
 {
     int fd = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Creates, accepts and queries sockets; system differences live in sockets.c. */
+/* Creates, accepts and queries sockets, the same way on every system. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,18 +7,18 @@
 
 void sockets_set_blocking(int fd, bool blocking);
 
-/* socket(2), socketpair(2) of Unix stream sockets: closed on exec. */
+/* socket(2), and socketpair(2) of Unix stream sockets. They are closed on exec. */
 int sockets_make(int family, int type, int protocol, bool blocking);
 int sockets_make_pair(int fds[2]);
 
-/* Bytes written to a socket that it has not sent yet; 0 for other files, or where the system does
- * not report it. */
+/* Bytes in the send buffer that are not sent yet; 0 for other files, or if the system does not
+ * report them. */
 uint64_t sockets_unsent(int fd);
 
 /* SO_ERROR as a negative errno value, or 0; the read clears it. */
 int sockets_error(int fd);
 
 /* Accepts the next connection of a non-blocking listener, as a blocking or non-blocking socket; -1
- * when none is pending. When no descriptor is free the connection is dropped: else the listener
- * would stay readable. */
+ * if none is pending. If no descriptor is free, drops the connection: else the listener would stay
+ * readable. */
 int sockets_accept(int listener, bool blocking);

@@ -25,7 +25,7 @@ static int refuse(struct parser *parser, const char *why)
                          parser->text, why, parser->at - parser->text + 1);
 }
 
-/* The last span takes fragments of its own size for as long as it may grow. */
+/* Returns the last span if it has fragments of this size and room for one more; else a new one. */
 static struct shape_span *span_for(struct shape *shape, uint32_t size)
 {
     uint32_t count = shape->span_count;
@@ -69,7 +69,8 @@ static int parse_part(struct parser *parser)
     int result = units_take_number(&parser->at, &count);
 
     if (result < 0)
-        return refuse(parser, result == -ERANGE ? "a number too large" : "a size or a count must stand");
+        return refuse(parser,
+                      result == -ERANGE ? "a number that is too large" : "expected a size or a count");
     if (*parser->at == 'x') {
         parser->at++;
     } else {
@@ -77,9 +78,9 @@ static int parse_part(struct parser *parser)
         count = 1;
     }
     if ((result = units_take_size(&parser->at, &size)) < 0)
-        return refuse(parser, result == -ERANGE ? "a number too large" : "a size must stand");
+        return refuse(parser, result == -ERANGE ? "a number that is too large" : "expected a size");
     if (!count || !size)
-        return refuse(parser, "nothing is sent by a zero");
+        return refuse(parser, "a count or a size of zero");
     return append_fragments(parser, count, size);
 }
 
@@ -109,7 +110,7 @@ static int parse_message(struct parser *parser)
         case '+':
             break;
         default:
-            return refuse(parser, "only +, / or the end can stand");
+            return refuse(parser, "expected +, / or the end");
         }
         parser->at++;
     }

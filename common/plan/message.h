@@ -2,12 +2,12 @@
 /* The message grammar: what an application sends, in which fragments, and which of them form a
  * group.
  *
- *     message = group *("/" group)          "/" ends a group, which is pushed at once
+ *     message = group *("/" group)          "/" ends a group, which is sent at once
  *     group   = part *("+" part)            "+" joins within a group
  *     part    = [count "x"] size            "x" repeats a fragment
  *     size    = digits ["K" / "M" / "G"]    powers of 1024
  *
- * 15x2 is fifteen fragments of two bytes in one group. 32/2x4K is a header that is pushed at once,
+ * 15x2 is fifteen fragments of two bytes in one group. 32/2x4K is a header that is sent at once,
  * then two pages. */
 #pragma once
 
@@ -20,14 +20,14 @@
 
 enum {
     FRAGMENT_ENDS_GROUP = 1,
-    FRAGMENT_ENDS_MESSAGE = 2, /* with FRAGMENT_ENDS_GROUP */
+    FRAGMENT_ENDS_MESSAGE = 2, /* always with FRAGMENT_ENDS_GROUP */
 };
 
-/* Fragments of one size that follow each other in a group: a span of the send queue. */
+/* Consecutive fragments of one size in a group: a span of the send queue. */
 struct shape_span {
     uint32_t size;  /* bytes of a fragment, at least 1 */
-    uint32_t bytes; /* of all fragments */
-    uint32_t marks; /* of the last, and SPAN_OF_MANY */
+    uint32_t bytes; /* of all its fragments */
+    uint32_t marks; /* of its last fragment, and SPAN_OF_MANY */
 };
 
 struct shape {
@@ -46,6 +46,6 @@ int shape_parse(struct shape *shape, const char *text, struct problem *problem);
 
 void shape_free(struct shape *shape);
 
-/* The canonical spelling, which shape_parse() reads back: repeated fragments joined by x, sizes
- * shortened. The caller frees it. */
+/* The canonical spelling, which shape_parse() reads back: x joins repeated fragments, and sizes are
+ * short. The caller frees it. */
 char *shape_format(const struct shape *shape);

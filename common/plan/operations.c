@@ -14,8 +14,8 @@ static int refuse(const char *text, const char *why, struct problem *problem)
     return problem_usage(problem, "op=%.60s: %s; write it like read:4K or read:4K*7+write:4K*3", text, why);
 }
 
-/* NAME, NAME:SIZE or either with *WEIGHT at `*at`, which it advances. Returns NULL, or what is
- * wrong. */
+/* Parses NAME, NAME:SIZE, or either with *WEIGHT, at `*at`, and moves `*at` behind it. Returns
+ * NULL, or what is wrong. */
 static const char *take_operation(struct operation *operation, const char **at)
 {
     size_t length = 0;
@@ -24,12 +24,15 @@ static const char *take_operation(struct operation *operation, const char **at)
     while (islower((unsigned char)(*at)[length]))
         length++;
     if (!length || length >= sizeof operation->name)
-        return "a name must stand";
+        return "expected a name";
     memcpy(operation->name, *at, length);
     *at += length;
-    if (**at == ':' && (++*at, units_take_size(at, &operation->bytes) < 0 || !operation->bytes ||
-                                   operation->bytes > OPERATION_BYTES_MAX))
-        return "a size from 1 to 32M must follow the colon";
+    if (**at == ':') {
+        ++*at;
+        if (units_take_size(at, &operation->bytes) < 0 || !operation->bytes ||
+            operation->bytes > OPERATION_BYTES_MAX)
+            return "a size from 1 to 32M must follow the colon";
+    }
     if (**at == '*') {
         ++*at;
         if (units_take_number(at, &weight) < 0 || !weight || weight > OPERATIONS_WEIGHT_MAX)
@@ -39,7 +42,7 @@ static const char *take_operation(struct operation *operation, const char **at)
     return NULL;
 }
 
-/* At each position stands the operation that is furthest behind its share; of several the first. */
+/* Each position gets the operation that is furthest behind its share; of equal ones the first. */
 static void spread(struct operations *operations)
 {
     uint32_t placed[OPERATIONS_MAX] = {0};
@@ -80,7 +83,7 @@ int operations_parse(struct operations *operations, const char *text, struct pro
             return refuse(text, "all weights together exceed 256", problem);
     } while (*at == '+' && at++);
     if (*at)
-        return refuse(text, "only *, + or the end can stand after a size or a name", problem);
+        return refuse(text, "expected *, + or the end after a name or a size", problem);
     spread(operations);
     return 0;
 }

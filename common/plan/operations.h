@@ -4,7 +4,7 @@
  *     operations = operation *("+" operation)
  *     operation  = name [":" size] ["*" weight]    read:4K, read:4K*7+write:4K*3, ping
  *
- * A mix is spread evenly, and begins anew after as many requests as its weights add up to. So its
+ * A mix is spread evenly. It repeats after as many requests as the sum of its weights. So its
  * counts are exact, and the same in every run. */
 #pragma once
 
@@ -15,24 +15,24 @@
 #define OPERATIONS_MAX 8
 #define OPERATIONS_WEIGHT_MAX 256 /* all weights together */
 #define OPERATION_NAME_MAX 12
-#define OPERATION_BYTES_MAX (UINT64_C(32) << 20) /* as nbdkit and qemu-nbd limit requests */
+#define OPERATION_BYTES_MAX (UINT64_C(32) << 20) /* the limit of nbdkit and qemu-nbd */
 
 struct operation_kind;
 
 struct operations {
-    uint32_t count; /* 0: the word was not given */
+    uint32_t count; /* of `list`; 0: the word was not given */
     struct operation {
         char name[OPERATION_NAME_MAX];
         uint64_t bytes; /* of payload; 0: no size was given */
         uint32_t weight;
-        const struct operation_kind *kind; /* of the protocol; see words/parse.c */
+        const struct operation_kind *kind; /* of the protocol; words/parse.c sets it */
     } list[OPERATIONS_MAX];
     uint32_t cycle;                       /* the sum of all weights */
     uint8_t order[OPERATIONS_WEIGHT_MAX]; /* indices of `list`, by position in the cycle */
 };
 
-/* Parses the whole of `text`, but not whether a protocol knows the names and their sizes. 0, or -1
- * with a usage problem. */
+/* Parses the whole of `text`. Does not check that a protocol has these operations. 0, or -1 with a
+ * usage problem. */
 int operations_parse(struct operations *operations, const char *text, struct problem *problem);
 
 char *operations_format(const struct operations *operations);

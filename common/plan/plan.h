@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The plan of one run: the value of every word, and what follows from it. plan_parse()
- * (words/parse.h) makes it. Everything below reads it here, without the grammar of words and the
- * structs of variants. */
+/* The plan of one run: the value of every word, and what follows from these values. plan_parse()
+ * (words/parse.h) makes it. Readers of a plan need neither the grammar of words nor the structs of
+ * variants. */
 #pragma once
 
 #include "base/problem.h"
@@ -39,8 +39,8 @@ enum handshake {
     HANDSHAKE_PSK_ECDHE,
     HANDSHAKE_PSK,
     HANDSHAKE_TICKET,
-    HANDSHAKE_CHOICES,
-    HANDSHAKE_CERTIFICATE
+    HANDSHAKE_CHOICES,    /* the number of values that users can type */
+    HANDSHAKE_CERTIFICATE /* of a subject that cannot use a pre-shared key */
 };
 extern const char *const cipher_names[], *const handshake_names[]; /* NULL at the end */
 
@@ -61,15 +61,15 @@ struct subject_choice {
     uint32_t count;
     struct subject_parameter {
         char subject[SUBJECT_NAME_MAX], key[SUBJECT_NAME_MAX], value[FOLDER_TEXT_MAX];
-    } parameters[SUBJECT_PARAMETERS_MAX]; /* of the load too; those of others are unused */
+    } parameters[SUBJECT_PARAMETERS_MAX]; /* of the subject and the load; others are not used */
 };
 
 #define COMMAND_TEXT_MAX 1024
 
 struct strategy_choice {
     const struct strategy *strategy;
-    uint64_t parameter; /* bytes after the colon; UINT64_MAX: none */
-    int layer;          /* enum cork_layer, after a colon */
+    uint64_t parameter; /* bytes; UINT64_MAX: none */
+    int layer;          /* enum cork_layer */
 };
 
 enum shape_index { SHAPE_NONE, SHAPE_MESSAGE, SHAPE_REPLY };
@@ -96,10 +96,10 @@ struct end_plan {
 
     /* Derived by plan_parse() from all words. */
     const struct role *role;
-    bool drives;     /* it sends `message` and decides when work begins and ends */
-    bool follows;    /* it receives from the end that drives. With direction=both both ends do both. A
-                        proxy only follows */
-    bool hands_over; /* each data thread has a second thread that sends */
+    bool drives;                         /* it sends `message` and decides when work begins and ends */
+    bool follows;                        /* it receives from an end that drives. A proxy only follows; with
+                                            direction=both client and server do both */
+    bool hands_over;                     /* each data thread has a second thread that sends */
     enum shape_index outgoing, incoming; /* as plan_outgoing() and plan_incoming() return them */
     bool strategy_sets_nodelay;          /* the end sends by a strategy that sets TCP_NODELAY */
     bool sets_zerocopy;                  /* the end sends by a strategy that sets SO_ZEROCOPY */
@@ -149,26 +149,26 @@ struct plan {
 
     /* Derived by plan_parse() from the words. */
     bool has_server;             /* the other end runs uncork: no foreign peer, and not transport=null */
-    bool relays;                 /* the workload has a proxy, whatever the other words say */
-    bool commands;               /* the client runs a program in place of its data threads */
+    bool relays;                 /* the workload has a proxy; see plan_has_proxy() */
+    bool runs_command;           /* the client runs a program in place of its data threads */
     bool frames;                 /* the protocol has heads */
     bool encrypts;               /* all ends use TLS, each with its own implementation; else none does */
-    bool counts_segments;        /* the transport is TCP */
+    bool is_tcp;                 /* the transport is TCP or MPTCP */
     struct strategy_choice feed; /* how the client and the server of a proxy send */
 
-    /* The words that the user gave, by index in word_list: bit 1 << end with that prefix, bit 1 <<
-     * END_COUNT without one. */
+    /* How the user gave each word, by index in word_list: bit 1 << end with the prefix of that end,
+     * bit 1 << END_COUNT without a prefix. */
     uint8_t given[PLAN_WORDS_MAX];
 };
 
 void plan_free(struct plan *plan);
 
-/* The shapes that `end` sends and expects, NULL where it does not; the strategy of its sends. */
+/* The shapes of what `end` sends and receives; NULL: it does not. The strategy of its sends. */
 const struct shape *plan_outgoing(const struct plan *plan, enum end end);
 const struct shape *plan_incoming(const struct plan *plan, enum end end);
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end);
 
-/* How many due messages `end` may join; at a proxy the maximum of chunks in a group. */
+/* How many due messages `end` may join; at a proxy, how many chunks it may put into a group. */
 uint64_t plan_window(const struct plan *plan, enum end end);
 
 static inline const struct role *plan_role(const struct plan *plan, enum end end)
@@ -176,11 +176,11 @@ static inline const struct role *plan_role(const struct plan *plan, enum end end
     return plan->ends[end].role;
 }
 
-/* Messages for connection number `index` where the work is fixed; UINT64_MAX where it is timed. */
+/* Messages of connection number `index` if the work is fixed; UINT64_MAX if it is timed. */
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index);
 
-/* Size of a ring for the requests under way of a connection: the depth, rounded up to a power of
- * two. */
+/* The size of a ring for the requests of a connection that are under way: the depth, rounded up to
+ * a power of two. */
 uint64_t plan_slots(const struct plan *plan);
 
 static inline bool plan_has_peer(const struct plan *plan)
@@ -200,13 +200,13 @@ static inline bool plan_is_foreign(const struct plan *plan)
     return plan_has_peer(plan) || (plan_has_subject(plan) && !plan->relays);
 }
 
-/* How messages call an end: "server", "peer", "subject". */
+/* The name of an end in messages to the user: "server", "peer", or the name of the subject. */
 const char *plan_name_of(const struct plan *plan, enum end end);
 
-/* Whether a lab can have an effect: not where no packet leaves a socket. */
+/* Whether a lab can have an effect: only if the transport sends packets to a server of uncork. */
 static inline bool plan_may_have_lab(const struct plan *plan)
 {
-    return plan->has_server && plan->counts_segments;
+    return plan->has_server && plan->is_tcp;
 }
 
 static inline bool plan_has_lab(const struct plan *plan)
@@ -216,7 +216,7 @@ static inline bool plan_has_lab(const struct plan *plan)
 
 static inline bool plan_captures(const struct plan *plan)
 {
-    return plan->counts_segments && plan->capture;
+    return plan->is_tcp && plan->capture;
 }
 
 /* The CPUs of this end's threads: place_cpus(). place=apart separates client from server, or a
@@ -231,18 +231,18 @@ static inline bool plan_has_proxy(const struct plan *plan)
     return plan->relays && plan->has_server;
 }
 
-/* Whether the client starts this end (or is it), and the address of an end that it does not
- * start. */
+/* plan_is_own(): whether `end` is the client, or the client starts it. plan_address(): the address
+ * of an end that the client does not start. */
 bool plan_is_own(const struct plan *plan, enum end end);
 const char *plan_address(const struct plan *plan, enum end end);
 
-/* The end behind the client, which gets its plan first: the server, or the proxy before it. A
- * subject runs in its place. */
+/* The second end in the chain client - proxy - server: the proxy if there is one, else the server.
+ * A subject runs in its place. */
 static inline enum end plan_second_end(const struct plan *plan)
 {
     return plan_has_proxy(plan) ? END_PROXY : END_SERVER;
 }
 
-/* The other end of the connections of `end`: the opposite end, or our proxy between them. A subject
- * that relays is not seen: it knows no token and no key. */
+/* The other end of the connections of `end`: the opposite end, or the proxy of uncork between them.
+ * A subject that relays does not count, because it has neither token nor key. */
 enum end plan_neighbour(const struct plan *plan, enum end end);

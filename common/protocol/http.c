@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP/1.1 (RFC 9112) on connections that stay: GET of a path that is a size in bytes, "/4096", and
- * a reply with status 200 and Content-Length. The content of each path is the pattern from byte 0
- * on. Replies come in the order of the requests.
+ * HTTP/1.1 (RFC 9112) on persistent connections. A request is a GET of a path that is a size in
+ * bytes, "/4096". Its reply has status 200 and Content-Length. The content of each path is the
+ * pattern from byte 0 on. Replies come in the order of the requests.
  */
 #include "base/units.h"
 #include "protocol/text.h"
@@ -22,14 +22,14 @@ static const struct operation_kind kinds[] = {
 
 /* ---- writing ---- */
 
-static size_t ask(uint8_t *head, const struct call *call)
+static size_t write_request(uint8_t *head, const struct call *call)
 {
     uint8_t *at = text_put_number(text_put(head, "GET /"), call->bytes);
 
     return (size_t)(text_put(at, " " VERSION "\r\nHost: uncork" ENDS_HEAD) - head);
 }
 
-static size_t answer(uint8_t *head, const struct call *call)
+static size_t write_reply(uint8_t *head, const struct call *call)
 {
     uint8_t *at;
 
@@ -41,10 +41,10 @@ static size_t answer(uint8_t *head, const struct call *call)
 
 /* ---- reading ---- */
 
-/* What the fields of a head say that concerns its end. */
+/* The header fields that say how long the content is. */
 struct fields {
     uint64_t length;
-    bool has_length, has_coding;
+    bool has_length, has_transfer_encoding;
 };
 
 /* Refuses a line; `what` says what is wrong with it. */
@@ -57,7 +57,8 @@ static int refuse_line(struct connection *connection, const uint8_t *line, size_
     return framing_refuse(connection, "sent \"%s\", %s", shown, what);
 }
 
-/* Bytes of the head whose end `data` has. Else more than `size`: the least that it can have. */
+/* Returns the size of the head that `data` begins with. Returns more than `size` if the head is
+ * not whole: the least size that it can have. */
 static size_t find_end(const uint8_t *data, size_t size)
 {
     size_t part = size < PROTOCOL_HEAD_MAX ? size : PROTOCOL_HEAD_MAX, here = part < 3 ? part : 3;
@@ -70,7 +71,7 @@ static size_t find_end(const uint8_t *data, size_t size)
     return size + strlen(ENDS_HEAD) - here;
 }
 
-/* A head ends with its last line, so this ends there. */
+/* Stops at the end of the line at the latest: the head ends with CR LF. */
 static const char *skip_blanks(const char *text)
 {
     while (*text == ' ' || *text == '\t')
@@ -78,8 +79,8 @@ static const char *skip_blanks(const char *text)
     return text;
 }
 
-/* Whether a line is the field `name`, which ends with a colon. `value` moves to where its value
- * is. */
+/* Whether the line is the header field `name`, which ends with a colon. If so, sets `value` to the
+ * begin of its value. */
 static bool is_field(const uint8_t *line, const uint8_t *end, const char *name, const char **value)
 {
     if ((size_t)(end - line) < strlen(name) || strncasecmp((const char *)line, name, strlen(name)) != 0)
@@ -97,7 +98,8 @@ static bool has_word(const char *text, const char *end, const char *word)
     return text + size <= end;
 }
 
-/* Reads the lines of a head behind its first. 0, or -EBADMSG with the problem of the thread. */
+/* Reads the header fields, which follow the first line. 0, or -EBADMSG with the problem of the
+ * thread. */
 static int read_fields(struct connection *connection, const uint8_t *data, size_t size, struct fields *fields)
 {
     const uint8_t *last = data + size - 2, *line = memmem(data, size, "\r\n", 2), *end;
@@ -107,9 +109,9 @@ static int read_fields(struct connection *connection, const uint8_t *data, size_
     for (line += 2; line < last; line = end + 2) {
         end = memmem(line, (size_t)(data + size - line), "\r\n", 2);
         if (*line == ':' || *line == ' ' || !memchr(line, ':', (size_t)(end - line)))
-            return refuse_line(connection, line, (size_t)(end - line), "which is no field of a head");
+            return refuse_line(connection, line, (size_t)(end - line), "which is not a header field");
         if (is_field(line, end, "transfer-encoding:", &value))
-            fields->has_coding = true;
+            fields->has_transfer_encoding = true;
         if (is_field(line, end, "connection:", &value) && has_word(value, (const char *)end, "close"))
             return framing_refuse(connection,
                                   "says \"Connection: close\"; the connections of a run have to stay open");
@@ -123,7 +125,7 @@ static int read_fields(struct connection *connection, const uint8_t *data, size_
     return 0;
 }
 
-/* Whether data begins as it should, as far as it has come. */
+/* Whether `data` begins with `text`, as far as it has arrived. */
 static bool begins(const uint8_t *data, size_t size, const char *text)
 {
     return memcmp(data, text, size < strlen(text) ? size : strlen(text)) == 0;
@@ -139,16 +141,16 @@ static int read_reply(struct connection *connection, const uint8_t *data, size_t
     if (!call)
         return -EBADMSG;
     if (!begins(data, size, VERSION " "))
-        return refuse_line(connection, data, size, "which is no reply of " VERSION);
+        return refuse_line(connection, data, size, "which is not a reply of " VERSION);
     if (end > size)
         return (int)end;
     if (!begins(data, end, good) || (data[sizeof good - 1] != ' ' && data[sizeof good - 1] != '\r'))
         return refuse_line(connection, data, end, "where status 200 would be right");
     if (read_fields(connection, data, end, &fields) < 0)
         return -EBADMSG;
-    if (fields.has_coding || !fields.has_length)
+    if (fields.has_transfer_encoding || !fields.has_length)
         return framing_refuse(connection, "answered %s Content-Length, which a reply has to have",
-                              fields.has_coding ? "by Transfer-Encoding and not by" : "without");
+                              fields.has_transfer_encoding ? "by Transfer-Encoding and not by" : "without");
     if (fields.length != call->bytes)
         return framing_refuse(connection, "answered %" PRIu64 " bytes to a get of %" PRIu64, fields.length,
                               call->bytes);
@@ -177,7 +179,7 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     }
     if (read_fields(connection, data, end, &fields) < 0)
         return -EBADMSG;
-    if (fields.has_coding || fields.length)
+    if (fields.has_transfer_encoding || fields.length)
         return framing_refuse(connection, "sent a GET with content, which has no meaning");
     *piece = (struct piece){.size = end, .call = call, .is_last = true};
     return 0;
@@ -186,8 +188,8 @@ static int read_request(struct connection *connection, const uint8_t *data, size
 const struct protocol protocol_http = {
     .variant = {"http", "HTTP/1.1: op=get:4K asks for /4096"},
     .kinds = kinds,
-    .ask = ask,
-    .answer = answer,
-    .request = read_request,
-    .reply = read_reply,
+    .write_request = write_request,
+    .write_reply = write_reply,
+    .read_request = read_request,
+    .read_reply = read_reply,
 };

@@ -14,21 +14,21 @@ static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches =
                                               [VERSION] = {.name = "version"},
                                               [UNKNOWN] = {.name = "unknown"}};
 
-/* The flags are 0. No value expires. */
+/* The flags are 0, and no value expires. */
 static uint8_t *put_value(uint8_t *at, const struct call *call, const char *begin, const char *flags)
 {
     at = text_put_key(text_put(at, begin), call);
     return text_put(text_put_number(text_put(at, flags), call->bytes), "\r\n");
 }
 
-static size_t ask(uint8_t *head, const struct call *call)
+static size_t write_request(uint8_t *head, const struct call *call)
 {
     if (call->kind->stores)
         return (size_t)(put_value(head, call, "set ", " 0 0 ") - head);
     return (size_t)(text_put(text_put_key(text_put(head, "get "), call), "\r\n") - head);
 }
 
-static size_t answer(uint8_t *head, const struct call *call)
+static size_t write_reply(uint8_t *head, const struct call *call)
 {
     static const char *const answers[] = {
         [SET] = "STORED\r\n", [VERSION] = "VERSION uncork\r\n", [UNKNOWN] = "ERROR\r\n"};
@@ -38,8 +38,8 @@ static size_t answer(uint8_t *head, const struct call *call)
     return (size_t)(put_value(head, call, "VALUE ", " 0 ") - head);
 }
 
-/* A line: "get KEY", "set KEY FLAGS TIME BYTES", "version" or "quit". */
-static int request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+/* Reads a line: "get KEY", "set KEY FLAGS TIME BYTES", "version" or "quit". */
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     char line[TEXT_LINE_MAX], *rest = line, *words[6] = {0};
     struct call *call = piece->call;
@@ -49,8 +49,8 @@ static int request(struct connection *connection, const uint8_t *data, size_t si
     int result;
 
     if (call->moved)
-        return text_end(connection, data, size, piece);
-    if ((result = text_line(connection, data, size, line, &length)) != 0)
+        return text_read_request_end(connection, data, size, piece);
+    if ((result = text_read_line(connection, data, size, line, &length)) != 0)
         return result;
     for (size_t i = 0; i < 6 && rest; i++)
         words[i] = strsep(&rest, " ");
@@ -58,24 +58,24 @@ static int request(struct connection *connection, const uint8_t *data, size_t si
         return -ESHUTDOWN;
     if (!strcmp(line, "get") && words[1] && !words[2] &&
         text_take_key(connection, words[1], strlen(words[1]), call))
-        return text_found(piece, &kinds[GET], call->bytes, length + 2);
+        return text_set_request(piece, &kinds[GET], call->bytes, length + 2);
     number = words[4];
     if (!strcmp(line, "set") && number && !words[5] && units_take_number(&number, &bytes) == 0 && !*number &&
         text_take_key(connection, words[1], strlen(words[1]), call))
-        return text_found(piece, &kinds[SET], bytes, length + 2);
+        return text_set_request(piece, &kinds[SET], bytes, length + 2);
     if (!call->key || !strcmp(line, "set"))
         return text_refuse(connection, data, length);
-    return text_found(piece, &kinds[strcmp(line, "version") != 0 ? UNKNOWN : VERSION], 0, length + 2);
+    return text_set_request(piece, &kinds[strcmp(line, "version") != 0 ? UNKNOWN : VERSION], 0, length + 2);
 }
 
 const struct protocol protocol_memcached = {
     .variant = {"memcached", "text protocol of memcached: op=get:100, set:4K"},
     TEXT,
     .kinds = kinds,
-    .request = request,
-    .ask = ask,
-    .ask_end = "\r\n",
-    .answer = answer,
-    .answer_end = "\r\nEND\r\n",
+    .read_request = read_request,
+    .write_request = write_request,
+    .request_end = "\r\n",
+    .write_reply = write_reply,
+    .reply_end = "\r\nEND\r\n",
     .missing = "END\r\n",
 };

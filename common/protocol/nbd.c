@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "protocol/nbd.h"
-
+/*
+ * The Network Block Device protocol, fixed newstyle: https://github.com/NetworkBlockDevice/nbd,
+ * doc/proto.md. Its two variants differ only in their replies to a read: simple or structured.
+ */
 #include "base/wire.h"
 #include "connection/dialogue.h"
+#include "connection/protocol.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +32,7 @@ enum { OPTION_ABORT = 2, OPTION_STARTTLS = 5, OPTION_GO = 7, OPTION_STRUCTURED_R
 #define HAS_FLAGS 1u
 #define READ_ONLY 2u
 #define CAN_FLUSH 4u
-#define CAN_FUA 8u /* a reply to a write means that it is stored, always */
+#define CAN_FUA 8u /* the reply to a write always means that it is stored */
 #define MULTI_CONNECTION 0x100u
 
 enum { READ = 0, WRITE = 1, DISCONNECT = 2, FLUSH = 3 };
@@ -47,34 +50,36 @@ enum { READ = 0, WRITE = 1, DISCONNECT = 2, FLUSH = 3 };
 #define SIMPLE_SIZE 16u
 #define CHUNK_SIZE 20u
 
-#define FILL_BYTES (UINT64_C(1) << 20)   /* of a write that fills the content */
-#define OPTION_DATA_MAX 1024u            /* bytes that an end reads of what belongs to an option */
-#define CONTENT_SIZE (UINT64_C(1) << 30) /* bytes of the export of this server */
+#define FILL_BYTES (UINT64_C(1) << 20)   /* bytes of a write of fill_content() */
+#define OPTION_DATA_MAX 1024u            /* bytes of data that an end accepts with an option */
+#define CONTENT_SIZE (UINT64_C(1) << 30) /* bytes of this server's export */
 
-const struct operation_kind nbd_kinds[] = {[READ] = {.name = "read", .fetches = true},
-                                           [WRITE] = {.name = "write", .stores = true},
-                                           [DISCONNECT] = {.name = NULL},
-                                           [FLUSH] = {.name = "flush"}};
+static const struct operation_kind kinds[] = {[READ] = {.name = "read", .fetches = true},
+                                              [WRITE] = {.name = "write", .stores = true},
+                                              [DISCONNECT] = {.name = NULL},
+                                              [FLUSH] = {.name = "flush"}};
+
+extern const struct protocol protocol_nbd_structured;
 
 static bool is_structured(const struct connection *connection)
 {
-    return connection->plan->protocol->answer == nbd_answer_structured;
+    return connection->plan->protocol == &protocol_nbd_structured;
 }
 
 /* ---- requests ---- */
 
-size_t nbd_ask(uint8_t *head, const struct call *call)
+static size_t write_request(uint8_t *head, const struct call *call)
 {
     wire_put32(head, REQUEST_MAGIC);
     wire_put16(head + 4, 0);
-    wire_put16(head + 6, (uint16_t)(call->kind - nbd_kinds));
+    wire_put16(head + 6, (uint16_t)(call->kind - kinds));
     wire_put64(head + 8, call->cookie);
     wire_put64(head + 16, call->offset);
     wire_put32(head + 24, (uint32_t)call->bytes);
     return REQUEST_SIZE;
 }
 
-int nbd_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     struct call *call = piece->call;
     unsigned type;
@@ -89,7 +94,7 @@ int nbd_request(struct connection *connection, const uint8_t *data, size_t size,
         return -ESHUTDOWN;
     if (type > FLUSH)
         return framing_refuse(connection, "sent a request of type %u; this end knows 0 to 3", type);
-    call->kind = &nbd_kinds[type];
+    call->kind = &kinds[type];
     call->cookie = wire_get64(data + 8);
     call->offset = wire_get64(data + 16);
     call->bytes = type == FLUSH ? 0 : wire_get32(data + 24);
@@ -103,7 +108,7 @@ int nbd_request(struct connection *connection, const uint8_t *data, size_t size,
 
 /* ---- replies ---- */
 
-size_t nbd_answer(uint8_t *head, const struct call *call)
+static size_t write_reply(uint8_t *head, const struct call *call)
 {
     wire_put32(head, SIMPLE_MAGIC);
     wire_put32(head + 4, 0);
@@ -111,11 +116,11 @@ size_t nbd_answer(uint8_t *head, const struct call *call)
     return SIMPLE_SIZE;
 }
 
-/* One chunk with all data. What is no read has nothing to structure. */
-size_t nbd_answer_structured(uint8_t *head, const struct call *call)
+/* One chunk with all data. Only a read has a structured reply. */
+static size_t write_structured_reply(uint8_t *head, const struct call *call)
 {
     if (!call->kind->fetches)
-        return nbd_answer(head, call);
+        return write_reply(head, call);
     wire_put32(head, CHUNK_MAGIC);
     wire_put16(head + 4, CHUNK_DONE);
     wire_put16(head + 6, CHUNK_DATA);
@@ -132,7 +137,8 @@ static int refuse_error(struct connection *connection, const struct call *call, 
                           error, strerror((int)error), call->kind->name, call->bytes, call->offset);
 }
 
-static int simple_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_simple_reply(struct connection *connection, const uint8_t *data, size_t size,
+                             struct piece *piece)
 {
     struct call *call;
 
@@ -143,13 +149,13 @@ static int simple_reply(struct connection *connection, const uint8_t *data, size
     if (wire_get32(data + 4))
         return refuse_error(connection, call, wire_get32(data + 4));
     if (call->moved)
-        return framing_refuse(connection, "ended a reply in chunks by a simple reply");
+        return framing_refuse(connection, "ended a structured reply with a simple reply");
     call->moved = call->kind->fetches ? call->bytes : 0;
     *piece = (struct piece){SIMPLE_SIZE, call, call->moved, call->offset, true};
     return 0;
 }
 
-/* A chunk must lie within what was asked, and all chunks together have its size. */
+/* A chunk must lie within the range that was asked for. All chunks together have its size. */
 static int note_chunk(struct connection *connection, const struct piece *piece)
 {
     struct call *call = piece->call;
@@ -168,7 +174,7 @@ static int note_chunk(struct connection *connection, const struct piece *piece)
     return 0;
 }
 
-static int chunk(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_chunk(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     unsigned type;
     uint32_t length;
@@ -197,16 +203,16 @@ static int chunk(struct connection *connection, const uint8_t *data, size_t size
         piece->offset = wire_get64(data + 20);
         return note_chunk(connection, piece);
     case CHUNK_HOLE:
-        return framing_refuse(connection, "answered a hole of %" PRIu32 " bytes: it sends no content for it",
+        return framing_refuse(connection, "answered with a hole of %" PRIu32 " bytes, which has no content",
                               wire_get32(data + 28));
     default:
         if (type & CHUNK_IS_ERROR)
             return refuse_error(connection, piece->call, wire_get32(data + 20));
-        return framing_refuse(connection, "sent a chunk of type %u, which no client needs to know", type);
+        return framing_refuse(connection, "sent a chunk of type %u, which is unknown", type);
     }
 }
 
-int nbd_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     uint32_t magic;
 
@@ -214,9 +220,9 @@ int nbd_reply(struct connection *connection, const uint8_t *data, size_t size, s
         return 4;
     magic = wire_get32(data);
     if (magic == SIMPLE_MAGIC)
-        return simple_reply(connection, data, size, piece);
+        return read_simple_reply(connection, data, size, piece);
     if (magic == CHUNK_MAGIC && is_structured(connection))
-        return chunk(connection, data, size, piece);
+        return read_chunk(connection, data, size, piece);
     return framing_refuse(connection, "sent 0x%08" PRIx32 " in place of the magic of a reply", magic);
 }
 
@@ -266,7 +272,7 @@ static int ask_option(struct connection *connection, uint32_t option)
     return result < 0 ? result : receive_option_reply(connection, option, &reply);
 }
 
-static int begin(struct connection *connection)
+static int exchange_flags(struct connection *connection)
 {
     uint8_t greeting[GREETING_SIZE], flags[4];
     int result = dialogue_receive(connection, greeting, sizeof greeting);
@@ -288,11 +294,11 @@ static int check_export(struct connection *connection, const struct option_reply
     framing_set_size(connection, wire_get64(reply->data + 2));
     for (uint32_t i = 0; flags & READ_ONLY && i < operations->count; i++)
         if (operations->list[i].kind->stores)
-            return framing_refuse(connection, "exports what is read-only, and op= has writes");
+            return framing_refuse(connection, "has a read-only export, and op= has writes");
     return 0;
 }
 
-static int go(struct connection *connection)
+static int send_go(struct connection *connection)
 {
     static const uint8_t default_export[6]; /* no name, no information asked for */
     struct option_reply reply;
@@ -312,17 +318,17 @@ static int go(struct connection *connection)
                                  : result;
 }
 
-/* Writes what reads will return, into the share of this connection: a subject has nothing to
- * lose. */
-static int fill(struct connection *connection)
+/* Writes the pattern that reads must return into the share of this connection. Only a subject is
+ * filled: uncork started it, so no data of others is lost. */
+static int fill_content(struct connection *connection)
 {
     uint64_t first = connection->framing->first, share = connection->framing->share, size;
     int result = 0;
 
     for (uint64_t done = 0; done < share && result == 0; done += size) {
         size = share - done < FILL_BYTES ? share - done : FILL_BYTES;
-        result = dialogue_store(
-            connection, &(struct call){.kind = &nbd_kinds[WRITE], .bytes = size, .offset = first + done});
+        result = dialogue_store(connection,
+                                &(struct call){.kind = &kinds[WRITE], .bytes = size, .offset = first + done});
     }
     return result;
 }
@@ -336,18 +342,18 @@ static bool must_fill(const struct plan *plan)
     return fetches && plan->verify && plan_has_subject(plan);
 }
 
-int nbd_greet(struct connection *connection, bool secured)
+static int client_dialogue(struct connection *connection, bool secured)
 {
     bool encrypts = connection->plan->encrypts;
-    int result = encrypts && secured ? 0 : begin(connection);
+    int result = encrypts && secured ? 0 : exchange_flags(connection);
 
     if (result == 0 && encrypts && !secured)
         return ask_option(connection, OPTION_STARTTLS);
     if (result == 0 && is_structured(connection))
         result = ask_option(connection, OPTION_STRUCTURED_REPLY);
     if (result == 0)
-        result = go(connection);
-    return result == 0 && must_fill(connection->plan) ? fill(connection) : result;
+        result = send_go(connection);
+    return result == 0 && must_fill(connection->plan) ? fill_content(connection) : result;
 }
 
 /* ---- the server's dialogue ---- */
@@ -381,7 +387,7 @@ static int receive_option(struct connection *connection, uint32_t *option)
     return dialogue_receive(connection, data, size);
 }
 
-static int welcome_begin(struct connection *connection)
+static int send_greeting(struct connection *connection)
 {
     uint8_t greeting[GREETING_SIZE], flags[4];
     int result;
@@ -393,7 +399,8 @@ static int welcome_begin(struct connection *connection)
     if (result == 0)
         result = dialogue_receive(connection, flags, sizeof flags);
     if (result == 0 && wire_get32(flags) != (FIXED_NEWSTYLE | NO_ZEROES))
-        return framing_refuse(connection, "has the flags 0x%" PRIx32 ", and not 0x3", wire_get32(flags));
+        return framing_refuse(connection, "sent the flags 0x%" PRIx32 ", where 0x3 would be right",
+                              wire_get32(flags));
     return result;
 }
 
@@ -409,11 +416,11 @@ static int accept_go(struct connection *connection)
     return result < 0 ? result : send_option_reply(connection, OPTION_GO, ACK, NULL, 0);
 }
 
-int nbd_welcome(struct connection *connection, bool secured)
+static int server_dialogue(struct connection *connection, bool secured)
 {
     bool encrypts = connection->plan->encrypts;
     uint32_t wanted = encrypts && !secured ? OPTION_STARTTLS : OPTION_GO, option = 0, answer;
-    int result = encrypts && secured ? 0 : welcome_begin(connection);
+    int result = encrypts && secured ? 0 : send_greeting(connection);
     const struct source *content = connection->shared->content;
     bool structures = false;
 
@@ -422,7 +429,8 @@ int nbd_welcome(struct connection *connection, bool secured)
         if (option == OPTION_GO && wanted == OPTION_GO)
             return structures == is_structured(connection)
                        ? accept_go(connection)
-                       : framing_refuse(connection, "does not ask for the structured replies that it gets");
+                       : framing_refuse(connection,
+                                        "did not ask for structured replies, which this server sends");
         structures |= option == OPTION_STRUCTURED_REPLY && is_structured(connection);
         answer = option == wanted || option == OPTION_ABORT                       ? ACK
                  : wanted == OPTION_STARTTLS                                      ? TLS_REQUIRED
@@ -435,8 +443,18 @@ int nbd_welcome(struct connection *connection, bool secured)
     return result;
 }
 
+#define NBD                                                                                                  \
+    .kinds = kinds, .read_reply = read_reply, .read_request = read_request, .write_request = write_request,  \
+    .client_dialogue = client_dialogue, .server_dialogue = server_dialogue
+
 const struct protocol protocol_nbd = {
     .variant = {"nbd", "network block device with simple replies: op=read:4K, write:64K"},
     NBD,
-    .answer = nbd_answer,
+    .write_reply = write_reply,
+};
+
+const struct protocol protocol_nbd_structured = {
+    .variant = {"nbd-structured", "network block device with structured replies, as most clients ask for"},
+    NBD,
+    .write_reply = write_structured_reply,
 };

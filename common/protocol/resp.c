@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #define STRINGS_MAX 16u                /* of a command */
-#define SIZE_BOUND (UINT64_C(1) << 40) /* bytes; no size is as large */
+#define SIZE_BOUND (UINT64_C(1) << 40) /* bytes; larger than any size */
 
 enum { GET, SET, PING, END, CONFIG, UNKNOWN };
 
@@ -17,13 +17,12 @@ static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches =
                                               [CONFIG] = {.name = "config"},
                                               [UNKNOWN] = {.name = "unknown"}};
 
-/* A string says its size. */
 static uint8_t *put_size(uint8_t *at, uint64_t size)
 {
     return text_put(text_put_number(text_put(at, "$"), size), "\r\n");
 }
 
-static size_t ask(uint8_t *head, const struct call *call)
+static size_t write_request(uint8_t *head, const struct call *call)
 {
     static const char *const begins[] = {
         [GET] = "*2\r\n$3\r\nGET\r\n", [SET] = "*3\r\n$3\r\nSET\r\n", [PING] = "*1\r\n$4\r\nPING\r\n"};
@@ -36,7 +35,7 @@ static size_t ask(uint8_t *head, const struct call *call)
     return (size_t)(at - head);
 }
 
-static size_t answer(uint8_t *head, const struct call *call)
+static size_t write_reply(uint8_t *head, const struct call *call)
 {
     static const char *const answers[] = {
         [SET] = "+OK\r\n", [PING] = "+PONG\r\n", [CONFIG] = "*0\r\n", [UNKNOWN] = "-ERR unknown command\r\n"};
@@ -46,8 +45,8 @@ static size_t answer(uint8_t *head, const struct call *call)
     return (size_t)(text_put(head, answers[call->kind - kinds]) - head);
 }
 
-/* A size behind `mark`, "*2\r\n", at `*at`, which it advances. 0; 1: it is not whole; -1: it is
- * none. */
+/* Reads a number between `mark` and CR LF, like "*2\r\n", at `*at`, and moves `*at` behind it.
+ * 0; 1: it has not arrived whole; -1: it is not such a number. */
 static int take_size(const uint8_t *data, size_t size, size_t *at, char mark, uint64_t *number)
 {
     size_t end = *at + 1;
@@ -64,8 +63,8 @@ static int take_size(const uint8_t *data, size_t size, size_t *at, char mark, ui
     return 0;
 }
 
-/* What the strings of a command ask for. The value of SET is not among them: its size ends the
- * head. */
+/* The kind of a command, or NULL. The value of SET is not among the strings: the head ends with its
+ * size. */
 static const struct operation_kind *kind_of(struct connection *connection, const char *const *strings,
                                             const uint64_t *sizes, uint64_t count, struct call *call)
 {
@@ -89,8 +88,8 @@ static bool is_set(const char *string, uint64_t size, uint64_t count)
     return size == 3 && count == 3 && !strncasecmp(string, "SET", 3);
 }
 
-/* An array of strings, or a line in place of it. */
-static int request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+/* A request is an array of strings, or a line (an inline command). */
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     const char *strings[STRINGS_MAX];
     uint64_t sizes[STRINGS_MAX], count = 1, last = 0;
@@ -101,9 +100,9 @@ static int request(struct connection *connection, const uint8_t *data, size_t si
     int result = 0;
 
     if (call->moved)
-        return text_end(connection, data, size, piece);
+        return text_read_request_end(connection, data, size, piece);
     if (*data != '*') {
-        if ((result = text_line(connection, data, size, line, &length)) != 0)
+        if ((result = text_read_line(connection, data, size, line, &length)) != 0)
             return result;
         strings[0] = line;
         sizes[0] = length;
@@ -125,17 +124,17 @@ static int request(struct connection *connection, const uint8_t *data, size_t si
     kind = result == 0 ? kind_of(connection, strings, sizes, count, call) : NULL;
     if (!kind)
         return text_refuse(connection, data, size);
-    return text_found(piece, kind, kind->stores ? last : kind->fetches ? call->bytes : 0, at);
+    return text_set_request(piece, kind, kind->stores ? last : kind->fetches ? call->bytes : 0, at);
 }
 
 const struct protocol protocol_resp = {
     .variant = {"resp", "protocol of Redis, version 2: op=get:100, set:4K, ping"},
     TEXT,
     .kinds = kinds,
-    .request = request,
-    .ask = ask,
-    .ask_end = "\r\n",
-    .answer = answer,
-    .answer_end = "\r\n",
+    .read_request = read_request,
+    .write_request = write_request,
+    .request_end = "\r\n",
+    .write_reply = write_reply,
+    .reply_end = "\r\n",
     .missing = "$-1\r\n",
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-#define KEY_BEGINS "uncork-"
+#define KEY_PREFIX "uncork-"
 #define BYTES_DIGITS 8u
 #define NUMBER_DIGITS 2u
 #define SHOWN_MAX 60u /* bytes of a message that text_show() shows */
@@ -41,7 +41,7 @@ uint8_t *text_put_key(uint8_t *at, const struct call *call)
 {
     if (call->key)
         return text_put(at, call->key);
-    at = put_digits(text_put(at, KEY_BEGINS), call->bytes, BYTES_DIGITS);
+    at = put_digits(text_put(at, KEY_PREFIX), call->bytes, BYTES_DIGITS);
     *at++ = '-';
     return put_digits(at, call->bytes ? call->offset / call->bytes : 0, NUMBER_DIGITS);
 }
@@ -56,13 +56,13 @@ static bool take_digits(const uint8_t *text, size_t digits, uint64_t *number)
     return true;
 }
 
-/* Whether it is a key of text_put_key(). Sets what it says of its value. */
+/* Whether text_put_key() wrote this key. If so, sets the size and the offset of its value. */
 static bool take_own_key(const char *key, size_t size, struct call *call)
 {
-    const uint8_t *digits = (const uint8_t *)key + strlen(KEY_BEGINS);
+    const uint8_t *digits = (const uint8_t *)key + strlen(KEY_PREFIX);
     uint64_t number;
 
-    if (size != TEXT_KEY_SIZE || memcmp(key, KEY_BEGINS, strlen(KEY_BEGINS)) != 0 ||
+    if (size != TEXT_KEY_SIZE || memcmp(key, KEY_PREFIX, strlen(KEY_PREFIX)) != 0 ||
         !take_digits(digits, BYTES_DIGITS, &call->bytes) || !call->bytes || digits[BYTES_DIGITS] != '-' ||
         !take_digits(digits + BYTES_DIGITS + 1, NUMBER_DIGITS, &number))
         return false;
@@ -88,7 +88,7 @@ bool text_take_key(const struct connection *connection, const char *key, size_t 
     return true;
 }
 
-/* ---- what is wrong ---- */
+/* ---- errors ---- */
 
 void text_show(char shown[TEXT_SHOWN_MAX], const uint8_t *data, size_t size)
 {
@@ -101,7 +101,7 @@ void text_show(char shown[TEXT_SHOWN_MAX], const uint8_t *data, size_t size)
     *shown = '\0';
 }
 
-/* Waits for the line that came in place of `right`, and refuses it. */
+/* Refuses the line that arrived in place of `right`. Asks for more bytes until it is whole. */
 static int refuse_line(struct connection *connection, const uint8_t *data, size_t size,
                        const struct call *call, const uint8_t *right, size_t right_size)
 {
@@ -122,8 +122,8 @@ static int refuse_line(struct connection *connection, const uint8_t *data, size_
 
 /* ---- readers ---- */
 
-/* The piece that a reader found: a head, or what follows the payload of the call. */
-static int found(struct piece *piece, struct call *call, size_t size, bool carries)
+/* Sets the piece to a head, or to the text that follows the payload of the call. Returns 0. */
+static int set_piece(struct piece *piece, struct call *call, size_t size, bool carries)
 {
     uint64_t payload = carries && !call->moved ? call->bytes : 0;
 
@@ -132,7 +132,7 @@ static int found(struct piece *piece, struct call *call, size_t size, bool carri
     return 0;
 }
 
-int text_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+int text_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     const struct protocol *protocol = connection->plan->protocol;
     struct call *call = framing_oldest(connection);
@@ -141,11 +141,11 @@ int text_reply(struct connection *connection, const uint8_t *data, size_t size, 
 
     if (!call)
         return -EBADMSG;
-    expected =
-        call->moved ? (size_t)(text_put(right, protocol->answer_end) - right) : protocol->answer(right, call);
+    expected = call->moved ? (size_t)(text_put(right, protocol->reply_end) - right)
+                           : protocol->write_reply(right, call);
     if (memcmp(data, right, MIN(size, expected)) != 0)
         return refuse_line(connection, data, size, call, right, expected);
-    return size < expected ? (int)expected : found(piece, call, expected, call->kind->fetches);
+    return size < expected ? (int)expected : set_piece(piece, call, expected, call->kind->fetches);
 }
 
 int text_refuse(struct connection *connection, const uint8_t *data, size_t size)
@@ -153,11 +153,11 @@ int text_refuse(struct connection *connection, const uint8_t *data, size_t size)
     char sent[TEXT_SHOWN_MAX];
 
     text_show(sent, data, size);
-    return framing_refuse(connection, "sent \"%s\", which is no request of op=", sent);
+    return framing_refuse(connection, "sent \"%s\", which is not a request of op=", sent);
 }
 
-int text_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX],
-              size_t *length)
+int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX],
+                   size_t *length)
 {
     const uint8_t *end = memmem(data, MIN(size, TEXT_LINE_MAX), "\r\n", 2);
 
@@ -169,28 +169,29 @@ int text_line(struct connection *connection, const uint8_t *data, size_t size, c
     return 0;
 }
 
-int text_found(struct piece *piece, const struct operation_kind *kind, uint64_t bytes, size_t size)
+int text_set_request(struct piece *piece, const struct operation_kind *kind, uint64_t bytes, size_t size)
 {
     struct call *call = piece->call;
 
     call->kind = kind;
     call->bytes = bytes;
     call->moved = 0;
-    return found(piece, call, size, kind->stores);
+    return set_piece(piece, call, size, kind->stores);
 }
 
-int text_end(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+int text_read_request_end(struct connection *connection, const uint8_t *data, size_t size,
+                          struct piece *piece)
 {
-    const char *end = connection->plan->protocol->ask_end;
+    const char *end = connection->plan->protocol->request_end;
 
     if (memcmp(data, end, MIN(size, strlen(end))) != 0)
         return text_refuse(connection, data, size);
-    return size < strlen(end) ? (int)strlen(end) : found(piece, piece->call, strlen(end), true);
+    return size < strlen(end) ? (int)strlen(end) : set_piece(piece, piece->call, strlen(end), true);
 }
 
 /* ---- content ---- */
 
-int text_greet(struct connection *connection, bool secured)
+int text_store_values(struct connection *connection, bool secured)
 {
     const struct plan *plan = connection->plan;
     const struct operation_kind *stores = plan->protocol->kinds;

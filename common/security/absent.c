@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The layers that this build lacks: listed, but unsupported; the reason names the package. */
+/* The filters that this build lacks: listed, but unsupported. The reason names the package. */
 #include "connection/security.h"
 
 #define ABSENT(name, layer, missing, package)                                                                \

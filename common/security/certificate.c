@@ -9,11 +9,11 @@
 #include <gnutls/x509.h>
 #include <time.h>
 
-#define DAY_S (24 * 3600) /* clocks of two machines differ by less */
+#define DAY_S (24 * 3600) /* the clocks of two machines may differ by as much */
 #define NAME "uncork"
 #define KEY_ID_SIZE 32u /* SHA-256 of a public key */
 
-/* The key in PKCS #8 (RFC 8410, 7). NULL: it cannot be used. */
+/* Imports the key in PKCS #8 form (RFC 8410, 7). NULL: it is invalid. */
 static gnutls_x509_privkey_t import_key(const uint8_t key[SECURITY_KEY_SIZE])
 {
     uint8_t der[16 + SECURITY_KEY_SIZE] = {0x30, 0x2e, 2,    1,    0, 0x30, 5, 6,

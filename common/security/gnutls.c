@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS by GnuTLS: each send makes a record, unless it is corked. */
+/* TLS by GnuTLS: each send makes a record, unless the session is corked. */
 #include "security/gnutls.h"
 
 #include "connection/capability.h"
@@ -11,7 +11,7 @@
 
 /* ---- negotiated parameters ---- */
 
-/* GnuTLS has our names of ciphers, in capitals. */
+/* GnuTLS has the names of `cipher=`, in capitals. */
 static const char *cipher_of(gnutls_session_t session)
 {
     const char *name = gnutls_cipher_get_name(gnutls_cipher_get(session));
@@ -134,9 +134,8 @@ static ssize_t pull(gnutls_transport_ptr_t opaque, void *data, size_t size)
     return set_errno(session, tls_read(&session->wire, data, size));
 }
 
-/* Disables the KeyUpdate that GnuTLS sends after 2^24 records by default. So all records carry
- * messages, as with OpenSSL. And the other end may use the kernel, which cannot follow a
- * KeyUpdate. */
+/* GNUTLS_NO_AUTO_REKEY disables the KeyUpdate that GnuTLS sends after 2^24 records. So all records
+ * carry messages, as with OpenSSL, and the other end may be the kernel, which has no KeyUpdate. */
 int gnutls_layer_open(struct connection *connection)
 {
     struct gnutls_context *context = connection->shared->contexts[connection->peer];
@@ -170,7 +169,7 @@ int gnutls_layer_open(struct connection *connection)
     return 0;
 }
 
-/* A client keeps the last ticket, which arrives some time after the handshake. */
+/* A client keeps the last ticket. It is read here because it arrives after the handshake. */
 void gnutls_layer_close(struct connection *connection)
 {
     struct gnutls_layer *session = connection->filter_state;
@@ -184,18 +183,18 @@ void gnutls_layer_close(struct connection *connection)
     gnutls_deinit(session->gnutls);
 }
 
-static int broken(const struct connection *connection, const char *doing, int result)
+static int fail(const struct connection *connection, const char *doing, int result)
 {
     const struct gnutls_layer *session = connection->filter_state;
     const char *why = gnutls_strerror(result);
 
     if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
         why = gnutls_alert_get_name(gnutls_alert_get(session->gnutls));
-    return tls_broken(&session->wire, doing, why);
+    return tls_fail(&session->wire, doing, why);
 }
 
-/* GnuTLS reports a wrong key as an illegal parameter. uncork makes no other such error, so the key
- * differs. Sends an alert with the reason; the other end may not read it any more. */
+/* GnuTLS reports a wrong key as an illegal parameter. Nothing else in uncork causes that error.
+ * Sends an alert with the reason, which the other end may no longer read. */
 static int fail_handshake(struct connection *connection, int result)
 {
     const struct gnutls_layer *session = connection->filter_state;
@@ -205,11 +204,11 @@ static int fail_handshake(struct connection *connection, int result)
         gnutls_alert_send(session->gnutls, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
     if (rejects || (result == GNUTLS_E_FATAL_ALERT_RECEIVED &&
                     gnutls_alert_get(session->gnutls) == GNUTLS_A_DECRYPT_ERROR))
-        return tls_broken(&session->wire, "complete the TLS handshake with", "it has another key");
+        return tls_fail(&session->wire, "complete the TLS handshake with", "it has another key");
     gnutls_alert_send_appropriate(session->gnutls, result);
     if (result == GNUTLS_E_CERTIFICATE_ERROR || result == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
-        return tls_broken(&session->wire, "complete the TLS handshake with", CERTIFICATE_DIFFERS);
-    return broken(connection, "complete the TLS handshake with", result);
+        return tls_fail(&session->wire, "complete the TLS handshake with", CERTIFICATE_DIFFERS);
+    return fail(connection, "complete the TLS handshake with", result);
 }
 
 int gnutls_layer_handshake(struct connection *connection)
@@ -224,7 +223,7 @@ int gnutls_layer_handshake(struct connection *connection)
         return gnutls_record_get_direction(session->gnutls) ? -EAGAIN : -EINPROGRESS;
     if (result < 0)
         return fail_handshake(connection, result);
-    tls_agreed(connection, cipher_of(session->gnutls), handshake_of(session->gnutls));
+    tls_note_handshake(connection, cipher_of(session->gnutls), handshake_of(session->gnutls));
     return 0;
 }
 
@@ -241,25 +240,25 @@ static ssize_t send_record(struct connection *connection, const void *data, size
     while (sent == GNUTLS_E_INTERRUPTED);
     if (sent >= 0)
         return sent;
-    return sent == GNUTLS_E_AGAIN ? -EAGAIN : broken(connection, "send to", (int)sent);
+    return sent == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, "send to", (int)sent);
 }
 
-/* GNUTLS_E_AGAIN also follows a record without data, such as a ticket: then reads on. */
+/* GNUTLS_E_AGAIN is also the result for a record without data, such as a ticket: then reads on. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     struct gnutls_layer *session = connection->filter_state;
     ssize_t received;
 
     (void)flags;
-    tls_seek(&session->wire);
+    tls_save_counts(&session->wire);
     do
         received = gnutls_record_recv(session->gnutls, data, size);
     while (received == GNUTLS_E_INTERRUPTED || (received == GNUTLS_E_AGAIN && !session->wire.blocked));
     if (received == 0)
-        tls_found_end(&session->wire);
+        tls_restore_counts(&session->wire);
     if (received >= 0)
         return received;
-    return received == GNUTLS_E_AGAIN ? -EAGAIN : broken(connection, "receive from", (int)received);
+    return received == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, "receive from", (int)received);
 }
 
 static bool pending(const struct connection *connection)
@@ -269,12 +268,12 @@ static bool pending(const struct connection *connection)
     return gnutls_record_check_pending(session->gnutls) > 0;
 }
 
-/* Returns 0 for the result of a call that sent all. */
+/* The result of a call that sends all or nothing, as 0 or a negative errno value. */
 static int sent_all(const struct connection *connection, int result)
 {
     bool again = result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED;
 
-    return result >= 0 ? 0 : again ? -EAGAIN : broken(connection, "send to", result);
+    return result >= 0 ? 0 : again ? -EAGAIN : fail(connection, "send to", result);
 }
 
 static int hold(struct connection *connection, bool on)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of security=gnutls that security=ktls uses: context, handshake and session. Functions
- * as in security.h. */
+/* The parts of security=gnutls that security=ktls uses too: context, handshake and session. The
+ * functions are described in connection/security.h. */
 #pragma once
 
 #include "security/tls.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS by the kernel: GnuTLS does the handshake, then the socket gets the keys. The kernel encrypts
- * and decrypts the bytes of the descriptor.
+/* TLS by the kernel: GnuTLS makes the handshake, then the socket gets the keys. From then on the
+ * kernel encrypts and decrypts.
  *
- * If the next record has no data, recv(2) fails with EIO. The record stays first until a recvmsg(2)
- * with a control buffer takes it and its type (Linux, Documentation/networking/tls.rst). */
+ * If the next record has no data, recv(2) fails with EIO. Only recvmsg(2) with a control buffer
+ * takes the record and its type (Linux, Documentation/networking/tls.rst). */
 #include "base/secret.h"
 #include "connection/capability.h"
 #include "security/gnutls.h"
@@ -29,7 +29,7 @@ union keys {
     struct tls12_crypto_info_chacha20_poly1305 chacha20_poly1305;
 };
 
-/* All have the same fields in this order: info, IV, key, salt, sequence number. */
+/* All of `union keys` have the same fields in this order: info, IV, key, salt, sequence number. */
 static const struct layout {
     gnutls_cipher_algorithm_t algorithm;
     uint16_t type;
@@ -39,8 +39,8 @@ static const struct layout {
     {GNUTLS_CIPHER_CHACHA20_POLY1305, TLS_CIPHER_CHACHA20_POLY1305, 12, 32, 0},
 };
 
-/* The nonce of the library is the kernel's salt, then its IV. Returns the size of the keys; 0: the
- * kernel does not have this cipher. */
+/* GnuTLS has one nonce: the kernel's salt, then its IV. Returns the size of the keys; 0: this file
+ * does not know the cipher. */
 static socklen_t describe_keys(union keys *keys, gnutls_session_t session, bool incoming)
 {
     uint8_t sequence[8], *at = (uint8_t *)keys + sizeof keys->info;
@@ -97,7 +97,7 @@ static int install_keys(struct connection *connection)
     return result < 0 ? result : install_key(connection, TLS_RX);
 }
 
-/* GnuTLS reads record by record. So it has read no byte after the handshake. */
+/* GnuTLS reads record by record, so it has not read beyond the handshake. */
 static int handshake(struct connection *connection)
 {
     int result = gnutls_layer_handshake(connection);
@@ -123,8 +123,8 @@ union record_type {
     char bytes[CMSG_SPACE(sizeof(uint8_t))];
 };
 
-/* Not counted, like the call that finds the end of a stream. */
-static int receive_record(const struct connection *connection, struct record *record)
+/* This call is not counted, like the call that finds the end of a stream. */
+static int receive_control_record(const struct connection *connection, struct record *record)
 {
     union record_type control = {0};
     struct iovec vector = {record->data, sizeof record->data};
@@ -144,7 +144,7 @@ static int receive_record(const struct connection *connection, struct record *re
 
 static int unexpected(struct connection *connection, const char *what, const char *name)
 {
-    problem_failure(&connection->shared->problem, "the %s received %s%s from the %s, and could not go on",
+    problem_failure(&connection->shared->problem, "the %s received %s%s from the %s, which it cannot handle",
                     end_names[connection->end], what, name, end_names[connection->peer]);
     return -EPROTO;
 }
@@ -157,10 +157,10 @@ static int on_alert(struct connection *connection, const struct record *record)
         gnutls_layer_of(connection)->wire.got_close_notify = true;
         return 0;
     }
-    return unexpected(connection, "an alert: ", name ? name : "of no known kind");
+    return unexpected(connection, "an alert: ", name ? name : "of an unknown kind");
 }
 
-/* gnutls_handshake_write() requires a read function for messages of GnuTLS. It sends none here. */
+/* gnutls_handshake_write() requires a function that sends messages. GnuTLS sends none here. */
 static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level_t level,
                         gnutls_handshake_description_t type, const void *data, size_t size)
 {
@@ -176,23 +176,22 @@ static int take_ticket(const struct connection *connection, const struct record 
     return gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, record->data, record->size);
 }
 
-/* Gives a ticket to the library, which keeps it when the session is closed. */
+/* Gives a ticket to GnuTLS: gnutls_layer_close() keeps it. Returns as take_control_record(). */
 static int on_handshake_message(struct connection *connection, const struct record *record)
 {
     if (record->size && record->data[0] == HANDSHAKE_NEW_SESSION_TICKET &&
         take_ticket(connection, record) == 0)
         return 1;
-    return unexpected(connection, "a message of a handshake",
-                      record->size && record->data[0] == HANDSHAKE_KEY_UPDATE ? ", an update of its keys"
-                                                                              : "");
+    return unexpected(connection, "a handshake message",
+                      record->size && record->data[0] == HANDSHAKE_KEY_UPDATE ? " (KeyUpdate)" : "");
 }
 
-/* Takes the first record. 0: the other end sends no more; 1: data may follow; or a negative errno
- * value. */
-static int take_first_record(struct connection *connection)
+/* Takes the next record, which has no data. 0: it is the close_notify; 1: data may follow; or a
+ * negative errno value. */
+static int take_control_record(struct connection *connection)
 {
     struct record record;
-    int result = receive_record(connection, &record);
+    int result = receive_control_record(connection, &record);
 
     if (result < 0)
         return result;
@@ -205,7 +204,7 @@ static int take_first_record(struct connection *connection)
 
 /* ---- data ---- */
 
-/* Describes the errors of a receive that are specific to the kernel's TLS; NULL for all others. */
+/* The meaning of an error that only the kernel's TLS gives to a receive; NULL for all others. */
 static const char *receive_error(ssize_t result)
 {
     switch (-result) {
@@ -213,7 +212,7 @@ static const char *receive_error(ssize_t result)
         return "a record cannot be decrypted";
     case EMSGSIZE:
     case EINVAL:
-        return "what came is no record of TLS 1.3";
+        return "the received bytes are not a TLS 1.3 record";
     default:
         return NULL;
     }
@@ -225,20 +224,19 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     ssize_t received = -EIO;
     int found = 1;
 
-    tls_seek(wire);
+    tls_save_counts(wire);
     while (received == -EIO && found > 0 && !wire->got_close_notify)
         if ((received = below_receive(connection, data, size, flags)) == -EIO)
-            found = take_first_record(connection);
+            found = take_control_record(connection);
     if (wire->got_close_notify) {
-        tls_found_end(wire);
+        tls_restore_counts(wire);
         return 0;
     }
     if (received == -EIO)
         return found;
     wire->ended = received == 0;
-    return received == 0 || receive_error(received)
-               ? tls_broken(wire, "receive from", receive_error(received))
-               : received;
+    return received == 0 || receive_error(received) ? tls_fail(wire, "receive from", receive_error(received))
+                                                    : received;
 }
 
 static int send_close_notify(struct connection *connection)
@@ -263,8 +261,8 @@ static int send_close_notify(struct connection *connection)
 #define PROBE_RECORD_SIZE (TLS_HEADER_SIZE + sizeof PROBE_TEXT + 1 + TLS_CIPHER_AES_GCM_128_TAG_SIZE)
 #define PROBE_WITHIN_MS 1000
 
-/* Sends with keys on `fds[0]`. A longer record must arrive on `fds[1]`, not plain text: a system
- * may accept every option and encrypt nothing. Returns the reason of a failure, or NULL. */
+/* Sends with keys on `fds[0]`. A longer record must arrive on `fds[1]`, and not the plain text: a
+ * system may accept every option and encrypt nothing. Returns what is wrong, or NULL. */
 static const char *probe(const int fds[2])
 {
     union keys keys = {.info = {TLS_1_3_VERSION, TLS_CIPHER_AES_GCM_128}}; /* all zeroes */
@@ -274,13 +272,13 @@ static const char *probe(const int fds[2])
     if (set_option(fds[0], IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls") < 0)
         return "this kernel has no TLS (CONFIG_TLS; as a module it is loaded by modprobe tls)";
     if (set_option(fds[0], SOL_TLS, TLS_TX, &keys, sizeof keys.aes_gcm_128) < 0)
-        return "the kernel takes no keys of TLS 1.3 (Linux 5.1)";
+        return "the kernel does not take keys of TLS 1.3 (Linux 5.1)";
     if (send(fds[0], PROBE_TEXT, sizeof PROBE_TEXT, MSG_NOSIGNAL) != sizeof PROBE_TEXT ||
         poll(&ready, 1, PROBE_WITHIN_MS) != 1)
-        return "what was sent with the keys of the kernel did not arrive";
+        return "a record that the kernel encrypted did not arrive";
     if (recv(fds[1], arrived, sizeof arrived, 0) != PROBE_RECORD_SIZE ||
         memmem(arrived, PROBE_RECORD_SIZE, PROBE_TEXT, sizeof PROBE_TEXT))
-        return "the kernel takes the keys and encrypts nothing";
+        return "the kernel takes the keys but encrypts nothing";
     return NULL;
 }
 
@@ -291,7 +289,7 @@ static const char *probe_pair(void)
     int fds[2];
 
     if (transport_tcp.pair(0, fds) < 0)
-        return "no pair of sockets could be made to try it";
+        return "no pair of sockets could be made to test it";
     reason = probe(fds);
     close(fds[0]);
     close(fds[1]);
@@ -312,7 +310,7 @@ const struct security security_ktls = {
     .variant = {"ktls", "TLS 1.3 by the kernel, after a handshake by GnuTLS"},
     .gives = CAPABLE_DESCRIPTOR | CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_MORE | CAPABLE_RECV_MULTISHOT |
              CAPABLE_RECV_BUNDLE | CAPABLE_SEND_BUFFERS | CAPABLE_SENDFILE,
-    .withholds = "the kernel's TLS refuses memory that is lent and bundles of buffers, and discards nothing",
+    .withholds = "the kernel's TLS has no zero-copy, no bundles of buffers, and no MSG_TRUNC that discards",
     .encrypts = true,
     .check = check,
     .library = gnutls_layer_library,

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The connections of one thread with one peer share it. */
+/* The connections of one thread with one peer share a context. */
 struct context {
     struct security_terms terms;
     SSL_CTX *openssl;
@@ -24,7 +24,7 @@ struct session {
     struct tls_wire wire;
     struct context *context;
     bool holds;
-    bool by_key; /* the server accepted the pre-shared key, not a ticket */
+    bool used_key; /* at a server: the client used the pre-shared key, not a ticket */
 };
 
 static struct session *session_of(const SSL *openssl)
@@ -53,13 +53,13 @@ static const char *cipher_of(const SSL *openssl)
     return suite;
 }
 
-/* OpenSSL counts a pre-shared key as a reused session, too. Without a key exchange there is no
+/* OpenSSL also reports a pre-shared key as a reused session. Without a key exchange there is no
  * group, or one without a name. */
 static enum handshake handshake_of(const struct session *session)
 {
     SSL *openssl = session->openssl;
-    bool has_ticket =
-        session->context->terms.serves ? !session->by_key : SSL_SESSION_has_ticket(SSL_get0_session(openssl));
+    bool has_ticket = session->context->terms.serves ? !session->used_key
+                                                     : SSL_SESSION_has_ticket(SSL_get0_session(openssl));
 
     if (session->context->terms.handshake == HANDSHAKE_CERTIFICATE)
         return HANDSHAKE_CERTIFICATE;
@@ -93,7 +93,7 @@ static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **ide
     return *made != NULL;
 }
 
-/* OpenSSL calls it for each offered identity, also for tickets. */
+/* OpenSSL calls this for each identity that the client offers, also for tickets. */
 static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SSL_SESSION **made)
 {
     const char *own = session_of(openssl)->context->terms.identity;
@@ -102,7 +102,7 @@ static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SS
     if (size != strlen(own) || memcmp(identity, own, size) != 0)
         return 1;
     *made = make_key_session(openssl);
-    session_of(openssl)->by_key = true;
+    session_of(openssl)->used_key = true;
     return *made != NULL;
 }
 
@@ -117,8 +117,8 @@ static int keep_ticket(SSL *openssl, SSL_SESSION *ticket)
 
 /* ---- the certificate ---- */
 
-/* Compares the public keys. Nothing else in a certificate says who shows it. A server that has to
- * know the pre-shared key may show none. */
+/* Accepts only the public key that belongs to the key of the run: nothing else in the certificate
+ * identifies the server. With a pre-shared key, refuses every certificate. */
 static int check_certificate(X509_STORE_CTX *store, void *opaque)
 {
     const struct context *context = opaque;
@@ -186,19 +186,19 @@ static void choose_tickets(const struct context *context)
     }
 }
 
-/* If both ends share a group, OpenSSL always prefers a key exchange. For the key alone, client and
- * server have no group in common; the server ignores the key share of the client.
+/* If both ends have a group in common, OpenSSL always makes a key exchange. So with handshake=psk
+ * they have none in common, and the server ignores the client's key share.
  * SSL_OP_PREFER_NO_DHE_KEX exists since OpenSSL 3.3 and affects only the server. */
 static bool set_up_context(struct context *context)
 {
-    bool by_key = context->terms.handshake == HANDSHAKE_PSK;
-    const char *groups = !by_key ? "X25519:P-256" : context->terms.serves ? "P-521" : "X25519";
+    bool key_alone = context->terms.handshake == HANDSHAKE_PSK;
+    const char *groups = !key_alone ? "X25519:P-256" : context->terms.serves ? "P-521" : "X25519";
     SSL_CTX *openssl = context->openssl;
 
-    if (by_key)
+    if (key_alone)
         SSL_CTX_set_options(openssl, SSL_OP_ALLOW_NO_DHE_KEX);
     SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    if (!context->terms.serves) { /* else a server that ignores the pre-shared key may show any */
+    if (!context->terms.serves) { /* else a server could ignore the pre-shared key and show any certificate */
         SSL_CTX_set_verify(openssl, SSL_VERIFY_PEER, NULL);
         SSL_CTX_set_cert_verify_callback(openssl, check_certificate, context);
     }
@@ -238,8 +238,8 @@ static int open_context(void *opaque)
 
 /* ---- session ---- */
 
-/* Uses a copy, because OpenSSL marks a session as used. Another connection may begin before the
- * next ticket arrives. */
+/* Uses a copy: OpenSSL marks a session as used, and another connection may need the ticket before
+ * the next one arrives. */
 static int use_ticket(const struct session *session)
 {
     SSL_SESSION *copy = SSL_SESSION_dup(session->context->ticket);
@@ -272,7 +272,7 @@ static int open_session(struct connection *connection)
     return context->ticket ? use_ticket(session) : 0;
 }
 
-/* Without a shutdown, OpenSSL does not resume a session, nor use its ticket. */
+/* Marks the session as shut down. Otherwise OpenSSL neither resumes it nor uses its ticket. */
 static void close_session(struct connection *connection)
 {
     struct session *session = connection->filter_state;
@@ -283,12 +283,12 @@ static void close_session(struct connection *connection)
     SSL_free(session->openssl);
 }
 
-static int broken(const struct session *session, const char *doing)
+static int fail(const struct session *session, const char *doing)
 {
     unsigned long error = ERR_peek_error();
     bool differs = ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
     const char *why = differs ? CERTIFICATE_DIFFERS : ERR_reason_error_string(error);
-    int result = tls_broken(&session->wire, doing, why ? why : "it failed and does not say why");
+    int result = tls_fail(&session->wire, doing, why ? why : "it failed and does not say why");
 
     ERR_clear_error();
     return result;
@@ -300,7 +300,7 @@ static int handshake(struct connection *connection)
     int result = SSL_do_handshake(session->openssl);
 
     if (result == 1) {
-        tls_agreed(connection, cipher_of(session->openssl), handshake_of(session));
+        tls_note_handshake(connection, cipher_of(session->openssl), handshake_of(session));
         return 0;
     }
     switch (SSL_get_error(session->openssl, result)) {
@@ -309,7 +309,7 @@ static int handshake(struct connection *connection)
     case SSL_ERROR_WANT_WRITE:
         return -EAGAIN;
     default:
-        return broken(session, "complete the TLS handshake with");
+        return fail(session, "complete the TLS handshake with");
     }
 }
 
@@ -321,7 +321,7 @@ static ssize_t send_held(struct session *session, const void *data, size_t size)
 
     if (sent > 0)
         return sent;
-    return BIO_should_retry(session->buffer) ? -EAGAIN : broken(session, "send to");
+    return BIO_should_retry(session->buffer) ? -EAGAIN : fail(session, "send to");
 }
 
 #define PIECE_MAX (1u << 30) /* OpenSSL takes sizes as int */
@@ -338,8 +338,7 @@ static ssize_t send_record(struct connection *connection, const void *data, size
     sent = SSL_write(session->openssl, data, (int)size);
     if (sent > 0)
         return sent;
-    return SSL_get_error(session->openssl, sent) == SSL_ERROR_WANT_WRITE ? -EAGAIN
-                                                                         : broken(session, "send to");
+    return SSL_get_error(session->openssl, sent) == SSL_ERROR_WANT_WRITE ? -EAGAIN : fail(session, "send to");
 }
 
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
@@ -348,7 +347,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     int received;
 
     (void)flags;
-    tls_seek(&session->wire);
+    tls_save_counts(&session->wire);
     received = SSL_read(session->openssl, data, (int)(size < PIECE_MAX ? size : PIECE_MAX));
     if (received > 0)
         return received;
@@ -357,10 +356,10 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     case SSL_ERROR_WANT_WRITE: /* the answer to a KeyUpdate leaves with the next send */
         return -EAGAIN;
     case SSL_ERROR_ZERO_RETURN:
-        tls_found_end(&session->wire);
+        tls_restore_counts(&session->wire);
         return 0;
     default:
-        return broken(session, "receive from");
+        return fail(session, "receive from");
     }
 }
 
@@ -371,7 +370,7 @@ static bool pending(const struct connection *connection)
     return SSL_pending(session->openssl) > 0;
 }
 
-/* The buffer holds a record: the default of 4096 bytes would split a header and a page. */
+/* The buffer has the size of a record. The default, 4096 bytes, would split a header and a page. */
 static int make_buffer(struct session *session)
 {
     BIO *records = BIO_new(BIO_f_ssl()), *buffer = BIO_new(BIO_f_buffer());
@@ -392,7 +391,7 @@ static int flush_held(struct session *session)
         session->holds = false;
         return 0;
     }
-    return BIO_should_retry(session->buffer) ? -EAGAIN : broken(session, "send to");
+    return BIO_should_retry(session->buffer) ? -EAGAIN : fail(session, "send to");
 }
 
 static int hold(struct connection *connection, bool on)
@@ -416,7 +415,7 @@ static int send_close_notify(struct connection *connection)
     if (result >= 0)
         return 0;
     return SSL_get_error(session->openssl, result) == SSL_ERROR_WANT_WRITE ? -EAGAIN
-                                                                           : broken(session, "send to");
+                                                                           : fail(session, "send to");
 }
 
 static const char *library(void)

@@ -61,7 +61,7 @@ ssize_t tls_read(struct tls_wire *wire, void *data, size_t size)
     return received;
 }
 
-void tls_seek(struct tls_wire *wire)
+void tls_save_counts(struct tls_wire *wire)
 {
     const struct call_counts *counts = &wire->connection->calls.counts;
 
@@ -70,7 +70,7 @@ void tls_seek(struct tls_wire *wire)
     wire->bytes = counts->tls_bytes_received;
 }
 
-void tls_found_end(struct tls_wire *wire)
+void tls_restore_counts(struct tls_wire *wire)
 {
     struct call_counts *counts = &wire->connection->calls.counts;
 
@@ -79,7 +79,7 @@ void tls_found_end(struct tls_wire *wire)
     counts->tls_bytes_received = wire->bytes;
 }
 
-void tls_agreed(struct connection *connection, const char *cipher, int handshake)
+void tls_note_handshake(struct connection *connection, const char *cipher, int handshake)
 {
     connection->calls.counts.handshakes++;
     connection->calls.counts.resumed += handshake == HANDSHAKE_TICKET;
@@ -88,7 +88,7 @@ void tls_agreed(struct connection *connection, const char *cipher, int handshake
                                                                   .key_exchange = handshake_names[handshake]};
 }
 
-int tls_broken(const struct tls_wire *wire, const char *doing, const char *why)
+int tls_fail(const struct tls_wire *wire, const char *doing, const char *why)
 {
     const struct connection *connection = wire->connection;
 

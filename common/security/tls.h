@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The TLS layers share the path from their libraries to the counted calls, and their errors.
+/* What the TLS filters share: the path from their libraries to the counted calls, and errors.
  *
- * Records of any library are counted by their headers in the byte stream (RFC 8446, 5.1: type,
- * version, length). */
+ * Records are counted by their headers in the byte stream, whatever the library (RFC 8446, 5.1:
+ * type, version, length). */
 #pragma once
 
 #include "connection/security.h"
@@ -21,30 +21,30 @@ struct tls_scan {
 struct tls_wire {
     struct connection *connection;
     struct tls_scan in, out;
-    uint64_t reads, records, bytes; /* received before the last call of the library for data */
+    uint64_t reads, records, bytes; /* received; saved by tls_save_counts() */
     int error;                      /* errno of the call that broke the connection; 0: none did */
     bool blocked;                   /* the last call returned -EAGAIN */
     bool ended;                     /* the descriptor is at the end of the stream */
     bool got_close_notify;          /* set by ktls, whose library does not see it */
 };
 
-/* The write and read functions of a library: as calls_sendmsg() and calls_recv(), but they count
+/* The library writes and reads by these. They are calls_sendmsg() and calls_recv(), and count
  * records. */
 ssize_t tls_write(struct tls_wire *wire, const struct iovec *vectors, int count);
 ssize_t tls_read(struct tls_wire *wire, void *data, size_t size);
 
-/* tls_seek(): saves the counters before the library looks for data. tls_found_end(): the library
- * found the close_notify, restores them. The receive that finds it is not counted, like the call
- * that finds the end of a stream. */
-void tls_seek(struct tls_wire *wire);
-void tls_found_end(struct tls_wire *wire);
+/* Saves the counters before the library receives, and restores them if it finds the close_notify.
+ * So that receive is not counted, like the call that finds the end of a stream. */
+void tls_save_counts(struct tls_wire *wire);
+void tls_restore_counts(struct tls_wire *wire);
 
-/* Returns the number of records that begin in these bytes. They follow those of the last call. */
+/* Returns the number of records whose headers end in these bytes, which follow those of the last
+ * call. */
 uint64_t tls_scan(struct tls_scan *scan, const uint8_t *data, size_t size);
 
-/* The handshake is done: records the cipher's name and the enum handshake that was used. */
-void tls_agreed(struct connection *connection, const char *cipher, int handshake);
+/* Counts a completed handshake, and notes its cipher and its `enum handshake` for the record. */
+void tls_note_handshake(struct connection *connection, const char *cipher, int handshake);
 
-/* The library failed while `doing` ("receive from"). Returns the errno of the call that failed, or
- * sets `why` as the problem of the thread. Returns a negative errno value, never -EAGAIN. */
-int tls_broken(const struct tls_wire *wire, const char *doing, const char *why);
+/* The library failed while `doing` ("receive from"). If a system call failed, returns its negative
+ * errno value. Else sets `why` as the problem of the thread and returns -EPROTO. */
+int tls_fail(const struct tls_wire *wire, const char *doing, const char *why);

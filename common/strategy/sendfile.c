@@ -18,7 +18,7 @@ static bool corks(const struct connection *connection)
     for (int i = 0; i < 2; i++)
         if (queue_next(&connection->queue, &cursor).marks & FRAGMENT_ENDS_GROUP)
             return false;
-    return transport->counts_segments || !transport->has_other_end; /* null: as TCP */
+    return transport->is_tcp || !transport->has_other_end; /* null: as TCP */
 }
 
 static ssize_t send_payload(struct connection *connection, struct fragment rest)

@@ -119,7 +119,7 @@ int establish_connect(struct worker *worker, struct problem *problem)
         if (connects_to(team->end, connection->peer) && connect_one(worker, connection, problem) < 0)
             return -1;
         if (transport_prepare(team->plan, team->end, connection->calls.fd, problem) < 0 ||
-            transport_prove(team->plan, team->end, connection->calls.fd, problem) < 0)
+            transport_check_connection(team->plan, team->end, connection->calls.fd, problem) < 0)
             return -1;
         sockets_set_blocking(connection->calls.fd, !team->engine->nonblocking);
     }
@@ -172,9 +172,10 @@ static int make_handshake(struct connection *connection, struct problem *problem
 static int begin_protocol(struct connection *connection, bool secured, struct problem *problem)
 {
     const struct protocol *protocol = connection->plan->protocol;
-    int (*begin)(struct connection *, bool) = connection->drives ? protocol->greet : protocol->welcome;
+    int (*dialogue)(struct connection *, bool) =
+        connection->drives ? protocol->client_dialogue : protocol->server_dialogue;
 
-    if (!connection->framing || !begin || begin(connection, secured) == 0)
+    if (!connection->framing || !dialogue || dialogue(connection, secured) == 0)
         return 0;
     *problem = connection->shared->problem;
     return -1;

@@ -209,7 +209,7 @@ static json_t *report_thread(const struct worker *worker)
     put_cpu(thread, worker);
     /* With a connection for each request, only the last connection could be read, and only while it
      * is open. */
-    if (worker->team->plan->transport->counts_segments && !worker->connections->reconnects)
+    if (worker->team->plan->transport->is_tcp && !worker->connections->reconnects)
         json_object_set_new(thread, "tcp_info",
                             tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
     json_object_set_new(thread, "options", report_options(worker));

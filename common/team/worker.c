@@ -43,7 +43,7 @@ static const struct connection *next_with_tcp(const struct worker *worker, size_
 {
     const struct connection *connection = NULL;
 
-    while (!connection && worker->team->plan->transport->counts_segments && *at < worker->count) {
+    while (!connection && worker->team->plan->transport->is_tcp && *at < worker->count) {
         connection = &worker->connections[(*at)++];
         if (connection->twin && !connection->drives)
             connection = NULL;
@@ -321,18 +321,18 @@ static void read_last_figures(struct worker *worker)
 
 /* There is no half-close to wait for if every descriptor is closed, or if a foreign peer sends to
  * this end: it need not close. An end that is both works until the half-close of the other end. A
- * transport that forgets its TCP figures must be read before that half-close, so within the
+ * transport that loses its TCP counters must be read before that half-close, so within the
  * interval of such an end. */
 static int finish(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    bool forgets = team->plan->transport->forgets, works_on = team->part == PART_BOTH;
+    bool loses_counters = team->plan->transport->loses_counters, works_on = team->part == PART_BOTH;
     bool waits = has_sockets(worker) && !worker->connections->reconnects &&
                  !(plan_is_foreign(team->plan) && worker->connections->incoming);
 
-    if (!works_on || forgets)
+    if (!works_on || loses_counters)
         read_options(worker);
-    if (forgets)
+    if (loses_counters)
         read_tcp(worker, &worker->after);
     if (waits && check_engine(worker, team->engine->finish(&worker->job), problem) < 0)
         return -1;

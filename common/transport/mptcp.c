@@ -44,7 +44,7 @@ static int check(struct problem *problem)
 
 /* For a peer without MPTCP the listener returns a plain TCP socket, which does not know this
  * option. */
-static int prove(int fd, struct problem *problem)
+static int check_connection(int fd, struct problem *problem)
 {
     struct mptcp_head head = {.flags = 0};
     socklen_t size = sizeof head;
@@ -60,12 +60,12 @@ const struct transport transport_mptcp = {
     .variant = {"mptcp", "Multipath TCP, over IPv4 or IPv6 by the server's address"},
     .calls = &calls_of_sockets,
     .has_other_end = true,
-    .counts_segments = true,
+    .is_tcp = true,
     .protocol = PROTOCOL,
     .family = AF_INET,
-    .forgets = true,
+    .loses_counters = true,
     .check = check,
-    .prove = prove,
+    .check_connection = check_connection,
     .pair = tcp_make_pair,
     .data_address = tcp_data_address,
     .data_target = tcp_data_target,

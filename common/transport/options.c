@@ -64,8 +64,8 @@ static const struct socket_option {
     const char *word, *spelled;
     int level, name;
     enum moment moment; /* of a buffer: see value_at() */
-    bool is_buffer;     /* of any socket; may read back another value. The others are of TCP */
-    const char *limit;  /* the sysctl that clamps a buffer, NULL: none */
+    bool is_buffer;     /* any socket has it, and may read back another value; the others are of TCP */
+    const char *limit;  /* the sysctl that clamps a buffer; NULL: none */
     const char *key;    /* in the record; NULL: the record has it for every socket */
 } socket_options[OPTION_COUNT] = {
     [SNDBUF] = {"sndbuf", SOCKET(SO_SNDBUF), BEFORE_CONNECT, .is_buffer = true, .limit = SNDBUF_LIMIT},
@@ -91,7 +91,7 @@ static int wanted_value(const struct socket_option *option, const struct plan *p
                                            [QUICKACK] = own->quickack != QUICKACK_DEFAULT};
     int index = (int)(option - socket_options), value = (int)values[index];
 
-    if (!option->is_buffer && !plan->transport->counts_segments)
+    if (!option->is_buffer && !plan->transport->is_tcp)
         return UNSET;
     return value || index == NODELAY ? value : UNSET;
 }
@@ -101,7 +101,7 @@ static int wanted_value(const struct socket_option *option, const struct plan *p
 static int value_at(const struct socket_option *option, const struct plan *plan, enum end end,
                     enum moment moment)
 {
-    bool after = !plan->transport->counts_segments || plan->ends[end].buffers == BUFFERS_AFTER;
+    bool after = !plan->transport->is_tcp || plan->ends[end].buffers == BUFFERS_AFTER;
     enum moment own = option->is_buffer && after ? AFTER_CONNECT : option->moment;
 
     return own == moment ? wanted_value(option, plan, end) : UNSET;
@@ -117,19 +117,19 @@ static bool read_option(int fd, int level, int name, int *value)
 /* ---- congestion control ---- */
 
 #ifdef __linux__
-#define WHY_NOT "sysctl net.ipv4.tcp_available_congestion_control lists what is"
+#define AVAILABLE "sysctl net.ipv4.tcp_available_congestion_control lists those that are"
 #elif defined TCP_CONGESTION
-#define WHY_NOT "sysctl net.inet.tcp.cc.available lists what is"
+#define AVAILABLE "sysctl net.inet.tcp.cc.available lists those that are"
 #else
-#define WHY_NOT "this system lets no program choose"
+#define AVAILABLE "a program cannot choose it on this system"
 #define TCP_CONGESTION MISSING
 #endif
 
-/* The word of the plan. "system": the system's default. "default": cubic, or the system's default
- * if there is no cubic. */
+/* The value of congestion= in the plan. "system": the system's default. "default": cubic, or the
+ * system's default if there is no cubic. */
 static const char *congestion_of(const struct plan *plan, enum end end)
 {
-    return plan->transport->counts_segments ? plan->ends[end].congestion : "system";
+    return plan->transport->is_tcp ? plan->ends[end].congestion : "system";
 }
 
 static bool set_congestion(int fd, const char *word)
@@ -148,21 +148,22 @@ static bool read_congestion(int fd, char name[CONGESTION_NAME_MAX])
     return TCP_CONGESTION != MISSING && getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0;
 }
 
-/* Whether the word is a name, not `system` or `default`, which accept any. */
-static bool insists(const char *word)
+/* False for `system` and `default`, which accept any algorithm. */
+static bool names_algorithm(const char *word)
 {
     return strcmp(word, "system") != 0 && strcmp(word, "default") != 0;
 }
 
-/* Reads a name back, because some systems accept any. The record names what `default` came to. */
+/* Reads a name back, because some systems accept any. The record says what `default` gave. */
 static int choose_congestion(int fd, const char *word, struct problem *problem)
 {
     char now[CONGESTION_NAME_MAX];
+    bool chooses = strcmp(word, "system") != 0;
 
-    if (!strcmp(word, "system") ||
-        (set_congestion(fd, word) && read_congestion(fd, now) && !strcmp(now, word)) || !insists(word))
+    if ((chooses && set_congestion(fd, word) && read_congestion(fd, now) && !strcmp(now, word)) ||
+        !names_algorithm(word))
         return 0;
-    return problem_unsupported(problem, "congestion=%s is not available here; " WHY_NOT, word);
+    return problem_unsupported(problem, "congestion=%s is not available here; " AVAILABLE, word);
 }
 
 /* ---- the largest segment ---- */
@@ -187,7 +188,7 @@ static int refuse(const struct socket_option *option, int value, int error, stru
 {
     if (option->name == SO_BUSY_POLL && error == EPERM)
         return problem_unsupported(problem,
-                                   "busy_poll=%dus: more than sysctl net.core.busy_read says needs "
+                                   "busy_poll=%dus: a value above sysctl net.core.busy_read needs "
                                    "CAP_NET_ADMIN; run it as root",
                                    value);
     return problem_unsupported(problem, "%s: the system refuses %s %d: %s", option->word, option->spelled,
@@ -202,14 +203,15 @@ static int set_one(const struct socket_option *option, int value, int fd, struct
         return problem_unsupported(problem, "%s: this system has no %s", option->word, option->spelled);
     if (setsockopt(fd, option->level, option->name, &value, sizeof value) < 0)
         return refuse(option, value, errno, problem);
-    if (option->is_buffer || (read_option(fd, option->level, option->name, &now) &&
-                              (now == value || (now && value == 1)))) /* BSD: a switch that is on is a bit */
+    if (option->is_buffer ||
+        (read_option(fd, option->level, option->name, &now) &&
+         (now == value || (now && value == 1)))) /* BSD reads back a bit for a switch that is on */
         return 0;
-    return problem_unsupported(problem, "%s: the system takes %s %d and reads back %d", option->word,
+    return problem_unsupported(problem, "%s: the system accepts %s %d but reads back %d", option->word,
                                option->spelled, value, now);
 }
 
-/* Reads back the options that the system might ignore. */
+/* Sets the options of this moment, and reads back those that the system might ignore. */
 static int set_options(const struct plan *plan, enum end end, int fd, enum moment moment,
                        struct problem *problem)
 {
@@ -223,12 +225,12 @@ static int set_options(const struct plan *plan, enum end end, int fd, enum momen
     return moment == BEFORE_CONNECT ? choose_congestion(fd, congestion_of(plan, end), problem) : 0;
 }
 
-static bool asks_before(const struct plan *plan, enum end end)
+static bool sets_before_connect(const struct plan *plan, enum end end)
 {
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (value_at(&socket_options[i], plan, end, BEFORE_CONNECT) != UNSET)
             return true;
-    return insists(congestion_of(plan, end));
+    return names_algorithm(congestion_of(plan, end));
 }
 
 static int check_inherited(const struct plan *plan, enum end end, int listener, int accepted,
@@ -246,18 +248,19 @@ static int check_inherited(const struct plan *plan, enum end end, int listener, 
             !read_option(accepted, option->level, option->name, &has) || has == given)
             continue;
         return problem_unsupported(
-            problem, "%s: a connection that is accepted here does not have the %s of its listener%s",
-            option->word, option->spelled, option->limit ? "; write buffers=after" : "");
+            problem, "%s: an accepted connection does not have the %s of its listener here%s", option->word,
+            option->spelled, option->limit ? "; write buffers=after" : "");
     }
-    if (!insists(word) || (read_congestion(accepted, congestion) && !strcmp(congestion, word)))
+    if (!names_algorithm(word) || (read_congestion(accepted, congestion) && !strcmp(congestion, word)))
         return 0;
     return problem_unsupported(
         problem,
-        "congestion=%s: a connection that is accepted here does not have what its listener "
-        "was given, but %s",
+        "congestion=%s: an accepted connection does not have the congestion control of its "
+        "listener here, but %s",
         word, congestion);
 }
 
+/* Sets the options of this moment by counted calls, and reads nothing back. */
 static int set_again(const struct plan *plan, enum end end, struct calls *calls, enum moment moment)
 {
     const char *word = congestion_of(plan, end);
@@ -300,25 +303,26 @@ int transport_prepare(const struct plan *plan, enum end end, int fd, struct prob
     int result = plan->ends[end].sets_zerocopy ? zerocopy_enable(fd) : 0;
 
     if (result < 0)
-        return problem_unsupported(problem, "SO_ZEROCOPY cannot be switched on here: %s", strerror(-result));
+        return problem_unsupported(problem, "SO_ZEROCOPY cannot be set here: %s", strerror(-result));
     return set_options(plan, end, fd, AFTER_CONNECT, problem);
 }
 
-/* The effect of busy_poll shows only on a connection. After received data, SO_INCOMING_NAPI_ID
- * names the device queue. If it is 0, as on loopback, the kernel does not poll
+/* The effect of busy_poll shows only on a connection. Once data has arrived, SO_INCOMING_NAPI_ID
+ * names the device queue. If that is 0, as on loopback, the kernel does not poll
  * (include/net/busy_poll.h, Linux 4.12). */
-int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem)
+int transport_check_connection(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
     int queue = 0;
 
-    if (plan->transport->prove && plan->transport->prove(fd, problem) < 0)
+    if (plan->transport->check_connection && plan->transport->check_connection(fd, problem) < 0)
         return -1;
-    if (!plan->transport->counts_segments || !plan->ends[end].busy_poll_ns ||
+    if (!plan->transport->is_tcp || !plan->ends[end].busy_poll_ns ||
         (read_option(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &queue) && queue))
         return 0;
-    return problem_unsupported(problem, "busy_poll has no effect here: packets of this connection come "
-                                        "through no queue of a device that could be polled "
-                                        "(SO_INCOMING_NAPI_ID is 0, as it always is on loopback)");
+    return problem_unsupported(problem,
+                               "busy_poll has no effect here: packets of this connection do not come "
+                               "through a device queue that the kernel can poll "
+                               "(SO_INCOMING_NAPI_ID is 0, as it always is on loopback)");
 }
 
 /* An end that accepts sets the options on its listener. Some systems do not inherit them. */
@@ -346,7 +350,7 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
     if (fd < 0)
         return -1;
     result = transport_prepare(plan, end, fd, problem);
-    if (result == 0 && end != END_CLIENT && transport->counts_segments && asks_before(plan, end))
+    if (result == 0 && end != END_CLIENT && transport->is_tcp && sets_before_connect(plan, end))
         result = check_inheritance(plan, end, fd, problem);
     close(fd);
     return result;
@@ -377,8 +381,8 @@ int options_set_cork(struct calls *calls, bool on)
 
 /* ---- the record ---- */
 
-/* Whether this sysctl is the limit. True if its file cannot be read, as in a network namespace. */
-static bool limits_to(const char *sysctl, int value)
+/* True also if the file of the sysctl cannot be read, as in a network namespace. */
+static bool sysctl_is(const char *sysctl, int value)
 {
     char path[64];
     int limit = value;
@@ -398,7 +402,7 @@ static void report_clamp(const struct socket_option *option, int value, int effe
     if (given == value)
         return;
     clamp = json_pack("{s:i, s:i}", "asked_bytes", value, "given_bytes", given);
-    if (given < value && option->limit && limits_to(option->limit, given))
+    if (given < value && option->limit && sysctl_is(option->limit, given))
         json_object_set_new(clamp, "sysctl", json_string(option->limit));
     json_object_set_new(clamped, option->word, clamp);
 }
@@ -432,7 +436,7 @@ json_t *options_report(const struct plan *plan, enum end end, int fd)
     if (json_object_size(clamped))
         json_object_set(options, "clamped", clamped);
     json_decref(clamped);
-    if (!plan->transport->counts_segments)
+    if (!plan->transport->is_tcp)
         return options;
     if (mss_is_reliable)
         report(options, "mss_bytes", fd, IPPROTO_TCP, TCP_MAXSEG);

@@ -12,36 +12,36 @@
 struct transport {
     struct variant variant;
     const struct call_table *calls;
-    bool has_other_end;   /* false: null */
-    bool counts_segments; /* TCP: TCP_INFO, TCP_NODELAY, TCP_CONGESTION */
-    int protocol;         /* of its sockets; 0: the default of SOCK_STREAM */
-    int family;           /* of the sockets on which transport_check() tries the options */
+    bool has_other_end; /* false: null */
+    bool is_tcp;        /* TCP or MPTCP: it has TCP_INFO, TCP_NODELAY, TCP_CONGESTION */
+    int protocol;       /* of its sockets; 0: the default of SOCK_STREAM */
+    int family;         /* of the sockets on which transport_check() tries the options */
 
-    /* TCP counters may be gone after both ends have closed. */
-    bool forgets;
+    /* Its TCP counters may be gone after both ends have closed. */
+    bool loses_counters;
 
-    /* Checks that this system has it. 0, or -1 with an unsupported problem. NULL: each has it. */
+    /* Checks that this system has it. 0, or -1 with an unsupported problem. NULL: always. */
     int (*check)(struct problem *problem);
 
     /* Checks that a connection uses this transport. 0, or -1 with an unsupported problem. NULL: no
      * fallback exists. */
-    int (*prove)(int fd, struct problem *problem);
+    int (*check_connection)(int fd, struct problem *problem);
 
     /* A multishot receive of an io_uring may never report the end of the stream. Linux 6.18 checks
      * a Unix socket for remaining bytes only, not for the end. */
-    bool hides_end;
+    bool hides_eof;
 
     /* Makes a connected pair of this protocol on this machine, for probes. 0 or a negative errno
      * value. NULL: no sockets. */
     int (*pair)(int protocol, int fds[2]);
 
-    /* The address on which a session of this server listens for data, given the address of its
-     * control channel. */
+    /* Sets the address on which a server listens for data, from the address of its control
+     * channel. 0 or a negative errno value. */
     int (*data_address)(struct address *data, const struct address *control);
 
-    /* Makes the address of the data listener, for a client: from the address of its control channel
-     * and the named port or path. 0; -EINVAL if this transport has no such port or path; or -EPERM
-     * for a path of a server that is not local. */
+    /* Sets the address to which a client connects for data: from the address of its control channel
+     * and the port or path that the server named. 0; -EINVAL: this transport has no such port or
+     * path; -EPERM: a path of a server on another machine. */
     int (*data_target)(struct address *data, const struct address *control, json_int_t port,
                        const char *path);
 };
@@ -50,15 +50,14 @@ extern const struct axis transport_axis;
 
 /* ---- for TCP and MPTCP ---- */
 
-/* Connects a pair over loopback through this listener, which it binds: fds of a client socket of
- * this protocol and of the accepted socket. 0 or a negative errno value; the listener stays
- * open. */
+/* Binds `listener` to loopback and connects a pair through it: fds[0] is the client socket, of this
+ * protocol, fds[1] the accepted one. 0 or a negative errno value; the listener stays open. */
 int tcp_pair_through(int listener, int protocol, int fds[2]);
 
 int tcp_make_pair(int protocol, int fds[2]);
 
-/* The host of the control channel, or loopback if that is a Unix socket: with port 0, or with the
- * port that the server named. */
+/* The host is that of the control channel, or loopback if the channel is a Unix socket. The port is
+ * 0, or the one that the server named. */
 int tcp_data_address(struct address *data, const struct address *control);
 int tcp_data_target(struct address *data, const struct address *control, json_int_t port, const char *path);
 
@@ -80,10 +79,11 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
 
 /* Checks that a new connection uses the plan's transport and that its options have an effect. 0, or
  * -1 with an unsupported problem. */
-int transport_prove(const struct plan *plan, enum end end, int fd, struct problem *problem);
+int transport_check_connection(const struct plan *plan, enum end end, int fd, struct problem *problem);
 
-/* transport_prepare() for another socket of a run after transport_prove(), and if this end `made`
- * it, as transport_socket(): reads nothing back, counts its calls. 0 or a negative errno value. */
+/* Sets the options of a later socket of a run, whose first socket passed
+ * transport_check_connection(). Reads nothing back, and counts its calls. If this end `made` the
+ * socket, also sets the options of transport_socket(). 0 or a negative errno value. */
 int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls, bool made);
 
 /* Sets or clears TCP_QUICKACK, by one counted call. The kernel clears it, so quickack=rearm repeats

@@ -34,15 +34,15 @@ static int check_reading(const struct plan *plan, enum end end, struct problem *
     if (!plan_incoming(plan, end) || !own->reading->discards)
         return 0;
     if (plan_role(plan, end)->relay_buffers)
-        return problem_usage(problem, "read=%s delivers no bytes, and a %s has to send them on",
+        return problem_usage(problem, "read=%s discards the bytes, and a %s has to send them on",
                              own->reading->variant.name, end_names[end]);
     if (plan->frames)
-        return problem_usage(problem, "read=%s delivers no bytes, and protocol=%s has to read the heads",
+        return problem_usage(problem, "read=%s discards the bytes, and protocol=%s has to read the heads",
                              own->reading->variant.name, plan->protocol->variant.name);
     if (!plan->verify && own->touch == TOUCH_NONE)
         return 0;
     return problem_usage(problem,
-                         "%s and read=%s contradict each other: that reading delivers no bytes to %s",
+                         "%s and read=%s contradict each other: that reading discards the bytes to %s",
                          plan->verify ? "verify=on" : "touch=checksum", own->reading->variant.name,
                          plan->verify ? "check" : "touch");
 }
@@ -56,10 +56,10 @@ static int check_peer(const struct plan *plan, struct problem *problem)
                    ? 0
                    : problem_usage(problem, "control=none needs a foreign server: add peer=HOST:PORT");
     if (plan->control == CONTROL_BY_UNCORK)
-        return problem_usage(problem,
-                             "peer=%s knows no control channel: add control=none, or write server=%s",
-                             plan->peer, plan->peer);
-    if (!plan->transport->has_other_end || unix_peer == plan->transport->counts_segments)
+        return problem_usage(
+            problem, "peer=%s has no control channel: add control=none; for an uncork-server write server=%s",
+            plan->peer, plan->peer);
+    if (!plan->transport->has_other_end || unix_peer == plan->transport->is_tcp)
         return problem_usage(problem, "peer=%s and transport=%s contradict each other", plan->peer,
                              plan->transport->variant.name);
     if (plan->relays)
@@ -83,15 +83,15 @@ static int check_end(const struct plan *plan, enum end end, struct problem *prob
 {
     const struct security *client = plan->ends[END_CLIENT].security, *own = plan->ends[end].security;
 
-    /* A server in the lab must be one that uncork starts: the namespaces are new. */
+    /* The namespaces of a lab are new, so no server runs there before uncork starts one. */
     if (plan_has_lab(plan) && !plan_is_own(plan, end))
-        return problem_usage(problem, "lab=on and %s=%s contradict each other: a lab has a %s of its own",
+        return problem_usage(problem, "lab=on and %s=%s contradict each other: uncork starts the %s of a lab",
                              end == END_PROXY ? "via" : "server", plan_address(plan, end), end_names[end]);
     /* Both ends of a connection use TLS, or neither does. */
     if (own->encrypts != client->encrypts)
         return problem_usage(problem,
-                             "client.security=%s and %s.security=%s contradict each other: all ends are "
-                             "plain, or none is",
+                             "client.security=%s and %s.security=%s contradict each other: either all ends "
+                             "are plain, or none is",
                              client->variant.name, end_names[end], own->variant.name);
     if (plan_has_subject(plan) && end == plan_second_end(plan))
         return 0;
@@ -101,13 +101,14 @@ static int check_end(const struct plan *plan, enum end end, struct problem *prob
 static int check_command(const struct plan *plan, struct problem *problem)
 {
     if (!plan_has_subject(plan))
-        return problem_usage(problem, "workload=command needs subject=, the server that it asks");
+        return problem_usage(problem, "workload=command needs subject=, the server that the load uses");
     if (!*plan->load == !*plan->command)
         return problem_usage(problem,
-                             "workload=command needs either load=NAME, which uncork subjects lists, or "
+                             "workload=command needs either load=NAME (uncork subjects lists the names) or "
                              "command=TEXT");
     if (*plan->command && !plan->moves_bytes)
-        return problem_usage(problem, "command= needs moves=, the bytes that it has to move, like moves=64M");
+        return problem_usage(
+            problem, "command= needs moves=, the bytes that it must send and receive, like moves=64M");
     return 0;
 }
 
@@ -115,10 +116,10 @@ int plan_check(const struct plan *plan, struct problem *problem)
 {
     if (plan_has_subject(plan) && plan_has_peer(plan))
         return problem_usage(problem, "subject=%s needs no peer=: uncork starts it", plan->subject.name);
-    if (plan_has_subject(plan) && !plan->frames && !plan->relays && !plan->commands)
+    if (plan_has_subject(plan) && !plan->frames && !plan->relays && !plan->runs_command)
         return problem_usage(problem, "subject=%s needs a protocol, like protocol=nbd, or workload=proxy",
                              plan->subject.name);
-    if (plan->commands && check_command(plan, problem) < 0)
+    if (plan->runs_command && check_command(plan, problem) < 0)
         return -1;
     if (check_amount(plan, problem) < 0 || check_peer(plan, problem) < 0)
         return -1;

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Braces around anything else stay. */
 char *definition_expand(const char *text, const json_t *values)
 {
     char *result = NULL;
@@ -31,7 +30,7 @@ char *definition_expand(const char *text, const json_t *values)
     return needed(result);
 }
 
-static bool lists(const json_t *definition, const char *key, const char *wanted)
+static bool list_has(const json_t *definition, const char *key, const char *wanted)
 {
     const json_t *name;
     size_t i;
@@ -44,7 +43,13 @@ static bool lists(const json_t *definition, const char *key, const char *wanted)
 
 bool definition_needs(const json_t *definition, const char *what)
 {
-    return lists(definition, "needs", what);
+    return list_has(definition, "needs", what);
+}
+
+/* In workload=command without protocol=, definition_protocol() chooses one. */
+static bool chooses_protocol(const struct plan *plan)
+{
+    return plan->runs_command && !plan->protocol->kinds;
 }
 
 static const json_t *find(const json_t *definitions, const char *word, const char *name,
@@ -52,14 +57,13 @@ static const json_t *find(const json_t *definitions, const char *word, const cha
 {
     const char *protocol = plan->protocol->variant.name, *transport = plan->transport->variant.name;
     const json_t *definition = json_object_get(definitions, name);
-    bool any = plan->commands && !plan->protocol->kinds; /* subject and load agree on one */
 
     if (!definition)
         problem_unsupported(problem, "%s=%s: this %s has no definition of it", word, name,
-                            *word == 'l' ? "client" : "server");
-    else if (!any && !lists(definition, "protocols", protocol))
+                            strcmp(word, "load") != 0 ? "server" : "client");
+    else if (!chooses_protocol(plan) && !list_has(definition, "protocols", protocol))
         problem_unsupported(problem, "%s=%s does not work with protocol=%s", word, name, protocol);
-    else if (!lists(definition, "transports", transport))
+    else if (!list_has(definition, "transports", transport))
         problem_unsupported(problem, "%s=%s does not work with transport=%s", word, name, transport);
     else if (plan->encrypts && !plan->relays && !json_object_get(definition, "arguments_tls"))
         problem_unsupported(problem, "%s=%s does not work with TLS", word, name);
@@ -76,7 +80,7 @@ const json_t *definition_find(const json_t *definitions, const struct plan *plan
     if (!definition || !plan->encrypts || plan->handshake == HANDSHAKE_PSK_ECDHE ||
         !definition_needs(definition, "certificate"))
         return definition;
-    problem_unsupported(problem, "subject=%s does not work with handshake=%s: it shows a certificate", name,
+    problem_unsupported(problem, "subject=%s does not work with handshake=%s: it uses a certificate", name,
                         handshake_names[plan->handshake]);
     return NULL;
 }
@@ -113,17 +117,17 @@ json_t *definition_values(const json_t *definition, const char *name, const stru
 const char *definition_protocol(const json_t *definitions, const struct plan *plan)
 {
     const json_t *subject = json_object_get(definitions, plan->subject.name);
-    const json_t *asks = *plan->load ? json_object_get(definitions, plan->load) : subject, *name;
+    const json_t *load = *plan->load ? json_object_get(definitions, plan->load) : subject, *name;
     size_t i;
 
-    json_array_foreach(plan->commands && !plan->protocol->kinds ? json_object_get(asks, "protocols") : NULL,
-                       i, name)
-        if (lists(subject, "protocols", json_string_value(name)))
-            return json_string_value(name);
+    if (chooses_protocol(plan))
+        json_array_foreach(json_object_get(load, "protocols"), i, name)
+            if (list_has(subject, "protocols", json_string_value(name)))
+                return json_string_value(name);
     return plan->protocol->variant.name;
 }
 
-void definition_place(json_t *values, const struct address *address)
+void definition_add_address(json_t *values, const struct address *address)
 {
     char text[ADDRESS_MAX], *colon;
 
@@ -137,8 +141,9 @@ void definition_place(json_t *values, const struct address *address)
 
 json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan)
 {
-    const char *keys[] = {plan->commands ? "arguments_command" : "", plan->encrypts ? "arguments_tls" : "",
-                          plan->counts_segments ? "arguments_tcp" : "arguments_unix", "arguments"};
+    const char *keys[] = {plan->runs_command ? "arguments_command" : "",
+                          plan->encrypts ? "arguments_tls" : "",
+                          plan->is_tcp ? "arguments_tcp" : "arguments_unix", "arguments"};
     json_t *arguments = json_array();
     const json_t *text;
     size_t i;

@@ -54,7 +54,7 @@ static int append_range(json_t *values, const struct word *word, const char *tex
 
     if (!parse_range(&range, text))
         return problem_usage(problem,
-                             "%s=%.60s is no range; write it like 64..1M (doubles), 64..1M:4 (times 4) or "
+                             "%s=%.60s is not a range; write it like 64..1M (doubles), 64..1M:4 (times 4) or "
                              "1..16:+1 (plus 1)",
                              word->key, text);
     for (uint64_t value = range.first; value <= range.last;) {
@@ -70,8 +70,7 @@ static int append_range(json_t *values, const struct word *word, const char *tex
     return 0;
 }
 
-/* Two dots between values are a range. Where the word takes no ranges they may be part of a
- * path. */
+/* Two dots make a range. If the word takes no ranges, they may be part of a path. */
 static int append_item(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
     struct problem dropped = {0};

@@ -6,7 +6,7 @@
  *     64..1M:4    multiplies by 4
  *     1..16:+1    adds 1
  *
- * A range never exceeds its end. The runner makes the cells of a matrix: the product of the values.
+ * A range never exceeds its end. The runner makes the cells of a matrix, the product of the values.
  */
 #pragma once
 
@@ -17,6 +17,6 @@
 
 #define EXPAND_VALUES_MAX 10000
 
-/* [{"key": "message", "values": ["64", "128"]}, ...] in the order given, values in canonical
- * spelling. New reference, NULL with a usage problem. */
+/* [{"key": "message", "values": ["64", "128"]}, ...] in the given order, with the values in
+ * canonical spelling. New reference; NULL with a usage problem. */
 json_t *expand_words(const char *const *words, size_t count, struct problem *problem);

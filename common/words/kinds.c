@@ -57,8 +57,8 @@ static char *choice_format(const struct word *word, const void *field)
 
 struct number {
     const struct units *units;
-    const char *prefix; /* of all spellings but that of 0 */
-    const char *like;   /* an example */
+    const char *prefix; /* of every spelling except that of 0 */
+    const char *example;
 };
 
 static int number_parse(const struct word *word, const char *text, void *field, struct problem *problem)
@@ -74,12 +74,12 @@ static int number_parse(const struct word *word, const char *text, void *field, 
         return 0;
     if (strncmp(text, prefix, strlen(prefix)) != 0)
         return problem_usage(problem, "%s=%.60s: write %s, or %sSIZE like %s", word->key, text, zero, prefix,
-                             number->like);
+                             number->example);
     text += strlen(prefix);
     result = units_parse(number->units, text, value);
     if (result == -EINVAL)
-        return problem_usage(problem, "%s=%.60s is no %s; write it like %s", word->key, text, word->unit,
-                             number->like);
+        return problem_usage(problem, "%s=%.60s is not a valid %s; write it like %s", word->key, text,
+                             word->kind->name, number->example);
     if (result == 0 && *value >= word->minimum && *value <= word->maximum)
         return 0;
     units_format(number->units, minimum, word->minimum);
@@ -100,7 +100,7 @@ static char *number_format(const struct word *word, const void *field)
     return strdup(text);
 }
 
-/* ---- a name with a layer and a size after colons ---- */
+/* ---- a strategy, with a layer and a size after colons ---- */
 
 static uint64_t parameter_max(const struct strategy *strategy)
 {
@@ -194,7 +194,7 @@ static void message_free(void *field)
     shape_free(field);
 }
 
-/* These kinds need nothing of their word. */
+/* These kinds do not depend on their word. */
 #define PARSED_BY(name, function)                                                                            \
     static int name(const struct word *word, const char *text, void *field, struct problem *problem)         \
     {                                                                                                        \
@@ -251,13 +251,13 @@ static int parameter_parse(const struct word *word, const char *text, void *fiel
 struct spelling {
     size_t size;         /* bytes of the field */
     const char *pattern; /* regex(7), extended */
-    const char *wrong;   /* what the user reads behind another value */
+    const char *wrong;   /* ends the message about any other value */
 };
 
 static int spelled_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     const struct spelling *spelling = word->kind->spelling;
-    bool fits = word->preset && !strcmp(text, word->preset); /* in most plans; regcomp(3) takes 10 us */
+    bool fits = word->preset && !strcmp(text, word->preset); /* saves regcomp(3), which takes 10 us */
     regex_t pattern;
 
     if (!fits && regcomp(&pattern, spelling->pattern, REG_EXTENDED | REG_NOSUB) == 0) {
@@ -273,14 +273,13 @@ static int spelled_parse(const struct word *word, const char *text, void *field,
 #define NAME_PATTERN "^[a-z0-9-]+$"
 #define NAME_WRONG " a name that uncork subjects lists"
 
-#define CONGESTION_WRONG " is no congestion control; write one like cubic, or system"
+#define CONGESTION_WRONG ": write the name of a congestion control like cubic, or default or system"
 
-/* No component of a name may be empty, so that its path stays inside the folder of these
- * sysctls. */
+/* No component of a name may be empty, so that its path stays below /proc/sys/net. */
 #define SYSCTL_PATTERN "^(none|net(\\.[a-zA-Z0-9_-]+)+:[a-zA-Z0-9_.:+-]+)$"
 #define SYSCTL_WRONG ": write none, or NAME:VALUE like net.ipv4.tcp_sack:0"
 
-/* "net.ipv4.tcp_sack:0,1": in a list, an item without a name has the name of the item before it. */
+/* In a list, an item without a name has the name of the previous item: "net.ipv4.tcp_sack:0,1". */
 static char *sysctl_complete(const char *previous, const char *item)
 {
     size_t name = strcspn(previous, ":"), size = name + 1 + strlen(item) + 1;
@@ -293,17 +292,17 @@ static char *sysctl_complete(const char *previous, const char *item)
     return completed;
 }
 
-/* The user of the path checks that it exists. A blank would end the word in a line of words, and a
- * comma would end the item in a list. */
+/* Whether the path exists is checked where it is used. A blank would end the word in a line of
+ * words, and a comma the item in a list. */
 _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG says 255");
 #define PATH_PATTERN "^[^[:cntrl:] ,]+$"
 #define PATH_WRONG ", of at most 255 characters, neither blanks nor commas"
 
-/* The server of the subject has the library, and parses the text. */
+/* The server parses the text: it has the library. */
 #define OVERRIDE_PATTERN "^[a-z0-9:+KMG]+$"
 #define OVERRIDE_WRONG ": write off, none, nodelay, more:64 or nodelay+sndbuf:256K"
 
-/* The preset is the empty name. */
+/* The preset is stored as an empty name. */
 static int subject_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     struct subject_choice *choice = field;

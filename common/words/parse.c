@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/param.h>
 
-extern const struct strategy strategy_coalesce; /* of the client and the server of a proxy */
+extern const struct strategy strategy_coalesce; /* the client and the server of a proxy send by it */
 
-#define GIVEN_TO(prefix) (1u << (prefix)) /* END_COUNT: without a prefix */
+#define GIVEN_TO(prefix) (1u << (prefix)) /* bit of plan->given; END_COUNT: without a prefix */
 
 static int set_field(struct plan *plan, const struct word *word, enum end only, const char *value,
                      struct problem *problem)
@@ -41,9 +41,11 @@ static int set_parameter(struct plan *plan, const char *text, const char *value,
 
     if (!name || !key || name >= sizeof parameter->subject || key >= sizeof parameter->key ||
         strlen(value) >= sizeof parameter->value)
-        return problem_usage(problem, "'%.60s' is no word; a parameter of a subject is NAME.key=value", text);
+        return problem_usage(problem,
+                             "'%.60s' is not a word; write a parameter of a subject as NAME.key=value", text);
     if (choice->count == SUBJECT_PARAMETERS_MAX)
-        return problem_usage(problem, "more than %d parameters of subjects", SUBJECT_PARAMETERS_MAX);
+        return problem_usage(problem, "more than %d parameters of subjects (NAME.key=value)",
+                             SUBJECT_PARAMETERS_MAX);
     *parameter = (struct subject_parameter){0};
     memcpy(parameter->subject, text, name);
     memcpy(parameter->key, text + name + 1, key);
@@ -52,8 +54,8 @@ static int set_parameter(struct plan *plan, const char *text, const char *value,
     return 0;
 }
 
-/* First the words without a prefix: a word with a prefix then overrides them, wherever it
- * stands. */
+/* Sets the words with a prefix, or those without. plan_parse() sets those without first, so that a
+ * word with a prefix overrides them wherever it stands. */
 static int set_words(struct plan *plan, const char *const *words, size_t count, bool prefixed,
                      struct problem *problem)
 {
@@ -66,7 +68,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
         if ((typed.prefix != END_COUNT) != prefixed)
             continue;
         if (!typed.word->used)
-            return problem_usage(problem, "%s is a word of a whole matrix; give it to uncork run",
+            return problem_usage(problem, "%s= is for a whole matrix, not for one run; give it to uncork run",
                                  typed.word->key);
         if (typed.word == &word_parameter) {
             if (set_parameter(plan, words[i], typed.value, problem) < 0)
@@ -84,9 +86,9 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
     return 0;
 }
 
-/* ---- what follows from the words ---- */
+/* ---- values derived from the words ---- */
 
-/* Without a protocol the replies of a foreign peer have the shape of the message. */
+/* A foreign peer without a protocol echoes: its replies have the shape of the message. */
 static void derive_end(struct plan *plan, enum end end)
 {
     enum role_index index = plan->workload->role(plan, end);
@@ -123,15 +125,16 @@ static int name_operations(struct plan *plan, struct problem *problem)
                                  operation->name, plan->protocol->variant.name, nearest.found);
         if ((operation->kind->fetches || operation->kind->stores) != (operation->bytes > 0))
             return problem_usage(problem,
-                                 operation->bytes ? "op=%s: %s carries nothing; write %s without a size"
+                                 operation->bytes ? "op=%s: %s has no payload; write %s without a size"
                                                   : "op=%s: %s needs a size; write %s:4K",
                                  operation->name, operation->name, operation->name);
     }
     return 0;
 }
 
-static int measure_shape(struct shape *shape, size_t head, uint64_t payload, const char *end,
-                         struct problem *problem)
+/* Sets the shape of a head, its payload and the text after it. */
+static int set_shape(struct shape *shape, size_t head, uint64_t payload, const char *end,
+                     struct problem *problem)
 {
     char text[96];
 
@@ -144,8 +147,8 @@ static int measure_shape(struct shape *shape, size_t head, uint64_t payload, con
     return shape_parse(shape, text, problem);
 }
 
-/* Memory and queues have room for the largest request and reply. */
-static int measure_frames(struct plan *plan, struct problem *problem)
+/* Sets the shapes of the largest request and reply: memory and queues are sized for them. */
+static int derive_shapes(struct plan *plan, struct problem *problem)
 {
     size_t request_head = 0, reply_head = 0;
     uint64_t stored = 0, fetched = 0;
@@ -154,7 +157,8 @@ static int measure_frames(struct plan *plan, struct problem *problem)
         const struct operation *operation = &plan->operations.list[i];
         const struct call call = {.kind = operation->kind, .bytes = operation->bytes};
         uint8_t head[PROTOCOL_SENT_MAX];
-        size_t asked = plan->protocol->ask(head, &call), answered = plan->protocol->answer(head, &call);
+        size_t asked = plan->protocol->write_request(head, &call),
+               answered = plan->protocol->write_reply(head, &call);
 
         request_head = MAX(request_head, asked);
         reply_head = MAX(reply_head, answered);
@@ -162,12 +166,12 @@ static int measure_frames(struct plan *plan, struct problem *problem)
         fetched = MAX(fetched, call.kind->fetches ? call.bytes : 0);
     }
     plan_free(plan);
-    if (measure_shape(&plan->message, request_head, stored, plan->protocol->ask_end, problem) < 0)
+    if (set_shape(&plan->message, request_head, stored, plan->protocol->request_end, problem) < 0)
         return -1;
-    return measure_shape(&plan->reply, reply_head, fetched, plan->protocol->answer_end, problem);
+    return set_shape(&plan->reply, reply_head, fetched, plan->protocol->reply_end, problem);
 }
 
-/* NAME.key is a word only beside subject= or load=, where the same cells may have others. */
+/* NAME.key= needs subject= or load=. Its NAME may be that of another cell of a matrix. */
 static int check_parameters(const struct plan *plan, struct problem *problem)
 {
     const struct subject_parameter *first = plan->subject.parameters;
@@ -186,36 +190,35 @@ static int derive_frames(struct plan *plan, struct problem *problem)
 
     if (!plan->protocol->kinds)
         return plan->operations.count ? problem_usage(problem, "op= needs a protocol, like protocol=nbd") : 0;
-    if (plan->commands)
+    if (plan->runs_command)
         return name_operations(plan, problem);
     if (!plan->workload->framed)
         return problem_usage(problem, "protocol=%s needs workload=request: it frames requests and replies",
                              protocol);
     if (!plan->operations.count)
-        return problem_usage(problem, "protocol=%s needs op=, what its requests ask for, like op=%s:4K",
+        return problem_usage(problem, "protocol=%s needs op=, the kind of its requests, like op=%s:4K",
                              protocol, plan->protocol->kinds->name);
     for (size_t i = 0; i < 2; i++) {
         const char *key = i ? "reply" : "message";
 
         if (plan->given[word_find(key, problem) - word_list])
-            return problem_usage(problem,
-                                 "%s= and protocol=%s contradict each other: its %s is made from op=", key,
-                                 protocol, i ? "reply" : "request");
+            return problem_usage(problem, "%s= and protocol=%s contradict each other: op= defines its %s",
+                                 key, protocol, i ? "reply" : "request");
     }
     if (plan->bytes)
-        return problem_usage(
-            problem, "bytes= counts message, which protocol=%s does not have; give messages=", protocol);
-    return name_operations(plan, problem) < 0 ? -1 : measure_frames(plan, problem);
+        return problem_usage(problem, "bytes= does not work with protocol=%s; give messages=", protocol);
+    return name_operations(plan, problem) < 0 ? -1 : derive_shapes(plan, problem);
 }
 
-/* What the variants that were chosen say: readers of a plan need not know their structs. */
+/* Copies the properties of the chosen variants into the plan, so that its readers need not know the
+ * structs of variants. */
 static void derive(struct plan *plan)
 {
     plan->frames = plan->protocol->kinds && plan->workload->framed;
     plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
-    plan->counts_segments = plan->transport->counts_segments;
+    plan->is_tcp = plan->transport->is_tcp;
     plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;
-    plan->commands = plan->workload->commands;
+    plan->runs_command = plan->workload->runs_command;
     plan->encrypts = plan->ends[END_CLIENT].security->encrypts;
     plan->feed = (struct strategy_choice){.strategy = &strategy_coalesce, .parameter = PARAMETER_NONE};
     for (int end = 0; end < END_COUNT; end++)
@@ -230,8 +233,8 @@ static void derive(struct plan *plan)
     }
 }
 
-/* Resets the words that are fixed at the client and the server of a proxy: one only feeds it, the
- * other only receives from it. */
+/* Sets the words that are fixed at the client and the server of a proxy. The client only feeds the
+ * proxy; the server only receives from it. */
 static int fix_ends_of_proxy(struct plan *plan, struct problem *problem)
 {
     static const char *const fixed[][2] = {{"message", "64K"}, {"read"},    {"chunk"},
@@ -292,15 +295,15 @@ static void put_word(json_t *words, const struct plan *plan, const struct word *
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
-    if (plan_has_subject(plan) && end == plan_second_end(plan) && !word->of_listener)
+    if (plan_has_subject(plan) && end == plan_second_end(plan) && !word->for_subject)
         return false;
-    if (plan->commands && end == END_CLIENT && !word->of_command)
+    if (plan->runs_command && end == END_CLIENT && !word->for_command)
         return false;
     return word->used && plan_has_end(plan, end) && word->used(plan, end);
 }
 
-/* Puts the parameters of the subject into `used`, the keys of other subjects into `unused`; NULL:
- * not wanted. */
+/* Puts the parameters of this subject and this load into `used`, and the keys of the others into
+ * `unused` (may be NULL). */
 static void sort_parameters(const struct plan *plan, json_t *used, json_t *unused)
 {
     for (uint32_t i = 0; i < plan->subject.count; i++) {
@@ -309,7 +312,7 @@ static void sort_parameters(const struct plan *plan, json_t *used, json_t *unuse
 
         snprintf(key, sizeof key, "%s.%s", parameter->subject, parameter->key);
         if (!strcmp(parameter->subject, plan->subject.name) ||
-            (plan->commands && !strcmp(parameter->subject, plan->load)))
+            (plan->runs_command && !strcmp(parameter->subject, plan->load)))
             json_object_set_new(used, key, json_string(parameter->value));
         else
             json_array_append_new(unused, json_string(key));
@@ -349,8 +352,8 @@ json_t *plan_words(const struct plan *plan)
     return words;
 }
 
-/* The end that uses the value of a word that was given with this prefix; END_COUNT: none does. A
- * value without a prefix (END_COUNT) is not that of an end that has its own. */
+/* An end that uses the value given with this prefix; END_COUNT: none does. A value without a prefix
+ * (END_COUNT) does not count for an end that was given its own. */
 static enum end find_holder(const struct plan *plan, const struct word *word, enum end prefix)
 {
     uint8_t given = plan->given[word - word_list];

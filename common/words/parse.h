@@ -11,8 +11,7 @@
  * call plan_free(). */
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
 
-/* Checks that the words of a plan are compatible. 0, or -1 with a usage problem that names two
- * words that contradict each other. */
+/* Checks that the words of a plan do not contradict each other. 0, or -1 with a usage problem. */
 int plan_check(const struct plan *plan, struct problem *problem);
 
 /* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of
@@ -20,6 +19,6 @@ int plan_check(const struct plan *plan, struct problem *problem);
  * reference. */
 json_t *plan_words(const struct plan *plan);
 
-/* The given words that this run uses, a new reference. The keys of the others are appended to
+/* The given words that this run uses. New reference. Appends the keys of the other given words to
  * `unused`. */
 json_t *plan_words_given(const struct plan *plan, json_t *unused);

@@ -15,8 +15,8 @@ static const struct variant *const targets[] = {
 
 const struct axis target_axis = {"target", targets, sizeof targets / sizeof *targets};
 
-/* The target of the first `length` bytes of `part`, or NULL with a usage problem that repeats
- * `text`. */
+/* The target that the first `length` bytes of `part` name, or NULL with a usage problem that
+ * repeats `text`. */
 static const struct target *find(const char *text, const char *part, size_t length, struct problem *problem)
 {
     const char *colon = memchr(part, ':', length);
@@ -24,7 +24,8 @@ static const struct target *find(const char *text, const char *part, size_t leng
     char name[41];
 
     if (!name_length) {
-        problem_usage(problem, "target=%.60s: an end has no target (uncork-client --list names them)", text);
+        problem_usage(problem, "target=%.60s: an end has no target; uncork-client --list names the targets",
+                      text);
         return NULL;
     }
     snprintf(name, sizeof name, "%.*s", (int)name_length, part);
@@ -40,10 +41,10 @@ static int check_parameter(const struct target *target, const char *part, size_t
     bool given = length > name_length;
 
     if (!target->joins && !target->takes && memchr(part, '+', length))
-        return problem_usage(problem, "target=%.60s: all ends are in one %s: write target=%s", part, name,
-                             name);
+        return problem_usage(problem, "target=%.60s: %s is one system for all ends; write target=%s", part,
+                             name, name);
     if (!target->takes && given)
-        return problem_usage(problem, "target=%.60s: %s takes nothing behind a colon", part, name);
+        return problem_usage(problem, "target=%.60s: %s takes nothing after a colon", part, name);
     if (target->takes && (length <= name_length + 1 || part[name_length + 1] == '-'))
         return problem_usage(problem, "target=%.60s: write %s:%s", part, name, target->takes);
     return 0;
@@ -61,10 +62,11 @@ int target_check(const char *text, struct problem *problem)
         if (!target || check_parameter(target, part, length, problem) < 0)
             return -1;
         if (!target->joins && parts)
-            return problem_usage(problem, "target=%.60s: all ends are in one %s", text, target->variant.name);
+            return problem_usage(problem, "target=%.60s: %s is one system for all ends", text,
+                                 target->variant.name);
         part = plus ? plus + 1 : NULL;
     }
     if (parts > PARTS_MAX)
-        return problem_usage(problem, "target=%.60s: at most client+server+proxy", text);
+        return problem_usage(problem, "target=%.60s: too many ends; write at most client+server+proxy", text);
     return 0;
 }

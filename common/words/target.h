@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The word `target`: where client, server and proxy run. The runner uses it; this file has its
- * spelling: one target for all ends, or one for each of client+server or client+server+proxy. */
+/* The word `target`: where client, server and proxy run. The runner uses it. This file checks its
+ * spelling: one target for all ends, or one each as client+server or client+server+proxy. */
 #pragma once
 
 #include "base/axis.h"
@@ -12,8 +12,8 @@
 
 struct target {
     struct variant variant;
-    const char *takes; /* parameter after its name and a colon; NULL: none */
-    bool joins;        /* may be joined with others by + */
+    const char *takes; /* the parameter after the colon; NULL: none */
+    bool joins;        /* may be joined with other targets by + */
 };
 
 extern const struct axis target_axis;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The words: every setting that can differ between two runs, as key=value.
  *
- * word_list is the single source of truth. The parser, --list=json, the control channel and the
- * Python suite read it. Each word is one entry there; its kind defines how values are spelled. */
+ * word_list is the only list of them. The parser, --list=json, the control channel and the Python
+ * suite read it. The kind of a word defines how its values are spelled. */
 #pragma once
 
 #include "base/axis.h"
@@ -17,14 +17,14 @@ struct word_kind {
     /* The canonical spelling of the field, in new memory; NULL for kinds without a field. */
     char *(*format)(const struct word *word, const void *field);
     void (*free)(void *field); /* NULL: nothing to free */
-    /* Completes an item of a list that omits what the previous item has. New memory; NULL: items
-     * omit nothing. */
+    /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
+     * NULL: items omit nothing. */
     char *(*complete)(const char *previous, const char *item);
-    const struct number *number;     /* of the kinds of numbers */
-    const struct spelling *spelling; /* of some kinds of texts */
+    const struct number *number;     /* kinds of numbers */
+    const struct spelling *spelling; /* some kinds of texts */
     bool lists;                      /* values may be a list a,b,c in a matrix */
-    bool ranges;                     /* and a range a..b */
-    const char *const *names;        /* NULL at the end; NULL: none, or word->choices has them */
+    bool ranges;                     /* values may be a range a..b in a matrix */
+    const char *const *names;        /* of values, NULL at the end; NULL: none, or see word->choices */
 };
 
 struct word {
@@ -32,9 +32,8 @@ struct word {
     const struct word_kind *kind;
     const char *preset; /* the default; NULL: none */
     size_t offset;      /* of the field in struct plan; of a per-end word in struct end_plan */
-    bool per_end;       /* may have an end as prefix */
-    /* Whether an end that takes part uses it in this plan. NULL: it is a property of a matrix, and
-     * only the runner uses it. */
+    bool per_end;       /* may have the name of an end as prefix */
+    /* Whether this end uses the word in this plan. NULL: only the runner uses it, for a matrix. */
     bool (*used)(const struct plan *plan, enum end end);
     const char *help;
 
@@ -42,9 +41,9 @@ struct word {
     const char *const *choices; /* kind choice: names by value, NULL at the end */
     uint64_t minimum, maximum;  /* numbers */
     const char *unit;           /* of numbers, for --list=json */
-    bool serves;                /* a word of uncork-server --serve too */
-    bool of_listener;           /* a subject has it from the listening socket that it inherits */
-    bool of_command;            /* it has an effect in workload=command, where no data thread is */
+    bool for_serve;             /* uncork-server --serve takes it too */
+    bool for_subject;           /* affects a subject, by the listening socket that it inherits */
+    bool for_command;           /* has an effect in workload=command, which has no data threads */
     const char *word_for_zero;  /* numbers, kind address: the spelling of 0 */
 };
 
@@ -55,7 +54,7 @@ struct word {
 extern const struct word word_list[], word_parameter;
 extern const size_t word_count;
 
-/* Whether this word belongs to the lab of `uncork run lab=on`. */
+/* Whether the word of this key is used only in a lab (lab=on). */
 bool word_is_of_lab(const char *key);
 
 /* The word of this key (without prefix), or NULL with a usage problem that names the nearest
@@ -65,7 +64,7 @@ const struct word *word_find(const char *key, struct problem *problem);
 /* The field of a word in a plan. `end` matters only for per-end words. */
 void *word_field(const struct word *word, struct plan *plan, enum end end);
 
-/* A "key=value" that the user typed, split. `prefix` is END_COUNT where there is none. */
+/* A "key=value" that the user typed, split. `prefix` is END_COUNT if there is none. */
 struct typed_word {
     const struct word *word;
     enum end prefix;

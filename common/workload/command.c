@@ -6,7 +6,7 @@ static const struct role none;
 
 const struct workload workload_command = {
     .variant = {"command", "the client runs a program that asks the subject, and times the whole process"},
-    .commands = true,
+    .runs_command = true,
     .roles = {[ROLE_DRIVER] = &none, [ROLE_FOLLOWER] = &none},
     .role = exchange_role,
 };

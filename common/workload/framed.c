@@ -78,8 +78,8 @@ static void fill_requests(struct connection *connection)
         call->bytes = operation->bytes;
         call->offset = next_offset(connection, operation->bytes);
         requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
-        last =
-            append_piece(connection, plan->protocol->ask, call, call->kind->stores, plan->protocol->ask_end);
+        last = append_piece(connection, plan->protocol->write_request, call, call->kind->stores,
+                            plan->protocol->request_end);
     }
     if (last)
         last->marks |= FRAGMENT_ENDS_GROUP;
@@ -90,7 +90,7 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
     const struct requester *requester = connection->role_state;
     const struct operations *operations = &connection->plan->operations;
     const struct protocol *protocol = connection->plan->protocol;
-    size_t end = protocol->ask_end ? strlen(protocol->ask_end) : 0;
+    size_t end = protocol->request_end ? strlen(protocol->request_end) : 0;
     uint64_t bytes = 0;
 
     for (uint64_t i = 0; i < count; i++) {
@@ -98,7 +98,7 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
         struct call call = {.kind = operation->kind, .bytes = operation->bytes};
         uint8_t head[PROTOCOL_SENT_MAX];
 
-        bytes += protocol->ask(head, &call) + (call.kind->stores ? call.bytes + end : 0);
+        bytes += protocol->write_request(head, &call) + (call.kind->stores ? call.bytes + end : 0);
     }
     return bytes;
 }
@@ -223,7 +223,7 @@ static int client_arrived(struct connection *connection, const uint8_t *data, si
     int result;
 
     shared->now_ns = clock_now_ns();
-    result = take(connection, data, size, connection->plan->protocol->reply, client_whole);
+    result = take(connection, data, size, connection->plan->protocol->read_reply, client_whole);
     connection_count_bytes(connection, size, requester->answered - before);
     return result;
 }
@@ -259,7 +259,7 @@ static struct call *call_at(const struct connection *connection, uint64_t number
 /* Returns true if op= allows this request: the source has memory for the largest reply of op= only.
  * framing->size is 0 if the content of the protocol has no addresses. Values that foreign clients
  * set are not stored, so any size is allowed. */
-static bool is_allowed(const struct connection *connection, const struct call *call)
+static bool is_in_op(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
     const struct source *content = connection->shared->content;
@@ -285,8 +285,8 @@ static int read_request(struct connection *connection, const uint8_t *data, size
         call->key = framing->keys + (responder->received & framing->mask) * (PROTOCOL_KEY_MAX + 1);
     if (responder->received - responder->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
-    result = plan->protocol->request(connection, data, size, piece);
-    if (result != 0 || is_allowed(connection, call))
+    result = plan->protocol->read_request(connection, data, size, piece);
+    if (result != 0 || is_in_op(connection, call))
         return result;
     return framing_refuse(connection,
                           "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not allow",
@@ -324,7 +324,8 @@ static void fill_replies(struct connection *connection)
     for (; count; count--) {
         const struct call *call = call_at(connection, responder->answered++);
 
-        last = append_piece(connection, protocol->answer, call, call->kind->fetches, protocol->answer_end);
+        last =
+            append_piece(connection, protocol->write_reply, call, call->kind->fetches, protocol->reply_end);
     }
     if (last)
         last->marks |= FRAGMENT_ENDS_GROUP;

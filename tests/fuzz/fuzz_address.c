@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text is an address or is none; one with a numeric host is spelled so that it reads back as the same.
- * Any text is a prefix or is none; a prefix holds the address that it was made of. */
+/* Any text is an address or is refused. The spelling of an address with a numeric host reads back
+ * as the same address. Any text is a prefix or is refused. A prefix contains its own address. */
 #include "text.h"
 
 #include "net/address.h"
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Nothing that a name server would be asked for. */
+/* Whether the host needs no name server. */
 static int is_numeric(const char *text)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
@@ -58,8 +58,8 @@ static void check_prefix(const char *text)
         memcpy(&((struct sockaddr_in *)&address.storage)->sin_addr, prefix.bytes, 4);
     else if (prefix.family == AF_INET6)
         memcpy(&((struct sockaddr_in6 *)&address.storage)->sin6_addr, prefix.bytes, 16);
-    /* ::ffff:192.0.2.1 is held as what it is, and so not by a prefix of IPv6 */
-    if (!prefix_holds(&prefix, &address) &&
+    /* ::ffff:192.0.2.1 counts as IPv4, so no IPv6 prefix contains it */
+    if (!prefix_contains(&prefix, &address) &&
         !IN6_IS_ADDR_V4MAPPED(&((struct sockaddr_in6 *)&address.storage)->sin6_addr))
         abort();
 }

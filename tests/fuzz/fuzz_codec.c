@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes, cut anywhere, are messages of the control channel or end it. A message has nothing in it that
- * controls a terminal, and encoded again it is the same message. */
+/* Any bytes, cut anywhere, are messages of the control channel or are refused. A message has no
+ * byte that controls a terminal. Encoded again, it is the same message. */
 #include "base/cleanup.h"
 #include "control/codec.h"
 
@@ -8,7 +8,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What came in must come out again as it was. */
 static int compare(void *owner, enum control_type type, const json_t *body)
 {
     (void)type;
@@ -24,7 +23,7 @@ static void check_encoding(enum control_type type, const json_t *body)
     struct problem problem = {0};
     size_t size;
 
-    /* what came in 256 KiB may need more when it is spelled anew, and is then refused */
+    /* a message of 256 KiB may become longer when it is encoded again, and is then refused */
     if (control_encode(type, body, &bytes, &size, &problem) < 0)
         return;
     codec.used = 0;
@@ -40,7 +39,7 @@ static void check_text(const char *text)
             abort();
 }
 
-/* Of any JSON, as a report has it, and not only of the fields of messages. */
+/* Checks any JSON, because a report may hold any. */
 static void check_clean(const json_t *value)
 {
     const char *key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text is a message or is refused; a message spelled canonically is the same message. */
+/* Any text is a message or is refused. The canonical spelling of a message is the same message. */
 #include "text.h"
 
 #include "plan/message.h"

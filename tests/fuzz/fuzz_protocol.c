@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whatever the other end sends, in whatever pieces, a protocol reads it or refuses it. A foreign client
- * gets the same replies, whatever the pieces are.
+ * A protocol reads or refuses any bytes of the other end, in pieces of any size. A foreign client
+ * gets the same replies for pieces of any size.
  */
 #include "base/clock.h"
 #include "connection/protocol.h"
@@ -29,7 +29,7 @@ struct outcome {
     uint64_t bytes, digest; /* of all replies; FNV-1a */
 };
 
-/* What is to be sent, whose memory must be there. */
+/* Takes all bytes out of the send queue, and reads their memory. */
 static void send_all(struct connection *connection, struct outcome *outcome)
 {
     struct send_queue *queue = &connection->queue;
@@ -50,7 +50,7 @@ static void send_all(struct connection *connection, struct outcome *outcome)
     }
 }
 
-/* Parsed once: that takes longer than an input. */
+/* Parses each plan only once, because that takes longer than an input. */
 static const struct plan *plan_of(size_t protocol, bool foreign, bool verify)
 {
     static struct plan plans[sizeof protocols / sizeof *protocols][2][2];
@@ -65,7 +65,7 @@ static const struct plan *plan_of(size_t protocol, bool foreign, bool verify)
     return plan;
 }
 
-/* Takes the input in pieces of at most `step` bytes, and what the role does not accept not at all. */
+/* Feeds the input in pieces of at most `step` bytes, and of a size that the role accepts. */
 static struct outcome run(const struct plan *plan, enum end end, bool foreign, const uint8_t *data,
                           size_t size, size_t step)
 {
@@ -93,7 +93,7 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
         send_all(&connection, &outcome);
         wanted = connection.role->wants(&connection);
         if (foreign && !wanted && !connection.framing->quits)
-            abort(); /* it would wait for ever */
+            abort(); /* the connection would wait for ever */
         part = step < size - at ? step : size - at;
         if (foreign && part > wanted)
             part = wanted;
@@ -117,8 +117,8 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
     return outcome;
 }
 
-/* The first byte chooses the end, the protocol, whether content is verified, and whether the client is a
- * foreign one. The second is the size of the pieces in which the others arrive. */
+/* The first byte chooses the end, the protocol, whether content is verified, and whether the client
+ * is foreign. The second byte is the size of the pieces in which the other bytes arrive. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 3)
@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     whole = run(plan, end, foreign, data + 2, size - 2, PIECE_MAX);
     if (whole.refuses != outcome.refuses || (!whole.refuses && whole.bytes != outcome.bytes))
         abort();
-    if (!whole.refuses && !plan->protocol->welcome && whole.digest != outcome.digest)
-        abort(); /* nbd: a read that is under way with a write of the same bytes returns old or new ones */
+    if (!whole.refuses && !plan->protocol->server_dialogue && whole.digest != outcome.digest)
+        abort(); /* nbd: a read during a write of the same bytes returns old or new ones */
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes are a file of keys or are none, and then it is said in which line; each identity of a file
+/* Any bytes are a file of keys, or are refused with the number of the line. Each identity of a file
  * has one key. */
 #include "control/psk.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any lines are words of a plan or are refused; the words of a plan, given again, are the same plan. */
+/* Any lines are words of a plan or are refused. The words of a plan make the same plan again. */
 #include "text.h"
 
 #include "base/cleanup.h"
@@ -39,7 +39,7 @@ static void check_again(const struct plan *plan)
         free(texts[--count]);
 }
 
-/* What a word expands to are values that it takes, spelled as they are spelled. */
+/* The values that a word expands to are values that it takes, in canonical spelling. */
 static void check_expansion(const char *const *words, size_t count)
 {
     struct problem problem = {0};

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The input as a text, which the caller frees. The bytes have no end of their own, so this is not strndup(3).
- */
+/* The input as a text with a NUL, which the caller frees. It keeps NUL bytes, unlike strndup(3). */
 static inline char *text_of(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);

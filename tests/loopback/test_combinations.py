@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Every legal combination of transport, workload, direction, strategy and reading carries its bytes
-whole.
+"""Every supported combination of transport, workload, direction, strategy and reading carries its
+bytes whole.
 
 The full product of these, and with each the other words so that every two of their values meet.
 Of strategies of replies by readings a fifth of the product, another fifth for each transport and

@@ -76,8 +76,8 @@ def test_every_reading_of_a_blocking_thread_takes_the_replies_of_a_hundred_reque
     ("client.engine=ring", "engine=ring cannot carry handoff=thread"),
     ("write=uv", "cannot carry handoff=thread"),
     ("depth=2", "engine=block cannot carry depth=2"),
-    ("security=gnutls", "a session of TLS is of one thread"),
-    ("security=openssl", "a session of TLS is of one thread"),
+    ("security=gnutls", "only one thread may use a TLS session"),
+    ("security=openssl", "only one thread may use a TLS session"),
 ])
 def test_what_cannot_be_handed_over_is_refused_with_its_reason(words: str, says: str) -> None:
     reason = trouble(f"{HANDED} {words}")

@@ -186,7 +186,7 @@ def test_a_seed_says_which_poisson_arrivals_there_are(words: str) -> None:
 @pytest.mark.parametrize(("words", "says"), [
     ("arrival=poisson arrival_seed=0", "arrival_seed=0 is out of range: 1 to 9007199254740992"),
     ("arrival=poisson arrival_seed=9007199254740993", "is out of range: 1 to 9007199254740992"),
-    ("arrival=poisson arrival_seed=any", "arrival_seed=any is no seed; write it like 100"),
+    ("arrival=poisson arrival_seed=any", "arrival_seed=any is not a valid count; write"),
     ("arrival=even arrival_seed=7", "'arrival_seed' has no effect with these other words"),
 ])
 def test_a_seed_that_is_none_or_draws_nothing_is_refused_in_one_line(words: str, says: str) -> None:

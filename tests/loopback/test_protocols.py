@@ -108,7 +108,7 @@ def test_a_mix_has_its_exact_share_of_bytes(protocol: str) -> None:
     ("protocol=nbd op=read:4K read=msgtrunc", "has to read the heads"),
     ("protocol=nbd op=read:40M", "from 1 to 32M"),
     ("protocol=nbd op=read", "read needs a size; write read:4K"),
-    ("protocol=resp op=ping:3", "ping carries nothing; write ping without a size"),
+    ("protocol=resp op=ping:3", "ping has no payload; write ping without a size"),
 ])
 def test_what_a_protocol_cannot_have_is_refused_with_the_reason(words: str, why: str) -> None:
     done = client_run(*words.split())

@@ -141,10 +141,10 @@ def test_a_client_with_a_key_says_that_a_server_has_none(keys: str) -> None:
     with server_started() as server:
         done = client_run("--psk", keys, f"server={server.address}", *ONE)
         assert done.returncode == 1 and done.stderr.count("\n") == 1
-        assert f"the server {server.address} closed the connection when it saw TLS" in done.stderr
+        assert f"{server.address} closed the connection at the first bytes of TLS" in done.stderr
         (record,) = client_json("--json", f"server={server.address}", *ONE)
         assert record["server"]["turned_away"] == 1
-        assert "speaks TLS, and here is no key for it: give --psk FILE" in said(server)
+        assert "speaks TLS, but this end has no key: give --psk FILE" in said(server)
 
 
 def test_garbage_and_plain_messages_end_their_own_connection_only(keys: str) -> None:
@@ -216,11 +216,11 @@ def test_what_a_client_meets_in_place_of_a_server_is_named_within_5_s(keys: str)
         ("the server did not finish the TLS handshake within 4 s", (b"", False)),
         ("the server did not finish the TLS handshake within 4 s",
          (b"\x16\x03\x03\x00\x7a\x02\x00", False)),
-        ("the server closed the connection when it saw TLS", (b"", True)),
+        ("the server closed the connection at the first bytes of TLS", (b"", True)),
         ("the server closed the connection in the middle of the TLS handshake",
          (b"\x16\x03\x03\x00\x7a\x02\x00", True)),
         ("the server speaks no TLS: start it with --psk FILE", (b"SSH-2.0-x\r\n", False)),
-        ("the server cannot be understood in TLS",
+        ("the server sent no valid TLS",
          (b"\x16\x03\x03\x00\x04\xff\x00\x00\x00", False)),
     ]
     with ExitStack() as stack:
@@ -291,7 +291,7 @@ def test_a_key_crosses_only_what_nobody_else_can_read(keys: str) -> None:
     (["--psk", "{keys}", "--psk", "{keys}"], "given twice"),
     (["--psk", "{keys}", "--insecure"], "contradict"),
     (["--psk", "{open}"], "every user of this machine may read these keys; chmod 600"),
-    (["--psk", "{wrong}"], "wrong:2: there is no colon"),
+    (["--psk", "{wrong}"], "wrong:2: no colon"),
 ])
 def test_a_wrong_key_file_or_option_is_answered_in_one_line_by_both(
     arguments: list[str], says: str, keys: str, tmp_path: Path

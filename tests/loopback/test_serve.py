@@ -57,7 +57,7 @@ def uri(server: Server, keys: Path | None = None) -> str:
     return f"nbds://alice@{server.address}/?tls-psk-file={keys}"
 
 
-def legal(listen: str, path: Path, *words: str) -> bool:
+def supported(listen: str, path: Path, *words: str) -> bool:
     """Whether a server with these words works on this machine."""
     with subprocess.Popen([SERVER, "--listen", listen.format(path=path), *words],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tried:
@@ -89,7 +89,7 @@ def test_nbdcopy_reads_the_same_content_by_every_strategy(listen: str, tmp_path:
     ran = 0
     for strategy in names("strategy"):
         words = ("--serve", "nbd", "--size", str(EXPORT), f"reply_write={strategy}")
-        if legal(listen, tmp_path, *words):
+        if supported(listen, tmp_path, *words):
             ran += 1
             with server_started(listen.format(path=tmp_path), *words) as server:
                 assert copied(server, tmp_path) == content(EXPORT), strategy
@@ -102,7 +102,7 @@ def test_nbdcopy_reads_the_same_content_by_tls(security: str, keys: Path, tmp_pa
     for strategy in names("strategy"):
         words = ("--serve", "nbd", "--size", str(EXPORT), "--psk", str(keys),
                  f"security={security}", f"reply_write={strategy}")
-        if legal(LISTENS[0], tmp_path, *words):
+        if supported(LISTENS[0], tmp_path, *words):
             ran.append(strategy)
             with server_started(LISTENS[0], *words) as server:
                 assert copied(server, tmp_path, keys) == content(EXPORT), strategy
@@ -114,7 +114,7 @@ def test_nbdcopy_reads_the_same_content_by_tls(security: str, keys: Path, tmp_pa
 @pytest.mark.parametrize("engine", names("engine"))
 def test_every_engine_serves_many_connections_at_once(engine: str, tmp_path: Path) -> None:
     words = ("--serve", "nbd", "--size", str(EXPORT), f"engine={engine}")
-    if not legal(LISTENS[0], tmp_path, *words):
+    if not supported(LISTENS[0], tmp_path, *words):
         pytest.skip(f"engine={engine} does not work on this machine")
     with server_started(LISTENS[0], *words) as server:
         ours = [subprocess.Popen([needed("nbdcopy"), uri(server), tmp_path / str(number)])
@@ -366,9 +366,9 @@ FIRST = {"http": (b"GET /10 HTTP/1.1\r\nHost: a\r\n\r\n", b"\r\n\r\n" + TEN),
 @pytest.mark.parametrize("engine", ["block", "poll"])
 @pytest.mark.parametrize("protocol, begin, more, complaint", [
     ("http", b"GET /10 HTTP/1.1\r\nX: ", b"a", "a head of more than 4096 bytes"),
-    ("resp", b"*%b\r\n" % VAST, b"$1\r\na\r\n", "which is no request"),
+    ("resp", b"*%b\r\n" % VAST, b"$1\r\na\r\n", "which is not a request"),
     ("resp", b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$%b\r\n" % VAST, b"a", ""),
-    ("memcached", b"get ", b"a", "which is no request"),
+    ("memcached", b"get ", b"a", "which is not a request"),
     ("memcached", b"set k 0 0 %b\r\n" % VAST, b"a", ""),
     ("memcached", b"set k 0 0 %d\r\n" % (2**64 - 6 * 4096), b"a", ""),
 ])

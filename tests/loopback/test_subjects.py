@@ -191,7 +191,7 @@ def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, defin
     ("subject=absent", "needs the program no-such-program: uncork setup absent"),
     ("subject=needs security=gnutls",
      "ended with status 1; its log ends: ['4096'] 4096 ['tcp.tls']"),
-    ("subject=needs security=gnutls handshake=psk", "not work with handshake=psk: it shows a cert"),
+    ("subject=needs security=gnutls handshake=psk", "not work with handshake=psk: it uses a cert"),
     ("subject=other", "has no definition of it"),
     ("subject=script script.colour=red", "has no such parameter"),
     ("subject=script protocol=nbd-structured", "does not work with protocol=nbd-structured"),
@@ -229,7 +229,7 @@ def test_another_certificate_is_refused(security: str, definitions: Path, tempor
     done = client_run("--subjects", str(definitions), *WORDS.split(), "subject=certified",
                       "certified.shows=other.pem", f"security={security}")
     assert done.returncode == 1
-    assert "it shows a certificate that is not that of this run" in done.stderr
+    assert "its certificate is not the one of this run" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""TLS: every legal combination carries its bytes whole, and its records are those that the strategy
+"""TLS: every supported combination carries its bytes whole, in the records that the strategy
 promises."""
 
 from __future__ import annotations

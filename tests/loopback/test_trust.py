@@ -170,7 +170,7 @@ def test_a_failure_that_says_that_all_is_well_is_no_good_record(type_: str, kind
     said = {"kind": kind, "text": "all is well"} | ({"phase": "run"} if type_ == "failed" else {})
     error, record = run_lied_to(lambda liar: liar.send(type_, **said))
     assert record["status"] == "failed" and "server" not in record
-    assert f"sent a control message '{type_}' that lacks a proper 'kind'" in error
+    assert f"sent a control message '{type_}' without a valid 'kind'" in error
 
 
 @pytest.mark.parametrize("lie", [
@@ -184,7 +184,8 @@ def test_a_report_that_does_not_belong_here_ends_no_run_well(lie: Callable[[Liar
 
 
 @pytest.mark.parametrize(("report", "says"), [
-    ([], "lacks a proper 'value'"), ([figures()], "lacks a proper 'value'"), ({}, "has no threads"),
+    ([], "without a valid 'value'"), ([figures()], "without a valid 'value'"),
+    ({}, "has no threads"),
     ({"threads": []}, "has no threads"), ({"threads": "one"}, "has no threads"),
     ({"threads": [7]}, "sent 4 bytes and the server received 0"),
     (figures(**{HARMFUL: 1}), "sent the name '?]0;title?red?"),

@@ -144,15 +144,15 @@ def test_an_engine_with_blocking_descriptors_does_not_send_files() -> None:
 
 
 @pytest.mark.parametrize("write, words, why", [
-    ("sendfile", "workload=proxy", "memory that is no file"),
+    ("sendfile", "workload=proxy", "it sends only from a file"),
     ("zerocopy", "transport=unix", "does not come back"),
     ("zerocopy", "security=gnutls", ""),
     ("zerocopy", "handoff=thread engine=block", "not to the thread that sends"),
     ("nodelay", "read=zerocopy transport=unix", "pages that arrived cannot be mapped"),
     ("nodelay", "read=zerocopy transport=null", "pages that arrived cannot be mapped"),
     ("nodelay", "read=zerocopy security=gnutls", ""),
-    ("nodelay", "read=zerocopy workload=proxy", "goes back with the next read"),
-    ("nodelay", "read=zerocopy workload=connect", "each new connection"),
+    ("nodelay", "read=zerocopy workload=proxy", "the next read unmaps the received pages"),
+    ("nodelay", "read=zerocopy workload=connect", "every new connection"),
 ])
 def test_what_cannot_be_sent_without_a_copy_says_why(write: str, words: str, why: str) -> None:
     (check,) = client_json("--check", "-", stdin=f"write={write} {words}\n")[:-1]

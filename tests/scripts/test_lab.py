@@ -395,7 +395,7 @@ def test_without_the_right_to_make_namespaces_it_says_so(uncork: Uncork) -> None
     (["lab"], 2, "up|status|run|down"), (["lab", "frob"], 2, "frob"),
     (["lab", "up", "link_rtae=1gbit"], 2, "did you mean link_rate?"),
     (["lab", "up", "write=cork"], 2, "no word of a lab"),
-    (["lab", "up", "link_rate=7"], 2, "link_rate=7 is no rate"),
+    (["lab", "up", "link_rate=7"], 2, "link_rate=7 is not a valid rate"),
     (["lab", "up", "link_mtu=100"], 2, "576 to 65535"),
     (["lab", "up", "sysctl=net.ipv4.nonexistent:1"], 1, "net.ipv4.nonexistent"),
     (["lab", "run"], 2, "nothing to run"), (["lab", "run", "--on", "d", "true"], 2, "'d'"),

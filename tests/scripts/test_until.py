@@ -241,7 +241,8 @@ def test_a_quick_run_says_so_in_its_heading_and_in_its_plan(uncork: Uncork) -> N
 
 
 @pytest.mark.parametrize("words, says", [
-    (["until=0%"], "0.01% to 50%"), (["until=1"], "is no percent"), (["until=1%,2%"], "one value")])
+    (["until=0%"], "0.01% to 50%"), (["until=1"], "is not a valid percent"),
+    (["until=1%,2%"], "one value")])
 def test_a_wrong_until_is_refused(binaries: Client, words: list[str], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         plan_make(Targets(binaries), Scenario("words"), None, words)

@@ -25,7 +25,7 @@ TEST(an_address_is_read_back_from_its_spelling)
         {"[::1]:65535", "[::1]:65535"},
         {"[2001:DB8:0:0::1]:1", "[2001:db8::1]:1"},
         {"[::ffff:1.2.3.4]:5", "[::ffff:1.2.3.4]:5"},
-        {"[fe80::1%1]:80", "[fe80::1%1]:80"}, /* a link-local address is nothing without its link */
+        {"[fe80::1%1]:80", "[fe80::1%1]:80"}, /* a link-local address needs its interface */
         {"unix:/tmp/x", "unix:/tmp/x"},
         {"unix:relative:80", "unix:relative:80"},
     };
@@ -43,7 +43,7 @@ TEST(an_address_is_read_back_from_its_spelling)
     }
 }
 
-TEST(what_is_no_address_is_refused)
+TEST(an_invalid_address_is_refused)
 {
     static const char *const refused[] = {
         "",       "80",       ":80",      "host",       "host:",
@@ -112,7 +112,7 @@ TEST(a_port_is_read_and_set)
     assert_int_equal(address_port(&address), 0);
 }
 
-TEST(a_listener_tells_its_port_and_can_be_connected_to)
+TEST(a_listener_reports_its_port_and_can_be_connected_to)
 {
     struct problem problem = {0};
     struct address address, own;
@@ -145,7 +145,7 @@ TEST(a_taken_port_is_named)
     close(listener);
 }
 
-TEST(a_refused_connection_names_where_it_was_tried)
+TEST(a_refused_connection_names_its_address)
 {
     struct problem problem = {0};
     struct address address;
@@ -154,14 +154,14 @@ TEST(a_refused_connection_names_where_it_was_tried)
 
     parse(&address, "127.0.0.1:0");
     listener = address_listen(-1, &address, &problem);
-    close(listener); /* nobody has this port now */
+    close(listener); /* no socket listens on this port now */
     address_format(text, &address);
     assert_int_equal(address_connect(fd, &address, 1000, &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE, text);
     close(fd);
 }
 
-TEST(a_unix_socket_goes_with_its_directory)
+TEST(a_unix_socket_is_removed_with_its_directory)
 {
     char directory[] = "/tmp/unit-address-XXXXXX", text[64];
     struct problem problem = {0};
@@ -181,7 +181,7 @@ TEST(a_unix_socket_goes_with_its_directory)
 
 extern const struct transport transport_tcp, transport_mptcp, transport_unix;
 
-/* Where a client connects for data, or the error. */
+/* The address to which a client connects for data, or the error. */
 static const char *target(const struct transport *transport, const char *control, json_int_t port,
                           const char *path)
 {
@@ -197,7 +197,7 @@ static const char *target(const struct transport *transport, const char *control
     return text;
 }
 
-TEST(a_server_chooses_the_port_of_its_data_and_not_the_machine)
+TEST(a_server_chooses_the_port_for_data_but_not_the_host)
 {
     assert_string_equal(target(&transport_tcp, "192.0.2.1:90", 80, ""), "192.0.2.1:80");
     assert_string_equal(target(&transport_mptcp, "[2001:db8::1]:90", 80, ""), "[2001:db8::1]:80");
@@ -206,7 +206,7 @@ TEST(a_server_chooses_the_port_of_its_data_and_not_the_machine)
     assert_string_equal(target(&transport_tcp, "127.0.0.1:90", 65535, ""), "127.0.0.1:65535");
 }
 
-TEST(a_server_names_a_path_only_to_a_client_on_its_own_machine)
+TEST(a_path_is_accepted_only_from_a_server_on_the_same_machine)
 {
     assert_string_equal(target(&transport_unix, "unix:/run/control", 0, "/tmp/data"), "unix:/tmp/data");
     assert_string_equal(target(&transport_unix, "127.0.0.2:90", 0, "/tmp/data"), "unix:/tmp/data");
@@ -215,7 +215,7 @@ TEST(a_server_names_a_path_only_to_a_client_on_its_own_machine)
     assert_string_equal(target(&transport_unix, "[2001:db8::1]:90", 0, "/tmp/data"), strerror(EPERM));
 }
 
-TEST(what_is_no_place_of_the_transport_is_refused)
+TEST(a_port_or_path_that_the_transport_does_not_have_is_refused)
 {
     static const json_int_t ports[] = {0, -1, 65536, 1LL << 40};
     char endless[200] = "/";
@@ -234,17 +234,17 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_is_read_back_from_its_spelling),
-        cmocka_unit_test(what_is_no_address_is_refused),
+        cmocka_unit_test(an_invalid_address_is_refused),
         cmocka_unit_test(a_path_or_a_host_that_is_too_long_is_refused),
         cmocka_unit_test(only_addresses_of_this_machine_are_local),
         cmocka_unit_test(a_port_is_read_and_set),
-        cmocka_unit_test(a_listener_tells_its_port_and_can_be_connected_to),
+        cmocka_unit_test(a_listener_reports_its_port_and_can_be_connected_to),
         cmocka_unit_test(a_taken_port_is_named),
-        cmocka_unit_test(a_refused_connection_names_where_it_was_tried),
-        cmocka_unit_test(a_unix_socket_goes_with_its_directory),
-        cmocka_unit_test(a_server_chooses_the_port_of_its_data_and_not_the_machine),
-        cmocka_unit_test(a_server_names_a_path_only_to_a_client_on_its_own_machine),
-        cmocka_unit_test(what_is_no_place_of_the_transport_is_refused),
+        cmocka_unit_test(a_refused_connection_names_its_address),
+        cmocka_unit_test(a_unix_socket_is_removed_with_its_directory),
+        cmocka_unit_test(a_server_chooses_the_port_for_data_but_not_the_host),
+        cmocka_unit_test(a_path_is_accepted_only_from_a_server_on_the_same_machine),
+        cmocka_unit_test(a_port_or_path_that_the_transport_does_not_have_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Both ends of a handshake in memory: what one gives out is what the other takes in. */
+/* Both ends of a handshake in memory: each receives the bytes that the other wrote. */
 #include "unit.h"
 
 #include "control/channel_tls.h"
@@ -12,9 +12,9 @@ struct end {
     struct psk_list keys;
     struct channel_tls *tls;
     struct problem problem;
-    char plain[100000]; /* what it was given */
+    char plain[100000]; /* what it decrypted */
     size_t size;
-    uint8_t output[100000]; /* what it wrote, and the other end has not got yet */
+    uint8_t output[100000]; /* what it wrote for the other end, which has not received it yet */
     size_t written;
 };
 
@@ -60,8 +60,8 @@ static void open_both(const char *keys_of_client, const char *keys_of_server)
     end_open(&server, keys_of_server, true);
 }
 
-/* In pieces of so many bytes, as a stream may cut them anywhere. */
-static int give(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
+/* Passes the bytes in pieces of this size, because a stream may cut them anywhere. */
+static int feed(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
 {
     for (size_t done = 0; done < size; done += piece) {
         size_t part = size - done < piece ? size - done : piece;
@@ -72,26 +72,26 @@ static int give(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
     return 0;
 }
 
-/* How many bytes went; -1: the other end refused them. */
-static int carry(struct end *from, struct end *to, size_t piece)
+/* Returns how many bytes were passed on; -1: the other end refused them. */
+static int pass_on(struct end *from, struct end *to, size_t piece)
 {
     size_t size = from->written;
-    int result = give(to, from->output, size, piece);
+    int result = feed(to, from->output, size, piece);
 
     from->written = 0;
     return result < 0 ? -1 : (int)size;
 }
 
-/* Until nothing more is said, or an end refuses what it hears; the other then hears why. */
-static void talk(size_t piece)
+/* Passes bytes both ways until no end writes more, or one refuses them; passes on its alert. */
+static void exchange(size_t piece)
 {
     int there, back;
 
     do {
-        there = carry(&client, &server, piece);
-        back = carry(&server, &client, piece);
+        there = pass_on(&client, &server, piece);
+        back = pass_on(&server, &client, piece);
     } while (there > 0 && back > 0);
-    carry(&client, &server, piece);
+    pass_on(&client, &server, piece);
 }
 
 static void assert_no_key(void)
@@ -100,33 +100,33 @@ static void assert_no_key(void)
     assert_null(strstr(server.problem.text, KEY));
 }
 
-TEST(what_was_said_before_the_handshake_arrives_after_it)
+TEST(a_message_before_the_handshake_arrives_after_it)
 {
     for (size_t piece = 1; piece <= 65536; piece *= 4) {
         open_both("alice:" KEY "\n", "bob:" ANOTHER_KEY "\nalice:" KEY "\n");
         channel_tls_library->send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
-        assert_true(client.tls->waiting.size > 0);
-        talk(piece);
-        assert_true(client.tls->is_up && server.tls->is_up);
-        assert_false(client.tls->waiting.size > 0);
+        assert_true(client.tls->unsent.size > 0);
+        exchange(piece);
+        assert_true(client.tls->is_established && server.tls->is_established);
+        assert_false(client.tls->unsent.size > 0);
         assert_int_equal(server.size, 4);
         assert_memory_equal(server.plain, "plan", 4);
     }
 }
 
-TEST(much_goes_both_ways_and_not_a_byte_of_it_in_the_clear)
+TEST(much_data_arrives_whole_and_is_never_plain)
 {
     static uint8_t much[70000];
     size_t size;
 
     memset(much, 'x', sizeof much);
     open_both("alice:" KEY "\n", "alice:" KEY "\n");
-    talk(65536);
+    exchange(65536);
     assert_int_equal(channel_tls_library->send(server.tls, much, sizeof much, &server.problem), 0);
     size = server.written;
     assert_true(size > sizeof much);
     assert_null(memmem(server.output, server.written, "xxxxxxxx", 8));
-    assert_int_equal(carry(&server, &client, 1000), size);
+    assert_int_equal(pass_on(&server, &client, 1000), size);
     assert_int_equal(client.size, sizeof much);
     assert_memory_equal(client.plain, much, sizeof much);
 }
@@ -134,18 +134,18 @@ TEST(much_goes_both_ways_and_not_a_byte_of_it_in_the_clear)
 TEST(an_unknown_identity_is_named_at_both_ends)
 {
     open_both("mallory:" KEY "\n", "alice:" KEY "\n");
-    talk(65536);
+    exchange(65536);
     assert_problem(&server.problem, PROBLEM_FAILURE,
-                   "shows the identity 'mallory', for which there is no key");
+                   "has the identity 'mallory', for which there is no key here");
     assert_problem(&client.problem, PROBLEM_FAILURE, "knows no key for 'mallory'");
     assert_no_key();
 }
 
-TEST(a_wrong_key_is_told_from_an_unknown_identity)
+TEST(a_wrong_key_has_another_error_than_an_unknown_identity)
 {
     open_both("alice:" KEY "\n", "alice:" ANOTHER_KEY "\n");
-    talk(65536);
-    assert_problem(&server.problem, PROBLEM_FAILURE, "has another key for 'alice' than we");
+    exchange(65536);
+    assert_problem(&server.problem, PROBLEM_FAILURE, "has another key for 'alice' than this server");
     assert_problem(&client.problem, PROBLEM_FAILURE, "has another key for 'alice'");
     assert_no_key();
 }
@@ -158,28 +158,28 @@ static int take_refusal(void *owner, enum control_type type, const json_t *body)
     return 0;
 }
 
-TEST(an_end_without_a_key_is_told_so_in_the_clear)
+TEST(a_client_without_a_key_gets_a_plain_refusal)
 {
     static struct codec codec;
     struct problem problem = {0};
-    bool was_told = false;
+    bool was_refused = false;
 
     end_open(&server, "alice:" KEY "\n", true);
-    assert_int_equal(give(&server, (const uint8_t *)"\0\0\0\2{}", 6, 6), -1);
+    assert_int_equal(feed(&server, (const uint8_t *)"\0\0\0\2{}", 6, 6), -1);
     assert_problem(&server.problem, PROBLEM_FAILURE, "speaks no TLS");
-    assert_int_equal(codec_feed(&codec, server.output, server.written, take_refusal, &was_told, &problem), 0);
-    assert_true(was_told);
+    assert_int_equal(codec_feed(&codec, server.output, server.written, take_refusal, &was_refused, &problem),
+                     0);
+    assert_true(was_refused);
 }
 
-TEST(a_server_without_tls_is_named_so)
+TEST(a_server_without_tls_is_named)
 {
     end_open(&client, "alice:" KEY "\n", false);
-    assert_int_equal(give(&client, (const uint8_t *)"SSH-2.0", 7, 7), -1);
+    assert_int_equal(feed(&client, (const uint8_t *)"SSH-2.0", 7, 7), -1);
     assert_problem(&client.problem, PROBLEM_FAILURE, "speaks no TLS: start it with --psk FILE");
 }
 
-/* Whatever byte of a handshake is another, neither end comes up with something wrong, and no end comes up
- * alone with plain text for the other. */
+/* With a wrong byte anywhere in the client's first bytes, the server gets no plain text. */
 TEST(a_handshake_with_a_wrong_byte_is_refused)
 {
     for (size_t at = 0; at < 400; at += 3) {
@@ -190,33 +190,33 @@ TEST(a_handshake_with_a_wrong_byte_is_refused)
         size = client.written;
         if (at < size)
             client.output[at] ^= 0x20;
-        talk(65536);
-        assert_true(server.size == 0 || at >= size || at == 1 || at == 2); /* the version is nobody's */
+        exchange(65536);
+        /* bytes 1 and 2 are the version of the record, which no end reads */
+        assert_true(server.size == 0 || at >= size || at == 1 || at == 2);
     }
 }
 
-TEST(a_wrong_byte_behind_the_handshake_is_refused)
+TEST(a_wrong_byte_after_the_handshake_is_refused)
 {
     open_both("alice:" KEY "\n", "alice:" KEY "\n");
-    talk(65536);
+    exchange(65536);
     channel_tls_library->send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
     client.output[client.written - 1] ^= 1;
-    assert_int_equal(carry(&client, &server, 65536), -1);
-    assert_problem(&server.problem, PROBLEM_FAILURE, "cannot be understood in TLS");
+    assert_int_equal(pass_on(&client, &server, 65536), -1);
+    assert_problem(&server.problem, PROBLEM_FAILURE, "sent no valid TLS");
     assert_int_equal(server.size, 0);
 }
 
-/* An old version and certificates are what a stranger may offer. */
-TEST(garbage_that_begins_as_tls_does_is_refused)
+TEST(garbage_that_begins_like_tls_is_refused)
 {
     static const char garbage[] = "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00";
 
     end_open(&server, "alice:" KEY "\n", true);
-    assert_int_equal(give(&server, (const uint8_t *)garbage, sizeof garbage - 1, 1), -1);
-    assert_problem(&server.problem, PROBLEM_FAILURE, "cannot be understood in TLS");
+    assert_int_equal(feed(&server, (const uint8_t *)garbage, sizeof garbage - 1, 1), -1);
+    assert_problem(&server.problem, PROBLEM_FAILURE, "sent no valid TLS");
     end_open(&client, "alice:" KEY "\n", false);
-    assert_int_equal(give(&client, (const uint8_t *)garbage, sizeof garbage - 1, 1), -1);
-    assert_problem(&client.problem, PROBLEM_FAILURE, "cannot be understood in TLS");
+    assert_int_equal(feed(&client, (const uint8_t *)garbage, sizeof garbage - 1, 1), -1);
+    assert_problem(&client.problem, PROBLEM_FAILURE, "sent no valid TLS");
 }
 
 static int close_both(void **state)
@@ -232,15 +232,15 @@ static int close_both(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_said_before_the_handshake_arrives_after_it),
-        cmocka_unit_test(much_goes_both_ways_and_not_a_byte_of_it_in_the_clear),
+        cmocka_unit_test(a_message_before_the_handshake_arrives_after_it),
+        cmocka_unit_test(much_data_arrives_whole_and_is_never_plain),
         cmocka_unit_test(an_unknown_identity_is_named_at_both_ends),
-        cmocka_unit_test(a_wrong_key_is_told_from_an_unknown_identity),
-        cmocka_unit_test(an_end_without_a_key_is_told_so_in_the_clear),
-        cmocka_unit_test(a_server_without_tls_is_named_so),
+        cmocka_unit_test(a_wrong_key_has_another_error_than_an_unknown_identity),
+        cmocka_unit_test(a_client_without_a_key_gets_a_plain_refusal),
+        cmocka_unit_test(a_server_without_tls_is_named),
         cmocka_unit_test(a_handshake_with_a_wrong_byte_is_refused),
-        cmocka_unit_test(a_wrong_byte_behind_the_handshake_is_refused),
-        cmocka_unit_test(garbage_that_begins_as_tls_does_is_refused),
+        cmocka_unit_test(a_wrong_byte_after_the_handshake_is_refused),
+        cmocka_unit_test(garbage_that_begins_like_tls_is_refused),
     };
     struct problem problem = {0};
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A proper body of every type; a new type needs one. */
+/* A valid body of every type; a new type needs one. */
 static const char *const bodies[CONTROL_TYPE_COUNT] = {
     [CONTROL_PLAN] =
         "{\"version\": \"0.1.0\", \"end\": \"server\", \"host\": \"h\", \"words\": [\"a=b\", \"c=d\"]}",
@@ -29,13 +29,13 @@ static const char *const bodies[CONTROL_TYPE_COUNT] = {
     [CONTROL_PING] = "{}",
 };
 
-/* ---- what a decoder gave ---- */
+/* ---- what the decoder delivered ---- */
 
 struct taken {
     size_t count;
     enum control_type types[64];
     json_t *bodies[64];
-    int answer; /* of take() */
+    int result; /* of take() */
 };
 
 static int take(void *owner, enum control_type type, const json_t *body)
@@ -45,7 +45,7 @@ static int take(void *owner, enum control_type type, const json_t *body)
     assert_true(taken->count < COUNT_OF(taken->types));
     taken->types[taken->count] = type;
     taken->bodies[taken->count++] = json_deep_copy(body);
-    return taken->answer;
+    return taken->result;
 }
 
 static void forget(struct taken *taken)
@@ -77,7 +77,7 @@ static int feed(const void *bytes, size_t size, struct taken *taken, struct prob
     return codec_feed(&codec, bytes, size, take, taken, problem);
 }
 
-/* ---- proper messages ---- */
+/* ---- valid messages ---- */
 
 static uint8_t *encode(enum control_type type, const char *text, size_t *size)
 {
@@ -91,7 +91,7 @@ static uint8_t *encode(enum control_type type, const char *text, size_t *size)
     return bytes;
 }
 
-/* Every type once, one behind the other. */
+/* Every type once, in one stream. */
 static uint8_t *encode_all(size_t *size)
 {
     uint8_t *all = NULL;
@@ -169,9 +169,9 @@ TEST(a_stream_may_come_byte_by_byte)
     forget(&parts);
 }
 
-TEST(a_taker_that_has_had_enough_gets_no_more)
+TEST(a_nonzero_result_of_take_stops_the_decoder)
 {
-    struct taken taken = {.answer = 7};
+    struct taken taken = {.result = 7};
     struct problem problem = {0};
     size_t size;
     CLEANUP_FREE uint8_t *bytes = encode_all(&size);
@@ -183,7 +183,7 @@ TEST(a_taker_that_has_had_enough_gets_no_more)
     forget(&taken);
 }
 
-/* ---- what is no message ---- */
+/* ---- invalid messages ---- */
 
 static void refuse_bytes(const void *bytes, size_t size, const char *why)
 {
@@ -196,7 +196,7 @@ static void refuse_bytes(const void *bytes, size_t size, const char *why)
     assert_int_equal(feed(bytes, size, &taken, &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE, why);
     assert_int_equal(taken.count, 0);
-    /* from then on for good */
+    /* every later message is refused */
     assert_int_equal(feed(ping, good, &taken, &again), -1);
     assert_int_equal(again.kind, PROBLEM_FAILURE);
     assert_int_equal(taken.count, 0);
@@ -221,16 +221,16 @@ TEST(a_length_that_no_message_has_is_refused_before_its_body_comes)
     refuse_bytes("GET / HTTP/1.1\r\n\r\n", 18, "this is not uncork's channel");
 }
 
-TEST(what_is_no_json_object_is_refused)
+TEST(only_a_json_object_is_accepted)
 {
-    refuse("{", "is no JSON object");
-    refuse("[]", "is no JSON object");
-    refuse("7", "is no JSON object");
-    refuse("\"ping\"", "is no JSON object");
-    refuse("{\"type\": \"ping\"} ?", "is no JSON object");
-    refuse("{\"type\": \"ping\"}{}", "is no JSON object");
-    refuse("{\"type\": \"pi\\u0000ng\"}", "is no JSON object");
-    refuse("{\"type\": \"ask\", \"version\": \"\xff\"}", "is no JSON object");
+    refuse("{", "is not a JSON object");
+    refuse("[]", "is not a JSON object");
+    refuse("7", "is not a JSON object");
+    refuse("\"ping\"", "is not a JSON object");
+    refuse("{\"type\": \"ping\"} ?", "is not a JSON object");
+    refuse("{\"type\": \"ping\"}{}", "is not a JSON object");
+    refuse("{\"type\": \"pi\\u0000ng\"}", "is not a JSON object");
+    refuse("{\"type\": \"ask\", \"version\": \"\xff\"}", "is not a JSON object");
 }
 
 TEST(an_unknown_type_is_refused)
@@ -243,23 +243,23 @@ TEST(an_unknown_type_is_refused)
 
 TEST(fields_must_be_those_of_the_type_and_no_others)
 {
-    refuse("{\"type\": \"ask\"}", "'ask' that lacks a proper 'version'");
-    refuse("{\"type\": \"ask\", \"version\": 1}", "'ask' that lacks a proper 'version'");
-    refuse("{\"type\": \"ask\", \"version\": null}", "'ask' that lacks a proper 'version'");
+    refuse("{\"type\": \"ask\"}", "'ask' without a valid 'version'");
+    refuse("{\"type\": \"ask\", \"version\": 1}", "'ask' without a valid 'version'");
+    refuse("{\"type\": \"ask\", \"version\": null}", "'ask' without a valid 'version'");
     refuse("{\"type\": \"ask\", \"version\": \"1\", \"more\": 1}", "fields that do not belong to it");
     refuse("{\"type\": \"ping\", \"version\": \"1\"}", "fields that do not belong to it");
-    refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": {}}", "lacks a proper 'bytes'");
+    refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": {}}", "without a valid 'bytes'");
     refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": [1, \"2\"]}",
            "item 1 of 'bytes' has the wrong type");
     refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": [1e300]}",
            "item 0 of 'bytes' has the wrong type");
     refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": [99999999999999999999]}",
-           "is no JSON object");
+           "is not a JSON object");
     refuse("{\"type\": \"plan\", \"version\": \"\", \"end\": \"\", \"host\": \"\", \"words\": [[]]}",
            "item 0 of 'words'");
 }
 
-TEST(a_failure_is_of_a_kind_that_is_no_success)
+TEST(the_kind_of_a_failure_is_a_problem)
 {
     static const char *const kinds[] = {"ok", "", "Failed", "failed ", "none"};
 
@@ -270,14 +270,13 @@ TEST(a_failure_is_of_a_kind_that_is_no_success)
                  kinds[i]);
         snprintf(failed, sizeof failed,
                  "{\"type\": \"failed\", \"kind\": \"%s\", \"phase\": \"run\", \"text\": \"why\"}", kinds[i]);
-        refuse(refused, "'refused' that lacks a proper 'kind'");
-        refuse(failed, "'failed' that lacks a proper 'kind'");
+        refuse(refused, "'refused' without a valid 'kind'");
+        refuse(failed, "'failed' without a valid 'kind'");
     }
 }
 
-/* ---- what other ends say ---- */
+/* ---- text from other ends ---- */
 
-/* JSON, and what is left of it. */
 static void assert_cleaned(const char *text, const char *expected)
 {
     CLEANUP_JSON json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -290,7 +289,7 @@ static void assert_cleaned(const char *text, const char *expected)
         fail_msg("%s became %s", text, json_dumps(value, JSON_ENCODE_ANY));
 }
 
-TEST(what_another_end_says_can_stand_in_a_terminal)
+TEST(text_from_another_end_is_safe_for_a_terminal)
 {
     assert_cleaned("\"plain 'text' ~\"", "\"plain 'text' ~\"");
     assert_cleaned("\"4096\\t16384\"", "\"4096\\t16384\"");
@@ -301,7 +300,7 @@ TEST(what_another_end_says_can_stand_in_a_terminal)
     assert_cleaned("\"\"", "\"\"");
 }
 
-TEST(a_name_that_cannot_stand_in_a_terminal_is_refused)
+TEST(a_key_that_is_not_printable_is_refused)
 {
     CLEANUP_JSON json_t *value = json_loads("[{\"a\\u001bb\": 1}]", 0, NULL);
     struct problem problem = {0};
@@ -311,7 +310,7 @@ TEST(a_name_that_cannot_stand_in_a_terminal_is_refused)
     refuse("{\"type\": \"ping\", \"\\u001b\": 1}", "not printable");
 }
 
-TEST(a_message_is_clean_when_it_is_handed_over)
+TEST(a_message_is_clean_when_it_is_delivered)
 {
     static const char body[] =
         "{\"type\": \"failed\", \"kind\": \"failed\", \"phase\": \"\\u0007\", \"text\": \"\\u001b[m\"}";
@@ -330,8 +329,8 @@ TEST(a_message_is_clean_when_it_is_handed_over)
 
 TEST(a_field_given_twice_is_refused)
 {
-    refuse("{\"type\": \"ping\", \"type\": \"ping\"}", "is no JSON object");
-    refuse("{\"type\": \"ask\", \"version\": \"1\", \"version\": \"1\"}", "is no JSON object");
+    refuse("{\"type\": \"ping\", \"type\": \"ping\"}", "is not a JSON object");
+    refuse("{\"type\": \"ask\", \"version\": \"1\", \"version\": \"1\"}", "is not a JSON object");
 }
 
 TEST(deep_nesting_is_refused)
@@ -339,9 +338,9 @@ TEST(deep_nesting_is_refused)
     static char deep[CONTROL_BODY_MAX + 1];
 
     memset(deep, '[', CONTROL_BODY_MAX);
-    refuse(deep, "is no JSON object");
+    refuse(deep, "is not a JSON object");
     memcpy(deep, "{\"type\":\"plan\",\"version\":\"\",\"host\":\"\",\"words\":", 46);
-    refuse(deep, "is no JSON object");
+    refuse(deep, "is not a JSON object");
 }
 
 TEST(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut)
@@ -367,7 +366,7 @@ TEST(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut)
 
 /* ---- encoding ---- */
 
-TEST(only_proper_messages_are_encoded)
+TEST(only_valid_messages_are_encoded)
 {
     static const struct {
         enum control_type type;
@@ -531,7 +530,7 @@ TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-TEST(a_channel_ends_once_on_what_is_no_message)
+TEST(a_channel_ends_once_on_an_invalid_message)
 {
     static struct side side;
     struct problem problem = {0};
@@ -557,24 +556,24 @@ int main(void)
         cmocka_unit_test(every_message_comes_out_as_it_went_in),
         cmocka_unit_test(a_stream_may_be_cut_anywhere),
         cmocka_unit_test(a_stream_may_come_byte_by_byte),
-        cmocka_unit_test(a_taker_that_has_had_enough_gets_no_more),
+        cmocka_unit_test(a_nonzero_result_of_take_stops_the_decoder),
         cmocka_unit_test(a_length_that_no_message_has_is_refused_before_its_body_comes),
-        cmocka_unit_test(what_is_no_json_object_is_refused),
+        cmocka_unit_test(only_a_json_object_is_accepted),
         cmocka_unit_test(an_unknown_type_is_refused),
         cmocka_unit_test(fields_must_be_those_of_the_type_and_no_others),
-        cmocka_unit_test(a_failure_is_of_a_kind_that_is_no_success),
-        cmocka_unit_test(what_another_end_says_can_stand_in_a_terminal),
-        cmocka_unit_test(a_name_that_cannot_stand_in_a_terminal_is_refused),
-        cmocka_unit_test(a_message_is_clean_when_it_is_handed_over),
+        cmocka_unit_test(the_kind_of_a_failure_is_a_problem),
+        cmocka_unit_test(text_from_another_end_is_safe_for_a_terminal),
+        cmocka_unit_test(a_key_that_is_not_printable_is_refused),
+        cmocka_unit_test(a_message_is_clean_when_it_is_delivered),
         cmocka_unit_test(a_field_given_twice_is_refused),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut),
-        cmocka_unit_test(only_proper_messages_are_encoded),
+        cmocka_unit_test(only_valid_messages_are_encoded),
         cmocka_unit_test(a_body_has_at_most_256_kib),
         cmocka_unit_test(only_a_client_takes_a_report_of_more_than_256_kib),
         cmocka_unit_test(a_long_value_comes_through_a_channel_whole),
         cmocka_unit_test(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails),
-        cmocka_unit_test(a_channel_ends_once_on_what_is_no_message),
+        cmocka_unit_test(a_channel_ends_once_on_an_invalid_message),
     };
 
     signal(SIGPIPE, SIG_IGN); /* as the programs do */

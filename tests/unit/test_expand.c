@@ -67,7 +67,7 @@ TEST(a_list_holds_values_and_ranges)
     expands("write=cork,cork:65536", "cork cork:64K");
 }
 
-TEST(dots_in_a_path_or_a_name_are_no_range)
+TEST(dots_in_a_path_or_a_name_are_not_a_range)
 {
     expands("build=this,../old", "this ../old");
     expands("build=../a,../../b", "../a ../../b");
@@ -85,16 +85,16 @@ TEST(a_bad_range_is_refused)
         char word[64];
 
         snprintf(word, sizeof word, "message=%s", ranges[i]);
-        refuse(word, "is no range; write it like 64..1M");
+        refuse(word, "is not a range; write it like 64..1M");
     }
 }
 
-TEST(every_value_of_a_list_must_be_right)
+TEST(every_value_of_a_list_must_be_valid)
 {
-    refuse("message=64,15x", "a size must stand");
-    refuse("message=64,", "must stand");
-    refuse("message=,64", "must stand");
-    refuse("message=", "must stand");
+    refuse("message=64,15x", "expected a size");
+    refuse("message=64,", "expected a size");
+    refuse("message=,64", "expected a size");
+    refuse("message=", "expected a size");
     refuse("write=cork,mroe", "the nearest is 'more'");
     refuse("connections=1..20000:+5000,0", "out of range");
     refuse("connections=1..20000", "out of range");
@@ -108,7 +108,7 @@ TEST(names_and_durations_take_no_range)
     refuse("place=0..3", "takes no range");
 }
 
-TEST(a_setting_is_named_once_for_all_its_values)
+TEST(a_sysctl_is_named_once_for_all_its_values)
 {
     expands("sysctl=net.ipv4.tcp_sack:1,0", "net.ipv4.tcp_sack:1 net.ipv4.tcp_sack:0");
     expands("sysctl=none,net.ipv4.tcp_a:1,2,net.ipv4.tcp_b:3,4",
@@ -118,7 +118,7 @@ TEST(a_setting_is_named_once_for_all_its_values)
     refuse("sysctl=net.ipv4.tcp_sack:1,", "sysctl=net.ipv4.tcp_sack:: write none, or NAME:VALUE");
 }
 
-TEST(addresses_and_words_are_no_lists)
+TEST(addresses_and_words_are_not_lists)
 {
     expands("server=unix:/tmp/a,b", "unix:/tmp/a,b");
     expands("not=write=cork message=64..1K,15x2", "write=cork message=64..1K,15x2");
@@ -159,10 +159,10 @@ TEST(a_range_has_at_most_ten_thousand_values)
     refuse("messages=1..281474976710656:+1", "messages has more than 10000 values");
 }
 
-TEST(whatever_is_refused_has_a_reason)
+TEST(a_refused_word_has_a_reason)
 {
-    refuse("server=\xff:80", "not spelled in UTF-8");
-    refuse("not=\xff", "not spelled in UTF-8");
+    refuse("server=\xff:80", "not valid UTF-8");
+    refuse("not=\xff", "not valid UTF-8");
     refuse("nothing", "write key=value");
     refuse("mesage=64", "the nearest is 'message'");
 }
@@ -173,16 +173,16 @@ int main(void)
         cmocka_unit_test(a_range_doubles_multiplies_or_adds),
         cmocka_unit_test(a_range_never_goes_beyond_its_end),
         cmocka_unit_test(a_list_holds_values_and_ranges),
-        cmocka_unit_test(dots_in_a_path_or_a_name_are_no_range),
+        cmocka_unit_test(dots_in_a_path_or_a_name_are_not_a_range),
         cmocka_unit_test(a_bad_range_is_refused),
-        cmocka_unit_test(every_value_of_a_list_must_be_right),
+        cmocka_unit_test(every_value_of_a_list_must_be_valid),
         cmocka_unit_test(names_and_durations_take_no_range),
-        cmocka_unit_test(a_setting_is_named_once_for_all_its_values),
-        cmocka_unit_test(addresses_and_words_are_no_lists),
+        cmocka_unit_test(a_sysctl_is_named_once_for_all_its_values),
+        cmocka_unit_test(addresses_and_words_are_not_lists),
         cmocka_unit_test(words_keep_their_order_and_prefix),
         cmocka_unit_test(a_word_given_twice_is_refused),
         cmocka_unit_test(a_range_has_at_most_ten_thousand_values),
-        cmocka_unit_test(whatever_is_refused_has_a_reason),
+        cmocka_unit_test(a_refused_word_has_a_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

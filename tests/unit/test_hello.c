@@ -7,7 +7,7 @@
 static const uint8_t token[TOKEN_SIZE] = "0123456789abcde";
 static const uint8_t another[TOKEN_SIZE] = "0123456789abcdf";
 
-TEST(a_hello_gives_its_number_to_who_knows_the_token)
+TEST(a_hello_gives_its_number_for_the_right_token)
 {
     uint8_t hello[HELLO_SIZE];
 
@@ -17,7 +17,7 @@ TEST(a_hello_gives_its_number_to_who_knows_the_token)
     assert_int_equal(hello_read(hello, another, 260), -1);
 }
 
-TEST(a_sink_accepts_its_own_token_and_the_proxy_knows_its_answer)
+TEST(a_sink_accepts_its_token_and_the_proxy_recognises_the_answer)
 {
     uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
 
@@ -30,8 +30,8 @@ TEST(a_sink_accepts_its_own_token_and_the_proxy_knows_its_answer)
     assert_false(sink_has_accepted(answer, request));
 }
 
-/* Whatever stretch of the question is sent back is no answer; and no two questions are alike. */
-TEST(an_echo_is_no_answer_and_a_question_shows_no_token)
+/* No part of a request is its answer, and two requests differ. */
+TEST(an_echo_is_not_an_answer_and_a_request_hides_its_token)
 {
     uint8_t request[SINK_HELLO_SIZE], again[SINK_HELLO_SIZE];
 
@@ -67,9 +67,9 @@ TEST(a_token_is_read_back_from_its_digits)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hello_gives_its_number_to_who_knows_the_token),
-        cmocka_unit_test(a_sink_accepts_its_own_token_and_the_proxy_knows_its_answer),
-        cmocka_unit_test(an_echo_is_no_answer_and_a_question_shows_no_token),
+        cmocka_unit_test(a_hello_gives_its_number_for_the_right_token),
+        cmocka_unit_test(a_sink_accepts_its_token_and_the_proxy_recognises_the_answer),
+        cmocka_unit_test(an_echo_is_not_an_answer_and_a_request_hides_its_token),
         cmocka_unit_test(a_token_is_read_back_from_its_digits),
     };
 

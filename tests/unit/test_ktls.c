@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS by the kernel at one side, by GnuTLS at the other, which says what a peer should not. */
+/* TLS by the kernel at one side. GnuTLS at the other side sends what a peer should not send. */
 #include "unit.h"
 
 #include "connection/security.h"
@@ -108,12 +108,12 @@ static ssize_t receive(struct connection *connection, char *data, size_t size)
     return came;
 }
 
-static void say(struct connection *connection)
+static void send_text(struct connection *connection)
 {
     assert_int_equal(connection->top->send(connection, TEXT, sizeof TEXT, 0), sizeof TEXT);
 }
 
-static void hear(struct connection *connection)
+static void receive_text(struct connection *connection)
 {
     char text[64];
 
@@ -121,7 +121,7 @@ static void hear(struct connection *connection)
     assert_string_equal(text, TEXT);
 }
 
-static void breaks(const char *why)
+static void fails(const char *why)
 {
     char text[64];
 
@@ -133,52 +133,52 @@ static void breaks(const char *why)
 
 TEST(data_goes_both_ways)
 {
-    say(ours);
-    hear(theirs);
-    say(theirs);
-    hear(ours);
+    send_text(ours);
+    receive_text(theirs);
+    send_text(theirs);
+    receive_text(ours);
 }
 
 TEST(a_send_is_a_record)
 {
     uint64_t before = theirs->calls.counts.records_received, bytes = theirs->calls.counts.tls_bytes_received;
 
-    say(ours);
-    hear(theirs);
+    send_text(ours);
+    receive_text(theirs);
     assert_int_equal(theirs->calls.counts.records_received - before, 1);
     assert_int_equal(theirs->calls.counts.tls_bytes_received - bytes, 5 + sizeof TEXT + 1 + 16);
 }
 
-TEST(the_end_that_the_peer_has_said_is_the_end_after_all_data)
+TEST(a_close_notify_is_the_end_after_all_data)
 {
     uint64_t before;
     char text[8];
 
-    say(theirs);
+    send_text(theirs);
     assert_int_equal(security_half_close(theirs), 0);
-    hear(ours);
+    receive_text(ours);
     before = ours->calls.counts.made[CALL_RECVFROM];
     assert_int_equal(receive(ours, text, sizeof text), 0);
     assert_int_equal(receive(ours, text, sizeof text), 0);
     assert_int_equal(ours->calls.counts.made[CALL_RECVFROM], before);
 }
 
-TEST(the_other_direction_goes_on_after_an_end)
+TEST(the_other_direction_goes_on_after_a_close_notify)
 {
     char text[8];
 
     assert_int_equal(security_half_close(ours), 0);
     assert_int_equal(receive(theirs, text, sizeof text), 0);
-    say(theirs);
-    hear(ours);
+    send_text(theirs);
+    receive_text(ours);
 }
 
-TEST(an_end_that_nobody_has_said_is_an_error)
+TEST(an_end_without_a_close_notify_is_an_error)
 {
-    say(theirs);
+    send_text(theirs);
     shutdown(theirs->calls.fd, SHUT_WR);
-    hear(ours);
-    breaks("the connection was closed without a close_notify");
+    receive_text(ours);
+    fails("the connection was closed without a close_notify");
 }
 
 TEST(a_record_that_does_not_decrypt_is_named)
@@ -186,31 +186,31 @@ TEST(a_record_that_does_not_decrypt_is_named)
     uint8_t record[5 + 64] = {23, 3, 3, 0, 64};
 
     assert_int_equal(send(theirs->calls.fd, record, sizeof record, 0), sizeof record);
-    breaks("a record cannot be decrypted");
+    fails("a record cannot be decrypted");
 }
 
 TEST(plain_text_is_named)
 {
     assert_int_equal(send(theirs->calls.fd, TEXT TEXT, sizeof TEXT TEXT, 0), sizeof TEXT TEXT);
-    breaks("no record of TLS");
+    fails("not a TLS 1.3 record");
 }
 
 TEST(an_alert_is_named)
 {
-    say(theirs);
+    send_text(theirs);
     assert_int_equal(
         gnutls_alert_send(gnutls_layer_of(theirs)->gnutls, GNUTLS_AL_FATAL, GNUTLS_A_INTERNAL_ERROR), 0);
-    hear(ours);
-    breaks("an alert: Internal error");
+    receive_text(ours);
+    fails("an alert: Internal error");
 }
 
-TEST(new_keys_of_the_peer_are_named)
+TEST(a_key_update_of_the_peer_is_named)
 {
     assert_int_equal(gnutls_session_key_update(gnutls_layer_of(theirs)->gnutls, 0), 0);
-    breaks("an update of its keys");
+    fails("a handshake message (KeyUpdate)");
 }
 
-TEST(what_was_received_by_other_means_is_explained)
+TEST(a_submitted_receive_that_failed_is_explained)
 {
     uint8_t byte = 0;
     char text[8];
@@ -230,14 +230,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SIDES(data_goes_both_ways),
         WITH_SIDES(a_send_is_a_record),
-        WITH_SIDES(the_end_that_the_peer_has_said_is_the_end_after_all_data),
-        WITH_SIDES(the_other_direction_goes_on_after_an_end),
-        WITH_SIDES(an_end_that_nobody_has_said_is_an_error),
+        WITH_SIDES(a_close_notify_is_the_end_after_all_data),
+        WITH_SIDES(the_other_direction_goes_on_after_a_close_notify),
+        WITH_SIDES(an_end_without_a_close_notify_is_an_error),
         WITH_SIDES(a_record_that_does_not_decrypt_is_named),
         WITH_SIDES(plain_text_is_named),
         WITH_SIDES(an_alert_is_named),
-        WITH_SIDES(new_keys_of_the_peer_are_named),
-        WITH_SIDES(what_was_received_by_other_means_is_explained),
+        WITH_SIDES(a_key_update_of_the_peer_is_named),
+        WITH_SIDES(a_submitted_receive_that_failed_is_explained),
     };
     struct problem problem = {0};
 

@@ -24,7 +24,7 @@ static void refuse(const char *text, const char *why)
     assert_null(shape.spans);
 }
 
-TEST(what_is_no_message_is_refused)
+TEST(an_invalid_message_is_refused)
 {
     static const char *const refused[] = {"",       "15x",
                                           "x2",     "0x2",
@@ -48,15 +48,15 @@ TEST(what_is_no_message_is_refused)
         refuse(refused[i], "write it like 64, 15x2");
 }
 
-TEST(a_refusal_shows_where_it_went_wrong)
+TEST(a_refusal_names_the_position)
 {
-    refuse("15x", "a size must stand at character 4");
-    refuse("x2", "must stand at character 1");
+    refuse("15x", "expected a size at character 4");
+    refuse("x2", "expected a size or a count at character 1");
     refuse("4k", "at character 2");
     refuse("2++3", "at character 3");
     refuse("2/", "at character 3");
-    refuse("1e99", "only +, / or the end can stand at character 2");
-    refuse("64+0", "nothing is sent by a zero");
+    refuse("1e99", "expected +, / or the end at character 2");
+    refuse("64+0", "a count or a size of zero");
 }
 
 TEST(a_message_has_limits)
@@ -80,7 +80,7 @@ TEST(a_message_has_limits)
     refuse("18446744073709551615x18446744073709551615", "more than 65536 fragments");
 }
 
-TEST(a_shape_tells_fragments_groups_and_the_longest)
+TEST(a_shape_counts_fragments_and_groups_and_has_the_longest)
 {
     static const uint32_t sizes[] = {32, 4096, 4096, 8192, 1};
     static const uint32_t counts[] = {1, 1, 1, 1, 3};
@@ -141,7 +141,7 @@ static void assert_same_shape(const struct shape *a, const struct shape *b)
     assert_memory_equal(a->spans, b->spans, a->span_count * sizeof *a->spans);
 }
 
-/* A random message as somebody may type it: not in canonical spelling. */
+/* A random message as a user may type it, not in canonical spelling. */
 static void roll_message(struct dice *dice, char *text)
 {
     static const char *const units[] = {"", "", "", "K", "M"};
@@ -156,7 +156,7 @@ static void roll_message(struct dice *dice, char *text)
     }
 }
 
-TEST(any_shape_is_read_back_from_its_spelling)
+TEST(every_shape_is_read_back_from_its_spelling)
 {
     struct dice dice = {.state = 2};
 
@@ -181,12 +181,12 @@ TEST(any_shape_is_read_back_from_its_spelling)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_message_is_refused),
-        cmocka_unit_test(a_refusal_shows_where_it_went_wrong),
+        cmocka_unit_test(an_invalid_message_is_refused),
+        cmocka_unit_test(a_refusal_names_the_position),
         cmocka_unit_test(a_message_has_limits),
-        cmocka_unit_test(a_shape_tells_fragments_groups_and_the_longest),
+        cmocka_unit_test(a_shape_counts_fragments_and_groups_and_has_the_longest),
         cmocka_unit_test(the_canonical_spelling_joins_runs_and_shortens_sizes),
-        cmocka_unit_test(any_shape_is_read_back_from_its_spelling),
+        cmocka_unit_test(every_shape_is_read_back_from_its_spelling),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

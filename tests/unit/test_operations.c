@@ -22,14 +22,14 @@ static void refuse(const char *text, const char *why)
     assert_problem(&problem, PROBLEM_USAGE, why);
 }
 
-TEST(what_is_no_operation_is_refused)
+TEST(an_invalid_operation_is_refused)
 {
-    refuse("", "a name must stand");
-    refuse(":4K", "a name must stand");
-    refuse("READ:4K", "a name must stand");
-    refuse("averylongname:4K", "a name must stand");
+    refuse("", "expected a name");
+    refuse(":4K", "expected a name");
+    refuse("READ:4K", "expected a name");
+    refuse("averylongname:4K", "expected a name");
     refuse("ping*", "a weight from 1 to 256");
-    refuse("ping4", "only *, + or the end");
+    refuse("ping4", "expected *, + or the end");
     refuse("read:", "a size from 1 to 32M");
     refuse("read:0", "a size from 1 to 32M");
     refuse("read:33M", "a size from 1 to 32M");
@@ -37,8 +37,8 @@ TEST(what_is_no_operation_is_refused)
     refuse("read:4K*0", "a weight from 1 to 256");
     refuse("read:4K*257", "a weight from 1 to 256");
     refuse("read:4K*200+write:4K*57", "all weights together exceed 256");
-    refuse("read:4K+", "a name must stand");
-    refuse("read:4K/write:4K", "only *, + or the end");
+    refuse("read:4K+", "expected a name");
+    refuse("read:4K/write:4K", "expected *, + or the end");
     refuse("a:1+a:1+a:1+a:1+a:1+a:1+a:1+a:1+a:1", "more than 8 kinds");
 }
 
@@ -81,7 +81,7 @@ TEST(a_mix_is_spread_evenly)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_operation_is_refused),
+        cmocka_unit_test(an_invalid_operation_is_refused),
         cmocka_unit_test(a_mix_is_spelled_as_it_was_typed),
         cmocka_unit_test(a_mix_has_its_weights_in_every_cycle),
         cmocka_unit_test(a_mix_is_spread_evenly),

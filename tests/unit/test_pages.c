@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "connection/reading.h"
-#include "legality/legality.h"
+#include "support/support.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 
@@ -51,15 +51,15 @@ static ssize_t read_some(size_t limit, const uint8_t **data)
     return connection.reading->read(&connection, limit, data);
 }
 
-static bool is_legal(void)
+static bool is_supported(void)
 {
     struct problem why = {0};
     const struct reading *reading = plan.ends[END_SERVER].reading;
-    bool legal = legality_of_reading(reading, plan.transport, &why) == 0;
+    bool supported = support_of_reading(reading, plan.transport, &why) == 0;
 
-    if (!legal)
+    if (!supported)
         print_message("skipped: %s\n", why.text);
-    return legal;
+    return supported;
 }
 
 /* ---- over a real connection ---- */
@@ -126,7 +126,7 @@ TEST(mapped_and_copied_bytes_are_the_stream_in_order)
         const uint8_t *data;
 
         open_reader(chunks[i]);
-        if (!is_legal()) {
+        if (!is_supported()) {
             close_reader();
             return;
         }
@@ -144,7 +144,7 @@ TEST(a_reset_connection_is_an_error_and_not_an_end)
     ssize_t size = 1;
 
     open_reader("chunk=64K");
-    if (is_legal()) {
+    if (is_supported()) {
         assert_int_equal(send(other, outgoing, 10000, 0), 10000);
         setsockopt(other, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         close(other);

@@ -80,7 +80,7 @@ static void assert_flat(json_t *json, const char *expected)
     assert_string_equal(text, expected);
 }
 
-TEST(nothing_typed_is_a_request_of_64_bytes_with_every_preset)
+TEST(without_words_a_plan_is_a_request_of_64_bytes_with_every_default)
 {
     struct plan plan;
     CLEANUP_JSON json_t *words = NULL;
@@ -100,7 +100,7 @@ TEST(nothing_typed_is_a_request_of_64_bytes_with_every_preset)
     plan_free(&plan);
 }
 
-TEST(a_prefix_narrows_wherever_it_stands)
+TEST(a_prefix_overrides_wherever_it_stands)
 {
     const char *const *const orders[] = {WORDS("sndbuf=64K", "client.sndbuf=1M"),
                                          WORDS("client.sndbuf=1M", "sndbuf=64K"),
@@ -149,7 +149,7 @@ TEST(an_unknown_word_or_value_names_the_nearest)
     refuse(WORDS("direction=recieve"), "the nearest is 'receive'");
 }
 
-TEST(what_is_no_word_is_refused)
+TEST(an_invalid_word_is_refused)
 {
     refuse(WORDS("write"), "write key=value");
     refuse(WORDS(""), "write key=value");
@@ -160,9 +160,9 @@ TEST(what_is_no_word_is_refused)
     refuse(WORDS("--json"), "write key=value");
     refuse(WORDS("client.message=64"), "write message=... without a prefix");
     refuse(WORDS("client.client.sndbuf=1K"), "no word is called 'client.sndbuf'");
-    refuse(WORDS("rounds=3"), "rounds is a word of a whole matrix");
-    refuse(WORDS("arm=small"), "arm names words of a scenario: uncork run");
-    refuse(WORDS("server=\xff:80"), "not spelled in UTF-8");
+    refuse(WORDS("rounds=3"), "rounds= is for a whole matrix");
+    refuse(WORDS("arm=small"), "arm= chooses an arm of a scenario: uncork run");
+    refuse(WORDS("server=\xff:80"), "not valid UTF-8");
 }
 
 TEST(a_value_out_of_range_names_the_range)
@@ -177,17 +177,17 @@ TEST(a_value_out_of_range_names_the_range)
     refuse(WORDS("messages=0"), "out of range");
     refuse(WORDS("messages=99999999999999999999"), "out of range");
     refuse(WORDS("bytes=17179869184G"), "out of range");
-    refuse(WORDS("connections=-1"), "is no connections");
-    refuse(WORDS("duration=2"), "is no duration; write it like 2s");
-    refuse(WORDS("chunk=64k"), "is no bytes; write it like");
-    refuse(WORDS("link_rate=1g"), "is no rate; write it like 100mbit");
+    refuse(WORDS("connections=-1"), "is not a valid count");
+    refuse(WORDS("duration=2"), "is not a valid duration; write it like 2s");
+    refuse(WORDS("chunk=64k"), "is not a valid size; write it like");
+    refuse(WORDS("link_rate=1g"), "is not a valid rate; write it like 100mbit");
     refuse(WORDS("link_rate=999kbit"), "link_rate=999kbit is out of range: 1mbit to 400gbit");
     refuse(WORDS("link_mtu=575"), "576 to 65535");
-    refuse(WORDS("link_loss=0.1"), "is no percent; write it like 1% or 0.01%");
+    refuse(WORDS("link_loss=0.1"), "is not a valid percent; write it like 1% or 0.01%");
     refuse(WORDS("link_loss=51%"), "0% to 50%");
 }
 
-TEST(a_setting_names_nothing_outside_the_network)
+TEST(a_sysctl_is_below_net)
 {
     static const char *const settings[] = {"net.ipv4.tcp_sack",
                                            "net.ipv4.tcp_sack:",
@@ -219,7 +219,7 @@ TEST(a_build_is_any_folder_whose_path_can_stand_in_a_list)
     plan_free(&plan);
     refuse(WORDS("build="), "write the path of a folder");
     refuse(WORDS("build=old tree/bin"), "neither blanks nor commas");
-    refuse(WORDS("client.build=old"), "build is not of one end");
+    refuse(WORDS("client.build=old"), "build is the same at all ends");
 }
 
 TEST(a_target_can_stand_in_a_list_and_is_not_too_long)
@@ -236,7 +236,7 @@ TEST(a_target_can_stand_in_a_list_and_is_not_too_long)
     plan_free(&plan);
 }
 
-TEST(only_tcp_to_a_server_of_our_own_has_a_lab)
+TEST(only_tcp_to_a_server_of_uncork_has_a_lab)
 {
     struct plan plan;
 
@@ -361,7 +361,7 @@ TEST(a_load_needs_a_subject_and_uses_no_word_of_a_data_thread)
 
     parse(&plan, WORDS("workload=command", "subject=served", "load=asks", "asks.count=3", "served.size=4K",
                        "other.x=1", "sndbuf=64K", "client.sndbuf=4K", "depth=4", "warmup=0s"));
-    assert_true(plan.commands && !plan.frames && !plan.relays);
+    assert_true(plan.runs_command && !plan.frames && !plan.relays);
     assert_flat(unused_of(&plan), "depth client.sndbuf warmup other.x");
     plan_free(&plan);
     refuse(WORDS("workload=command", "load=asks"), "needs subject=");
@@ -378,16 +378,16 @@ TEST(values_with_a_grammar_of_their_own_are_strict)
     refuse(WORDS("source=cold:0"), "out of range");
     refuse(WORDS("source=cold:5G"), "out of range");
     refuse(WORDS("source=warm"), "write hot, or cold:SIZE");
-    refuse(WORDS("congestion="), "no congestion control");
-    refuse(WORDS("congestion=CUBIC"), "no congestion control");
-    refuse(WORDS("congestion=longer-than-kernel"), "no congestion control");
+    refuse(WORDS("congestion="), "write the name of a congestion control");
+    refuse(WORDS("congestion=CUBIC"), "write the name of a congestion control");
+    refuse(WORDS("congestion=longer-than-kernel"), "write the name of a congestion control");
     refuse(WORDS("server=nowhere"), "write own, HOST:PORT");
     refuse(WORDS("server=host:99999"), "write own, HOST:PORT");
     refuse(WORDS("place=near"), "write together, apart, free");
-    refuse(WORDS("message=0"), "nothing is sent by a zero");
+    refuse(WORDS("message=0"), "a count or a size of zero");
 }
 
-TEST(a_word_that_the_run_does_not_use_is_told_and_left_out)
+TEST(an_unused_word_is_reported_and_left_out)
 {
     struct plan plan;
     CLEANUP_JSON json_t *words = NULL;
@@ -410,7 +410,7 @@ TEST(a_word_that_the_run_does_not_use_is_told_and_left_out)
     plan_free(&plan);
 }
 
-TEST(the_given_words_keep_both_a_word_and_its_narrowing)
+TEST(the_given_words_keep_a_word_with_and_without_a_prefix)
 {
     struct plan plan;
 
@@ -468,7 +468,7 @@ TEST(the_roles_follow_from_the_workload_and_its_direction)
     plan_free(&plan);
 }
 
-TEST(the_words_of_a_proxy_are_those_of_what_sends_on)
+TEST(a_run_with_a_proxy_uses_the_words_of_the_proxy)
 {
     struct plan plan;
     CLEANUP_JSON json_t *words = NULL;
@@ -486,7 +486,7 @@ TEST(the_words_of_a_proxy_are_those_of_what_sends_on)
     assert_true(plan_has_proxy(&plan) && !plan.ends[END_PROXY].drives && plan.ends[END_PROXY].follows);
     assert_int_equal(plan_neighbour(&plan, END_CLIENT), END_PROXY);
     plan_free(&plan);
-    refuse(WORDS("workload=proxy", "read=msgtrunc"), "read=msgtrunc delivers no bytes");
+    refuse(WORDS("workload=proxy", "read=msgtrunc"), "read=msgtrunc discards the bytes");
     refuse(WORDS("workload=proxy", "peer=127.0.0.1:9", "control=none"), "needs a server of uncork");
 }
 
@@ -499,7 +499,7 @@ TEST(without_a_proxy_its_words_have_no_effect)
     plan_free(&plan);
 }
 
-/* What a record names can be given to the client again: also how the plan travels to the server. */
+/* The words of a record make the same plan again. In this way a plan also goes to the server. */
 static void assert_words_read_back(const char *const *typed)
 {
     struct plan plan, again;
@@ -547,7 +547,7 @@ TEST(the_words_of_a_plan_read_back_to_the_same_plan)
         assert_words_read_back(typed[i]);
 }
 
-TEST(every_word_of_the_list_is_whole)
+TEST(every_word_of_the_list_is_complete)
 {
     for (size_t i = 0; i < word_count; i++) {
         const struct word *word = &word_list[i];
@@ -555,7 +555,7 @@ TEST(every_word_of_the_list_is_whole)
 
         assert_ptr_equal(word_find(word->key, &problem), word);
         assert_non_null(word->help);
-        assert_true(word->used || (!word->offset && !word->per_end)); /* what has a field is of a cell */
+        assert_true(word->used || (!word->offset && !word->per_end)); /* only a word of a cell has a field */
         assert_true(word->minimum <= word->maximum);
         assert_null(strpbrk(word->key, "=., "));
     }
@@ -564,17 +564,17 @@ TEST(every_word_of_the_list_is_whole)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_typed_is_a_request_of_64_bytes_with_every_preset),
-        cmocka_unit_test(a_prefix_narrows_wherever_it_stands),
+        cmocka_unit_test(without_words_a_plan_is_a_request_of_64_bytes_with_every_default),
+        cmocka_unit_test(a_prefix_overrides_wherever_it_stands),
         cmocka_unit_test(a_word_that_differs_between_the_ends_stands_twice),
         cmocka_unit_test(a_word_given_twice_is_refused),
         cmocka_unit_test(an_unknown_word_or_value_names_the_nearest),
-        cmocka_unit_test(what_is_no_word_is_refused),
+        cmocka_unit_test(an_invalid_word_is_refused),
         cmocka_unit_test(a_value_out_of_range_names_the_range),
-        cmocka_unit_test(a_setting_names_nothing_outside_the_network),
+        cmocka_unit_test(a_sysctl_is_below_net),
         cmocka_unit_test(a_build_is_any_folder_whose_path_can_stand_in_a_list),
         cmocka_unit_test(a_target_can_stand_in_a_list_and_is_not_too_long),
-        cmocka_unit_test(only_tcp_to_a_server_of_our_own_has_a_lab),
+        cmocka_unit_test(only_tcp_to_a_server_of_uncork_has_a_lab),
         cmocka_unit_test(contradictory_words_are_refused),
         cmocka_unit_test(an_end_that_does_not_read_contradicts_nothing),
         cmocka_unit_test(a_cork_has_a_layer_and_a_size),
@@ -583,14 +583,14 @@ int main(void)
         cmocka_unit_test(a_command_is_one_word_whatever_it_is),
         cmocka_unit_test(a_load_needs_a_subject_and_uses_no_word_of_a_data_thread),
         cmocka_unit_test(values_with_a_grammar_of_their_own_are_strict),
-        cmocka_unit_test(a_word_that_the_run_does_not_use_is_told_and_left_out),
-        cmocka_unit_test(the_given_words_keep_both_a_word_and_its_narrowing),
+        cmocka_unit_test(an_unused_word_is_reported_and_left_out),
+        cmocka_unit_test(the_given_words_keep_a_word_with_and_without_a_prefix),
         cmocka_unit_test(fixed_work_takes_the_place_of_the_duration),
         cmocka_unit_test(the_roles_follow_from_the_workload_and_its_direction),
-        cmocka_unit_test(the_words_of_a_proxy_are_those_of_what_sends_on),
+        cmocka_unit_test(a_run_with_a_proxy_uses_the_words_of_the_proxy),
         cmocka_unit_test(without_a_proxy_its_words_have_no_effect),
         cmocka_unit_test(the_words_of_a_plan_read_back_to_the_same_plan),
-        cmocka_unit_test(every_word_of_the_list_is_whole),
+        cmocka_unit_test(every_word_of_the_list_is_complete),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

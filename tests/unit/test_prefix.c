@@ -3,7 +3,7 @@
 
 #include "net/address.h"
 
-static bool holds(const char *text, const char *address)
+static bool contains(const char *text, const char *address)
 {
     struct problem problem = {0};
     struct prefix prefix;
@@ -11,44 +11,44 @@ static bool holds(const char *text, const char *address)
 
     if (prefix_parse(&prefix, text, &problem) < 0 || address_parse_numeric(&parsed, address, &problem) < 0)
         fail_msg("%s", problem.text);
-    return prefix_holds(&prefix, &parsed);
+    return prefix_contains(&prefix, &parsed);
 }
 
-TEST(a_prefix_holds_the_addresses_whose_first_bits_are_its_own)
+TEST(a_prefix_contains_the_addresses_with_its_first_bits)
 {
-    assert_true(holds("10.0.0.0/8", "10.255.0.1:80"));
-    assert_false(holds("10.0.0.0/8", "11.0.0.1:80"));
-    assert_true(holds("192.0.2.128/25", "192.0.2.255:1"));
-    assert_false(holds("192.0.2.128/25", "192.0.2.127:1"));
-    assert_true(holds("10.9.9.9/8", "10.1.1.1:1")); /* the bits behind do not count */
-    assert_true(holds("0.0.0.0/0", "203.0.113.7:1"));
-    assert_true(holds("fd00::/8", "[fd12::1]:80"));
-    assert_false(holds("fd00::/8", "[fe80::1]:80"));
-    assert_true(holds("2001:db8::/33", "[2001:db8:7fff::1]:80"));
-    assert_false(holds("2001:db8::/33", "[2001:db8:8000::1]:80"));
+    assert_true(contains("10.0.0.0/8", "10.255.0.1:80"));
+    assert_false(contains("10.0.0.0/8", "11.0.0.1:80"));
+    assert_true(contains("192.0.2.128/25", "192.0.2.255:1"));
+    assert_false(contains("192.0.2.128/25", "192.0.2.127:1"));
+    assert_true(contains("10.9.9.9/8", "10.1.1.1:1")); /* the bits after the length do not count */
+    assert_true(contains("0.0.0.0/0", "203.0.113.7:1"));
+    assert_true(contains("fd00::/8", "[fd12::1]:80"));
+    assert_false(contains("fd00::/8", "[fe80::1]:80"));
+    assert_true(contains("2001:db8::/33", "[2001:db8:7fff::1]:80"));
+    assert_false(contains("2001:db8::/33", "[2001:db8:8000::1]:80"));
 }
 
-TEST(an_address_alone_is_all_its_bits)
+TEST(a_prefix_without_a_length_is_one_address)
 {
-    assert_true(holds("192.0.2.1", "192.0.2.1:80"));
-    assert_false(holds("192.0.2.1", "192.0.2.0:80"));
-    assert_true(holds("::1", "[::1]:80"));
-    assert_false(holds("::1", "[::2]:80"));
+    assert_true(contains("192.0.2.1", "192.0.2.1:80"));
+    assert_false(contains("192.0.2.1", "192.0.2.0:80"));
+    assert_true(contains("::1", "[::1]:80"));
+    assert_false(contains("::1", "[::2]:80"));
 }
 
-TEST(one_family_does_not_hold_another_but_for_ipv4_in_ipv6)
+TEST(a_prefix_contains_only_its_family_and_mapped_ipv4)
 {
-    assert_false(holds("::/0", "127.0.0.1:80"));
-    assert_false(holds("0.0.0.0/0", "[::1]:80"));
-    assert_true(holds("127.0.0.0/8", "[::ffff:127.0.0.1]:80"));
-    assert_false(holds("::/0", "[::ffff:127.0.0.1]:80"));
-    assert_false(holds("unix", "127.0.0.1:80"));
-    assert_false(holds("0.0.0.0/0", "unix:/tmp/x"));
-    assert_false(holds("::/0", "unix:/tmp/x"));
-    assert_true(holds("unix", "unix:/tmp/x"));
+    assert_false(contains("::/0", "127.0.0.1:80"));
+    assert_false(contains("0.0.0.0/0", "[::1]:80"));
+    assert_true(contains("127.0.0.0/8", "[::ffff:127.0.0.1]:80"));
+    assert_false(contains("::/0", "[::ffff:127.0.0.1]:80"));
+    assert_false(contains("unix", "127.0.0.1:80"));
+    assert_false(contains("0.0.0.0/0", "unix:/tmp/x"));
+    assert_false(contains("::/0", "unix:/tmp/x"));
+    assert_true(contains("unix", "unix:/tmp/x"));
 }
 
-TEST(what_is_no_prefix_is_refused)
+TEST(an_invalid_prefix_is_refused)
 {
     static const char *const refused[] = {"",
                                           "/8",
@@ -71,11 +71,11 @@ TEST(what_is_no_prefix_is_refused)
         struct prefix prefix;
 
         assert_int_equal(prefix_parse(&prefix, refused[i], &problem), -1);
-        assert_problem(&problem, PROBLEM_USAGE, "is no prefix; write it like 10.0.0.0/8");
+        assert_problem(&problem, PROBLEM_USAGE, "is not a prefix; write it like 10.0.0.0/8");
     }
 }
 
-TEST(an_address_in_numbers_is_not_looked_up)
+TEST(a_numeric_parse_looks_up_no_name)
 {
     struct problem problem = {0};
     struct address address;
@@ -87,11 +87,11 @@ TEST(an_address_in_numbers_is_not_looked_up)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_prefix_holds_the_addresses_whose_first_bits_are_its_own),
-        cmocka_unit_test(an_address_alone_is_all_its_bits),
-        cmocka_unit_test(one_family_does_not_hold_another_but_for_ipv4_in_ipv6),
-        cmocka_unit_test(what_is_no_prefix_is_refused),
-        cmocka_unit_test(an_address_in_numbers_is_not_looked_up),
+        cmocka_unit_test(a_prefix_contains_the_addresses_with_its_first_bits),
+        cmocka_unit_test(a_prefix_without_a_length_is_one_address),
+        cmocka_unit_test(a_prefix_contains_only_its_family_and_mapped_ipv4),
+        cmocka_unit_test(an_invalid_prefix_is_refused),
+        cmocka_unit_test(a_numeric_parse_looks_up_no_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ TEST(a_file_of_psktool_gives_the_key_of_each_identity)
 {
     struct problem problem = {0};
 
-    assert_int_equal(parse("alice:aa" KEY "\nbob:BB" KEY_64 "\n", &problem), -1); /* bob's is 65 bytes */
+    assert_int_equal(parse("alice:aa" KEY "\nbob:BB" KEY_64 "\n", &problem), -1); /* bob's key has 65 bytes */
     assert_int_equal(parse("alice:aa" KEY "\n#623a2362:" KEY_64 "\nc d#e:Ff" KEY, &(struct problem){0}), 0);
     assert_int_equal(list.count, 3);
     assert_key("alice", 5, 0xaa, 17);
@@ -40,18 +40,18 @@ TEST(a_file_of_psktool_gives_the_key_of_each_identity)
     assert_null(psk_find(&list, (const uint8_t *)"", 0));
 }
 
-TEST(what_is_wrong_is_said_with_its_line_and_without_what_stands_there)
+TEST(an_error_names_its_line_and_repeats_no_byte_of_it)
 {
     static const struct {
         const char *text, *says;
     } wrong[] = {
-        {"alice\n", "keys:1: there is no colon"},
-        {"a:" KEY "\n\n", "keys:2: there is no colon"},
-        {":" KEY "\n", "keys:1: there is no identity"},
-        {"#:" KEY "\n", "keys:1: there is no identity"},
-        {"# comment\n", "keys:1: there is no colon"},
-        {"#abc:" KEY "\n", "keys:1: behind #"},
-        {"#zz:" KEY "\n", "keys:1: behind #"},
+        {"alice\n", "keys:1: no colon"},
+        {"a:" KEY "\n\n", "keys:2: no colon"},
+        {":" KEY "\n", "keys:1: no identity"},
+        {"#:" KEY "\n", "keys:1: no identity"},
+        {"# comment\n", "keys:1: no colon"},
+        {"#abc:" KEY "\n", "keys:1: after #"},
+        {"#zz:" KEY "\n", "keys:1: after #"},
         {"a\tb:" KEY "\n", "keys:1: an identity has"},
         {KEY_64 KEY_64 ":" KEY "\n", "keys:1: an identity has"},
         {"a:\n", "keys:1: a key has 32 to 128"},
@@ -62,7 +62,7 @@ TEST(what_is_wrong_is_said_with_its_line_and_without_what_stands_there)
         {"a:00112233445566778899aabbccddee\n", "keys:1: a key has 32 to 128"},
         {"a:" KEY_64 "aa\n", "keys:1: a key has 32 to 128"},
         {"a:" KEY ":" KEY "\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY "\nb:" KEY "\n#61:" KEY_64 "\n", "keys:3: a line before has the same identity"},
+        {"a:" KEY "\nb:" KEY "\n#61:" KEY_64 "\n", "keys:3: an earlier line has the same identity"},
     };
 
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
@@ -74,7 +74,7 @@ TEST(what_is_wrong_is_said_with_its_line_and_without_what_stands_there)
     }
 }
 
-TEST(a_file_has_so_many_identities_and_no_more)
+TEST(a_file_has_at_most_256_identities)
 {
     struct problem problem = {0};
     char *text = malloc((PSK_IDENTITIES_MAX + 1) * PSK_LINE_MAX), *end = text;
@@ -146,14 +146,14 @@ TEST(a_file_without_a_key_is_refused)
     char *text = calloc(1, PSK_IDENTITIES_MAX * PSK_LINE_MAX + 2);
 
     file_write("", 0600);
-    assert_refused("there is no key in it");
+    assert_refused("has no key");
     memset(text, 'a', PSK_IDENTITIES_MAX * PSK_LINE_MAX + 1);
     file_write(text, 0600);
-    assert_refused("larger than any file of keys");
+    assert_refused("too large for a file of keys");
     free(text);
 }
 
-TEST(what_cannot_be_read_is_named)
+TEST(an_unreadable_file_is_named)
 {
     struct problem problem = {0}, again = {0};
 
@@ -163,11 +163,11 @@ TEST(what_cannot_be_read_is_named)
     assert_problem(&again, PROBLEM_USAGE, "/tmp: ");
 }
 
-TEST(a_key_comes_through_a_descriptor_of_whoever_started_this)
+TEST(a_key_is_read_from_an_inherited_descriptor)
 {
     struct problem problem = {0};
     char line[PSK_LINE_MAX], name[32];
-    struct psk_list *drawn = psk_draw(line, &problem), *read;
+    struct psk_list *generated = psk_generate(line, &problem), *read;
     size_t size = strlen(line);
     int ends[2];
 
@@ -177,17 +177,17 @@ TEST(a_key_comes_through_a_descriptor_of_whoever_started_this)
     snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
     read = psk_read(name, &problem);
     assert_non_null(read);
-    assert_memory_equal(read, drawn, sizeof *read);
+    assert_memory_equal(read, generated, sizeof *read);
     close(ends[0]);
     psk_free(read);
-    psk_free(drawn);
+    psk_free(generated);
 }
 
-TEST(no_two_keys_that_are_drawn_are_alike)
+TEST(two_generated_keys_differ)
 {
     struct problem problem = {0};
     char line[PSK_LINE_MAX];
-    struct psk_list *one = psk_draw(line, &problem), *another = psk_draw(line, &problem);
+    struct psk_list *one = psk_generate(line, &problem), *another = psk_generate(line, &problem);
 
     assert_int_equal(one->entries[0].key_size, 32);
     assert_memory_not_equal(one->entries[0].key, another->entries[0].key, 32);
@@ -199,13 +199,13 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_of_psktool_gives_the_key_of_each_identity),
-        cmocka_unit_test(what_is_wrong_is_said_with_its_line_and_without_what_stands_there),
-        cmocka_unit_test(a_file_has_so_many_identities_and_no_more),
+        cmocka_unit_test(an_error_names_its_line_and_repeats_no_byte_of_it),
+        cmocka_unit_test(a_file_has_at_most_256_identities),
         cmocka_unit_test(a_file_that_others_may_read_or_change_is_refused),
         cmocka_unit_test(a_file_without_a_key_is_refused),
-        cmocka_unit_test(what_cannot_be_read_is_named),
-        cmocka_unit_test(a_key_comes_through_a_descriptor_of_whoever_started_this),
-        cmocka_unit_test(no_two_keys_that_are_drawn_are_alike),
+        cmocka_unit_test(an_unreadable_file_is_named),
+        cmocka_unit_test(a_key_is_read_from_an_inherited_descriptor),
+        cmocka_unit_test(two_generated_keys_differ),
     };
 
     return cmocka_run_group_tests(tests, file_make, file_remove);

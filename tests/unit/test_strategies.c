@@ -2,10 +2,10 @@
 /* Every strategy of the list over sockets that are nearly always full, and partial sends over
  * scripted calls. test_group_calls.c and test_interruptions.c test the calls of each strategy. */
 #include "connection/capability.h"
-#include "legality/legality.h"
 #include "pair.h"
-#include "legality/probe.h"
 #include "strategy/strategy.h"
+#include "support/probe.h"
+#include "support/support.h"
 #include "unit.h"
 
 #include <poll.h>
@@ -121,7 +121,7 @@ static void run_strategy(const struct strategy *strategy, const struct transport
                       strategy->variant.name);
         return;
     }
-    if (legality_of_strategy(strategy, transport, &why) < 0) {
+    if (support_of_strategy(strategy, transport, &why) < 0) {
         print_message("skipped: %s\n", why.text);
         return;
     }

@@ -33,11 +33,11 @@ TEST(a_target_is_for_all_ends_or_one_for_each)
     }
 }
 
-TEST(a_target_that_is_none_is_refused_with_what_would_be_right)
+TEST(an_invalid_target_is_refused_with_a_valid_one)
 {
     refuse("", "an end has no target");
     refuse("gvisr", "the nearest is 'gvisor'");
-    refuse("local:here", "local takes nothing behind a colon");
+    refuse("local:here", "local takes nothing after a colon");
     refuse("ssh", "write ssh:HOST[/ADDRESS]");
     refuse("ssh:", "write ssh:HOST[/ADDRESS]");
     refuse("ssh:-oProxyCommand=x", "write ssh:HOST[/ADDRESS]");
@@ -46,8 +46,8 @@ TEST(a_target_that_is_none_is_refused_with_what_would_be_right)
     refuse("ssh:a+b", "nearest");
     refuse("vng:", "write vng:IMAGE");
     refuse("gvisor+ssh:a", "write target=gvisor");
-    refuse("ssh:a+gvisor", "all ends are in one gvisor");
-    refuse("ssh:a+vng:b", "all ends are in one vng");
+    refuse("ssh:a+gvisor", "gvisor is one system for all ends");
+    refuse("ssh:a+vng:b", "vng is one system for all ends");
     refuse("local+local+local+local", "at most client+server+proxy");
 }
 
@@ -55,7 +55,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_target_is_for_all_ends_or_one_for_each),
-        cmocka_unit_test(a_target_that_is_none_is_refused_with_what_would_be_right),
+        cmocka_unit_test(an_invalid_target_is_refused_with_a_valid_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

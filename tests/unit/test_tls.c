@@ -11,7 +11,7 @@
 
 /* ---- records ---- */
 
-/* Three: 3 bytes, none, 300. */
+/* Three records, of 3, 0 and 300 bytes. */
 static size_t make_records(uint8_t bytes[512])
 {
     static const size_t sizes[] = {3, 0, 300};
@@ -59,7 +59,7 @@ TEST(a_record_is_counted_when_its_header_is_whole)
 
 /* ---- layers ---- */
 
-TEST(a_layer_that_encrypts_has_all_that_this_takes)
+TEST(a_filter_that_encrypts_has_every_function)
 {
     for (size_t i = 0; i < security_axis.count; i++) {
         const struct security *layer = (const struct security *)security_axis.variants[i];
@@ -99,18 +99,18 @@ static struct connection broken_at(int fd)
     return connection;
 }
 
-TEST(a_call_that_failed_is_the_reason_and_not_what_the_library_makes_of_it)
+TEST(a_failed_call_is_the_reason_and_not_the_error_of_the_library)
 {
     struct connection connection = broken_at(-1);
     struct tls_wire wire = {.connection = &connection};
     struct iovec vector = {.iov_base = "x", .iov_len = 1};
 
     assert_int_equal(tls_write(&wire, &vector, 1), -EBADF);
-    assert_int_equal(tls_broken(&wire, "send to", "the push function failed."), -EBADF);
+    assert_int_equal(tls_fail(&wire, "send to", "the push function failed."), -EBADF);
     assert_int_equal(shared.problem.kind, PROBLEM_NONE);
 }
 
-TEST(an_end_without_a_close_notify_is_called_that)
+TEST(an_end_without_a_close_notify_is_named)
 {
     struct connection connection;
     struct tls_wire wire = {.connection = &connection};
@@ -121,29 +121,30 @@ TEST(an_end_without_a_close_notify_is_called_that)
     connection = broken_at(fds[0]);
     close(fds[1]);
     assert_int_equal(tls_read(&wire, &byte, 1), 0);
-    assert_int_equal(tls_broken(&wire, "receive from", "eof."), -EPROTO);
+    assert_int_equal(tls_fail(&wire, "receive from", "eof."), -EPROTO);
     assert_problem(
         &shared.problem, PROBLEM_FAILURE,
         "could not receive from the server: named: the connection was closed without a close_notify");
     close(fds[0]);
 }
 
-TEST(what_a_library_says_stands_without_its_full_stop)
+TEST(the_error_of_a_library_stands_without_its_full_stop)
 {
     struct connection connection = broken_at(-1);
     struct tls_wire wire = {.connection = &connection};
 
-    assert_int_equal(tls_broken(&wire, "complete the TLS handshake with", "No cipher. Really."), -EPROTO);
+    assert_int_equal(tls_fail(&wire, "complete the TLS handshake with", "No cipher. Really."), -EPROTO);
     assert_string_equal(shared.problem.text,
                         "the client could not complete the TLS handshake with the server: named: No cipher");
 }
 
 /* ---- the time of a handshake ---- */
 
-static uint64_t opened_ns, asked_ns, done_ns; /* the session is set up; the first and the last call */
+/* When the session was set up, at the first call, and after the last call. */
+static uint64_t opened_ns, first_call_ns, done_ns;
 
-/* Takes its time: 1000 steps of the clock. */
-static uint64_t later_ns(void)
+/* Waits for 1000 steps of the clock. */
+static uint64_t wait_and_read_ns(void)
 {
     uint64_t now_ns = clock_now_ns();
 
@@ -156,19 +157,19 @@ static uint64_t later_ns(void)
 static int open_session(struct connection *connection)
 {
     (void)connection;
-    opened_ns = later_ns();
+    opened_ns = wait_and_read_ns();
     return 0;
 }
 
 static int shake_in_two_calls(struct connection *connection)
 {
     (void)connection;
-    if (asked_ns) {
-        done_ns = later_ns();
+    if (first_call_ns) {
+        done_ns = wait_and_read_ns();
         return 0;
     }
-    asked_ns = clock_now_ns();
-    later_ns();
+    first_call_ns = clock_now_ns();
+    wait_and_read_ns();
     return -EINPROGRESS;
 }
 
@@ -184,7 +185,7 @@ TEST(a_handshake_begins_with_its_first_call_when_the_session_is_set_up)
     assert_int_equal(engine_handshake(&connection), -EINPROGRESS);
     assert_int_equal(engine_handshake(&connection), 0);
     assert_int_equal(handshake->count, 1);
-    assert_in_range(handshake->maximum, done_ns - asked_ns, clock_now_ns() - opened_ns);
+    assert_in_range(handshake->maximum, done_ns - first_call_ns, clock_now_ns() - opened_ns);
 }
 
 int main(void)
@@ -192,10 +193,10 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_are_counted_wherever_their_bytes_are_cut),
         cmocka_unit_test(a_record_is_counted_when_its_header_is_whole),
-        cmocka_unit_test(a_layer_that_encrypts_has_all_that_this_takes),
-        cmocka_unit_test(a_call_that_failed_is_the_reason_and_not_what_the_library_makes_of_it),
-        cmocka_unit_test(an_end_without_a_close_notify_is_called_that),
-        cmocka_unit_test(what_a_library_says_stands_without_its_full_stop),
+        cmocka_unit_test(a_filter_that_encrypts_has_every_function),
+        cmocka_unit_test(a_failed_call_is_the_reason_and_not_the_error_of_the_library),
+        cmocka_unit_test(an_end_without_a_close_notify_is_named),
+        cmocka_unit_test(the_error_of_a_library_stands_without_its_full_stop),
         cmocka_unit_test(a_handshake_begins_with_its_first_call_when_the_session_is_set_up),
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "legality/probe.h"
+#include "support/probe.h"
 
 #include "base/cleanup.h"
 #include "connection/connection.h"
@@ -11,22 +11,22 @@
 #include <poll.h>
 #include <string.h>
 
-#define WITHIN_MS 2000 /* a side makes progress within this time, on a busy machine, too */
+#define WITHIN_MS 2000 /* a side makes progress within this time, also on a busy machine */
 #define STEPS_MAX 1000
 
-struct rehearsal {
-    struct plan plan; /* what the layers see; both ends have it */
+struct trial {
+    struct plan plan; /* both sides have it */
     struct side {
         struct thread_shared shared;
         struct connection connection;
     } sides[2]; /* client and server, in one thread */
 };
 
-static int open_side(struct rehearsal *rehearsal, enum end end, int fd)
+static int open_side(struct trial *trial, enum end end, int fd)
 {
-    const struct plan *plan = &rehearsal->plan;
-    struct thread_shared *shared = &rehearsal->sides[end].shared;
-    struct connection *connection = &rehearsal->sides[end].connection;
+    const struct plan *plan = &trial->plan;
+    struct thread_shared *shared = &trial->sides[end].shared;
+    struct connection *connection = &trial->sides[end].connection;
     struct security_terms terms = {.identity = SECURITY_IDENTITY,
                                    .serves = end == END_SERVER,
                                    .cipher = plan->cipher,
@@ -54,21 +54,21 @@ static void close_side(struct side *side)
     thread_shared_close(&side->shared);
 }
 
-/* ---- the trial ---- */
+/* ---- the steps of a trial ---- */
 
 typedef int step_function(struct connection *connection);
 
-static int shake(struct connection *connection)
+static int step_handshake(struct connection *connection)
 {
     return connection->security->handshake ? connection->security->handshake(connection) : 0;
 }
 
-static int say(struct connection *connection)
+static int step_send(struct connection *connection)
 {
     return (int)connection->top->send(connection, "uncork", 6, 0);
 }
 
-static int hear(struct connection *connection)
+static int step_receive(struct connection *connection)
 {
     char text[6];
     ssize_t size = connection->top->receive(connection, text, sizeof text, 0);
@@ -76,14 +76,14 @@ static int hear(struct connection *connection)
     return size < 0 ? (int)size : size == 6 && !memcmp(text, "uncork", 6) ? 0 : -EBADMSG;
 }
 
-static bool waits(int result)
+static bool must_wait(int result)
 {
     return result == -EAGAIN || result == -EINPROGRESS;
 }
 
-/* Client and server repeat their steps until both are done. 0, or the negative errno value of a
+/* Repeats the steps of client and server until both are done. 0, or the negative errno value of a
  * step that failed. */
-static int act(struct rehearsal *rehearsal, step_function *client, step_function *server)
+static int run_steps(struct trial *trial, step_function *client, step_function *server)
 {
     step_function *steps[2] = {client, server};
     int results[2] = {-EAGAIN, -EAGAIN};
@@ -92,15 +92,15 @@ static int act(struct rehearsal *rehearsal, step_function *client, step_function
         struct pollfd readable[2];
 
         for (int side = 0; side < 2; side++) {
-            struct connection *connection = &rehearsal->sides[side].connection;
+            struct connection *connection = &trial->sides[side].connection;
 
             readable[side] = (struct pollfd){.fd = connection->calls.fd, .events = POLLIN};
-            if (waits(results[side]))
+            if (must_wait(results[side]))
                 results[side] = steps[side](connection);
-            if (results[side] < 0 && !waits(results[side]))
+            if (results[side] < 0 && !must_wait(results[side]))
                 return results[side];
         }
-        if (!waits(results[0]) && !waits(results[1]))
+        if (!must_wait(results[0]) && !must_wait(results[1]))
             return 0;
         if (poll(readable, 2, WITHIN_MS) == 0)
             break;
@@ -108,63 +108,63 @@ static int act(struct rehearsal *rehearsal, step_function *client, step_function
     return -ETIMEDOUT;
 }
 
-static int play(struct rehearsal *rehearsal, const int fds[2])
+static int exchange(struct trial *trial, const int fds[2])
 {
-    int result = open_side(rehearsal, END_CLIENT, fds[0]);
+    int result = open_side(trial, END_CLIENT, fds[0]);
 
     if (result == 0)
-        result = open_side(rehearsal, END_SERVER, fds[1]);
+        result = open_side(trial, END_SERVER, fds[1]);
     if (result == 0)
-        result = act(rehearsal, shake, shake);
+        result = run_steps(trial, step_handshake, step_handshake);
     if (result == 0)
-        result = act(rehearsal, say, hear);
-    return result == 0 ? act(rehearsal, hear, say) : result;
+        result = run_steps(trial, step_send, step_receive);
+    return result == 0 ? run_steps(trial, step_receive, step_send) : result;
 }
 
-/* ---- answers ---- */
+/* ---- answers, cached ---- */
 
-static const char *why(const struct rehearsal *rehearsal, int result)
+static const char *why(const struct trial *trial, int result)
 {
     for (int side = 0; side < 2; side++)
-        if (rehearsal->sides[side].shared.problem.kind != PROBLEM_NONE)
-            return rehearsal->sides[side].shared.problem.text;
+        if (trial->sides[side].shared.problem.kind != PROBLEM_NONE)
+            return trial->sides[side].shared.problem.text;
     return strerror(-result);
 }
 
-static int rehearse(const struct plan *plan, const struct security *security, struct problem *problem)
+static int try_security(const struct plan *plan, const struct security *security, struct problem *problem)
 {
-    struct rehearsal *rehearsal = needed(calloc(1, sizeof *rehearsal));
+    struct trial *trial = needed(calloc(1, sizeof *trial));
     int fds[2], result = plan->transport->pair(plan->transport->protocol, fds);
 
     if (result < 0) {
-        free(rehearsal);
-        return problem_failure(problem, "security=%s could not be tried: %s", security->variant.name,
+        free(trial);
+        return problem_failure(problem, "security=%s could not be probed: %s", security->variant.name,
                                strerror(-result));
     }
-    if (plan->transport->counts_segments) /* else a handshake waits for delayed ACKs */
+    if (plan->transport->is_tcp) /* else a handshake waits for delayed ACKs */
         for (int side = 0; side < 2; side++)
             setsockopt(fds[side], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    rehearsal->plan = *plan;
+    trial->plan = *plan;
     for (int end = 0; end < END_COUNT; end++)
-        rehearsal->plan.ends[end].security = security;
-    result = play(rehearsal, fds);
+        trial->plan.ends[end].security = security;
+    result = exchange(trial, fds);
     if (result < 0)
         problem_unsupported(problem, "security=%s does not work with transport=%s here: %s%s",
-                            security->variant.name, plan->transport->variant.name, why(rehearsal, result),
+                            security->variant.name, plan->transport->variant.name, why(trial, result),
                             plan->cipher == CIPHER_AES_256_GCM
                                 ? "; cipher=aes-256-gcm needs a key that is bound to SHA-384"
                                 : "");
-    close_side(&rehearsal->sides[0]);
-    close_side(&rehearsal->sides[1]);
+    close_side(&trial->sides[0]);
+    close_side(&trial->sides[1]);
     close(fds[0]);
     close(fds[1]);
-    free(rehearsal);
+    free(trial);
     return result < 0 ? -1 : 0;
 }
 
-#define ANSWERS_MAX 64 /* that are cached; further ones replace the last */
+#define ANSWERS_MAX 64 /* more answers replace the last one */
 
-int rehearsal_check(const struct plan *plan, enum end end, struct problem *problem)
+int probe_security(const struct plan *plan, enum end end, struct problem *problem)
 {
     static struct answer {
         const struct security *security;
@@ -186,7 +186,7 @@ int rehearsal_check(const struct plan *plan, enum end end, struct problem *probl
              answers[at].transport == asked.transport && answers[at].handshake == asked.handshake))
         at++;
     if (at == known) {
-        rehearse(plan, asked.security, &asked.problem);
+        try_security(plan, asked.security, &asked.problem);
         at = known < ANSWERS_MAX ? known++ : ANSWERS_MAX - 1;
         answers[at] = asked;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "legality/probe.h"
+#include "support/probe.h"
 
 #include "base/memory_file.h"
 #include "connection/capability.h"
@@ -15,8 +15,8 @@
 
 /* Bytes over loopback arrive in microseconds; a cork holds them for 200 ms. */
 #define HELD_AFTER_MS 5
-#define ARRIVES_WITHIN_MS 150 /* sooner than a cork gives up by itself */
-#define LET_GO_WITHIN_MS 20   /* sooner than an acknowledgement that was held back goes by itself */
+#define ARRIVES_WITHIN_MS 150     /* sooner than a cork gives up by itself */
+#define ACKNOWLEDGED_WITHIN_MS 20 /* before the kernel sends a delayed acknowledgement by itself */
 
 struct pair {
     struct calls from;
@@ -48,14 +48,14 @@ static bool probe_nodelay(struct pair *pair)
     return true;
 }
 
-/* A corked byte stays; after uncorking it arrives. */
+/* A corked byte does not arrive; after uncorking it does. */
 static bool probe_cork(struct pair *pair)
 {
     return options_set_cork(&pair->from, true) == 0 && send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
            options_set_cork(&pair->from, false) == 0 && arrives(pair, ARRIVES_WITHIN_MS);
 }
 
-/* A byte with MSG_MORE stays; a second byte without the flag pushes both. */
+/* A byte with MSG_MORE does not arrive, until a second byte without the flag pushes both. */
 static bool probe_more(struct pair *pair)
 {
     return send_byte(pair, MSG_MORE) && !arrives(pair, HELD_AFTER_MS) && send_byte(pair, 0) &&
@@ -77,19 +77,20 @@ static bool probe_descriptor(struct pair *pair)
     return send_byte(pair, 0) && arrives(pair, ARRIVES_WITHIN_MS);
 }
 
-#define FILE_TEXT "out of a file"
+#define FILE_TEXT "from a file"
 
 static bool probe_sendfile(struct pair *pair)
 {
     struct memory memory;
-    char came[sizeof FILE_TEXT];
+    char received[sizeof FILE_TEXT];
     bool holds = memory_open(&memory, 2 * sizeof FILE_TEXT, true) == 0;
 
     if (holds) {
         memcpy(memory.bytes + 1, FILE_TEXT, sizeof FILE_TEXT);
-        holds = calls_sendfile(&pair->from, memory.file, 1, sizeof came) == sizeof came &&
-                arrives(pair, ARRIVES_WITHIN_MS) && recv(pair->to, came, sizeof came, 0) == sizeof came &&
-                !memcmp(came, FILE_TEXT, sizeof came);
+        holds = calls_sendfile(&pair->from, memory.file, 1, sizeof received) == sizeof received &&
+                arrives(pair, ARRIVES_WITHIN_MS) &&
+                recv(pair->to, received, sizeof received, 0) == sizeof received &&
+                !memcmp(received, FILE_TEXT, sizeof received);
     }
     memory_close(&memory);
     return holds;
@@ -111,7 +112,7 @@ static bool probe_zerocopy(struct pair *pair)
 
 #define MAPPED_PAGES 4
 
-/* Zero-copy pages arrive as pages: over loopback the kernel copies them to whole pages. */
+/* Memory of a zero-copy send arrives as whole pages: over loopback the kernel copies it to them. */
 static bool arrives_as_pages(struct pair *pair, const struct memory *memory, const struct mapping *mapping)
 {
     struct calls to = {.table = &calls_of_sockets, .fd = pair->to};
@@ -140,7 +141,7 @@ static bool probe_map(struct pair *pair)
 }
 
 /* By Nagle's algorithm a small segment waits for the acknowledgement of the previous one. So its
- * arrival shows when the peer sent that. A delayed acknowledgement is sent after 40 ms. */
+ * arrival shows when the peer acknowledged. A delayed acknowledgement is sent after 40 ms. */
 static bool probe_quickack(struct pair *pair)
 {
     struct calls to = {.table = &calls_of_sockets, .fd = pair->to};
@@ -149,13 +150,13 @@ static bool probe_quickack(struct pair *pair)
     return calls_set_option(&pair->from, CALL_SETSOCKOPT, IPPROTO_TCP, TCP_NODELAY, 0) == 0 &&
            options_set_quickack(&to, false) == 0 && send_byte(pair, 0) && arrives(pair, ARRIVES_WITHIN_MS) &&
            recv(pair->to, &byte, 1, 0) == 1 && send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
-           options_set_quickack(&to, true) == 0 && arrives(pair, LET_GO_WITHIN_MS);
+           options_set_quickack(&to, true) == 0 && arrives(pair, ACKNOWLEDGED_WITHIN_MS);
 }
 
 #define KEPT_BYTES (64 << 10) /* above every system's minimum, below every system's default */
-#define STIRRED_TIMES 32      /* sends of a quarter of that: then a system has adapted the size */
+#define SENDS 32              /* of a quarter of that; by then a system has adapted the size */
 
-static int receive_room(int fd)
+static int rcvbuf_of(int fd)
 {
     int size = 0;
     socklen_t length = sizeof size;
@@ -163,27 +164,28 @@ static int receive_room(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 ? size : -1;
 }
 
-/* Each part fits into the buffer, so that no call blocks for long. */
-static bool keeps_room(const int fds[2])
+/* Whether SO_RCVBUF of fds[1] is the same after many receives. Each part fits into the buffer, so
+ * no call blocks for long. */
+static bool keeps_rcvbuf(const int fds[2])
 {
-    static const struct timeval patience = {.tv_usec = ARRIVES_WITHIN_MS * 1000};
+    static const struct timeval timeout = {.tv_usec = ARRIVES_WITHIN_MS * 1000};
     static char part[KEPT_BYTES / 4];
-    int before = receive_room(fds[1]);
+    int before = rcvbuf_of(fds[1]);
 
-    setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    setsockopt(fds[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    for (int i = 0; i < STIRRED_TIMES; i++)
+    setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+    setsockopt(fds[1], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    for (int i = 0; i < SENDS; i++)
         if (send(fds[0], part, sizeof part, MSG_NOSIGNAL) != sizeof part ||
             recv(fds[1], part, sizeof part, MSG_WAITALL) != sizeof part)
             return false;
-    return before > 0 && receive_room(fds[1]) == before;
+    return before > 0 && rcvbuf_of(fds[1]) == before;
 }
 
-/* After SO_RCVBUF the system does not adapt the buffer: not of a listener, and not of accepted
+/* After a set SO_RCVBUF, the system adapts neither the buffer of the listener nor those of accepted
  * sockets. */
 static bool probe_keep(struct pair *pair)
 {
-    const int room = KEPT_BYTES;
+    const int size = KEPT_BYTES;
     struct address address;
     bool is_tcp = address_of_socket(&address, pair->to) == 0 && address.storage.ss_family == AF_INET;
     int fds[2], listener = is_tcp ? socket(AF_INET, SOCK_STREAM, 0) : -1;
@@ -191,9 +193,9 @@ static bool probe_keep(struct pair *pair)
 
     if (listener < 0)
         return false;
-    if (setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof room) == 0 &&
+    if (setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) == 0 &&
         tcp_pair_through(listener, 0, fds) == 0) {
-        keeps = receive_room(fds[1]) == receive_room(listener) && keeps_room(fds);
+        keeps = rcvbuf_of(fds[1]) == rcvbuf_of(listener) && keeps_rcvbuf(fds);
         close(fds[0]);
         close(fds[1]);
     }
@@ -224,7 +226,7 @@ static const struct probe {
     {CAPABLE_SEND_ZC, .ability = RING_SENDS_ZEROCOPY},
 };
 
-/* 1 or 0, or a negative errno value: no pair to test. */
+/* Returns 1 or 0; a negative errno value: no pair of sockets could be made. */
 static int probe_one(const struct transport *transport, const struct probe *probe)
 {
     struct pair pair = {.from.table = &calls_of_sockets};
@@ -234,7 +236,7 @@ static int probe_one(const struct transport *transport, const struct probe *prob
         return result;
     pair.from.fd = fds[0];
     pair.to = fds[1];
-    if (transport->counts_segments) /* else Nagle's algorithm would look like a cork */
+    if (transport->is_tcp) /* else Nagle's algorithm would look like a cork */
         setsockopt(fds[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     result = probe->holds ? probe->holds(&pair) : ring_has(probe->ability, fds[0], fds[1]);
     close(fds[0]);
@@ -242,11 +244,11 @@ static int probe_one(const struct transport *transport, const struct probe *prob
     return result;
 }
 
-/* The process may be preempted for longer than a cork holds, and then finds nothing held. So a test
- * that finds nothing is repeated: its answer is kept. */
+/* The process may be preempted for longer than a cork holds its bytes: then the test fails. So a
+ * test that fails is repeated, because its answer is kept. */
 #define ATTEMPTS 3
 
-#define TRANSPORTS_MAX 16 /* transports whose answers are kept; beyond, the last slot is reused */
+#define TRANSPORTS_MAX 16 /* with more transports the last slot is used again */
 
 int probe_capabilities(const struct transport *transport, unsigned wanted, unsigned *found)
 {
@@ -258,7 +260,7 @@ int probe_capabilities(const struct transport *transport, unsigned wanted, unsig
 
     *found = wanted & ~(unsigned)CAPABLE_MAP;
     if (!transport->pair)
-        return 0; /* calls of null always succeed: only pages can be missing */
+        return 0; /* all calls of transport=null succeed; it has no pages to map */
     while (at < TRANSPORTS_MAX - 1 && known[at].transport && known[at].transport != transport)
         at++;
     if (known[at].transport != transport)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "legality/legality.h"
+#include "support/support.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -13,9 +13,9 @@
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "legality/probe.h"
 #include "net/address.h"
 #include "placement/cores.h"
+#include "support/probe.h"
 #include "transport/transport.h"
 #include "words/word.h"
 
@@ -49,8 +49,8 @@ static int check_needs(const char *word, const char *value, unsigned needs, cons
     return 0;
 }
 
-static int clash(struct problem *problem, const char *word, const char *value, const char *other,
-                 const char *other_value, const char *why)
+static int conflict(struct problem *problem, const char *word, const char *value, const char *other,
+                    const char *other_value, const char *why)
 {
     return problem_unsupported(problem, "%s=%s does not work with %s=%s: %s", word, value, other, other_value,
                                why);
@@ -69,21 +69,21 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
     const char *word = word_of(plan, choice);
 
     if (choice->strategy->zerocopy && plan->ends[end].hands_over)
-        return clash(
+        return conflict(
             problem, word, value, "handoff", "thread",
-            "the memory that it lends comes back to the thread that waits for the connection, not to "
-            "the thread that sends");
+            "the completions of its zero-copy sends go to the thread that waits for the connection, not "
+            "to the thread that sends");
     if (choice->strategy->from_file && plan_role(plan, end)->relay_buffers)
-        return clash(problem, word, value, "workload", plan->workload->variant.name,
-                     "what it sends on was received into memory that is no file");
+        return conflict(problem, word, value, "workload", plan->workload->variant.name,
+                        "it sends only from a file, and a proxy has the bytes in receive buffers");
     if (choice->strategy->from_file && plan->frames)
-        return clash(problem, word, value, "protocol", plan->protocol->variant.name,
-                     "the heads of its requests and replies are in no file");
+        return conflict(problem, word, value, "protocol", plan->protocol->variant.name,
+                        "it sends only from a file, which does not have the heads of requests and replies");
     return check_needs(word, value, strategy_needs(choice, plan->ends[end].security, plan->transport),
                        plan->transport, plan->ends[end].security, engine->gives, problem);
 }
 
-/* Only a libuv stream itself may read its descriptor. It reads as a reading that needs no
+/* A libuv stream must read its descriptor itself. So it works only with a reading that needs no
  * capability. */
 static int check_stream(const struct plan *plan, enum end end, struct problem *problem)
 {
@@ -93,9 +93,8 @@ static int check_stream(const struct plan *plan, enum end end, struct problem *p
     if (!plan_outgoing(plan, end) || !plan_incoming(plan, end) ||
         !(choice->strategy->needs & CAPABLE_LIBUV) || !reading->needs)
         return 0;
-    return clash(problem, "read", reading->variant.name, word_of(plan, choice),
-                 choice->strategy->variant.name,
-                 "what is written through a libuv stream is read through it, by read=recv");
+    return conflict(problem, "read", reading->variant.name, word_of(plan, choice),
+                    choice->strategy->variant.name, "a libuv stream also reads its connection, by read=recv");
 }
 
 static int check_receiving(const struct plan *plan, enum end end, const struct engine *engine,
@@ -108,38 +107,38 @@ static int check_receiving(const struct plan *plan, enum end end, const struct e
     if (plan->encrypts && plan->workload->reconnects && reading->needs & CAPABLE_RING)
         return problem_unsupported(problem,
                                    "read=%s does not work with workload=%s security=%s: on each new "
-                                   "connection it would take what is the handshake's",
+                                   "connection it would receive bytes of the TLS handshake",
                                    reading->variant.name, plan->workload->variant.name,
                                    plan->ends[end].security->variant.name);
     if (reading->maps && (plan->workload->reconnects || plan_role(plan, end)->relay_buffers))
-        return clash(problem, "read", reading->variant.name, "workload", plan->workload->variant.name,
-                     plan_role(plan, end)->relay_buffers
-                         ? "what it maps goes back with the next read, and is to be sent on"
-                         : "each new connection would have to be mapped first");
+        return conflict(problem, "read", reading->variant.name, "workload", plan->workload->variant.name,
+                        plan_role(plan, end)->relay_buffers
+                            ? "the next read unmaps the received pages, which a proxy still has to send"
+                            : "every new connection would need a mapping first");
     return check_needs("read", reading->variant.name, reading->needs, plan->transport,
                        plan->ends[end].security, engine->gives, problem);
 }
 
-/* What needs another end. */
-static int check_alone(const struct plan *plan, struct problem *problem)
+/* transport=null has no other end: refuses words that need one. */
+static int check_other_end(const struct plan *plan, struct problem *problem)
 {
-    const char *word = plan->relays || plan->commands ? "workload" : plan->frames ? "protocol" : "security";
-    const char *value = plan->relays || plan->commands ? plan->workload->variant.name
-                        : plan->frames                 ? plan->protocol->variant.name
-                                                       : plan->ends[END_CLIENT].security->variant.name;
+    const char *transport = plan->transport->variant.name;
+    bool by_workload = plan->relays || plan->runs_command;
+    const char *word = by_workload ? "workload" : plan->frames ? "protocol" : "security";
+    const char *value = by_workload    ? plan->workload->variant.name
+                        : plan->frames ? plan->protocol->variant.name
+                                       : plan->ends[END_CLIENT].security->variant.name;
 
     if (!plan->has_server && plan->ends[END_CLIENT].follows)
-        return problem_unsupported(problem,
-                                   "that direction does not work with transport=%s: no other end is there to "
-                                   "send",
-                                   plan->transport->variant.name);
-    if (plan->transport->has_other_end || !(plan->relays || plan->commands || plan->frames || plan->encrypts))
+        return problem_unsupported(
+            problem, "this direction does not work with transport=%s: it has no other end that could send",
+            transport);
+    if (plan->transport->has_other_end || !(by_workload || plan->frames || plan->encrypts))
         return 0;
     return problem_unsupported(problem, "%s=%s does not work with transport=%s here: it has no other end",
-                               word, value, plan->transport->variant.name);
+                               word, value, transport);
 }
 
-/* With handoff=thread the data thread receives while the other one sends. */
 static int check_security(const struct plan *plan, enum end end, struct problem *problem)
 {
     const char *name = plan->ends[end].security->variant.name;
@@ -147,12 +146,14 @@ static int check_security(const struct plan *plan, enum end end, struct problem 
     if (!plan->encrypts)
         return 0;
     if (plan->ends[end].hands_over)
-        return clash(problem, "handoff", "thread", "security", name,
-                     "a session of TLS is of one thread, and here one sends while another receives");
+        return conflict(
+            problem, "handoff", "thread", "security", name,
+            "only one thread may use a TLS session, and here one thread sends while another receives");
     if (plan->handshake == HANDSHAKE_TICKET && !plan->workload->reconnects)
-        return problem_unsupported(problem, "handshake=ticket needs workload=connect: only there does a "
-                                            "connection follow another, whose ticket it has");
-    return rehearsal_check(plan, end, problem);
+        return problem_unsupported(problem,
+                                   "handshake=ticket needs workload=connect: only there a connection "
+                                   "has the ticket of an earlier one");
+    return probe_security(plan, end, problem);
 }
 
 /* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
@@ -167,7 +168,7 @@ static int reserve_descriptors(uint64_t needed, uint64_t connections, struct pro
     if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
         return 0;
     return problem_unsupported(problem,
-                               "connections=%" PRIu64 " needs %" PRIu64 " open files, and %" PRIu64
+                               "connections=%" PRIu64 " needs %" PRIu64 " open files, but only %" PRIu64
                                " are allowed: as root, prlimit --pid $$ --nofile=%" PRIu64 ":%" PRIu64
                                " in the shell that starts it",
                                connections, needed, (uint64_t)limit.rlim_max, needed, needed);
@@ -189,10 +190,10 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
         return 0;
     if (reserve_descriptors(descriptors, plan->connections, problem) < 0)
         return -1;
-    return end != END_SERVER && plan->counts_segments ? ports_check(plan->connections, problem) : 0;
+    return end != END_SERVER && plan->is_tcp ? ports_check(plan->connections, problem) : 0;
 }
 
-static bool lists_meet(const struct place_list *a, const struct place_list *b)
+static bool lists_overlap(const struct place_list *a, const struct place_list *b)
 {
     for (int i = 0; i < a->count; i++)
         for (int j = 0; j < b->count; j++)
@@ -201,8 +202,9 @@ static bool lists_meet(const struct place_list *a, const struct place_list *b)
     return false;
 }
 
-/* Returns true if threads of the client that spin leave no CPU to this end, or to each other. Free
- * threads find another CPU, if there is one. plan_cpus() reports an impossible placement. */
+/* Whether the spinning threads of the client leave no CPU to this end, or to each other. Threads
+ * without a fixed CPU move to another one, if there is one. plan_cpus() reports an impossible
+ * placement. */
 static bool starves(const struct plan *plan, enum end end)
 {
     struct place_list own, others;
@@ -214,7 +216,7 @@ static bool starves(const struct plan *plan, enum end end)
         return false;
     if (end == END_CLIENT)
         return engine_threads(plan, end) > (uint64_t)(own.count ? own.count : cores.cpu_count);
-    return own.count ? lists_meet(&own, &others) : cores.cpu_count == 1;
+    return own.count ? lists_overlap(&own, &others) : cores.cpu_count == 1;
 }
 
 /* Only a higher priority preempts a thread of a real-time class that spins. */
@@ -241,7 +243,7 @@ static int check_pace(const struct plan *plan, bool remote, struct problem *prob
     return 0;
 }
 
-/* engine_receive() sets TCP_QUICKACK again. A ring and libuv receive without it. */
+/* engine_receive() sets TCP_QUICKACK again. A ring and libuv receive without engine_receive(). */
 static int check_quickack(const struct plan *plan, enum end end, const struct engine *engine,
                           struct problem *problem)
 {
@@ -249,7 +251,7 @@ static int check_quickack(const struct plan *plan, enum end end, const struct en
     bool again = own->quickack == QUICKACK_REARM;
     bool by_stream = plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->needs & CAPABLE_LIBUV;
 
-    if (!plan->counts_segments || !plan_incoming(plan, end) || own->quickack == QUICKACK_DEFAULT)
+    if (!plan->is_tcp || !plan_incoming(plan, end) || own->quickack == QUICKACK_DEFAULT)
         return 0;
     if (check_needs("quickack", again ? "rearm" : "once", CAPABLE_QUICKACK, plan->transport, own->security,
                     engine->gives, problem) < 0)
@@ -257,62 +259,62 @@ static int check_quickack(const struct plan *plan, enum end end, const struct en
     if (!again || !(by_stream || own->reading->needs & engine->gives & CAPABLE_RING))
         return 0;
     return problem_unsupported(problem,
-                               "quickack=rearm does not work with %s: %s receives there, and uncork "
-                               "cannot set it after each receive",
+                               "quickack=rearm does not work with %s: there %s receives, so uncork "
+                               "cannot set TCP_QUICKACK after each receive",
                                by_stream ? "write=uv" : "a reading of the ring",
                                by_stream ? "libuv" : "the kernel");
 }
 
-/* For an end that accepts: a connection must keep the SO_RCVBUF of its listener. */
-static int check_room(const struct plan *plan, enum end end, struct problem *problem)
+/* At an end that accepts, a connection must keep the SO_RCVBUF of its listener. */
+static int check_rcvbuf(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct end_plan *own = &plan->ends[end];
     char value[UNITS_TEXT_MAX];
 
-    if (!plan->counts_segments || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
+    if (!plan->is_tcp || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
         return 0;
     units_format(&units_size, value, own->rcvbuf_bytes);
     return check_needs("rcvbuf", value, CAPABLE_INHERIT_RCVBUF, plan->transport, own->security, 0, problem);
 }
 
-/* Options that cannot have an effect, as far as the plan shows. */
+/* Refuses options that cannot have an effect in this plan. */
 static int check_options(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct end_plan *own = &plan->ends[end];
-    bool buffers = own->sndbuf_bytes || own->rcvbuf_bytes, renews = plan->workload->reconnects;
+    bool buffers = own->sndbuf_bytes || own->rcvbuf_bytes, reconnects = plan->workload->reconnects;
 
     if (!plan->transport->has_other_end)
         return 0;
-    if (!plan->counts_segments)
+    if (!plan->is_tcp)
         return buffers && own->buffers == BUFFERS_BEFORE
-                   ? clash(problem, "buffers", "before", "transport", plan->transport->variant.name,
-                           "there they are set after connect(2), and after accept(2), which gives a "
-                           "connection buffers of its own and not the listener's")
+                   ? conflict(problem, "buffers", "before", "transport", plan->transport->variant.name,
+                              "an accepted Unix socket has buffers of its own, not those of its listener, so "
+                              "they are set after connect(2) and accept(2)")
                    : 0;
-    if (renews && buffers && own->buffers == BUFFERS_AFTER && plan->ends[end].drives)
-        return clash(problem, "buffers", "after", "workload", plan->workload->variant.name,
-                     "the first message leaves with the connection");
+    if (reconnects && buffers && own->buffers == BUFFERS_AFTER && plan->ends[end].drives)
+        return conflict(problem, "buffers", "after", "workload", plan->workload->variant.name,
+                        "the first message is sent as soon as the socket is connected");
     if (own->busy_poll_ns % NS_PER_US)
         return problem_unsupported(problem,
                                    "busy_poll=%" PRIu64 "ns: SO_BUSY_POLL takes whole microseconds only",
                                    own->busy_poll_ns);
-    if (renews && own->busy_poll_ns)
+    if (reconnects && own->busy_poll_ns)
         return problem_unsupported(problem,
-                                   "busy_poll does not work with workload=%s: whether a queue is polled "
-                                   "shows only on a connection that stays",
+                                   "busy_poll does not work with workload=%s: only a connection that stays "
+                                   "open shows whether its queue is polled",
                                    plan->workload->variant.name);
     return 0;
 }
 
-int legality_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
+int support_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
 {
     const struct scheduling *scheduling = &plan->ends[end].scheduling;
     const struct engine *engine = engine_of(plan, end);
     struct place_list cpus;
 
-    if (check_alone(plan, problem) < 0)
+    if (check_other_end(plan, problem) < 0)
         return -1;
-    if (plan->commands)
+    if (plan->runs_command)
         return plan_cpus(plan, end, remote, &cpus, problem);
     if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
         return -1;
@@ -320,11 +322,10 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
         return -1;
     if (scheduling_is_realtime(scheduling) && scheduling_check(scheduling, problem) < 0)
         return -1;
-    if (check_limits(plan, end, problem) < 0)
+    if (check_limits(plan, end, problem) < 0 ||
+        (plan->transport->check && plan->transport->check(problem) < 0))
         return -1;
-    if (plan->transport->check && plan->transport->check(problem) < 0)
-        return -1;
-    if (check_options(plan, end, problem) < 0 || check_room(plan, end, problem) < 0 ||
+    if (check_options(plan, end, problem) < 0 || check_rcvbuf(plan, end, problem) < 0 ||
         check_quickack(plan, end, engine, problem) < 0)
         return -1;
     if (check_security(plan, end, problem) < 0 || check_stream(plan, end, problem) < 0)
@@ -333,19 +334,17 @@ int legality_check(const struct plan *plan, enum end end, bool remote, struct pr
         return -1;
     if (plan_incoming(plan, end) && check_receiving(plan, end, engine, problem) < 0)
         return -1;
-    if (transport_check(plan, end, problem) < 0)
-        return -1;
-    return plan_cpus(plan, end, remote, &cpus, problem);
+    return transport_check(plan, end, problem) < 0 ? -1 : plan_cpus(plan, end, remote, &cpus, problem);
 }
 
-/* Without another end there is nothing to wait for, and so no loop and no ring. */
+/* Without another end nothing waits, so there is no loop and no ring. */
 static unsigned engines_give(const struct transport *transport)
 {
     return transport->has_other_end ? CAPABILITIES_OF_ENGINES : CAPABLE_BLOCKING_MODE;
 }
 
-int legality_of_strategy(const struct strategy *strategy, const struct transport *transport,
-                         struct problem *problem)
+int support_of_strategy(const struct strategy *strategy, const struct transport *transport,
+                        struct problem *problem)
 {
     const struct security *plain = (const struct security *)security_axis.variants[0];
     struct strategy_choice choice = {.strategy = strategy, .parameter = PARAMETER_NONE};
@@ -356,8 +355,8 @@ int legality_of_strategy(const struct strategy *strategy, const struct transport
                        plain, engines_give(transport), problem);
 }
 
-int legality_of_reading(const struct reading *reading, const struct transport *transport,
-                        struct problem *problem)
+int support_of_reading(const struct reading *reading, const struct transport *transport,
+                       struct problem *problem)
 {
     if (engine_check(reading->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
         return -1;
@@ -365,14 +364,12 @@ int legality_of_reading(const struct reading *reading, const struct transport *t
                        (const struct security *)security_axis.variants[0], engines_give(transport), problem);
 }
 
-int legality_of_security(const struct security *security, const struct transport *transport,
-                         struct problem *problem)
+int support_of_security(const struct security *security, const struct transport *transport,
+                        struct problem *problem)
 {
-    struct plan plan = {.transport = transport,
-                        .counts_segments = transport->counts_segments,
-                        .encrypts = security->encrypts};
+    struct plan plan = {.transport = transport, .is_tcp = transport->is_tcp, .encrypts = security->encrypts};
 
     for (int end = 0; end < END_COUNT; end++)
         plan.ends[end].security = security;
-    return check_alone(&plan, problem) < 0 ? -1 : check_security(&plan, END_CLIENT, problem);
+    return check_other_end(&plan, problem) < 0 ? -1 : check_security(&plan, END_CLIENT, problem);
 }

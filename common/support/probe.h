@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests what this machine can do, by effect: a system may accept an option and do nothing. Only the
+ * control thread may call these. Answers are kept while the process runs. */
+#pragma once
+
+#include "transport/transport.h"
+
+/* Finds which of the `wanted` capabilities the transport has. The first test of each takes a few
+ * milliseconds. 0, or a negative errno value if no socket pair could be made: then no answer is
+ * kept. */
+int probe_capabilities(const struct transport *transport, unsigned wanted, unsigned *found);
+
+/* Tests which counters of TCP (tcp_info_probe()) and of threads (cpu_probe()) work here. Takes less
+ * than a millisecond. Call it once, before any run. */
+void probe_counters(void);
+
+/* Checks by a trial that the filter of this end can do what the plan asks: libraries differ by
+ * version, build and policy, and a kernel may accept options without effect. Two sides with this
+ * filter complete a handshake with that cipher and kind of key, over a pair of sockets of that
+ * transport, and send bytes both ways. 0, or -1 with an unsupported problem, or with a failure if
+ * no trial was possible. */
+int probe_security(const struct plan *plan, enum end end, struct problem *problem);
