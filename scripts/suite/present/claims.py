@@ -15,9 +15,9 @@ from suite.base.units import counted_text
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 from suite.scenario.scenario import CLAIM_KINDS
 
-HEADS = ("claim", "says", "kind", "published", "system", "place", "measured", "low", "high",
-         "verdict", "differs")
-NOTHING = {"measured": "", "verdict": ""}
+FIELDS = ("claim", "says", "kind", "published", "system", "place", "measured", "low", "high",
+          "verdict", "differs")
+NOT_MEASURED = {"measured": "", "verdict": ""}
 
 
 def system_text(system: System) -> str:
@@ -60,7 +60,7 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
     groups = []
     for system in systems:
         mine = {row["that"]: row for row in system["claims"].get(name, {"rows": []})["rows"]}
-        cells = [mine.get(row["that"], NOTHING) for row in rows]
+        cells = [mine.get(row["that"], NOT_MEASURED) for row in rows]
         groups.append(Group(system_text(system) if len(systems) > 1 else "", tuple(
             Column(head, tuple(Item(cell[head]) for cell in cells), True)
             for head in ("measured", "verdict"))))
@@ -94,7 +94,7 @@ def claims_document(systems: Sequence[System]) -> Document:
     for system in systems:
         claims = {**system["claims"], **claims}
     names = names_order(claims)
-    rows = [{key: row.get(key) for key in HEADS}
+    rows = [{key: row.get(key) for key in FIELDS}
             | {"claim": name, "system": system_text(system), "place": place,
                "differs": differs_text(claim, [system])}
             | dict(zip(("measured", "low", "high"), [*span, None, None, None], strict=False))
@@ -105,5 +105,5 @@ def claims_document(systems: Sequence[System]) -> Document:
         [Section((), [claim_table(name, systems)]) for name in names],
         foot=[note for name in names for note in notes_of(name, systems)],
         end=[(system_text(system), counts_text(verdicts_of([system]))) for system in systems],
-        heads=HEADS, records=lambda: rows,
+        fields=FIELDS, records=lambda: rows,
         data=lambda: {"schema": 1, "systems": list(systems)})

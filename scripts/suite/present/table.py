@@ -31,12 +31,13 @@ from suite.present.tables import TERMINAL
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
-BEST_PARTS = ("mark", "better", "better_low", "better_high", "better_verdict")
-RATIO_PARTS = ("ratio", "ratio_low", "ratio_high", "verdict")
-GROUPS_ANSWERED = 6  # more answers than these hide the table that they stand above
-GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_verdict", "gain_worst",
-              "gain_best")
-Parts = dict[str, float | str | None]  # of a record, by name
+GROUPS_ANSWERED = 6  # more answers would push the table off the screen
+# Fields of a metric in a record besides median and interval; each follows `METRIC_`.
+BEST_FIELDS = ("mark", "better", "better_low", "better_high", "better_verdict")
+RATIO_FIELDS = ("ratio", "ratio_low", "ratio_high", "verdict")
+GAIN_FIELDS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_verdict", "gain_worst",
+               "gain_best")
+Fields = dict[str, float | str | None]  # values of a record, by field
 
 
 def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -122,7 +123,7 @@ def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) 
         title_text(summary.matrix), [section], result_foot(summary, notes),
         answer=[] if ends_a_run else told,
         end=[*claims, *(told if ends_a_run else []), *deciding],
-        heads=result_heads(summary), records=lambda: result_records(summary),
+        fields=result_fields(summary), records=lambda: result_records(summary),
         data=lambda: summary_json(summary))
 
 
@@ -133,45 +134,44 @@ def figure_censored(figure: Figure) -> str:
     return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
 
 
-def figure_parts(name: str, figure: Figure) -> Parts:
-    """A figure, its interval, its rounds, and what of it is only a bound."""
-    within = figure.interval
-    return {name: figure.median, f"{name}_low": within.low if within else None,
-            f"{name}_high": within.high if within else None, f"{name}_rounds": figure.rounds,
+def figure_fields(name: str, figure: Figure) -> Fields:
+    """A figure, its interval, its number of rounds, and which part of it is only a bound."""
+    interval = figure.interval
+    return {name: figure.median, f"{name}_low": interval.low if interval else None,
+            f"{name}_high": interval.high if interval else None, f"{name}_rounds": figure.rounds,
             f"{name}_censored": figure_censored(figure)}
 
 
-def estimate_parts(name: str, ratio: stats.Estimate, less: float, verdict: Verdict | None = None
-                   ) -> Parts:
-    """A ratio, its interval and its verdict. less: what is taken off each. None: unknown."""
-    within = None if ratio.directed else ratio.interval
-    return {name: None if ratio.directed else ratio.value - less,
-            f"{name}_low": within.low - less if within else None,
-            f"{name}_high": within.high - less if within else None,
+def estimate_fields(name: str, ratio: stats.Estimate, offset: float,
+                    verdict: Verdict | None = None) -> Fields:
+    """A ratio and its interval, each minus the offset, and its verdict. None: unknown."""
+    interval = None if ratio.directed else ratio.interval
+    return {name: None if ratio.directed else ratio.value - offset,
+            f"{name}_low": interval.low - offset if interval else None,
+            f"{name}_high": interval.high - offset if interval else None,
             f"{name}_verdict": verdict.value if verdict else None}
 
 
-def gain_parts(gain: Gain) -> Parts:
+def gain_fields(gain: Gain) -> Fields:
     return {"pre": gain.pre, "post": gain.post,
-            **estimate_parts("gain", gain.ratio, 1, gain.verdict),
+            **estimate_fields("gain", gain.ratio, 1, gain.verdict),
             "gain_worst": gain.worst, "gain_best": gain.best}
 
 
-def best_parts(summary: Summary, cell: Cell) -> Parts:
-    """By BEST_PARTS the mark of a cell, and how many times better than its baseline it is."""
+def best_fields(summary: Summary, cell: Cell) -> Fields:
+    """The mark of a cell, and how many times better than its baseline it is."""
     figure = summary.figures[cell.name].get(summary.leading or "")
-    mark: Parts = {"mark": columns.best_mark(summary, cell)}
+    mark: Fields = {"mark": columns.best_mark(summary, cell)}
     if figure is None or figure.ratio is None:
         return mark
     better = better_ratio(figure.ratio, summary.metrics[0])
-    return mark | estimate_parts("better", better, 0, figure.verdict)
+    return mark | estimate_fields("better", better, 0, figure.verdict)
 
 
-def result_heads(summary: Summary) -> list[str]:
-    """The columns of records: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI
-    units; METRIC_censored of metrics of which some figure is a bound (docs/methodology.md,
-    "Quantiles"); METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the
-    best is, and of RATIO_PARTS where the table has the ratio to the baseline."""
+def result_fields(summary: Summary) -> list[str]:
+    """The columns of a CSV: status, the axes that vary, METRIC, METRIC_low and METRIC_high in SI
+    units. METRIC_censored is there where some figure is only a bound (docs/methodology.md,
+    "Quantiles"). GAIN_FIELDS, BEST_FIELDS and RATIO_FIELDS are there where the table has them."""
     censored = [metric.name for metric in summary.metrics if any(
         figure_censored(found[metric.name]) for found in summary.figures.values()
         if metric.name in found)]
@@ -180,28 +180,27 @@ def result_heads(summary: Summary) -> list[str]:
     return ["status", *summary.matrix.axes,
             *(f"{metric.name}{end}" for metric in summary.metrics for end in ("", "_low", "_high")),
             *(f"{name}_censored" for name in censored),
-            *(f"{summary.gain}_{part}" for part in GAIN_PARTS if summary.gain),
-            *(f"{summary.leading}_{part}" for part in BEST_PARTS if summary.best),
-            *(f"{name}_{part}" for name in ratios for part in RATIO_PARTS)]
+            *(f"{summary.gain}_{part}" for part in GAIN_FIELDS if summary.gain),
+            *(f"{summary.leading}_{part}" for part in BEST_FIELDS if summary.best),
+            *(f"{name}_{part}" for name in ratios for part in RATIO_FIELDS)]
 
 
-def result_records(summary: Summary) -> Iterator[Parts]:
-    """The figures of each cell by name, with those of result_heads(); ratios as a terminal shows
-    them."""
+def result_records(summary: Summary) -> Iterator[Fields]:
+    """A record of each cell with result_fields(), and with more; ratios as a terminal has them."""
     shown = columns.ratio_metrics(summary)
     for cell in summary.matrix.cells.values():
-        record: Parts = {"status": cell.status, **cell.axes}
+        record: Fields = {"status": cell.status, **cell.axes}
         for name, figure in summary.figures[cell.name].items():
-            record |= figure_parts(name, figure)
+            record |= figure_fields(name, figure)
             if name in shown and figure.ratio and figure.verdict:
-                record |= estimate_parts(f"{name}_ratio", figure.ratio, 0) | {
+                record |= estimate_fields(f"{name}_ratio", figure.ratio, 0) | {
                     f"{name}_verdict": figure.verdict.value}
         if cell.name in summary.gains:
             record |= {f"{summary.gain}_{part}": value
-                       for part, value in gain_parts(summary.gains[cell.name]).items()}
+                       for part, value in gain_fields(summary.gains[cell.name]).items()}
         if summary.best:
             record |= {f"{summary.leading}_{part}": value
-                       for part, value in best_parts(summary, cell).items()}
+                       for part, value in best_fields(summary, cell).items()}
         yield record
 
 
@@ -250,10 +249,10 @@ def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
         value["reasons"] = list(cell.reasons)
     if cell.name in summary.gains:
         gain = summary.gains[cell.name]
-        value["gain"] = gain_parts(gain) | {"pairs": gain.ratio.pairs} | published_json(
+        value["gain"] = gain_fields(gain) | {"pairs": gain.ratio.pairs} | published_json(
             gain.published)
     if summary.best:
-        value["best"] = best_parts(summary, cell)
+        value["best"] = best_fields(summary, cell)
     return value | {"metrics": {name: figure_json(figure)
                                 for name, figure in summary.figures[cell.name].items()}}
 

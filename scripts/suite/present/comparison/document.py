@@ -17,7 +17,7 @@ from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, noise_text, scale_choose, size_of_change
 from suite.present.columns import Footnotes, value_item, width_item
 from suite.present.comparison import wording
-from suite.present.comparison.records import comparison_heads, comparison_records, comparisons_json
+from suite.present.comparison.records import comparison_fields, comparison_records, comparisons_json
 from suite.present.heading import machine_pairs
 from suite.present.legend import factor_legend
 from suite.present.table import title_text
@@ -215,7 +215,7 @@ def comparison_document(comparisons: Sequence[Comparison]) -> Document:
     sections = [Section(head, tables_build(one, notes))
                 for head, one in zip(heads, comparisons, strict=True)]
     return Document(title_of(comparisons[0]), sections, comparison_foot(comparisons, notes),
-                    heads=comparison_heads(comparisons),
+                    fields=comparison_fields(comparisons),
                     records=lambda: comparison_records(comparisons),
                     data=lambda: comparisons_json(comparisons))
 

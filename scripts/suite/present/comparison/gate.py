@@ -16,11 +16,11 @@ from suite.base.words import words_text
 from suite.present.comparison import wording
 from suite.present.comparison.document import sides_pairs, title_of
 from suite.present.comparison.records import comparisons_json
-from suite.present.table import Parts
+from suite.present.table import Fields
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 
-HEADS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
-         "verdict", "rounds")
+FIELDS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
+          "verdict", "rounds")
 MEANS = {
     GateVerdict.WITHIN: "the interval excludes everything beyond the limit",
     GateVerdict.REGRESSION: "the interval excludes the limit, and the noise floor does not "
@@ -156,8 +156,8 @@ def sides_heads(comparisons: Sequence[Comparison]) -> list[Pair]:
     return [pair for pairs in heads for pair in pairs]
 
 
-def row_record(row: GateRow) -> Parts:
-    """One line for programs by HEADS and the axes: base units, a change as a fraction."""
+def row_record(row: GateRow) -> Fields:
+    """FIELDS and axes of one row, in base units; a change is a fraction."""
     known = row_json(row)
     low, high = known["interval"] or (None, None)
     return {"unit": "change" if row.gate.relative else row.gate.metric.unit,
@@ -187,7 +187,7 @@ def gates_document(gates: Gates, comparisons: Sequence[Comparison]) -> Document:
     tables = [gates_table(gates, comparisons)] if gates.rows else []
     section = Section(sides_heads(comparisons), tables)
     return Document(title_of(comparisons[0]), [section], gates_foot(gates, comparisons),
-                    heads=[*HEADS[:4], *axes, *HEADS[4:]],
+                    fields=[*FIELDS[:4], *axes, *FIELDS[4:]],
                     records=lambda: map(row_record, gates.rows),
                     data=lambda: comparisons_json(comparisons) | {
                         "gates": [row_json(row) for row in gates.rows],

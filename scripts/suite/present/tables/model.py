@@ -93,10 +93,10 @@ class Section(NamedTuple):
 
 
 class Document(NamedTuple):
-    """The answer, sections, what marks mean with notes, what stands at the end, commands.
+    """What a command prints: title, answer, sections, foot (meaning of marks, then notes), end.
 
-    records: the same figures as lines for programs, base units, by the name of the column.
-    data: everything that is known, as one JSON value.
+    commands: what a block for a mail ends with. fields, records: the columns and the lines of a
+    CSV, in base units. data: everything that is known, as one JSON value.
     """
 
     title: str
@@ -105,6 +105,6 @@ class Document(NamedTuple):
     answer: Sequence[Pair] = ()
     end: Sequence[Pair] = ()
     commands: Sequence[Sequence[str]] = ()
-    heads: Sequence[str] = ()
+    fields: Sequence[str] = ()
     records: Callable[[], Iterable[Mapping[str, str | float | None]]] = list
     data: Callable[[], Any] = dict
