@@ -34,7 +34,7 @@ from suite.present.heading import machines_text
 from suite.present.pictures.look import Look
 from suite.present.pictures.parts import note_text
 from suite.present.pictures.plot import drawings_make
-from suite.present.report.page import machine_make
+from suite.present.report.page import machines_elements
 from suite.scenario.scenario import Claim, Picture
 
 TIME, SEGMENTS, SENDS = (METRICS[name]
@@ -356,7 +356,7 @@ def test_boots_are_one_machine_where_all_their_facts_agree(made):
     assert [len(machine.hosts) for machine in machines_group(boots)] == [9, 9]
     changed = replace(first, facts={**first.facts, "sysctl": {"net.ipv4.tcp_sack": "0"}})
     assert [len(machine.hosts) for machine in machines_group([changed, *others])] == [1, 8, 9]
-    page = "".join("".join(part.itertext()) for part in machine_make(boots))
+    page = "".join("".join(part.itertext()) for part in machines_elements(boots))
     assert "6.18.5-test, kvm, 9 boots" in page and "machine 2" in page and "machine 3" not in page
 
 

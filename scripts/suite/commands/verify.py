@@ -12,7 +12,13 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.systems import systems_differences, systems_read, verdicts_of
 from suite.base.errors import UsageError
 from suite.present.mail.block import cells_block, pair_block
-from suite.present.mail.parse import Posted, blocks_read, deviations_find, mail_text, side_words
+from suite.present.mail.parse import (
+    PostedBlock,
+    blocks_read,
+    deviations_find,
+    mail_text,
+    side_words,
+)
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
 from suite.result.files import result_find
@@ -29,7 +35,7 @@ def text_read(name: str) -> str:
     return mail_text(data)
 
 
-def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
+def block_recompute(posted: PostedBlock, matrices: Sequence[Matrix]) -> Document:
     """The block that `paste` makes now of the same sides and metrics; UsageError without them."""
     metrics = [METRICS[name] for name in posted.metrics]
     if "cells" in posted.heads:
@@ -37,10 +43,10 @@ def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
     sides = [side_words(posted.heads.get(label, "")) for label in ("base", "new")]
     axis = posted.heads.get("axis")
     return pair_block(matrices, sides[0], sides[1], metrics, axis.split(",") if axis else (),
-                      posted.every)
+                      posted.geomean_all)
 
 
-def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
+def block_verify(posted: PostedBlock, matrices: Sequence[Matrix]) -> bool:
     """Says of one block whether it is the same, and what is not, one line each; with symbols or
     without, whatever the mail has."""
     sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells")
@@ -53,7 +59,7 @@ def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
     deviations = min((deviations_find(posted, block_lines(block, utf8=utf8))
                       for utf8 in (False, True)), key=len)
     print(*deviations, f"not the same: {len(deviations)} of {sides}" if deviations else
-          f"the same: all {len(posted.said)} figures and texts of {sides}", sep="\n")
+          f"the same: all {len(posted.named_texts)} figures and texts of {sides}", sep="\n")
     return not deviations
 
 

@@ -174,7 +174,7 @@ def floors_text(summary: Summary) -> str:
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
 
 
-def known_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
+def coverage_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
     """`latency_p99 known in 7 of 10 rounds of nodelay`, or of how many cells; else empty."""
     partly = [cell for cell in cells if matrix.coverage_text(cell, metric.name)]
     if not partly:

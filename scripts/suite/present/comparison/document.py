@@ -21,13 +21,22 @@ from suite.present.comparison.records import comparison_fields, comparison_recor
 from suite.present.heading import machine_pairs
 from suite.present.legend import factor_legend
 from suite.present.table import title_text
-from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
+from suite.present.tables.model import (
+    ONLY_AXIS,
+    ONLY_CELL,
+    Column,
+    Document,
+    Group,
+    Item,
+    Pair,
+    Section,
+    Table,
+)
 
 KIND_MOST = 4  # differences of a kind, between two systems, each of which has a line
 HOW = {Unit.ROUND: "round by round",
        Unit.BOOT: "every boot of one side to every boot of the other, which share no round",
        Unit.SESSION: "of session medians"}
-NO_AXIS, ALL = "cells", "all"  # of a comparison whose rows need no name
 
 
 def scale_of(comparison: Comparison, metric: Metric) -> Scale:
@@ -90,8 +99,8 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
     places = [tuple(row.axes.values())[:-1] for row in rows]
     breaks = [index for index in range(1, len(rows)) if places[index] != places[index - 1]]
     keys: Sequence[Column] = [
-        Column(axis, tuple(Item(row.axes.get(axis, ALL) or "none") for row in rows), left=True)
-        for axis in comparison.axes or (NO_AXIS,)]
+        Column(axis, tuple(Item(row.axes.get(axis, ONLY_CELL) or "none") for row in rows), left=True)
+        for axis in comparison.axes or (ONLY_AXIS,)]
     sides = [column for side in ("base", "new")
              for column in side_columns(comparison, metric, scale, notes, side)]
     groups: list[Sequence[Column]] = [sides, *change_columns(

@@ -15,7 +15,7 @@ from suite.base.errors import UsageError
 from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.present.columns import is_hidden
-from suite.present.heading import known_text
+from suite.present.heading import coverage_text
 from suite.present.pictures import parts
 from suite.present.pictures.look import Look
 from suite.scenario.scenario import Picture
@@ -74,14 +74,14 @@ def estimate_marked(estimate: stats.Estimate, verdict: Verdict) -> str:
     return f"{verdict.marked(texts[0])} {interval_text(texts)}".rstrip()
 
 
-def known_texts(comparisons: Sequence[Comparison]) -> list[str]:
+def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
     """Which cells of these comparisons know their metrics in a part of their rounds only."""
     found: dict[tuple[int, Metric], tuple[Matrix, dict[str, Cell]]] = {}
     for one in comparisons:
         for (_, side, cell), metric in product(one.cells(), one.metrics):
             found.setdefault((id(side.matrix), metric),
                              (side.matrix, {}))[1][cell.name] = cell
-    texts = (known_text(matrix, cells.values(), metric)
+    texts = (coverage_text(matrix, cells.values(), metric)
              for (_, metric), (matrix, cells) in found.items())
     return [text for text in texts if text]
 
@@ -93,7 +93,8 @@ def titles(look: Look, body: int, comparisons: Sequence[Comparison], what: str, 
     measured. figures: words on what a ratio is."""
     matrix = comparisons[0].base.matrix
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
-    texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}", *known_texts(comparisons)]
+    texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}",
+             *coverage_texts(comparisons)]
     return look.titles(body, parts.headline_text(matrix, what, place),
                        parts.note_text(matrix, matrix.cells.values(), "; ".join(texts)),
                        signs, signs_text, least)

@@ -19,7 +19,7 @@ from suite.analyse.verdicts import Verdict
 from suite.base.client import ROOT
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
-from suite.present.heading import congestion_text, known_text, machines_text, places_text
+from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
 from suite.present.pictures.look import LETTER, NAME_MAX, Look
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
@@ -236,7 +236,7 @@ def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
 
 def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
     """What a figure of bars and curves is, and which cells know it in a part of the rounds only."""
-    known = (known_text(matrix, cells, metric) for metric in metrics)
+    known = (coverage_text(matrix, cells, metric) for metric in metrics)
     return "; ".join([f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}",
                       *filter(None, known)])
 

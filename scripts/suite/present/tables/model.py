@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-Pair = tuple[str | None, str]  # label and text; the label None: the text belongs to the one before
+Pair = tuple[str | None, str]  # label and text; without a label the text continues the one before
+ONLY_AXIS, ONLY_CELL = "cells", "all"  # head and name of the rows if no key tells them apart
 
 
 @dataclass(frozen=True)
