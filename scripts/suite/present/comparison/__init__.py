@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons as a document of tables, and in the formats of other tools: one line each here."""
+"""Comparisons as a document of tables, and in the formats of other tools. A format is one file and
+one line here."""
 
 from suite.base.text import Format
 

@@ -39,7 +39,7 @@ def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) ->
     return (*(text for figure in row_figures(comparison, row, metric)
               for text in side_texts(figure, metric, scale)),
             wording.verdict_text(change.ratio, change.verdict) if change else wording.NOTHING,
-            wording.within_text(change) if change else wording.NOTHING)
+            wording.interval_or_exact_text(change) if change else wording.NOTHING)
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
