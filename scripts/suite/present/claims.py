@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The verdicts on published claims as a document: a table for each claim, or for each of those that
-dispute each other, with a column for each system.
-
-A system is as systems.py reads it.
-"""
+"""The verdicts on published claims as a document: a table for each claim, with columns for each
+system. A system is what suite/analyse/systems.py reads from a result or a report."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +18,7 @@ NOT_MEASURED = {"measured": "", "verdict": ""}
 
 
 def system_text(system: System) -> str:
-    """The kernel, the processor and the words of a target, as a column is headed."""
+    """The head of a system's columns: kernel, processor, the words target and build."""
     machine = system["machine"]
     known = [f"{machine.get('system', '')} {machine.get('kernel', '')}".strip(),
              machine.get("cpu", ""), *(f"{key}={machine[key]}" for key in ("target", "build")
@@ -30,18 +27,18 @@ def system_text(system: System) -> str:
 
 
 def differs_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
-    """What is not as it was where a claim was published."""
+    """How these systems differ from the one of the publication."""
     origin = claim["origin"]
     here = dict.fromkeys(system["machine"].get("kernel", "") for system in systems)
     kernels = ", ".join(filter(None, here))
-    told = [f"kernel {origin['kernel']} there, {kernels} here" if "kernel" in origin and kernels
-            else "", "a whole program there, its socket work here" * ("fidelity" in origin),
-            origin.get("differs", "")]
-    return "; ".join(filter(None, told))
+    texts = [f"kernel {origin['kernel']} there, {kernels} here" if "kernel" in origin and kernels
+             else "", "a whole program there, its socket work here" * ("fidelity" in origin),
+             origin.get("differs", "")]
+    return "; ".join(filter(None, texts))
 
 
 def names_order(claims: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Claims with counts first, and those that dispute each other together."""
+    """The names of claims: those with counts first, those that dispute each other together."""
     found: list[str] = []
     for name in sorted(claims, key=lambda one: (
             all(row["kind"] != COUNT for row in claims[one]["rows"]), one)):
@@ -52,7 +49,7 @@ def names_order(claims: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def claim_table(name: str, systems: Sequence[System]) -> Table:
-    """One claim: a row for each of its comparisons, counts first, and columns for each system."""
+    """The table of a claim: a row for each of its comparisons, counts first."""
     having = [system for system in systems if name in system["claims"]]
     claim = having[0]["claims"][name]
     origin, rows = claim["origin"], sorted(
@@ -75,13 +72,13 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
 
 
 def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
-    """How the rows of a claim were decided that are not reproduced."""
-    told = [f"{row['verdict']}: {row['says']}: {'; '.join(row['remarks'])}"
-            + (f"; because {row['explained']}" if row.get("explained") else "")
-            + (f" ({system_text(system)})" if len(systems) > 1 else "") for system in systems
-            for row in system["claims"].get(name, {"rows": []})["rows"]
-            if row["verdict"] != REPRODUCED]
-    return labelled(name, told)
+    """The reasons for the verdicts of a claim that are not REPRODUCED."""
+    notes = [f"{row['verdict']}: {row['says']}: {'; '.join(row['remarks'])}"
+             + (f"; because {row['explained']}" if row.get("explained") else "")
+             + (f" ({system_text(system)})" if len(systems) > 1 else "") for system in systems
+             for row in system["claims"].get(name, {"rows": []})["rows"]
+             if row["verdict"] != REPRODUCED]
+    return labelled(name, notes)
 
 
 def counts_text(verdicts: Sequence[str]) -> str:

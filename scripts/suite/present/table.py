@@ -41,7 +41,7 @@ Fields = dict[str, float | str | None]  # values of a record, by field
 
 
 def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The combinations of the axes' values that occur, axis by axis in the plan's order."""
+    """The combinations of values of these axes that occur, in the order of the plan."""
     cells = list(cells)
     found = {tuple(cell.axes[axis] for axis in axes) for cell in cells}
     orders = [list(dict.fromkeys(cell.axes[axis] for cell in cells)) for axis in axes]
@@ -49,7 +49,8 @@ def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str,
 
 
 def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> Table:
-    """The table: a row for each place on the axes of the rows, a group or more for each metric."""
+    """The table: a row for each combination on layout.rows, columns for each metric. With
+    layout.across it has these columns for each combination on that."""
     cells = list(summary.matrix.cells.values())
     rows = axis_values(cells, layout.rows)
     place = {(tuple(cell.axes[a] for a in layout.rows), tuple(cell.axes[a] for a in layout.across)):
@@ -68,12 +69,14 @@ def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> 
 
 
 def answers_of(summary: Summary) -> list[Answer]:
-    """The answers to the scenario's questions, and to best= where no question asks the same. A run
-    whose scenario asks and claims nothing, as one of words alone, answers which value of the
-    baseline's axis is best, unless that would be an answer for each of many groups."""
-    asked = summary.matrix.result.scenario
-    silent = not (asked.answers or asked.claims)
-    axes = [summary.best] if summary.best else list(summary.baseline) if silent else []
+    """The answers to the questions of the scenario, and to best= if no question asks the same.
+
+    A scenario without questions and claims (as of a run of words alone) answers which value of the
+    baseline's axis is best, unless that makes more than GROUPS_ANSWERED answers.
+    """
+    scenario = summary.matrix.result.scenario
+    asks = bool(scenario.answers or scenario.claims)
+    axes = [summary.best] if summary.best else [] if asks else list(summary.baseline)
     if len(axes) != 1 or not summary.metrics:
         return answers_decide(summary.matrix)
     axis, metric = axes[0], summary.metrics[0].name
@@ -82,20 +85,21 @@ def answers_of(summary: Summary) -> list[Answer]:
     return [answer for answer in answers if summary.best or len(answer.optima) <= GROUPS_ANSWERED]
 
 
-def answers_tell(summary: Summary, answers: Sequence[Answer]) -> Pairs:
+def answers_and_opposed(summary: Summary, answers: Sequence[Answer]) -> Pairs:
+    """The answers, and the metrics whose rows changed to opposite sides."""
     names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.leading}
     return [*answers_pairs(answers), *opposed_pairs(
         summary.matrix, (metric for metric in summary.metrics if metric.name in names))]
 
 
 def listed_text(texts: Sequence[str]) -> str:
-    """All of up to three texts, or the first and the number of the others."""
+    """Up to three texts, or the first and the number of the others."""
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
 
 
 def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
-    """Everything under a table: legend, footnotes, remarks on the result."""
-    said = [
+    """The lines below a table: legend, footnotes, remarks on the result."""
+    remarks = [
         "published figures of cells that are not in this result: "
         + listed_text(summary.published_unused) if summary.published_unused else "",
         f"no gain of {summary.gain}: no cell shares a good round with a baseline"
@@ -103,7 +107,7 @@ def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
         *summary.matrix.result.notes]
     return [*legend_pairs(summary), *published_sizes(summary), *notes.lines(),
             *library_pairs(summary.matrix, summary.metrics),
-            *(("note", note) for note in said if note)]
+            *(("note", remark) for remark in remarks if remark)]
 
 
 def title_text(matrix: Matrix) -> str:
@@ -112,23 +116,24 @@ def title_text(matrix: Matrix) -> str:
 
 
 def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) -> Document:
-    """The table of a result with everything around it, and the same for programs. ends_a_run:
-    whether the answers stand last, where a reader of a terminal sees them."""
+    """The table of a result with everything around it, and its records and JSON. ends_a_run: the
+    answers stand last, because a terminal shows the end of a long output."""
     notes = columns.Footnotes()
     table = result_table(summary, layout, notes)
     section = Section(heading_pairs(summary, columns.scales_choose(summary)), [table])
     answers, claims = answers_of(summary), claims_pairs(summary.matrix)
-    told, deciding = answers_tell(summary, answers), deciding_pairs(answers)
+    answered, deciding = answers_and_opposed(summary, answers), deciding_pairs(answers)
     return Document(
         title_text(summary.matrix), [section], result_foot(summary, notes),
-        answer=[] if ends_a_run else told,
-        end=[*claims, *(told if ends_a_run else []), *deciding],
+        answer=[] if ends_a_run else answered,
+        end=[*claims, *(answered if ends_a_run else []), *deciding],
         fields=result_fields(summary), records=lambda: result_records(summary),
         data=lambda: summary_json(summary))
 
 
 def figure_censored(figure: Figure) -> str:
-    """What of a figure is only a bound: its `median`, the `high` end of its interval, or ""."""
+    """Which part of a figure is only a bound: its `median`, the `high` end of its interval, or
+    "" if none is."""
     if isinstance(figure.median, stats.Beyond):
         return "median"
     return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
@@ -205,14 +210,14 @@ def result_records(summary: Summary) -> Iterator[Fields]:
 
 
 def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
-    """low, high and level (null: only min..max); empty without an interval."""
+    """low, high and level (null: min and max); empty without an interval."""
     if interval is None:
         return {}
     return {"low": interval.low, "high": interval.high, "level": interval.level}
 
 
 def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
-    """A ratio with its interval, or where only that is known its direction."""
+    """A ratio with its interval, or its direction if no more is known."""
     if ratio.directed:
         direction = "above" if ratio.value > 1 else "below" if ratio.value < 1 else "none"
         return {"value": None, "direction": direction, "pairs": ratio.pairs}
@@ -279,7 +284,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
 
 
 def table_usual(matrix: Matrix, width: int) -> str:
-    """The table that the scenario of a result asks for, as text; answers last."""
+    """The table that the scenario of a result asks for, as text that ends with the answers."""
     asked = matrix.result.scenario.table or TableLayout()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)

@@ -18,7 +18,7 @@ from suite.present.comparison import document
 from suite.present.heading import machine_text
 from suite.present.mail.command import command_lines
 from suite.present.report.drawings import RenderedDrawing, checkbox_rules, figure_element
-from suite.present.table import answers_of, answers_tell, result_document
+from suite.present.table import answers_and_opposed, answers_of, result_document
 from suite.present.tables.html import (
     details_element,
     document_elements,
@@ -138,8 +138,8 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     reading = [f"uncork {name} {result.folder}"
                for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[PageSection] = [
-        ("answer", "Answer", pairs_list([*answers_tell(summary, answers),
-                                         *deciding_pairs(answers)])),
+        ("answer", "Answer",
+         pairs_list([*answers_and_opposed(summary, answers), *deciding_pairs(answers)])),
         ("claims", "Claims", verdicts_elements(verdicts) if verdicts else []),
         ("changes", "Changes", [*map(figure_element, changes), *changes_elements(comparisons)]),
         ("table", "Table", document_elements(result_document(summary, layout))),

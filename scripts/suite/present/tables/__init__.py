@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One model of a table, and what it is written as: a renderer is one file and one line here.
-
-Without the name of a renderer a command prints for the terminal.
-"""
+"""The model of a table and its renderers. A renderer is one file and one line here. A command uses
+TERMINAL by default."""
 
 from suite.base.text import Format
 

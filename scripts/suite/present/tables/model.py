@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The one model of a table. Commands and pages build a Document of their figures. Renderers turn it
+"""The model of a table. Commands and pages build a Document of their figures. Renderers turn it
 into text and know nothing else."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ONLY_AXIS, ONLY_CELL = "cells", "all"  # head and name of the rows if no key tel
 
 @dataclass(frozen=True)
 class Item:
-    """One figure as text. mark: what sets it apart, after the aligned text: a footnote, `~`."""
+    """A figure as text. mark: follows the aligned text: a footnote, `~`."""
 
     text: str
     mark: str = ""
@@ -26,7 +26,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Column:
-    """A column under its head: a unit, or a name. Numbers stand right, names left."""
+    """A column. head: a unit or a name. left: it has names, which are aligned left."""
 
     head: str
     items: tuple[Item, ...]
@@ -42,8 +42,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Group:
-    """Columns that stay together under one title. optional: where there is no room beside the
-    others, they stand below the table, for the rows that have any of them."""
+    """Columns that stay together under one title. optional: if there is no room beside the others,
+    they stand below the table, with only the rows that have a value in them."""
 
     title: str
     columns: tuple[Column, ...]
@@ -52,11 +52,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Table:
-    """Key columns, which name the rows, and groups of figures; all columns have as many rows.
+    """Key columns, which name the rows, and groups of figures. All columns have as many rows.
 
-    breaks: rows before which another key than the last one changes. foot: how many of the last rows
-    sum up the others. place: words that all rows share, where a table was cut by one of its keys.
-    below, remark: lines under it. missing: why there is no table.
+    breaks: the first rows of blocks, between which a key other than the last one changes. foot: how
+    many of the last rows sum up the others. place: words that all rows share, because the table was
+    cut by its first key. below, remark: lines under it. missing: why there is no table.
     """
 
     keys: tuple[Column, ...] = ()
@@ -86,7 +86,7 @@ class Table:
 
 
 class Section(NamedTuple):
-    """Tables with what must be known before they are read."""
+    """Tables, and the heading that a reader needs to understand them."""
 
     head: Sequence[Pair]
     tables: Sequence[Table]
