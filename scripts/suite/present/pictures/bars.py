@@ -13,7 +13,7 @@ from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
 from suite.present.columns import is_hidden, median_text, verdict_item
 from suite.present.pictures import parts
-from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, lines_of, canvas_of
 from suite.scenario.scenario import Picture
 
 BAR_COLOUR, BASE_COLOUR = 0x8DA9C4, 0x999999  # where no axis is one of strategies
@@ -124,14 +124,14 @@ def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """The pictures of bars; more than one only for very many bars. The longest whole bar is the
     same in all panels if theirs differ by at most 2."""
-    metric, look = parts.picture_metric(matrix, picture), look_of(picture)
+    metric, canvas = parts.picture_metric(matrix, picture), canvas_of(picture)
     figures = parts.figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
-    every = panels_make(matrix, parts.picture_axis(matrix, picture), look.name_most)
+    every = panels_make(matrix, parts.picture_axis(matrix, picture), canvas.name_most)
     whole = max(panel_limit(panel, figures, scale) for panel in every)
     dots = {cell.name: parts.dots_of(matrix, cell, metric, scale)
             for cell in matrix.cells.values()
-            if parts.rounds_shown(look, matrix, 1) and (figure := figures.get(cell.name))
+            if parts.rounds_shown(canvas, matrix, 1) and (figure := figures.get(cell.name))
             and not figure.exact and scale.apply(figure.median) <= whole}
     drawings, groups = [], panels_group(every)
     headline = parts.headline_text(
@@ -153,21 +153,21 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
             matrix, parts.picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
             headline, (parts.measure_text(metric.text, scale.unit),
                        "; each panel with its own scale" * apart),
-            {metric: figures}, panels, extents, blocks, look, rounds,
+            {metric: figures}, panels, extents, blocks, canvas, rounds,
             parts.dots_signs(bool(dots), beyond)))
     return drawings
 
 
 def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
                  shown: Mapping[Metric, Mapping[str, Figure]], panels: Sequence[Panel],
-                 extents: Sequence[float], blocks: Sequence[Sequence[str]], look: Look = Look(),
+                 extents: Sequence[float], blocks: Sequence[Sequence[str]], canvas: Canvas = Canvas(),
                  rounds: Sequence[Sequence[str]] = (), dots: Sequence[str] = ()) -> parts.Drawing:
     """A picture of panels; label: of the axes, before and behind the words on ratios; shown: the
     figures of each metric; rounds: a block of dots for each panel, or none; dots: what they are."""
     cells = [cell for panel in panels for _, cell in panel.rows]
     base, counts = " ".join(baseline_words(matrix).values()), [len(panel.rows) for panel in panels]
     widest = max(len(name) for panel in panels for name, _ in panel.rows)
-    room = 0.97 * look.wide - 24 - LETTER * widest
+    room = 0.97 * canvas.width - 24 - LETTER * widest
     tops = [top_of(block, extent, room) for extent, block in zip(extents, blocks, strict=True)]
     tops = tops if len(set(extents)) > 1 else [max(tops)] * len(tops)
     text = label[0] + f", and the ratio to {base}" * bool(base) + label[1]
@@ -177,7 +177,7 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
     signs = parts.verdict_signs({figures[cell.name].verdict for figures in shown.values()
                                  for cell in cells if cell.name in figures})
     return parts.Drawing(parts.name_safe(name), "bars", parts.data_text([*blocks, *rounds]), {
-        **look.titles(ROW_UNITS * sum(counts) + around, headline,
+        **canvas.titles(ROW_UNITS * sum(counts) + around, headline,
                       parts.note_text(matrix, cells, parts.medians_text(matrix, cells, *shown)),
                       [*signs, *dots], [f"[ ]: {parts.interval_kind(matrix)}", *signs],
                       ROW_LEAST * sum(counts) + around),

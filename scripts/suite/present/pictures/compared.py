@@ -17,7 +17,7 @@ from suite.base.words import words_text
 from suite.present.columns import is_hidden
 from suite.present.heading import coverage_text
 from suite.present.pictures import parts
-from suite.present.pictures.look import Look
+from suite.present.pictures.canvas import Canvas
 from suite.scenario.scenario import Picture
 
 
@@ -86,7 +86,7 @@ def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
     return [text for text in texts if text]
 
 
-def titles(look: Look, body: int, comparisons: Sequence[Comparison], what: str, figures: str,
+def titles(canvas: Canvas, body: int, comparisons: Sequence[Comparison], what: str, figures: str,
            signs: Sequence[str], signs_text: Sequence[str], place: str = "", least: int = 0
            ) -> dict[str, object]:
     """The settings for headline, signs and small print: what a picture shows, and where it was
@@ -95,6 +95,6 @@ def titles(look: Look, body: int, comparisons: Sequence[Comparison], what: str, 
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
     texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}",
              *coverage_texts(comparisons)]
-    return look.titles(body, parts.headline_text(matrix, what, place),
+    return canvas.titles(body, parts.headline_text(matrix, what, place),
                        parts.note_text(matrix, matrix.cells.values(), "; ".join(texts)),
                        signs, signs_text, least)

@@ -16,7 +16,7 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
 from suite.present.pictures import parts
-from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, lines_of, canvas_of
 from suite.scenario.scenario import Picture
 
 AXIS_COLUMNS_TEXT = 56  # of labels that fit along an axis in text
@@ -100,12 +100,12 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     figures, name = parts.figures_of(matrix, metric), parts.picture_name(picture, metric.name)
     if not figures:
         raise UsageError(f"picture: curve: no cell has {metric.name}; kind=bars says why")
-    return [curve_drawing(look_of(picture), matrix, metric, axis, cells, inner, place,
+    return [curve_drawing(canvas_of(picture), matrix, metric, axis, cells, inner, place,
                           parts.place_name(name, values), figures, alike)
             for values, place, cells in parts.pictures_divide(matrix, (axis.name, *inner))]
 
 
-def curve_drawing(look: Look, matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
+def curve_drawing(canvas: Canvas, matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
                   inner: tuple[str, ...], place: str, name: str, figures: Mapping[str, Figure],
                   alike: set[str] | None) -> parts.Drawing:
     """One picture of the cells; inner: the axes of the series, empty for a single one. alike: the
@@ -134,23 +134,23 @@ def curve_drawing(look: Look, matrix: Matrix, metric: Metric, axis: Axis, cells:
                                 for figure in used.values())
     dots = [[f"# rounds {names[values]}", *dots_lines(matrix, metric, found, axis, used, scale)]
             for values, found in series.items()
-            if parts.rounds_shown(look, matrix, len(series))]
+            if parts.rounds_shown(canvas, matrix, len(series))]
     signs = [*[PALE_SIGN] * paler, *[SHADED_SIGN] * bool(alike),
              *["arrow: at least so much"] * beyond,
              *(f"grey: {text}" for text in parts.floor_texts([*floors.values()])),
              *parts.dots_signs(bool(dots), sum(block.count(OUTSIDE) for block in dots))]
     signs_text = [f"|: {parts.interval_kind(matrix)}", *["small letter: undecided"] * paler,
                   *["^: at least so much"] * beyond]
-    settings = parts.series_settings(look, matrix, inner, names)
+    settings = parts.series_settings(canvas, matrix, inner, names)
     axes = axes_settings(axis, scale, metric, list(used.values()), len(series),
-                         round(parts.axes_units(look, settings) / LETTER))
+                         round(parts.axes_units(canvas, settings) / LETTER))
     around = LINE * (settings["key_rows"] + axes["drawn_rows"])
-    body = look.share(BODY, 0.95 if bases else 0.75) + around
+    body = canvas.share(BODY, 0.95 if bases else 0.75) + around
     what = parts.what_text(metric.text, scale.unit, metric.better)
     note = parts.note_text(matrix, cells, parts.medians_text(matrix, cells, metric))
-    titles = look.titles(body, parts.headline_text(matrix, what, place), note, signs, signs_text,
+    titles = canvas.titles(body, parts.headline_text(matrix, what, place), note, signs, signs_text,
                          BODY_LEAST + around)
-    high = titles["high"] - titles["head"] - titles["foot"] - around - 72
+    high = titles["height"] - titles["head"] - titles["foot"] - around - 72
     beside = {"label_y": lines_of(axes["label_y"], high * (0.6 if bases else 1) / LETTER),
               "label_ratio": lines_of(f"ratio to {[*names.values()][bases[0] - 1]}",
                                       high / 3 / LETTER) if bases else [""]}

@@ -12,7 +12,7 @@ from suite.analyse.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.base.errors import UsageError
 from suite.base.units import Scale, counted_text, percent_text, scale_choose
 from suite.present.pictures import parts
-from suite.present.pictures.look import look_of
+from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram
 
@@ -87,7 +87,7 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
     if not any(histogram for _, histogram, _ in lines.values()):
         raise UsageError(f"picture: {picture.kind}: no cell has the {title} of "
                          "its requests; kind=bars draws what was measured")
-    look, drawings = look_of(picture), []
+    canvas, drawings = canvas_of(picture), []
     for values, place, cells in parts.pictures_divide(matrix, inner):
         inside = [lines[cell.name] for cell in cells]
         known = [found for _, found, _ in inside if found]
@@ -96,21 +96,21 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
         since = " from the intended start" * (shown == "latency"
                                               and all(cell.open_loop for cell in cells))
-        settings = parts.series_settings(look, matrix, inner, {
+        settings = parts.series_settings(canvas, matrix, inner, {
             tuple(cell.axes[axis] for axis in inner): lines[cell.name][0] for cell in cells})
         drawn = [[*points(histogram, scale)] if histogram else [] for _, histogram, _ in inside]
         bands = [[f"# rounds {label}", *band_lines(
             [[*points(one, scale)] for one in rounds],
             [x for x, _ in line[::-(-len(line) // BAND_MOST) or 1]], picture.kind != "ecdf")]
             for line, (label, _, rounds) in zip(drawn, inside, strict=True)] if parts.rounds_shown(
-                look, matrix, len(inside)) else []
+                canvas, matrix, len(inside)) else []
         blocks = [[f"# {label}", *([parts.data_line(*point) for point in line] or ["NaN NaN"])]
                   for line, (label, _, _) in zip(drawn, inside, strict=True)]
         signs = [f"shaded: {parts.interval_kind(matrix)} of the median of rounds"] * bool(bands)
         drawings.append(parts.Drawing(
             parts.place_name(parts.picture_name(picture, shown), values), "distribution",
             parts.data_text([*blocks, *bands]), {
-                **look.axes_titles(
+                **canvas.axes_titles(
                     settings["key_rows"],
                     parts.headline_text(matrix, parts.what_text(title, scale.unit, "lower"), place),
                     parts.note_text(matrix, cells,
@@ -118,5 +118,5 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                     signs),
                 **settings, "rounds": bool(bands),
                 **axes_settings(known, scale, f"{title}{since}, {scale.unit}",
-                                round(parts.axes_units(look, settings) / TIC_UNITS))}))
+                                round(parts.axes_units(canvas, settings) / TIC_UNITS))}))
     return drawings

@@ -11,7 +11,7 @@ from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.present.comparison import wording
 from suite.present.pictures import compared, parts
-from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, lines_of, canvas_of
 from suite.scenario.scenario import Picture
 
 ROWS_MAX = 36  # in one picture; more comparisons go into another
@@ -107,10 +107,10 @@ def ratios_axis(groups: Sequence[ForestGroup], room: Sequence[float]) -> dict[st
 
 
 def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
-                look: Look = Look()) -> list[parts.Drawing]:
+                canvas: Canvas = Canvas()) -> list[parts.Drawing]:
     """The forest of these comparisons; more than one picture only for very many rows."""
     base, first = compared.base_name(comparisons), comparisons[0]
-    every = groups_join([group_make(one, metric, look.name_most) for one in comparisons])
+    every = groups_join([group_make(one, metric, canvas.name_most) for one in comparisons])
     pictures = parts.groups_fill(every, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
     side = f" of {first.new.name}" if len(comparisons) == 1 else ""
     what = f"{metric.text}{side} against {base} ({metric.better} is better)"
@@ -119,12 +119,12 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
         rows = [row for _, rows in groups for row in rows]
         floors = parts.floor_texts([row.floor for row in rows if row.floor])
         widest, in_text = max(len(row.name) for row in rows), max(len(row.text) for row in rows)
-        room = [look.wide - 50 - LETTER * widest - TOLD_LETTER * max(
+        room = [canvas.width - 50 - LETTER * widest - TOLD_LETTER * max(
             len(row.drawn(short)) for row in rows) for short in (False, True)]
-        short = room[0] < AXIS_LEAST * look.wide
+        short = room[0] < AXIS_LEAST * canvas.width
         data, height = groups_data(groups, short)
         label = f"{metric.text}: ratio to {base}"
-        drawn = lines_of(label, (look.wide - 30) / LETTER)
+        drawn = lines_of(label, (canvas.width - 30) / LETTER)
         beside = 66 + LINE * (len(drawn) - 1)
         mean = any(row.point == GEOMEAN_POINT for row in rows)
         verdicts = {row.verdict for row in rows}
@@ -135,15 +135,15 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
                       *["#: geometric mean"] * mean, *parts.verdict_signs(verdicts), *absent]
         drawings.append(parts.Drawing(
             parts.name_safe(name + f"-{number}" * (len(pictures) > 1)), "forest", data, {
-                **compared.titles(look, ROW_UNITS * height + beside, comparisons, what,
+                **compared.titles(canvas, ROW_UNITS * height + beside, comparisons, what,
                                   ", 95 % interval", signs, signs_text,
                                   least=ROW_LEAST * height + beside),
                 "label_x": "\n".join(drawn), "label_rows": len(drawn), "label_x_text": label,
                 "heads": sum(bool(head) for head, _ in groups),
                 "bands": sum(bool(row.floor) for row in rows),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
-                "widest": widest, "told": max(len(row.drawn(short)) for row in rows),
-                "told_text": in_text, **ratios_axis(
+                "widest": widest, "value_columns": max(len(row.drawn(short)) for row in rows),
+                "value_columns_text": in_text, **ratios_axis(
                     every, (room[short] / LETTER, TEXT_COLUMNS - widest - in_text))}))
     return drawings
 
@@ -152,4 +152,4 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     comparisons = compared.baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
     name = parts.picture_name(picture, metric.name)
-    return forest_draw(comparisons, metric, name, look_of(picture))
+    return forest_draw(comparisons, metric, name, canvas_of(picture))

@@ -15,7 +15,7 @@ from suite.analyse.optimum import better_ratio
 from suite.analyse.verdicts import Verdict
 from suite.base.units import number_text, size_parse
 from suite.present.pictures import compared, parts
-from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, lines_of, canvas_of
 from suite.scenario.scenario import Picture
 
 # Two ends that differ for every kind of colour vision; white between them, and grey where there is
@@ -86,7 +86,7 @@ def text_colour(colour: int) -> int:
 
 
 def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | None,
-                 name: str, look: Look = Look()) -> list[parts.Drawing]:
+                 name: str, canvas: Canvas = Canvas()) -> list[parts.Drawing]:
     """A heat map for each combination of the axes that are neither down nor across. x: the axis of
     the columns. Of more columns than have room there are several pictures."""
     versus = " ".join(comparisons[0].new.words) or "result"
@@ -105,15 +105,15 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
     what = (f"{metric.text}, times {'faster' if is_speed(metric) else 'better'} than "
             f"{compared.base_name(comparisons)}")
     text = what + f", by {parts.word_text(across)}" * bool(across)
-    label, in_text = lines_of(text, (look.wide - 30) / LETTER), textwrap.wrap(text, 50)
+    label, in_text = lines_of(text, (canvas.width - 30) / LETTER), textwrap.wrap(text, 50)
     known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
     drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     for values, grid in grids.items():
         rows, columns = (list(dict.fromkeys(place[index] for place in grid)) for index in (0, 1))
         named = NAME_UNITS + LETTER * max(
-            len(parts.name_cut(row or "none", look.name_most)) for row in rows)
+            len(parts.name_cut(row or "none", canvas.name_most)) for row in rows)
         least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in grid.values()) + 4)
-        pictures = -(-len(columns) // max(1, int((look.wide - named) // least)))
+        pictures = -(-len(columns) // max(1, int((canvas.width - named) // least)))
         for number in range(pictures):
             shown = columns[number * len(columns) // pictures:
                             (number + 1) * len(columns) // pictures]
@@ -127,13 +127,13 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
                      *compared.absent_signs(tile.text for tile in shown_tiles)]
             told = [told for told, way in COLOURS_TOLD.items()
                     if way in {tile.direction for tile in shown_tiles}]
-            settings = grid_settings(grid, rows, shown, across, look)
+            settings = grid_settings(grid, rows, shown, across, canvas)
             below = settings["below"] + LINE * (len(label) - 1)
             around = below + 4
             drawings.append(parts.Drawing(
                 parts.place_name(name, values) + f"-{number + 1}" * (pictures > 1), "heatmap",
                 parts.data_text([lines]), {
-                    **compared.titles(look, ROW_UNITS * len(rows) + around, comparisons, what, "",
+                    **compared.titles(canvas, ROW_UNITS * len(rows) + around, comparisons, what, "",
                                       [*told, *signs], signs, parts.axis_words(outer, values),
                                       ROW_LEAST * len(rows) + around),
                     **settings, "below": below, "label_x": "\n".join(label),
@@ -143,15 +143,15 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
 
 
 def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
-                  columns: Sequence[str], across: str, look: Look = Look()) -> dict[str, Any]:
+                  columns: Sequence[str], across: str, canvas: Canvas = Canvas()) -> dict[str, Any]:
     """Names, and how wide a column is in text: so many as have room, the rest below them."""
-    names = [parts.name_cut(row or "none", look.name_most) for row in rows]
-    heads = [parts.name_cut(column or "none", look.name_most) if across else ""
+    names = [parts.name_cut(row or "none", canvas.name_most) for row in rows]
+    heads = [parts.name_cut(column or "none", canvas.name_most) if across else ""
              for column in columns]
     widest, longest = max(map(len, names)), max(map(len, heads))
     # A column is as wide as its name where there is room, else names are slanted.
     named = round(24 + LETTER * widest)
-    pixels = min(max(COLUMN_UNITS, round(8.5 * longest + 16)), (look.wide - 30 - named)
+    pixels = min(max(COLUMN_UNITS, round(8.5 * longest + 16)), (canvas.width - 30 - named)
                  // len(columns))
     slanted = 8.5 * longest > pixels
     below = 44 + round(2.5 * longest) * slanted
@@ -159,7 +159,7 @@ def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
     letters = 2 + max(map(len, [*texts, *heads]))
     return {"rows": names, "columns": heads, "widest": widest, "letters": letters,
             "together": max(1, (TEXT_WIDTH - 4 - widest) // letters),
-            "begin": named + (look.wide - 30 - named - pixels * len(columns)) // 2,
+            "begin": named + (canvas.width - 30 - named - pixels * len(columns)) // 2,
             "pixels": pixels, "slanted": slanted, "below": below}
 
 
@@ -167,4 +167,4 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     comparisons = compared.baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
     return heatmap_draw(comparisons, metric, parts.picture_axis(matrix, picture),
-                        parts.picture_name(picture, metric.name), look_of(picture))
+                        parts.picture_name(picture, metric.name), canvas_of(picture))

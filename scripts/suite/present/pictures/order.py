@@ -14,7 +14,7 @@ from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.base.units import counted_text, ratio_text, value_text
 from suite.present.pictures import parts
-from suite.present.pictures.look import look_of
+from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture
 
 
@@ -82,14 +82,14 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     moments, metric = moments_make(matrix), parts.picture_metric(matrix, picture)
     inner = parts.series_axes(matrix, picture)
     what = f"{metric.text} of every run / median of its cell"
-    look, drawings, counted = look_of(picture), [], counted_text(matrix.rounds, "round")
+    canvas, drawings, counted = canvas_of(picture), [], counted_text(matrix.rounds, "round")
     for values, place, cells in parts.pictures_divide(matrix, inner):
         series = [series_make(matrix, moments, cell, parts.series_name(matrix, cell, inner), metric)
                   for cell in cells]
         low, high = ratios_range(series)
         failed = sorted(at for one in series for at in one.failed)
         outliers = any(one.good["outlier"].any() for one in series)
-        settings = parts.series_settings(look, matrix, inner, {
+        settings = parts.series_settings(canvas, matrix, inner, {
             tuple(cell.axes[axis] for axis in inner): one.label
             for cell, one in zip(cells, series, strict=True)}, outliers + bool(failed))
         data = parts.data_text([*(run_lines(one, low, high) for one in series),
@@ -97,7 +97,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         signs = [*["*: outlier", "^ v: beyond the axis"] * outliers, *["x: failed"] * bool(failed)]
         name = parts.place_name(parts.picture_name(picture, metric.name), values)
         drawings.append(parts.Drawing(name, "order", data, {
-            **look.axes_titles(settings["key_rows"], parts.headline_text(matrix, what, place),
+            **canvas.axes_titles(settings["key_rows"], parts.headline_text(matrix, what, place),
                                parts.note_text(matrix, cells, f"every run of {counted}"),
                                signs_text=signs),
             "label_y": f"{metric.text} / median of its cell", "rounds": max(matrix.rounds, 1),

@@ -20,7 +20,7 @@ from suite.base.client import ROOT
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
-from suite.present.pictures.look import LETTER, NAME_MAX, Look
+from suite.present.pictures.canvas import LETTER, NAME_MAX, Canvas
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
@@ -228,7 +228,7 @@ def what_text(what: str, unit: str, better: str) -> str:
 
 def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
     """The title of a picture: what it shows, of which scenario, or result of words alone; place: of
-    which cells. What is shown comes first, because the name of a folder may look like a unit."""
+    which cells. What is shown comes first, because the name of a folder may canvas like a unit."""
     result = matrix.result
     name = result.scenario.name if result.scenario.question else result.name
     return f"{what}: {', '.join(filter(None, (name, place)))}"
@@ -279,7 +279,7 @@ def strategy_place(axes: Mapping[str, str]) -> int | None:
     return None
 
 
-def looks_of(series: Sequence[Mapping[str, str]]) -> list[int]:
+def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:
     """The place of each series in COLOURS: that of its strategy, else a free one."""
     known = [strategy_place(axes) for axes in series]
     places = range(len(COLOURS))
@@ -292,21 +292,21 @@ def strategy_colour(axes: Mapping[str, str]) -> int | None:
     return None if place is None else int(COLOURS[place % len(COLOURS)][1:], 16)
 
 
-def series_settings(look: Look, matrix: Matrix, axes: tuple[str, ...],
+def series_settings(canvas: Canvas, matrix: Matrix, axes: tuple[str, ...],
                     names: Mapping[tuple[str, ...], str], more: int = 0) -> dict[str, Any]:
     """Number, names, colours, points and dashes of the series; names: by their values of the axes.
     The key stands below the axes where less than half of the width would be left for these. more:
     entries that it has beside the series. A series looks the same in all pictures of a result.
     Those of one colour, that of one strategy, differ by their points and dashes."""
     every = [*cells_group(matrix.whole.cells.values(), axes)]
-    places = looks_of([dict(zip(axes, values, strict=True)) for values in every])
+    places = colour_places([dict(zip(axes, values, strict=True)) for values in every])
     looks = {values: (place, places[:number].count(place))
              for number, (values, place) in enumerate(zip(every, places, strict=True))}
     shown = [looks[values] for values in names]
     title, widest = axes[0] if len(axes) == 1 and axes[0] != ARM else "", max(
         map(len, [*axes, *names.values()]))
-    beside = look.wide - KEY_BESIDE - LETTER * widest >= look.wide / 2
-    columns = max(1, int((look.wide - 122) / (KEY_LETTER * max(map(len, names.values())) + 56)))
+    beside = canvas.width - KEY_BESIDE - LETTER * widest >= canvas.width / 2
+    columns = max(1, int((canvas.width - 122) / (KEY_LETTER * max(map(len, names.values())) + 56)))
     return {"series": len(names), "names": [*names.values()], "title_key": title, "widest": widest,
             "key_columns": columns,
             "key_rows": 0 if beside else -(-(len(names) + more) // columns) + bool(title),
@@ -315,11 +315,11 @@ def series_settings(look: Look, matrix: Matrix, axes: tuple[str, ...],
             "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4 for place, turn in shown]}
 
 
-def rounds_shown(look: Look, matrix: Matrix, series: int) -> bool:
+def rounds_shown(canvas: Canvas, matrix: Matrix, series: int) -> bool:
     """Whether a picture of so many series shows each round: where asked, or where there is room."""
-    if look.points is None:
+    if canvas.points is None:
         return 1 < matrix.rounds <= ROUNDS_MOST and series <= SERIES_MOST
-    return look.points
+    return canvas.points
 
 
 def dots_of(matrix: Matrix, cell: Cell, metric: Metric, scale: Scale) -> list[tuple[float, float]]:
@@ -343,10 +343,10 @@ def floor_texts(floors: Sequence[float]) -> list[str]:
     return [f"noise floor (A/A), at most {noise_text(max(floors))}"] if floors else []
 
 
-def axes_units(look: Look, series: Mapping[str, Any]) -> float:
+def axes_units(canvas: Canvas, series: Mapping[str, Any]) -> float:
     """How wide the axes are, in units, beside a key or above it. series: series_settings()."""
     beside = 0 if series["key_rows"] else LETTER * series["widest"] + KEY_BESIDE - 122
-    return look.wide - 122 - beside
+    return canvas.width - 122 - beside
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:
