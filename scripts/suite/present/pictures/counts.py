@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counts as bars, a panel for each metric: they prove that a strategy does what its name says."""
+"""Counts as bars, a panel for each metric. They prove that a strategy does what its name says."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ COUNT = Scale(1.0, "")
 
 
 def metrics_counted(matrix: Matrix) -> list[Metric]:
-    """The metrics of the table that count events and have a value; UsageError without any."""
+    """The metrics of the table that are counts and have a value. UsageError without any."""
     table = matrix.result.scenario.table
     names = [name for name in (table.columns if table else ())
              if name in METRICS] or metrics_default(matrix)
@@ -30,8 +30,8 @@ def metrics_counted(matrix: Matrix) -> list[Metric]:
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """A picture for each combination of the axes other than that of the bars, by default the last;
-    in it a panel for each metric that any of its cells has."""
+    """A picture for each combination of the axes other than that of the bars, by default the last.
+    It has a panel for each metric that any of its cells has."""
     counted = {metric: parts.figures_of(matrix, metric) for metric in metrics_counted(matrix)}
     base, canvas, drawings = baseline_words(matrix), canvas_of(picture), []
     for place in panels_make(matrix, parts.picture_axis(matrix, picture) or next(
