@@ -37,8 +37,7 @@ class Footnotes:
 
 
 def cell_note(cell: Cell) -> str:
-    """The footnote of a cell: why runs failed or did not run, or in what they deviate from their
-    words. Empty for a cell without either."""
+    """The footnote of a cell: why runs failed or did not run, else what differs from its words."""
     reasons = "; ".join(cell.reasons)
     if cell.status == "ok" and cell.runs_failed:
         return f"{cell.runs_failed} of {cell.runs_ok + cell.runs_failed} runs failed: {reasons}"
@@ -92,8 +91,7 @@ def median_text(value: float, metric: Metric, scale: units.Scale) -> str:
 
 
 def width_item(figure: Figure | None) -> Item:
-    """The farther end of the interval in percent, with `r` if it is only min..max. Empty for a
-    bound."""
+    """The farther end of the interval in percent, with `r` for min..max; empty for a bound."""
     if figure is None or figure.interval is None or figure.median == 0 or isinstance(
             figure.median, stats.Beyond):
         return Item("")
@@ -125,8 +123,7 @@ def ratio_item(figure: Figure | None, is_base: bool) -> Item:
 
 def published_columns(summary: Summary, rows: Sequence[Figure | Gain | None],
                       text: Callable[[float], str], head: Callable[[str], str]) -> list[Column]:
-    """A column for each set of published figures with a ratio for these rows. head: makes the head
-    of a column from the name of a set."""
+    """A column for each set of published figures with a ratio here. head: of a set, by its name."""
     columns = []
     for name in published_sets(summary.matrix):
         ratios = [next((one.ratio for one in row.published if one.figure.set == name), None)
@@ -167,8 +164,7 @@ def best_mark(summary: Summary, cell: Cell) -> str:
 
 def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes: Footnotes
                  ) -> list[Group]:
-    """The columns of one metric. head: the values that all its cells share, if the table spreads an
-    axis over columns."""
+    """The columns of one metric. head: the values of axes that the table spreads over columns."""
     scale, is_first = scales_choose(summary)[metric.name], metric is summary.metrics[0]
     figures = [summary.figures[cell.name].get(metric.name) if cell else None for cell in cells]
     items = [value_item(cell, figure, metric, scale, notes, is_first,
@@ -188,8 +184,7 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
 
 def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None]
                   ) -> list[Group]:
-    """The columns of best=: how many times better than its baseline each row is, the interval of
-    that, and published ratios."""
+    """The columns of best=: how many times better than its baseline a row is, published ratios."""
     ratios = [better_ratio(figure.ratio, metric) if figure and figure.ratio else None
               for figure in figures]
     if not any(ratios):

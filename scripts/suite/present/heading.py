@@ -74,8 +74,7 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
 
 
 def emulated_text(matrix: Matrix) -> str:
-    """Why times mean nothing, with the targets of which this is true; empty if all times are
-    valid."""
+    """Which targets have times that mean nothing, and why; empty if all times are valid."""
     found: dict[str, list[str]] = {}
     for target, cells in targets_cells(matrix.cells.values()).items():
         for reason in dict.fromkeys(cell.emulated for cell in cells if cell.emulated):
@@ -175,8 +174,7 @@ def floors_text(summary: Summary) -> str:
 
 
 def coverage_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
-    """`latency_p99 known in 7 of 10 rounds of nodelay`, or the number of such cells. Empty if all
-    cells have the metric in all rounds."""
+    """`latency_p99 known in 7 of 10 rounds of nodelay`, or the number of such cells; else empty."""
     incomplete = [cell for cell in cells if matrix.coverage_text(cell, metric.name)]
     if not incomplete:
         return ""
@@ -188,8 +186,7 @@ def coverage_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
 
 
 def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, str]:
-    """The words that all cells share: those that the plan gives, and SHOWN_ALWAYS. excluded: words
-    that stand elsewhere."""
+    """The words of the plan and SHOWN_ALWAYS that all cells share. excluded: stand elsewhere."""
     words = [{key: value for key, value in {**cell.words, **cell.given}.items()
               if key in (*SHOWN_ALWAYS, *cell.given)} for cell in cells]
     return {key: value for key, value in next(iter(words), {}).items()

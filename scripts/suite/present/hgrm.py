@@ -28,8 +28,7 @@ def levels_iterate(histogram: Histogram) -> Iterator[tuple[float, float, int]]:
 
 
 def hgrm_text(histogram: Histogram, unit: str) -> str:
-    """The table with its footer. unit: one of HGRM_UNITS. The standard deviation takes each value
-    for the middle of its bin."""
+    """The table with its footer. For the deviation a value is the middle of its bin."""
     factor, decimals = HGRM_UNITS[unit]
 
     def number(value_ns: float) -> str:

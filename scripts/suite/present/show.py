@@ -96,8 +96,7 @@ def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> list[str]:
 
 def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None],
                  what: Any = None) -> list[float | None]:
-    """For each of ENDS the median over runs of value(run, end, what). An end that a record lacks is
-    an empty mapping."""
+    """For each of ENDS the median over runs of value(run, end, what); an absent end is empty."""
     return [median_of(value(run, run.record.end(end) or {}, what) for run in runs)
             for end in ENDS]
 
@@ -209,8 +208,7 @@ def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> list[str]
 
 
 def sizes_text(captured: Mapping[str, Any]) -> str:
-    """How many segments have which payload, and the sizes of the first packets in order. captured:
-    one of DIRECTIONS of a capture."""
+    """How many segments have which payload, and the sizes of the first packets in order."""
     if not captured["data_segments"]:
         return "no segments with payload"
     shown = sorted(sorted(captured["sizes"], key=lambda pair: -pair[1])[:SIZES_SHOWN])

@@ -132,8 +132,7 @@ def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) 
 
 
 def figure_censored(figure: Figure) -> str:
-    """Which part of a figure is only a bound: its `median`, the `high` end of its interval, or
-    "" if none is."""
+    """Which part of a figure is only a bound: `median`, `high` (end of its interval), or ""."""
     if isinstance(figure.median, stats.Beyond):
         return "median"
     return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""

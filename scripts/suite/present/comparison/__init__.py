@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons as a document of tables, and in the formats of other tools. A format is one file and
-one line here."""
+"""Comparisons as a document, and in formats of other tools: each is one file and one line here."""
 
 from suite.base.text import Format
 

@@ -40,8 +40,7 @@ def name_part(text: str) -> str:
 
 
 def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
-    """`BenchmarkNodelay/place=apart/side=base`. The side stands last: benchstat takes a number at
-    the end for a number of CPUs."""
+    """`BenchmarkNodelay/place=apart/side=base`. A number at its end would be a number of CPUs."""
     run = name_part(comparison.base.matrix.result.scenario.name or "uncork")
     parts = [f"{axis}={name_part(value)}" for axis, value in row.axes.items()]
     return "/".join([f"Benchmark{run[0].upper()}{run[1:]}", *parts, f"side={side}"])

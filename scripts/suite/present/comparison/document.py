@@ -121,8 +121,7 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
 
 
 def side_line(comparison: Comparison, side: Side) -> str:
-    """The name of a side and the words that select its cells; of two results also the folder and
-    the number of sessions."""
+    """The name and the words of a side; of two results also the folder and number of sessions."""
     if comparison.within:
         return wording.side_text(side)
     result = side.matrix.result

@@ -22,8 +22,7 @@ def metric_title(metric: Metric, unit: str) -> str:
 
 
 def side_text(side: Side, known: Collection[str] = ()) -> str:
-    """The name of a side and the words that select its cells. known: parts of the name that are
-    left out."""
+    """The name of a side, without parts that are known, and the words that select its cells."""
     words = words_text(side.words)
     name = " ".join(part for part in side.name.split() if part not in words.split()
                     and part not in known)

@@ -44,8 +44,7 @@ def sides_name(base: Side, new: Side) -> tuple[str, str]:
 
 def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
                      declared: Sequence[str] = ()) -> Document:
-    """The block of two sides. commands: those that measure them. declared: the axis of the
-    comparison. UsageError without a change to show."""
+    """The block of two sides; UsageError without a change to show. declared: the axis."""
     cells = [cell for _, _, cell in comparison.cells()]
     in_sides = comparison.base.words.keys() & comparison.new.words.keys()  # stand in base and new
     words = words_common(cells, [*comparison.axes, *in_sides])
@@ -67,8 +66,8 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
 def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
                metrics: Sequence[Metric], declared: Sequence[str] = (),
                geomean_all: bool = False) -> Document:
-    """The block of two sides of one result, or of two results. declared: the axis of a comparison.
-    UsageError where a ratio between the sides has no meaning."""
+    """The block of two sides of one result, or of two results. UsageError where a ratio between the
+    sides has no meaning. declared: the axis of the comparison."""
     if len(matrices) == 1:
         comparison = compare_cells(matrices[0], base, new, metrics)
     else:
@@ -84,8 +83,8 @@ def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
 
 def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
                  metrics: Sequence[Metric], geomean_all: bool) -> list[Document]:
-    """The block of each pair. A pair with nothing to show is left out, and standard error says so.
-    UsageError where all pairs are left out."""
+    """The block of each pair. Standard error names a pair with nothing to show. UsageError if no
+    pair has a block."""
     blocks, errors = [], []
     for base, new in pairs:
         try:
@@ -118,8 +117,7 @@ def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
 
 
 def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
-    """Throughput (streams: bandwidth, else messages per second) and NETDEV, without metrics that no
-    run knows."""
+    """Throughput (bandwidth of streams, else messages per second) and NETDEV, as far as known."""
     streams = dict.fromkeys(cell.words.get("workload") in STREAMS
                             for matrix in matrices for cell in matrix.cells.values())
     throughput = ["bandwidth" if stream else "messages_per_second" for stream in streams]

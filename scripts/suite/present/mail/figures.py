@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The figures of a block: one table for each metric, in one unit. Pure. No figure is empty, and
-only intervals, `[+1.9%, +4.3%]`, have a blank. So `verify` can read a posted block even if a mail
-program moved its columns."""
+"""The figures of a block: one table for each metric, in one unit. Pure. No figure is empty and only
+intervals, `[+1.9%, +4.3%]`, have a blank: `verify` can read a block whose columns moved."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
@@ -43,8 +42,7 @@ def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) ->
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
-    """The indices of the rows in the order of the plan, except that `default` comes first.
-    places: the values of each row on the axes."""
+    """The indices of rows in the order of the plan, but `default` first. places: their values."""
     known = [list(dict.fromkeys([FIRST, *values])) for values in zip(*places, strict=True)]
     return sorted(range(len(places)), key=lambda index: [
         values.index(value) for values, value in zip(known, places[index], strict=True)])

@@ -117,8 +117,7 @@ def cpu_name(name: str) -> str:
 
 
 def mitigations_text(machine: Machine) -> str:
-    """`mitigations spectre_v1 spectre_v2 (vulnerable: mds)`: which vulnerabilities of the processor
-    the kernel mitigates, and which it does not."""
+    """`mitigations spectre_v1 spectre_v2 (vulnerable: mds)`, the latter without a mitigation."""
     facts: Mapping[str, str] = machine.facts.get("mitigations", {})
     done = [name for name, text in facts.items() if "Mitigation" in text]
     open_ = [name for name, text in facts.items() if name not in done and "ulnerable" in text]
@@ -196,8 +195,7 @@ def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
 
 
 def claims_pairs(matrix: Matrix) -> list[Pair]:
-    """The publication whose figures a result measures again, and the verdict on each of its claims.
-    Empty for a result that replays no claim."""
+    """The publication that a result replays, and the verdict on each of its claims; else empty."""
     if (origin := matrix.result.scenario.origin) is None:
         return []
     date = f", {origin.date}" if origin.date else ""

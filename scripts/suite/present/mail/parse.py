@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Reads a posted block: quoted, indented, inside a longer mail, in either style. Pure. Every text
-of a block gets a unique name, so that two blocks can be compared text by text. A line that this
-reader does not know is a named text too."""
+of a block, unknown lines too, gets a unique name: two blocks can be compared text by text."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -177,9 +176,8 @@ def cells_split(line: str) -> list[str]:
 
 
 def flowed_join(text: str, without_space: bool) -> str:
-    """The paragraphs of a format=flowed text (RFC 3676). A line that ends with a space continues in
-    the next line of the same quoting depth. without_space: DelSp=yes, so that this space is
-    removed."""
+    """The paragraphs of a format=flowed text (RFC 3676): a line that ends with a space continues in
+    the next line of the same quoting depth. without_space: DelSp=yes removes this space."""
     lines: list[tuple[int, str]] = []
     flows = False  # the last line continues
     for line in text.splitlines():
@@ -229,8 +227,7 @@ def line_bare(line: str) -> tuple[int, str]:
 
 
 def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Bare lines with their depth. A line that ends with a backslash or within an interval goes on
-    in the next line of the same depth."""
+    """Bare lines with their depth. A backslash or a broken interval continues in the next one."""
     joined: list[tuple[int, str]] = []
     last: dict[int, int] = {}  # by depth, the index in joined of its last line
     for depth, line in map(line_bare, lines):
@@ -259,8 +256,7 @@ def blocks_read(text: str) -> list[PostedBlock]:
 
 
 def deviations_find(posted: PostedBlock, lines: Sequence[str]) -> list[str]:
-    """A line for each text that differs between the posted block and the recomputed one, which has
-    these lines; in the order of the posted block."""
+    """A line for each text that differs. lines: those of the recomputed block."""
     old, new = posted.named_texts, blocks_read("\n".join(lines))[0].named_texts
     return [f"{', '.join(name)}: posted {old.get(name, NO_TEXT)}, recomputed "
             f"{new.get(name, NO_TEXT)}"

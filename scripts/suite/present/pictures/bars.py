@@ -159,13 +159,11 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
 
 def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
                  shown: Mapping[Metric, Mapping[str, Figure]], panels: Sequence[Panel],
-                 extents: Sequence[float], blocks: Sequence[Sequence[str]], canvas: Canvas = Canvas(),
-                 rounds: Sequence[Sequence[str]] = (), dots: Sequence[str] = ()) -> parts.Drawing:
-    """A picture of panels.
-
-    label: of the axes, the parts before and after the words on ratios. shown: the figures of each
-    metric. rounds: a block of dots for each panel, or none. dots: the legend of the dots.
-    """
+                 extents: Sequence[float], blocks: Sequence[Sequence[str]],
+                 canvas: Canvas = Canvas(), rounds: Sequence[Sequence[str]] = (),
+                 dots: Sequence[str] = ()) -> parts.Drawing:
+    """A picture of panels. label: of the axes, before and after the words on ratios. shown: the
+    figures of each metric. rounds: a block of dots for each panel. dots: their legend."""
     cells = [cell for panel in panels for _, cell in panel.rows]
     base, counts = " ".join(baseline_words(matrix).values()), [len(panel.rows) for panel in panels]
     widest = max(len(name) for panel in panels for name, _ in panel.rows)

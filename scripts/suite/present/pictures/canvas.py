@@ -50,9 +50,8 @@ class Canvas(NamedTuple):
 
     def titles(self, body: int, headline: str, note: str, signs: Sequence[str] = (),
                signs_text: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
-        """The settings for size, headline and small print. signs, signs_text: the meaning of signs,
-        drawn and in text. body, least: the height between headline and small print that a picture
-        wants, and needs."""
+        """The settings for size, headline and small print. signs, signs_text: legends, drawn and in
+        text. body, least: the height between headline and small print, wanted and needed."""
         heads = lines_of(headline, self.width / 10) if self.title else []
         columns = self.width / (0.72 * self.small_points)
         dark = lines_of("; ".join(signs), columns)

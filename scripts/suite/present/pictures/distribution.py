@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Whole distributions: what percentile plots and ECDFs share. Pure. The histograms of all counted
-runs of a cell are merged here. So a picture shows all requests of a cell, as an export does; a
-table shows the median of rounds."""
+"""Whole distributions: what percentile plots and ECDFs share. Pure. A picture merges the histograms
+of all counted runs of a cell, as an export does; a table shows the median of rounds."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -28,8 +27,7 @@ AxesSettings = Callable[[list[Histogram], Scale, str, int], dict[str, object]]
 
 
 def unsent_text(runs: Sequence[MeasuredRun]) -> str:
-    """` (3.1% never sent)`: the share of due requests that an open loop never sent; they have no
-    latency. Empty without such."""
+    """` (3.1% never sent)`: the share of due requests without a latency; empty without such."""
     late = sum(run.late or 0 for run in runs)
     due = sum(run.due or 0 for run in runs)
     if not late or not due:
@@ -51,8 +49,7 @@ def line_make(matrix: Matrix, cell: Cell, axes: Sequence[str], name: str
 
 def band_lines(rounds: Sequence[Sequence[tuple[float, float]]], xs: Iterable[float], ends: bool
                ) -> list[str]:
-    """The interval of the median of rounds at each x: x, low, high. ends: the band ends where the
-    line of any round ends."""
+    """x, low and high of the median of rounds. ends: the band ends with the first round's line."""
     if len(rounds) < 2 or not all(rounds):
         return ["NaN NaN NaN"]
     grids = [[x for x, _ in points] for points in rounds]

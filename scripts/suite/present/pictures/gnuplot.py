@@ -28,7 +28,7 @@ def gnuplot_run(script: Path) -> None:
 
 
 def svg_sized(text: str, drawing: Drawing) -> str:
-    """The SVG with its size in inches, if a unit of the picture is not a pixel."""
+    """The SVG, which gnuplot draws in units, with a size in inches if a unit is not a pixel."""
     unit = drawing.settings.get("unit", 1.0)
     if unit == 1.0 or not isinstance(unit, float):
         return text
@@ -38,9 +38,8 @@ def svg_sized(text: str, drawing: Drawing) -> str:
 
 def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE_FORMATS
                   ) -> list[Path]:
-    """Writes NAME.dat and NAME.gp, and draws; gives the paths of the pictures. A picture in text
-    loses blanks at the ends of lines and repeated empty lines. An SVG gets the size that was asked
-    for, because gnuplot draws it in units."""
+    """Writes NAME.dat and NAME.gp, and draws; gives the paths of the pictures. Pictures in text
+    lose trailing blanks and repeated empty lines."""
     templates = [(ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
                  for name in ("start", drawing.template)]
     file_write(folder / f"{drawing.name}.dat", drawing.data)

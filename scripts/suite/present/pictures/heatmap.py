@@ -144,8 +144,7 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
 
 def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
                   columns: Sequence[str], across: str, canvas: Canvas = Canvas()) -> dict[str, Any]:
-    """Names, and the place and width of columns, drawn and in text. In text, columns without room
-    follow below the others."""
+    """Names, and the place and width of columns; in text, columns without room follow below."""
     names = [parts.name_cut(row or "none", canvas.name_most) for row in rows]
     heads = [parts.name_cut(column or "none", canvas.name_most) if across else ""
              for column in columns]

@@ -82,8 +82,7 @@ class Drawing:
 
 
 def gnuplot_value(value: object) -> str:
-    """A number, a bool as 0 or 1, or a string in single quotes. In these only a quote is special,
-    and a line feed needs double quotes."""
+    """A number, a bool as 0 or 1, or a string in single quotes, where a quote is doubled."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''").replace("\n", "'.\"\\n\".'") + "'"
     if isinstance(value, bool):
@@ -247,8 +246,7 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
 
 
 def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
-    """The meaning of the marks of these verdicts: `(): within the noise floor`. points: also of the
-    points of a forest plot."""
+    """The legend of these verdicts, `(): within the noise floor`. points: of a forest plot too."""
     named: dict[str, list[str]] = {}
     for verdict, (point, meaning) in POINT_SIGNS.items():
         mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
@@ -280,8 +278,7 @@ def strategy_place(axes: Mapping[str, str]) -> int | None:
 
 
 def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:
-    """The place of each series in COLOURS: that of its strategy, else one that no strategy here
-    has."""
+    """The place of each series in COLOURS: that of its strategy, else a free one."""
     known = [strategy_place(axes) for axes in series]
     places = range(len(COLOURS))
     free = itertools.cycle([place for place in places if place not in known] or places)
@@ -354,8 +351,7 @@ def axes_units(canvas: Canvas, series: Mapping[str, Any]) -> float:
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:
-    """At most `most` round numbers from low to high (above 0), evenly spaced on a logarithmic
-    axis."""
+    """At most `most` round numbers from low to high, both above 0, for a logarithmic axis."""
     decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     for digits in DIGITS:
         tics = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
@@ -387,9 +383,8 @@ def ratio_tics(axis: str, low: float, high: float, most: int) -> str:
 
 def ratio_axis(axis: str, names: Iterable[str], ends: Iterable[float], most: Iterable[int]
                ) -> dict[str, object]:
-    """The settings of an axis of ratios, x or y, on which all ends have room; logarithmic if they
-    span a lot. names: of its settings: low end, high end, logarithmic, tics drawn, tics in text.
-    most: the number of tics, drawn and in text."""
+    """The settings of an axis of ratios that holds all ends. names: of its settings: low end, high
+    end, logarithmic, tics drawn, tics in text. most: the number of tics, drawn and in text."""
     low, high = min(ends := [*ends]), max(ends)
     steep, margin = high / low > STEEP_RATIOS, (high - low or 0.02) * 0.07
     factor = (high / low) ** 0.05

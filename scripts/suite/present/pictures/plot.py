@@ -27,8 +27,7 @@ def curve_axis(matrix: Matrix) -> str | None:
 
 
 def pictures_default(matrix: Matrix) -> list[Picture]:
-    """The pictures of a scenario that names none: the first metric, and for open loops the
-    percentiles of all requests."""
+    """The first metric; of open loops also the percentiles of all requests."""
     x = curve_axis(matrix)
     pictures = [Picture("curve" if x else "bars", None, None, x, None)]
     if all(cell.open_loop for cell in matrix.cells.values()):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from suite.present.pictures.parts import COLOURS, Drawing
-from suite.present.tables.html import element, details_element
+from suite.present.tables.html import element, details
 
 PLOT_ID = re.compile(r"gnuplot_plot_\d+([a-z]?)")  # the id of a group; the letter is its panel
 RGB = re.compile(r"rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\s*\)")
@@ -56,9 +56,8 @@ def series_classify(root: ET.Element, colours: Sequence[str]) -> None:
 
 
 def svg_read(text: str, prefix: str, colours: Sequence[str]) -> ET.Element:
-    """gnuplot's SVG as an element of a page, without namespaces. It loses its title, which browsers
-    show over the whole picture. prefix: makes its ids unique in the page. colours: of its
-    series."""
+    """gnuplot's SVG as an element of a page, without namespaces and the title, which browsers show
+    over the whole picture. prefix: makes its ids unique in the page. colours: of its series."""
     root = ET.fromstring(text)
     for part in root.iter():
         part.tag = part.tag.rpartition("}")[2]
@@ -81,9 +80,8 @@ def figure_element(rendered: RenderedDrawing) -> ET.Element:
     root = svg_read(rendered.svg, prefix, drawing.settings.get("colours", ()))
     root.attrib |= {"role": "img", "aria-label": drawing.name}
     return element("figure", *checkboxes(drawing, prefix), root,
-                   details_element("as text", element("pre", rendered.text)),
-                   details_element("data", element("pre", drawing.data)),
-                   id=f"picture-{drawing.name}")
+                   details("as text", element("pre", rendered.text)),
+                   details("data", element("pre", drawing.data)), id=f"picture-{drawing.name}")
 
 
 def checkboxes(drawing: Drawing, prefix: str) -> list[ET.Element]:

@@ -19,13 +19,7 @@ from suite.present.heading import machine_text
 from suite.present.mail.command import command_lines
 from suite.present.report.drawings import RenderedDrawing, checkbox_rules, figure_element
 from suite.present.table import answers_and_opposed, answers_of, result_document
-from suite.present.tables.html import (
-    details_element,
-    document_elements,
-    element,
-    page_text,
-    pairs_list,
-)
+from suite.present.tables.html import details, document_elements, element, page_text, pairs_list
 from suite.present.tables.model import Document, Section
 from suite.result.machine import Machine, findings_last
 from suite.result.plan import folders_of
@@ -80,8 +74,7 @@ def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
               machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
              for machine in machines]
     facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
-    return [*pairs_list(texts),
-            details_element(facts, facts_table(machines), open_=len(machines) > 1)]
+    return [*pairs_list(texts), details(facts, facts_table(machines), open_=len(machines) > 1)]
 
 
 def changes_elements(comparisons: Sequence[Comparison]) -> list[ET.Element]:
@@ -124,15 +117,12 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
                 comparisons: Sequence[Comparison], measuring: Sequence[Sequence[str]],
                 pictures: Sequence[RenderedDrawing] = (), changes: Sequence[RenderedDrawing] = (),
                 notes: Sequence[str] = ()) -> str:
-    """The page of one result.
-
-    comparisons: the baseline against each other value. changes: the pictures of these. measuring:
-    the commands that measure the result again. notes: what the page lacks, and why.
-    """
+    """The page of one result. comparisons: the baseline against each other value. changes: their
+    pictures. measuring: the commands that measure it again. notes: what the page lacks, and why."""
     result, answers = summary.matrix.result, answers_of(summary)
     cells = [cell.given or cell.words for cell in summary.matrix.cells.values()
              if cell.status != "unsupported"]
-    by_hand = details_element(f"every cell by hand ({len(cells)})",
+    by_hand = details(f"every cell by hand ({len(cells)})",
                      element("pre", "\n".join(by_hand_lines(
                          cells, folders_of(result.plan), result.plan.timer))))
     reading = [f"uncork {name} {result.folder}"

@@ -28,14 +28,13 @@ def element(tag: str, *children: Child, **attributes: str | None) -> ET.Element:
 
 
 def pairs_list(pairs: Iterable[Pair]) -> list[ET.Element]:
-    """A list of labels and texts; empty without pairs. A text without a label continues the text
-    before it."""
+    """A list of labels and texts, in a list; empty without pairs."""
     parts = [part for label, text in pairs
              for part in ([element("dt", label)] if label else []) + [element("dd", text)]]
     return [element("dl", *parts)] if parts else []
 
 
-def details_element(title: str, *children: Child, open_: bool = False) -> ET.Element:
+def details(title: str, *children: Child, open_: bool = False) -> ET.Element:
     """A part that opens with a click, without any script."""
     return element("details", element("summary", title), *children, open="open" if open_ else None)
 

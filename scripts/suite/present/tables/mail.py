@@ -43,8 +43,7 @@ def texts_of(table: Table) -> list[list[str]]:
 
 
 def plain_table(table: Table) -> list[str]:
-    """Aligned text, as kernel lists have it: names left, numbers right. The row that sums up is a
-    label, then figures below the last columns."""
+    """Aligned text, as kernel lists have it. The row that sums up fills the last columns only."""
     lines = texts_of(table)
     label, *figures = filter(None, lines.pop()) if table.foot else [""]
     widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]

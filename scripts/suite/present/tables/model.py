@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The model of a table. Commands and pages build a Document of their figures. Renderers turn it
-into text and know nothing else."""
+"""The model of a table: commands and pages build a Document, renderers turn it into text."""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@ TITLE_WIDTH = 12
 
 
 def column_texts(column: Column) -> list[str]:
-    """The head and the items, padded to the width of the column. Marks stand right of the texts,
-    which stay aligned."""
+    """The head and the items, padded to one width; marks do not disturb the alignment of texts."""
     marks = max((len(item.mark) for item in column.items), default=0)
     texts = max((len(item.text) for item in column.items), default=0)
     width = max(texts + marks, len(column.head))
