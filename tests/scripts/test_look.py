@@ -17,8 +17,8 @@ from drawn import made, needs_gnuplot, signs_of, size_of, title_of
 from suite.analyse.frame import noise_floor
 from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
-from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.canvas import Canvas, canvas_of
+from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import PICTURES, Picture, scenario_load, scenario_text
 

@@ -17,9 +17,9 @@ from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS
 from suite.base.units import scale_choose
 from suite.present.pictures.bars import Panel, panel_block, panel_limit, panels_group
+from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.distribution import unsent_text
 from suite.present.pictures.gnuplot import IMAGE_FORMATS
-from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.parts import (
     axis_words,
     gnuplot_value,

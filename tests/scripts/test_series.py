@@ -21,13 +21,13 @@ from suite.base.errors import UsageError
 from suite.base.units import scale_choose
 from suite.present.columns import ratio_item
 from suite.present.pictures import parts
+from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.curve import height_settings, labels_stagger
 from suite.present.pictures.gnuplot import drawing_write
-from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.parts import (
     COLOURS,
-    figures_of,
     colour_places,
+    figures_of,
     series_settings,
     strategy_colour,
 )

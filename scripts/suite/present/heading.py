@@ -186,7 +186,7 @@ def coverage_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
 
 
 def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, str]:
-    """The words of the plan and SHOWN_ALWAYS that all cells share. excluded: stand elsewhere."""
+    """The words of the plan and SHOWN_ALWAYS that all cells share, without the excluded ones."""
     words = [{key: value for key, value in {**cell.words, **cell.given}.items()
               if key in (*SHOWN_ALWAYS, *cell.given)} for cell in cells]
     return {key: value for key, value in next(iter(words), {}).items()

@@ -190,7 +190,7 @@ def result_fields(summary: Summary) -> list[str]:
 
 
 def result_records(summary: Summary) -> Iterator[Fields]:
-    """A record of each cell with result_fields(), and with more; ratios as a terminal has them."""
+    """A record of each cell. It has result_fields() and more, and the ratios of a terminal."""
     shown = columns.ratio_metrics(summary)
     for cell in summary.matrix.cells.values():
         record: Fields = {"status": cell.status, **cell.axes}

@@ -25,6 +25,7 @@ TYPED = r"[a-z][a-z0-9_.-]*=\S+"
 WORDS_LINE = re.compile(rf"{TYPED}( {TYPED})*")
 COMMAND_LINE = re.compile(rf"(({TYPED}|--more|-o|{RESULTS}/\S+)( |$))+")
 FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
+FIRST_FIGURES = frozenset(("base", "change", "median"))  # heads with which figures begin
 PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean(=all)? of \d+( of \d+)? cells(, n=\d+)?")
 BELOW_LABELS = "|".join((*LABELS, *LABELS_OF_CLAIMS))
@@ -64,9 +65,9 @@ class PostedBlock:
 class BlockReader:
     """Reads the lines of one block.
 
-    depth: its quoting depth; lines of another depth are replies between its lines. label: of the
-    head that may continue in the next line. continued: the name of the text that may continue in
-    the next line, because a mail program may have broken it. place: the words of the row group.
+    depth: its quoting depth; lines of another depth are replies between its lines. label,
+    continued: the head, or the name of the text, that the next line may continue: a mail program
+    may have broken it. place: the words that all rows of the table share.
     """
 
     depth: int
@@ -163,9 +164,6 @@ class BlockReader:
             self.block.unread += 1
             name = self.title or "block", f"unread line {self.block.unread}"
             self.store(name, " ".join(line.split()))
-
-
-FIRST_FIGURES = frozenset(("base", "change", "median"))
 
 
 def cells_split(line: str) -> list[str]:

@@ -13,7 +13,7 @@ from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
 from suite.present.columns import is_hidden, median_text, verdict_item
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import LETTER, LINE, Canvas, lines_of, canvas_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
 BAR_COLOUR, BASE_COLOUR = 0x8DA9C4, 0x999999  # for cells without a strategy

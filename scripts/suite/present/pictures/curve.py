@@ -16,7 +16,7 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import LETTER, LINE, Canvas, lines_of, canvas_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
 AXIS_COLUMNS_TEXT = 56  # the length of an axis in text, in characters

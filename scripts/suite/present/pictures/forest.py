@@ -11,14 +11,13 @@ from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.present.comparison import wording
 from suite.present.pictures import compared, parts
-from suite.present.pictures.canvas import LETTER, LINE, Canvas, lines_of, canvas_of
+from suite.present.pictures.canvas import LETTER, LINE, TEXT_COLUMNS, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
 ROWS_MAX = 36  # rows of a picture; further comparisons go into another picture
 VERDICT_POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.WITHIN_NOISE: 6,
                   Verdict.SAME: 6, Verdict.UNKNOWN: 2, Verdict.EXACT: 5}
 GEOMEAN_POINT = 13
-TEXT_COLUMNS = 70  # the width of a picture in text
 ROW_UNITS, ROW_LEAST = 24, 18  # the height of a line in units: wanted, needed
 AXIS_LEAST = 0.3  # if the axis has less than this share of the width, intervals are not written
 VALUE_LETTER = 8.9  # the width in units of a letter beside a ratio, where most are digits

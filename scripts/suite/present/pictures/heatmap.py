@@ -15,7 +15,7 @@ from suite.analyse.optimum import better_ratio
 from suite.analyse.verdicts import Verdict
 from suite.base.units import number_text, size_parse
 from suite.present.pictures import compared, parts
-from suite.present.pictures.canvas import LETTER, LINE, Canvas, lines_of, canvas_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
 # Blue and orange differ for every kind of colour vision. White is between them; grey: no figure.
@@ -90,8 +90,7 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
     """A heat map for each combination of the axes that are neither rows nor columns; several if
     there is no room for all columns. x: the axis of the columns."""
     versus = " ".join(comparisons[0].new.words) or "result"
-    tiles = [tile_make({**row.axes, " ".join(one.new.words) or "result":
-                        compared.side_value(one.new)}, row, metric)
+    tiles = [tile_make({**row.axes, versus: compared.side_value(one.new)}, row, metric)
              for one in comparisons for row in one.rows]
     axes = list(dict.fromkeys(key for tile in tiles for key in tile.place))
     across = x if x in axes else axis_across(axes, versus, tiles)

@@ -82,7 +82,7 @@ class Drawing:
 
 
 def gnuplot_value(value: object) -> str:
-    """A number, a bool as 0 or 1, or a string in single quotes, where a quote is doubled."""
+    """A number, a bool as 0 or 1, or a string: in single quotes, with line feeds spliced in."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''").replace("\n", "'.\"\\n\".'") + "'"
     if isinstance(value, bool):

@@ -28,7 +28,7 @@ def element(tag: str, *children: Child, **attributes: str | None) -> ET.Element:
 
 
 def pairs_list(pairs: Iterable[Pair]) -> list[ET.Element]:
-    """A list of labels and texts, in a list; empty without pairs."""
+    """The pairs as one `dl`, in a list; an empty list without pairs."""
     parts = [part for label, text in pairs
              for part in ([element("dt", label)] if label else []) + [element("dd", text)]]
     return [element("dl", *parts)] if parts else []

@@ -53,9 +53,9 @@ class Group:
 class Table:
     """Key columns, which name the rows, and groups of figures. All columns have as many rows.
 
-    breaks: the first rows of blocks, between which a key other than the last one changes. foot: how
-    many of the last rows sum up the others. place: words that all rows share, because the table was
-    cut by its first key. below, remark: lines under it. missing: why there is no table.
+    breaks: the rows at which a key other than the last one changes. foot: how many of the last rows
+    sum up the others. place: words that all rows share, because the table was cut by its first key.
+    below, remark: lines under the table. missing: why there is no table.
     """
 
     keys: tuple[Column, ...] = ()
