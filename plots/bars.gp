@@ -26,7 +26,7 @@ do for [format in formats] {
     # A panel has 28 units above its bars and 55 below them.
     rows = 0
     do for [p = 1:panels] { rows = rows + bars[p] }
-    row = (high - head - foot - label_foot - 83.0 * panels) / rows
+    row = (height - head - foot - label_foot - 83.0 * panels) / rows
     above = head
     do for [p = 1:panels] {
         last = p == panels
@@ -52,9 +52,9 @@ do for [format in formats] {
         } else {
             set xrange [0:tops[p]]
             eval sprintf("set xtics %.9g", steps[p])
-            set tmargin at screen 1 - (above + 28) / high
-            set bmargin at screen 1 - (above + 28 + row * bars[p]) / high
-            set lmargin at screen (24 + 8.2 * widest) / wide
+            set tmargin at screen 1 - (above + 28) / height
+            set bmargin at screen 1 - (above + 28 + row * bars[p]) / height
+            set lmargin at screen (24 + 8.2 * widest) / width
             set rmargin at screen 0.97
             set xlabel (last ? label : "") offset 0,0.3
             above = above + row * bars[p] + 83

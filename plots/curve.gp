@@ -46,9 +46,9 @@ do for [format in formats] {
         set grid xtics ytics lc rgb "#dddddd" lt 1
         set multiplot
         # The ratios take some third of the height.
-        lowest = (axes_foot + 17 * drawn_rows) / high
-        ratios_top = lowest + 0.37 * (axes_top - lowest - 30 / high)
-        set bmargin at screen (base ? ratios_top + 30 / high : lowest)
+        lowest = (axes_foot + 17 * drawn_rows) / height
+        ratios_top = lowest + 0.37 * (axes_top - lowest - 30 / height)
+        set bmargin at screen (base ? ratios_top + 30 / height : lowest)
         if (!base) { set xlabel label_x offset 0,-drawn_rows }
         set ylabel label_y
         set bars 0.6

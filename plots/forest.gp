@@ -2,7 +2,7 @@
 # Forest plot: a ratio with its interval for each row, and its noise floor shaded around 1.
 # Settings: label_x, lines (number of all lines, with headings and blank lines), heads (number of
 # headings), bands (number of noise floors), ratios (number of ratios: gnuplot crashes if no point
-# has a position), widest (characters of the longest name), widest_right, widest_right_text
+# has a position), widest (characters of the longest name), value_columns, value_columns_text
 # (characters of the longest text on the right, drawn and in text), label_rows (lines of label_x),
 # label_x_text, left, right, logarithmic, and as macros tics_x, tics_text (as many as text has room
 # for).
@@ -30,7 +30,7 @@ do for [format in formats] {
         set yrange [lines - 0.5:-1]
         unset ytics
         set lmargin widest + 2
-        set rmargin widest_right_text + 2
+        set rmargin value_columns_text + 2
         set tmargin title_lines + 1
         set bmargin 4 + signs_lines
         set arrow from first 1, graph 0 to first 1, graph 1 nohead
@@ -47,12 +47,12 @@ do for [format in formats] {
     } else {
         @tics_x
         set yrange [lines - 0.5:-0.5]
-        set lmargin at screen (34 + 8.2 * widest) / wide
-        set rmargin at screen (wide - 16 - 8.9 * widest_right) / wide
-        set tmargin at screen 1 - (head + 2) / high
-        set bmargin at screen (foot + 44 + 18 * label_rows) / high
+        set lmargin at screen (34 + 8.2 * widest) / width
+        set rmargin at screen (width - 16 - 8.9 * value_columns) / width
+        set tmargin at screen 1 - (head + 2) / height
+        set bmargin at screen (foot + 44 + 18 * label_rows) / height
         set grid xtics lc rgb "#dddddd" lt 1
-        set label label_x at screen 0.5, screen (foot + 18 * label_rows - 8) / high center
+        set label label_x at screen 0.5, screen (foot + 18 * label_rows - 8) / height center
         set bars 0.6
         plot for [b = 1:bands > 0] data index banded \
                  using (lower($1)):3:(lower($1)):(upper($2)):3:4 \

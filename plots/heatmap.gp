@@ -17,11 +17,11 @@ do for [format in formats] {
     set border 0
     if (!text) {
         eval titles
-        set label label_x at screen 0.5, screen (foot + 18 * label_rows - 9) / high center
-        set lmargin at screen begin / wide
-        set rmargin at screen (begin + pixels * |columns|) / wide
-        set tmargin at screen 1 - (head + 2) / high
-        set bmargin at screen (foot + below) / high
+        set label label_x at screen 0.5, screen (foot + 18 * label_rows - 9) / height center
+        set lmargin at screen begin / width
+        set rmargin at screen (begin + pixels * |columns|) / width
+        set tmargin at screen 1 - (head + 2) / height
+        set bmargin at screen (foot + below) / height
         set yrange [|rows| - 0.5:-0.5]
         set ytics ()
         do for [r = 1:|rows|] { set ytics add (rows[r] r - 1) }

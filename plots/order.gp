@@ -14,7 +14,7 @@ do for [format in formats] {
     set yrange [bottom:top]
     set xlabel "round".(text ? "\n".signs_text : "")
     # A round has its number in its middle and a line at its end. Of many rounds some have numbers.
-    step = ceil(rounds / (text ? 20.0 : wide * (axes_right - axes_left) / 33))
+    step = ceil(rounds / (text ? 20.0 : width * (axes_right - axes_left) / 33))
     set xtics scale 0 ()
     do for [r = 1:rounds:step] { set xtics add (sprintf("%d", r) r - 0.5) }
     if (text) {

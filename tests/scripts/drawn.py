@@ -52,7 +52,7 @@ def draw(matrix, folder, asked=()):
     for drawing in drawings:
         for path in drawing_write(drawing, folder):
             assert path.stat().st_size > 80
-        assert size_of(folder / f"{drawing.name}.png") == (960, drawing.settings["high"])
+        assert size_of(folder / f"{drawing.name}.png") == (960, drawing.settings["height"])
         ElementTree.parse(folder / f"{drawing.name}.svg")
         text = (folder / f"{drawing.name}.txt").read_text()
         assert text.isascii() and "\t" not in text and "\f" not in text

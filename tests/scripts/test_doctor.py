@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
+from machines_elements import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
 
 from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork
@@ -35,7 +35,7 @@ from suite.doctor.finding import (
 from suite.doctor.probes import Probes, rules_count
 from suite.places.lab.lab import namespaces_refusal
 from suite.present.heading import machine_pairs
-from suite.present.report.page import machines_make
+from suite.present.report.page import facts_table
 from suite.present.show import cell_choose, show_text
 from suite.result.files import machines_merge
 from suite.result.machine import Machine, disturbed_text, findings_last
@@ -384,7 +384,7 @@ def test_several_starts_say_how_many_of_them_were_disturbed() -> None:
     assert disturbed_text([look("load 2"), look(), look("load 3")]) == "load 3 (at 2 of 3 starts)"
     assert disturbed_text([look()]) == "" == disturbed_text([])
     assert findings_last([look("load 2"), look(), look("load 3")]) == {"load": "disturbs: load 3"}
-    page = ET.tostring(machines_make([Machine(("host",),
+    page = ET.tostring(facts_table([Machine(("host",),
                                               {"cpu": "X", "doctor": [look("load 2")]})]),
                                               "unicode")
     assert "doctor.load" in page and ">disturbs: load 2<" in page and "{" not in page

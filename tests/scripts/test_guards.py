@@ -31,10 +31,10 @@ from suite.analyse.summary import gain_build, summary_build
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.present.heading import machines_text
-from suite.present.pictures.look import Look
+from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.parts import note_text
 from suite.present.pictures.plot import drawings_make
-from suite.present.report.page import machine_make
+from suite.present.report.page import machines_elements
 from suite.scenario.scenario import Claim, Picture
 
 TIME, SEGMENTS, SENDS = (METRICS[name]
@@ -326,7 +326,7 @@ def test_the_small_print_of_a_picture_names_every_machine_in_several_lines(made)
     matrix = made["systems"]
     cells = list(matrix.cells.values())
     told = note_text(matrix, cells, "median of 10 rounds")
-    lines = Look().titles(100, "", told)["small_print"]
+    lines = Canvas().titles(100, "", told)["small_print"]
     assert len(lines) == 2 and " ".join(lines) == told
     assert told.endswith("gvisor: Invented CPU @ 3.00GHz, 2 CPUs, Linux 4.4.0, gvisor")
     alone = replace(matrix, cells={name: cell for name, cell in matrix.cells.items()
@@ -356,7 +356,7 @@ def test_boots_are_one_machine_where_all_their_facts_agree(made):
     assert [len(machine.hosts) for machine in machines_group(boots)] == [9, 9]
     changed = replace(first, facts={**first.facts, "sysctl": {"net.ipv4.tcp_sack": "0"}})
     assert [len(machine.hosts) for machine in machines_group([changed, *others])] == [1, 8, 9]
-    page = "".join("".join(part.itertext()) for part in machine_make(boots))
+    page = "".join("".join(part.itertext()) for part in machines_elements(boots))
     assert "6.18.5-test, kvm, 9 boots" in page and "machine 2" in page and "machine 3" not in page
 
 

@@ -17,8 +17,8 @@ from drawn import made, needs_gnuplot, signs_of, size_of, title_of
 from suite.analyse.frame import noise_floor
 from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
+from suite.present.pictures.canvas import Canvas, canvas_of
 from suite.present.pictures.gnuplot import drawing_write
-from suite.present.pictures.look import Look, look_of
 from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import PICTURES, Picture, scenario_load, scenario_text
 
@@ -73,11 +73,11 @@ def test_no_label_of_any_size_is_cut_or_lies_on_another(tmp_path, recipe, size):
             continue
         for drawing in drawings:
             drawing_write(drawing, tmp_path, ("svg",))
-            texts, (wide, high), _ = texts_of(tmp_path / f"{drawing.name}.svg")
-            assert (wide, high) == (drawing.settings["wide"], drawing.settings["high"])
+            texts, (width, height), _ = texts_of(tmp_path / f"{drawing.name}.svg")
+            assert (width, height) == (drawing.settings["width"], drawing.settings["height"])
             for text in texts:
                 assert text.box[0] >= 0 and text.box[1] >= 0, text.letters
-                assert text.box[2] <= wide and text.box[3] <= high, (text.letters, drawing.name)
+                assert text.box[2] <= width and text.box[3] <= height, (text.letters, drawing.name)
             for one, other in combinations([text for text in texts if text.letters != "//"], 2):
                 assert not one.touches(other), (one.letters, other.letters, drawing.name)
 
@@ -101,19 +101,19 @@ def test_a_picture_for_print_has_its_size_in_all_formats_and_letters_of_7_pt(
     path = tmp_path / drawing.name
     assert size_of(path.with_suffix(".png"))[0] == pytest.approx(300 * inches, abs=2)
     assert page_points(path.with_suffix(".pdf").read_bytes()) == pytest.approx(72 * inches, abs=1)
-    texts, (wide, _), root = texts_of(path.with_suffix(".svg"))
+    texts, (width, _), root = texts_of(path.with_suffix(".svg"))
     assert root.get("width").endswith("in")
     assert float(root.get("width")[:-2]) == pytest.approx(inches, abs=0.005)
-    assert min(72 * inches / wide * text.points for text in texts) >= 7
+    assert min(72 * inches / width * text.points for text in texts) >= 7
 
 
 def test_a_size_in_pixels_is_that_of_a_screen():
-    assert look_of(asked("bars", size="1280x720px")) == Look(1280, 720, size="1280x720px")
+    assert canvas_of(asked("bars", size="1280x720px")) == Canvas(1280, 720, size="1280x720px")
 
 
 def test_a_picture_without_a_size_is_as_wide_as_on_a_page():
-    page = look_of(asked("bars", size="page"))
-    assert (page.wide, page.high) == (Look().wide, Look().high)
+    page = canvas_of(asked("bars", size="page"))
+    assert (page.width, page.height) == (Canvas().width, Canvas().height)
 
 
 @needs_gnuplot
@@ -139,8 +139,8 @@ def test_title_and_note_can_be_left_out_and_signs_stay(tmp_path, kind):
         assert ("Invented CPU" in printed) == (key != "note")
         dark = drawing.settings["dark"]
         assert drawing.settings["small_print"][:dark] == looks[""].settings["small_print"][:dark]
-    assert looks["title"].settings["high"] == looks[""].settings["high"] - 22
-    assert looks["note"].settings["high"] < looks[""].settings["high"]
+    assert looks["title"].settings["height"] == looks[""].settings["height"] - 22
+    assert looks["note"].settings["height"] < looks[""].settings["height"]
 
 
 @pytest.mark.parametrize("words, said", [

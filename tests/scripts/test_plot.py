@@ -17,9 +17,9 @@ from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS
 from suite.base.units import scale_choose
 from suite.present.pictures.bars import Panel, panel_block, panel_limit, panels_group
+from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.distribution import unsent_text
 from suite.present.pictures.gnuplot import IMAGE_FORMATS
-from suite.present.pictures.look import Look
 from suite.present.pictures.parts import (
     axis_words,
     gnuplot_value,
@@ -154,7 +154,7 @@ def test_a_word_that_the_cells_of_a_picture_do_not_use_is_neither_in_its_name_no
 
 
 def test_a_long_title_has_several_lines_in_text():
-    settings = Look().titles(100, "it's " + "long " * 20, "")
+    settings = Canvas().titles(100, "it's " + "long " * 20, "")
     assert settings["headline_text"] == ("it's " + ("long " * 13).rstrip() + "\n"
                                          + ("long " * 7).rstrip())
     assert settings["title_lines"] == 2 and settings["signs_lines"] == 0

@@ -26,7 +26,7 @@ from suite.analyse.summary import summary_build
 from suite.commands.report import changes_draw, changes_drawn
 from suite.present.pictures.parts import COLOURS, Drawing
 from suite.present.pictures.plot import drawings_make
-from suite.present.report.drawings import Drawn, figure_element
+from suite.present.report.drawings import RenderedDrawing, figure_element
 from suite.present.report.page import result_page
 from suite.scenario.scenario import TableLayout
 
@@ -57,7 +57,7 @@ class Parts(html.parser.HTMLParser):
             self.said.append(data)
 
 
-def page_of(folder: Path, *drawn: Drawn) -> str:
+def page_of(folder: Path, *drawn: RenderedDrawing) -> str:
     """The page of a result with these pictures."""
     matrix = matrix_of(folder)
     asked = matrix.result.scenario.table or TableLayout()
@@ -74,14 +74,14 @@ def group(number: int, colour: str, panel: str = "") -> str:
             f'<g><path stroke="{colour}" d="M0,0"/></g></g>')
 
 
-def drawn_of(names: Sequence[str], *groups: str) -> Drawn:
+def drawn_of(names: Sequence[str], *groups: str) -> RenderedDrawing:
     """A picture with series of these names, of which the eighth has the colour of the first."""
     drawing = Drawing("picture", "curve", "1 2\n", {
         "names": list(names), "colours": [COLOURS[place % 7] for place in range(len(names))]})
-    return Drawn(drawing, SVG.format("".join(groups)), "as text\n")
+    return RenderedDrawing(drawing, SVG.format("".join(groups)), "as text\n")
 
 
-def classes_of(drawn: Drawn) -> list[str]:
+def classes_of(drawn: RenderedDrawing) -> list[str]:
     """The series of each plot in order; empty for those of none."""
     figure = figure_element(drawn)
     return [part.get("class", "") for part in figure.iter("g")

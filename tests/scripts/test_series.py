@@ -21,13 +21,13 @@ from suite.base.errors import UsageError
 from suite.base.units import scale_choose
 from suite.present.columns import ratio_item
 from suite.present.pictures import parts
+from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.curve import height_settings, labels_stagger
 from suite.present.pictures.gnuplot import drawing_write
-from suite.present.pictures.look import Look
 from suite.present.pictures.parts import (
     COLOURS,
+    colour_places,
     figures_of,
-    looks_of,
     series_settings,
     strategy_colour,
 )
@@ -123,7 +123,7 @@ def strategies_listed():
 
 def looks(axis, names):
     """The place in COLOURS of these series of one word by name."""
-    return dict(zip(names, looks_of([{axis: name} for name in names]), strict=True))
+    return dict(zip(names, colour_places([{axis: name} for name in names]), strict=True))
 
 
 def test_a_strategy_has_one_colour_whatever_else_is_in_a_picture():
@@ -141,31 +141,31 @@ def test_a_strategy_more_than_there_are_colours_looks_otherwise_all_the_same(mon
     recipe = result_make.recipe_sizes(14, 1, rounds=1)
     matrix = made(tmp_path, recipe)
     monkeypatch.setattr(parts, "cells_group", lambda cells, axes: [(name,) for name in names])
-    settings = series_settings(Look(), matrix, ("write",), {(name,): name for name in names})
+    settings = series_settings(Canvas(), matrix, ("write",), {(name,): name for name in names})
     assert len(set(zip(*(settings[key] for key in ("colours", "points", "dashes")),
                        strict=True))) == len(names)
 
 
 def test_a_strategy_decides_before_a_reading_and_other_words_do_not():
-    assert looks_of([{"server.read": "zerocopy", "write": "cork"}]) == [2]
-    assert looks_of([{"server.read": "zerocopy"}, {"name": "cork"}]) == [2, 0]
+    assert colour_places([{"server.read": "zerocopy", "write": "cork"}]) == [2]
+    assert colour_places([{"server.read": "zerocopy"}, {"name": "cork"}]) == [2, 0]
 
 
 def test_other_series_take_colours_that_no_strategy_of_the_picture_has():
-    assert looks_of([{"write": name} for name in ("nagle", "fast", "nodelay:64K", "slow")]) == [
+    assert colour_places([{"write": name} for name in ("nagle", "fast", "nodelay:64K", "slow")]) == [
         0, 2, 1, 3]
 
 
 def test_series_look_the_same_in_all_pictures_of_a_result_and_those_of_one_colour_differ(tmp_path):
     matrix = matrix_of(NODELAY)
     def settings(*names):
-        return series_settings(Look(), matrix, ("place", "write"),
+        return series_settings(Canvas(), matrix, ("place", "write"),
                                {name: " ".join(name) for name in names})
     corked = [("together", "cork"), ("apart", "cork")]
     both, (alone,) = settings(*corked), [settings(corked[1])]
     assert len(set(both["colours"])) == 1 and len(set(both["dashes"])) == 2
     assert all(alone[key] == both[key][1:] for key in ("colours", "points", "dashes"))
-    places = [series_settings(Look(), matrix, ("place",), {(place,): place})["colours"]
+    places = [series_settings(Canvas(), matrix, ("place",), {(place,): place})["colours"]
               for place in ("together", "apart")]
     assert places == [[COLOURS[0]], [COLOURS[1]]]
 
@@ -176,7 +176,7 @@ def test_series_are_named_by_their_values_and_arms_need_no_word_above_them(monke
     assert drawing.settings["title_key"] == "direction"
     matrix = matrix_of(NODELAY)
     monkeypatch.setattr(parts, "cells_group", lambda cells, axes: [("read",), ("write",)])
-    settings = series_settings(Look(), matrix, ("arm",), {("read",): "read", ("write",): "write"})
+    settings = series_settings(Canvas(), matrix, ("arm",), {("read",): "read", ("write",): "write"})
     assert settings["title_key"] == "", "the name of an arm says what it is"
 
 

@@ -24,7 +24,7 @@ from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.parts import Drawing
 from suite.present.pictures.plot import drawings_make
-from suite.present.report.drawings import Drawn
+from suite.present.report.drawings import RenderedDrawing
 from suite.present.report.page import pair_page, result_page
 from suite.result.files import file_write, output_folder, result_find
 from suite.scenario.scenario import TableLayout
@@ -33,20 +33,20 @@ NAME = "report.html"
 PagePart = TypeVar("PagePart")
 
 
-def drawings_draw(drawings: Sequence[Drawing]) -> tuple[Drawn, ...]:
-    """Draws the pictures in a temporary folder."""
+def drawings_draw(drawings: Sequence[Drawing]) -> tuple[RenderedDrawing, ...]:
+    """The pictures, drawn in a folder that is gone afterwards."""
     drawn = []
     with tempfile.TemporaryDirectory(prefix="uncork-") as name:
         folder = Path(name)
         for drawing in drawings:
             svg, text = (path.read_text(encoding="utf-8")
                          for path in drawing_write(drawing, folder, ("svg", "txt")))
-            drawn.append(Drawn(drawing, svg, text))
+            drawn.append(RenderedDrawing(drawing, svg, text))
     return tuple(drawn)
 
 
-def forest_drawn(comparisons: Sequence[Comparison]) -> tuple[Drawn, ...]:
-    """Draws the forest plot of comparisons by their first metric."""
+def forest_drawn(comparisons: Sequence[Comparison]) -> tuple[RenderedDrawing, ...]:
+    """The forest of comparisons by their first metric."""
     if not comparisons:
         return ()
     metric = comparisons[0].metrics[0]

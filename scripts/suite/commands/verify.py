@@ -12,7 +12,13 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.systems import systems_differences, systems_read, verdicts_of
 from suite.base.errors import UsageError
 from suite.present.mail.block import cells_block, pair_block
-from suite.present.mail.parse import Posted, blocks_read, deviations_find, mail_text, side_words
+from suite.present.mail.parse import (
+    PostedBlock,
+    blocks_read,
+    deviations_find,
+    mail_text,
+    side_words,
+)
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
 from suite.result.files import result_find
@@ -29,21 +35,20 @@ def text_read(name: str) -> str:
     return mail_text(data)
 
 
-def block_recompute(posted: Posted, matrices: Sequence[Matrix]) -> Document:
-    """The block that `paste` makes now of the same sides and metrics; UsageError if the result does
-    not have them."""
+def block_recompute(posted: PostedBlock, matrices: Sequence[Matrix]) -> Document:
+    """The block that `paste` makes now of the same sides and metrics; UsageError without them."""
     metrics = [METRICS[name] for name in posted.metrics]
     if "cells" in posted.heads:
         return cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
     sides = [side_words(posted.heads.get(label, "")) for label in ("base", "new")]
     axis = posted.heads.get("axis")
     return pair_block(matrices, sides[0], sides[1], metrics, axis.split(",") if axis else (),
-                      posted.every)
+                      posted.geomean_all)
 
 
-def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
-    """Prints whether a block is the same, and a line for each difference. The block may have ASCII
-    or symbols, as the mail has."""
+def block_verify(posted: PostedBlock, matrices: Sequence[Matrix]) -> bool:
+    """Says of one block whether it is the same, and what is not, one line each; with symbols or
+    without, whatever the mail has."""
     sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells")
                              if label in posted.heads)
     try:
@@ -54,7 +59,7 @@ def block_verify(posted: Posted, matrices: Sequence[Matrix]) -> bool:
     deviations = min((deviations_find(posted, block_lines(block, utf8=utf8))
                       for utf8 in (False, True)), key=len)
     print(*deviations, f"not the same: {len(deviations)} of {sides}" if deviations else
-          f"the same: all {len(posted.said)} figures and texts of {sides}", sep="\n")
+          f"the same: all {len(posted.named_texts)} figures and texts of {sides}", sep="\n")
     return not deviations
 
 

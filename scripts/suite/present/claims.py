@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The verdicts on published claims as a document: a table for each claim, or for each of those that
-dispute each other, with a column for each system.
-
-A system is as systems.py reads it.
-"""
+"""The verdicts on published claims as a document: a table for each claim, with columns for each
+system. A system is what suite/analyse/systems.py reads from a result or a report."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,13 +12,13 @@ from suite.base.units import counted_text
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 from suite.scenario.scenario import CLAIM_KINDS
 
-HEADS = ("claim", "says", "kind", "published", "system", "place", "measured", "low", "high",
-         "verdict", "differs")
-NOTHING = {"measured": "", "verdict": ""}
+FIELDS = ("claim", "says", "kind", "published", "system", "place", "measured", "low", "high",
+          "verdict", "differs")
+NOT_MEASURED = {"measured": "", "verdict": ""}
 
 
 def system_text(system: System) -> str:
-    """The kernel, the processor and the words of a target, as a column is headed."""
+    """The head of a system's columns: kernel, processor, the words target and build."""
     machine = system["machine"]
     known = [f"{machine.get('system', '')} {machine.get('kernel', '')}".strip(),
              machine.get("cpu", ""), *(f"{key}={machine[key]}" for key in ("target", "build")
@@ -30,18 +27,18 @@ def system_text(system: System) -> str:
 
 
 def differs_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
-    """What is not as it was where a claim was published."""
+    """How these systems differ from the one of the publication."""
     origin = claim["origin"]
     here = dict.fromkeys(system["machine"].get("kernel", "") for system in systems)
     kernels = ", ".join(filter(None, here))
-    told = [f"kernel {origin['kernel']} there, {kernels} here" if "kernel" in origin and kernels
-            else "", "a whole program there, its socket work here" * ("fidelity" in origin),
-            origin.get("differs", "")]
-    return "; ".join(filter(None, told))
+    texts = [f"kernel {origin['kernel']} there, {kernels} here" if "kernel" in origin and kernels
+             else "", "a whole program there, its socket work here" * ("fidelity" in origin),
+             origin.get("differs", "")]
+    return "; ".join(filter(None, texts))
 
 
 def names_order(claims: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Claims with counts first, and those that dispute each other together."""
+    """The names of claims: those with counts first, those that dispute each other together."""
     found: list[str] = []
     for name in sorted(claims, key=lambda one: (
             all(row["kind"] != COUNT for row in claims[one]["rows"]), one)):
@@ -52,7 +49,7 @@ def names_order(claims: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def claim_table(name: str, systems: Sequence[System]) -> Table:
-    """One claim: a row for each of its comparisons, counts first, and columns for each system."""
+    """The table of a claim: a row for each of its comparisons, counts first."""
     having = [system for system in systems if name in system["claims"]]
     claim = having[0]["claims"][name]
     origin, rows = claim["origin"], sorted(
@@ -60,7 +57,7 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
     groups = []
     for system in systems:
         mine = {row["that"]: row for row in system["claims"].get(name, {"rows": []})["rows"]}
-        cells = [mine.get(row["that"], NOTHING) for row in rows]
+        cells = [mine.get(row["that"], NOT_MEASURED) for row in rows]
         groups.append(Group(system_text(system) if len(systems) > 1 else "", tuple(
             Column(head, tuple(Item(cell[head]) for cell in cells), True)
             for head in ("measured", "verdict"))))
@@ -75,13 +72,13 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
 
 
 def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
-    """How the rows of a claim were decided that are not reproduced."""
-    told = [f"{row['verdict']}: {row['says']}: {'; '.join(row['remarks'])}"
-            + (f"; because {row['explained']}" if row.get("explained") else "")
-            + (f" ({system_text(system)})" if len(systems) > 1 else "") for system in systems
-            for row in system["claims"].get(name, {"rows": []})["rows"]
-            if row["verdict"] != REPRODUCED]
-    return labelled(name, told)
+    """The reasons for the verdicts of a claim that are not REPRODUCED."""
+    notes = [f"{row['verdict']}: {row['says']}: {'; '.join(row['remarks'])}"
+             + (f"; because {row['explained']}" if row.get("explained") else "")
+             + (f" ({system_text(system)})" if len(systems) > 1 else "") for system in systems
+             for row in system["claims"].get(name, {"rows": []})["rows"]
+             if row["verdict"] != REPRODUCED]
+    return labelled(name, notes)
 
 
 def counts_text(verdicts: Sequence[str]) -> str:
@@ -94,7 +91,7 @@ def claims_document(systems: Sequence[System]) -> Document:
     for system in systems:
         claims = {**system["claims"], **claims}
     names = names_order(claims)
-    rows = [{key: row.get(key) for key in HEADS}
+    rows = [{key: row.get(key) for key in FIELDS}
             | {"claim": name, "system": system_text(system), "place": place,
                "differs": differs_text(claim, [system])}
             | dict(zip(("measured", "low", "high"), [*span, None, None, None], strict=False))
@@ -105,5 +102,5 @@ def claims_document(systems: Sequence[System]) -> Document:
         [Section((), [claim_table(name, systems)]) for name in names],
         foot=[note for name in names for note in notes_of(name, systems)],
         end=[(system_text(system), counts_text(verdicts_of([system]))) for system in systems],
-        heads=HEADS, records=lambda: rows,
+        fields=FIELDS, records=lambda: rows,
         data=lambda: {"schema": 1, "systems": list(systems)})

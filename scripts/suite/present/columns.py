@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands in the columns of a table: medians, intervals, ratios, gains, footnotes. Pure."""
+"""The columns of a table: medians, intervals, ratios, gains and their footnotes. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,18 +16,18 @@ from suite.present.heading import UNSPLIT_NOTE, uncounted_note
 from suite.present.tables.model import Column, Group, Item
 
 ABSENT = "n/a"
-SAME = " (A/A)"  # after the name of a baseline whose second run stands beside its first
-Rows = Sequence[Cell | None]  # the cell of each row, None where there is none
+SAME = " (A/A)"  # follows the name of a baseline whose row compares its two runs
+Rows = Sequence[Cell | None]  # the cell of each row; None if the plan has no such cell
 
 
 class Footnotes:
-    """Numbers reasons in the order in which they are met; equal reasons share a number."""
+    """Numbers reasons in the order of their first use; equal reasons share a number."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
 
     def mark(self, text: str) -> str:
-        """The mark that refers to text; empty for an empty one."""
+        """The mark that refers to this text; empty for an empty text."""
         if text and text not in self.texts:
             self.texts.append(text)
         return f" [{self.texts.index(text) + 1}]" if text else ""
@@ -37,8 +37,7 @@ class Footnotes:
 
 
 def cell_note(cell: Cell) -> str:
-    """The footnote of a cell: why runs failed or did not run, what runs did otherwise than the
-    words say; empty where there is nothing."""
+    """The footnote of a cell: why runs failed or did not run, else what differs from its words."""
     reasons = "; ".join(cell.reasons)
     if cell.status == "ok" and cell.runs_failed:
         return f"{cell.runs_failed} of {cell.runs_ok + cell.runs_failed} runs failed: {reasons}"
@@ -46,53 +45,53 @@ def cell_note(cell: Cell) -> str:
 
 
 def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: units.Scale,
-               notes: Footnotes, first: bool, why: str = "") -> Item:
-    """The median of a cell in the unit of its column, or why there is none. why: the rounds that
-    know it. first: the first metric, whose column alone has the note about failed runs."""
+               notes: Footnotes, is_first: bool, note: str = "") -> Item:
+    """The median of a cell in the unit of its column, or a text in its place. note: figure_note().
+    is_first: the metric is the first one; only its column has the footnotes of cells that ran."""
     if cell is None:
         return Item("")
-    mark = notes.mark(cell_note(cell)) if cell.status != "ok" or first else ""
+    mark = notes.mark(cell_note(cell)) if cell.status != "ok" or is_first else ""
     if cell.status != "ok":
         return Item("failed" if cell.status == "failed" else "-", mark)
-    text, note = absence(cell, metric, why) if figure is None else (
-        median_text(figure.median, metric, scale), why)
+    text, note = absence(cell, metric, note) if figure is None else (
+        median_text(figure.median, metric, scale), note)
     return Item(text, mark + notes.mark(note))
 
 
 def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
-    """The rounds or targets that know a metric of a cell; empty where all do."""
+    """Which targets or how many rounds report a metric of a cell; empty if all do."""
     return unreported_text(matrix, cell, metric.name) or matrix.coverage_text(cell, metric.name)
 
 
 def is_hidden(cell: Cell, metric: Metric) -> bool:
-    """Whether a figure is hidden because the cell was emulated, so that its times mean nothing."""
+    """Whether a figure is hidden: it is a time of an emulated cell, which means nothing."""
     return bool(cell.emulated) and metric.timed
 
 
-def absence(cell: Cell, metric: Metric, why: str) -> tuple[str, str]:
-    """(text, reason) in place of a figure that good runs do not have. why: what figure_note() says.
-    ABSENT without a reason: they have no such figure by their nature."""
+def absence(cell: Cell, metric: Metric, note: str) -> tuple[str, str]:
+    """(text, reason) in place of a figure that good runs do not have. note: figure_note(). ABSENT
+    without a reason means that runs of this kind never have the figure."""
     if is_hidden(cell, metric):
         return "-", f"{TIMES_INVALID}: {cell.emulated}"
     if metric.name in cell.unsplit:
         return "", UNSPLIT_NOTE
-    return ABSENT, uncounted_note(cell) if cell.uncounted and metric.of_records else why
+    return ABSENT, uncounted_note(cell) if cell.uncounted and metric.of_records else note
 
 
 def is_undefined(summary: Summary, cell: Cell, metric: Metric) -> bool:
-    """Whether `n/a` without a reason stands in place of a figure, so that it needs its legend."""
+    """Whether a cell shows `n/a` without a footnote, which then needs a line in the legend."""
     return cell.runs_ok > 0 and metric.name not in summary.figures[cell.name] and absence(
         cell, metric, figure_note(summary.matrix, cell, metric)) == (ABSENT, "")
 
 
 def median_text(value: float, metric: Metric, scale: units.Scale) -> str:
-    """A median in the unit of its column; `> 200` where only that bound is known."""
+    """A median in the unit of its column; `> 200` if only a bound is known."""
     return units.count_text(value) if metric.counts else units.beyond_text(
         value, units.number_text(scale.apply(value)))
 
 
 def width_item(figure: Figure | None) -> Item:
-    """The farther end of the interval in percent, `r` of a mere min..max; empty for a bound."""
+    """The farther end of the interval in percent, with `r` for min..max; empty for a bound."""
     if figure is None or figure.interval is None or figure.median == 0 or isinstance(
             figure.median, stats.Beyond):
         return Item("")
@@ -102,8 +101,8 @@ def width_item(figure: Figure | None) -> Item:
 
 
 def verdict_item(text: str, verdict: Verdict | None, interval: str = "") -> Item:
-    """A ratio or a gain with its interval, if any, and the mark of its verdict: `0.24x`, `(0.24x)`,
-    `0.98x~`, `0.98x [0.95, 1.02]~`, `0.98x?`, or `~` alone for an uncertain direction."""
+    """A ratio or a gain with its interval and the mark of its verdict: `0.24x`, `(0.24x)`,
+    `0.98x~`, `0.98x [0.95, 1.02]~`, `0.98x?`; `~` alone if not even the direction is certain."""
     if verdict is Verdict.UNKNOWN:
         return Item(text, "?")
     if verdict is Verdict.SAME and text[0] not in "<>":
@@ -112,19 +111,19 @@ def verdict_item(text: str, verdict: Verdict | None, interval: str = "") -> Item
 
 
 def ratio_item(figure: Figure | None, is_base: bool) -> Item:
-    """The ratio to the baseline with its interval, `0.24x [0.22, 0.27]`; `base` for that one."""
+    """The ratio to the baseline with its interval, `0.24x [0.22, 0.27]`; the baseline: `base`."""
     if figure is None or figure.ratio is None:
         return Item("base" if figure and is_base else "")
     texts = units.ratio_texts(*figure.ratio.span)
-    # each character widens the table
-    within = f" {units.interval_text(texts)}".rstrip().replace("x", "")
+    # The interval has no `x`, to save the width of the column.
+    interval = f" {units.interval_text(texts)}".rstrip().replace("x", "")
     return verdict_item(texts[0], figure.verdict,
-                        within if figure.verdict is not Verdict.EXACT else "")
+                        interval if figure.verdict is not Verdict.EXACT else "")
 
 
 def published_columns(summary: Summary, rows: Sequence[Figure | Gain | None],
                       text: Callable[[float], str], head: Callable[[str], str]) -> list[Column]:
-    """A column of ratios for each set of published figures that has any. head: of its name."""
+    """A column for each set of published figures with a ratio here. head: of a set, by its name."""
     columns = []
     for name in published_sets(summary.matrix):
         ratios = [next((one.ratio for one in row.published if one.figure.set == name), None)
@@ -140,8 +139,8 @@ def published_name(published_set: str) -> str:
 
 
 def ratio_metrics(summary: Summary) -> set[str]:
-    """The metrics with a ratio column: the first that is not a count, and those with a published
-    ratio. Empty without a baseline. The metrics of gains and of best= have other columns."""
+    """The metrics with a ratio column: the first one that is no count, and those with a published
+    ratio. Empty without a baseline. The metrics of gain= and best= have columns of their own."""
     if len(summary.matrix.whole.cells) < 2 or not summary.baseline:
         return set()
     first = next(({metric.name} for metric in summary.metrics if not metric.counts), set())
@@ -151,41 +150,41 @@ def ratio_metrics(summary: Summary) -> set[str]:
 
 
 def scales_choose(summary: Summary) -> dict[str, units.Scale]:
-    """One unit for each metric, for the whole table."""
+    """The unit of each metric in the whole table."""
     return {metric.name: units.scale_choose(
         (figures[metric.name].median for figures in summary.figures.values()
          if metric.name in figures), metric.unit) for metric in summary.metrics}
 
 
 def best_mark(summary: Summary, cell: Cell) -> str:
-    """The mark of a cell in its group; empty where it has no figure."""
+    """The mark of a cell among the values that best= compares; empty without a figure."""
     optimum = optimum_of(summary.optima, cell)
     return optimum.marks.get(cell.axes[summary.best or ""], "") if optimum else ""
 
 
 def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes: Footnotes
                  ) -> list[Group]:
-    """The columns of one metric. head: their cells, where an axis is spread over columns."""
-    scale, first = scales_choose(summary)[metric.name], metric is summary.metrics[0]
+    """The columns of one metric. head: the values of axes that the table spreads over columns."""
+    scale, is_first = scales_choose(summary)[metric.name], metric is summary.metrics[0]
     figures = [summary.figures[cell.name].get(metric.name) if cell else None for cell in cells]
-    items = [value_item(cell, figure, metric, scale, notes, first,
+    items = [value_item(cell, figure, metric, scale, notes, is_first,
                         figure_note(summary.matrix, cell, metric) if cell else "")
              for cell, figure in zip(cells, figures, strict=True)]
     if metric.name == summary.gain_shown:
         return gain_groups(summary, cells, metric, scale, items, head)
-    leads = metric.name == summary.best_metric
-    if leads:
+    is_leading = metric.name == summary.best_metric
+    if is_leading:
         items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
                  for item, cell in zip(items, cells, strict=True)]
     title = head if head and len(summary.metrics) == 1 else f"{head} {metric.name}".strip()
     columns = [Column(scale.unit, tuple(items)), *ratio_columns(summary, cells, metric, figures)]
     return [Group(title, tuple(columns)),
-            *(better_groups(summary, cells, metric, figures) if leads else [])]
+            *(better_groups(summary, cells, metric, figures) if is_leading else [])]
 
 
 def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None]
                   ) -> list[Group]:
-    """How many times better than its baseline each row is, its interval, published ratios."""
+    """The columns of best=: how many times better than its baseline a row is, published ratios."""
     ratios = [better_ratio(figure.ratio, metric) if figure and figure.ratio else None
               for figure in figures]
     if not any(ratios):
@@ -199,16 +198,15 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
         columns.append(Column("95 % interval", tuple(
             Item(units.interval_text(units.ratio_texts(*ratio.span)) if ratio else "")
             for ratio in ratios)))
-    turned = metric.better == "lower"
     columns += published_columns(summary, figures, lambda ratio: units.ratio_text(
-        1 / ratio if turned else ratio), published_name)
+        1 / ratio if metric.better == "lower" else ratio), published_name)
     word = "faster" if is_speed(metric) else "better"
     return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
 
 
 def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None]
                   ) -> list[Column]:
-    """+/-, ratio to the baseline, published ratios: those that the rows have."""
+    """+/-, the ratio to the baseline and published ratios; only columns that have a value."""
     widths = Column("+/-", tuple(map(width_item, figures)))
     columns = [] if widths.is_empty else [widths]
     if metric.name in ratio_metrics(summary):
@@ -222,8 +220,8 @@ def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
 
 def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: units.Scale,
                 items: Sequence[Item], head: str) -> list[Group]:
-    """pre, post and the gain with its interval; the worst and the best round; published gains.
-    items: the medians of the rows, as of other metrics."""
+    """The columns of gain=: pre, post, the gain and its interval; the worst and the best round;
+    published gains. items: value_item() of the rows."""
     gains = [summary.gains.get(cell.name) if cell else None for cell in cells]
     texts = {id(gain): units.change_texts(*gain.ratio.span) for gain in gains if gain}
 
@@ -253,7 +251,7 @@ def round_gain_text(gain: float | None) -> str:
 
 
 def axis_names(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:
-    """The values that name a row or a column, with SAME behind a baseline whose gain is shown."""
+    """The names of values of axes in a row or a head. A baseline whose gain is shown has SAME."""
     names = [value or "none" for value in values]
     base = [axis for axis in axes if axis in summary.baseline]
     place = dict(zip(axes, values, strict=True))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What must be known before a figure is read: units, machine, placement, congestion, rounds, noise.
-Gives (label, text) pairs; used by tables, `show` and, shortened, by pictures."""
+"""The heading of a table: units, machine, placement, congestion control, rounds, noise floor. Gives
+(label, text) pairs. `show`, blocks and pictures use parts of it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -19,17 +19,16 @@ from suite.base.words import words_text
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
-WITHIN_BOOT = "within a boot, not between boots"  # of noise floors beside ratios of boots
-BASELINES_TOLD = 4  # of which the noise floor of each stands in a heading
+WITHIN_BOOT = "within a boot, not between boots"  # qualifies a noise floor beside ratios of boots
+FLOORS_LISTED = 4  # more noise floors than these become a range
 UNSPLIT_NOTE = (
     f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
     "of it is user and what is system by ticks, too few here")
-# words that a reader needs to know even where they are the default
-TOLD = ("workload", "place")
+SHOWN_ALWAYS = ("workload", "place")  # words that a heading has even if they are the default
 
 
 def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
-    """One machine in one line: processor, CPUs, system and kernel, virtualisation."""
+    """A machine in one line: processor, number of CPUs, system and kernel, virtualisation."""
     cpus, virtual = machine.facts.get("cpus_online"), machine.fact("virtualisation")
     parts = [shorten(machine.cpu), counted_text(cpus, "CPU") if cpus else "",
              f"{machine.fact('system')} {machine.fact('kernel')}",
@@ -48,34 +47,34 @@ def targets_cells(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     return found
 
 
-def machines_line(machines: Iterable[Machine], tell: Callable[[Machine], str],
+def machines_line(machines: Iterable[Machine], describe: Callable[[Machine], str],
                   booted: Iterable[Machine] = ()) -> str:
-    """These machines in a line, each once; booted: those that are boots, which are counted."""
+    """These machines in a line, each once. booted: the boots among them, which are counted."""
     counts: Counter[str] = Counter()
     boots = {host for machine in booted for host in machine.hosts}
     for machine in machines_group(machines):
-        counts[tell(machine)] += len(boots.intersection(machine.hosts))
+        counts[describe(machine)] += len(boots.intersection(machine.hosts))
     return "; ".join(f"{text}, {count} boots" if count > 1 else text
                      for text, count in counts.items()) or "unknown"
 
 
 def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
-                  tell: Callable[[Machine], str] = machine_text) -> str:
-    """Every machine of the records, or of these cells; of several targets each with those that are
-    its machines. tell: one machine as text."""
+                  describe: Callable[[Machine], str] = machine_text) -> str:
+    """The machines of the records, or of these cells. Where cells ran elsewhere, each target with
+    its machines. describe: one machine as text."""
     if not is_elsewhere(matrix):
-        return machines_line(matrix.result.machines.values(), tell)
+        return machines_line(matrix.result.machines.values(), describe)
     named: dict[str, list[str]] = {}
     for target, same in targets_cells(matrix.cells.values() if cells is None else cells).items():
         names = {cell.name: target for cell in same}
         booted = machines_of(matrix.result, names, counted=True) if same[0].block else ()
-        text = machines_line(machines_of(matrix.result, names), tell, booted)
+        text = machines_line(machines_of(matrix.result, names), describe, booted)
         named.setdefault(text, []).append(target)
     return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
 
 
 def emulated_text(matrix: Matrix) -> str:
-    """Of which targets times say nothing, and why; empty where all say something."""
+    """Which targets have times that mean nothing, and why; empty if all times are valid."""
     found: dict[str, list[str]] = {}
     for target, cells in targets_cells(matrix.cells.values()).items():
         for reason in dict.fromkeys(cell.emulated for cell in cells if cell.emulated):
@@ -85,13 +84,13 @@ def emulated_text(matrix: Matrix) -> str:
 
 
 def disturbances_text(matrix: Matrix) -> str:
-    """What disturbed a machine of the records when the runner started; empty where nothing did."""
+    """What disturbed a machine when the runner started; empty if nothing did."""
     return disturbed_text(inspection for machine in matrix.result.machines.values()
                           for inspection in machine.inspections)
 
 
 def congestion_text(matrix: Matrix) -> str:
-    """The congestion control that was read back from the sockets; none where they have none."""
+    """The congestion control that the sockets reported; `none` for sockets without one."""
     names = {name for traits in matrix.traits for name in traits.congestion}
     return ", ".join(sorted(names)) or ("none" if any(traits.threads for traits in matrix.traits)
                                         else "unknown")
@@ -103,7 +102,7 @@ def places_text(cells: Iterable[Cell]) -> str:
 
 
 def labs_text(cells: Iterable[Cell]) -> str:
-    """The links of the labs that cells ran in, all values of each word; empty where none did."""
+    """The links of the labs of these cells: each word with all its values. Empty without a lab."""
     cells = [cell for cell in cells if lab_wanted(cell.words)]
     values = {key: dict.fromkeys(cell.words[key] for cell in cells if key in cell.words)
               for key in LAB_WORDS}
@@ -111,7 +110,7 @@ def labs_text(cells: Iterable[Cell]) -> str:
 
 
 def security_text(matrix: Matrix) -> str:
-    """The libraries of the security layers and what TLS agreed on; empty where all was plain."""
+    """The TLS libraries and what the ends negotiated; empty if all connections were plain."""
     layers = sorted({(end.security, end.library) for traits in matrix.traits
                      for end in traits.ends if end.security != "plain"})
     named = [f"{layer} ({library})" if library else layer for layer, library in layers]
@@ -124,7 +123,7 @@ def security_text(matrix: Matrix) -> str:
 
 
 def subjects_text(matrix: Matrix) -> str:
-    """The subjects with their versions; of one that had several programs each with its file."""
+    """The subjects with their versions. A subject with several programs has the file of each."""
     programs = list(dict.fromkeys(program for cell in matrix.cells.values()
                                   for traits in matrix.traits_of(cell.name)
                                   for program in traits.subjects))
@@ -148,11 +147,11 @@ def rounds_heading(matrix: Matrix) -> str:
 
 
 def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
-    """`5.8%`, `0.9% (together), 12% (apart)`, or of more baselines `0.9% to 12% (9 baselines)`."""
+    """`5.8%`, `0.9% (together), 12% (apart)`, or for many `0.9% to 12% (9 baselines)`."""
     texts = [noise_text(floor) for floor in floors.values()]
     if len(floors) == 1:
         return texts[0]
-    if len(floors) > BASELINES_TOLD:
+    if len(floors) > FLOORS_LISTED:
         low, high = min(floors.values()), max(floors.values())
         return f"{noise_text(low)} to {noise_text(high)} ({len(floors)} baselines)"
     axes = [matrix.whole.cells[cell].axes for cell in floors]
@@ -162,7 +161,7 @@ def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
 
 
 def floors_text(summary: Summary) -> str:
-    """The noise floors of each metric that is no count; empty where all are counts."""
+    """The noise floors of each metric that is no count; empty if all metrics are counts."""
     if all(metric.counts for metric in summary.metrics):
         return ""
     parts = [f"{floors_list(summary.matrix, summary.floors[metric.name])} of {metric.name}"
@@ -174,25 +173,24 @@ def floors_text(summary: Summary) -> str:
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
 
 
-def known_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
-    """`latency_p99 known in 7 of 10 rounds of nodelay`, or of how many cells; else empty."""
-    partly = [cell for cell in cells if matrix.coverage_text(cell, metric.name)]
-    if not partly:
+def coverage_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
+    """`latency_p99 known in 7 of 10 rounds of nodelay`, or the number of such cells; else empty."""
+    incomplete = [cell for cell in cells if matrix.coverage_text(cell, metric.name)]
+    if not incomplete:
         return ""
-    if len(partly) > 1:
-        return f"{metric.name} known in a part of the rounds of {len(partly)} cells"
-    known = matrix.coverage_text(partly[0], metric.name).partition(";")[0]
-    axes = " ".join(value for value in partly[0].axes.values() if value)
+    if len(incomplete) > 1:
+        return f"{metric.name} known in a part of the rounds of {len(incomplete)} cells"
+    known = matrix.coverage_text(incomplete[0], metric.name).partition(";")[0]
+    axes = " ".join(value for value in incomplete[0].axes.values() if value)
     return f"{known} of {axes}" if axes else known
 
 
-def words_common(cells: Iterable[Cell], but: Iterable[str]) -> dict[str, str]:
-    """The words of the plan that all cells share, without those that stand elsewhere, and those
-    that a reader needs to know although they are the default."""
+def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, str]:
+    """The words of the plan and SHOWN_ALWAYS that all cells share, without the excluded ones."""
     words = [{key: value for key, value in {**cell.words, **cell.given}.items()
-              if key in (*TOLD, *cell.given)} for cell in cells]
+              if key in (*SHOWN_ALWAYS, *cell.given)} for cell in cells]
     return {key: value for key, value in next(iter(words), {}).items()
-            if key not in set(but) and all(own.get(key) == value for own in words)}
+            if key not in set(excluded) and all(own.get(key) == value for own in words)}
 
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
@@ -227,5 +225,5 @@ def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[s
 
 
 def uncounted_note(cell: Cell) -> str:
-    """Why a cell under TLS has no records; its layer is one of those that do not show them."""
+    """Why a cell under TLS has no count of records: its TLS layer does not report them."""
     return f"{cell.uncounted} does not show its records: they are not counted"

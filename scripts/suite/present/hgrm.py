@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""HdrHistogram's text of a percentile distribution (.hgrm), which its plotters read. Pure. The
-steps are those of HdrHistogram's PercentileIterator: five to each half of the rest to 100 %. A
-value is the upper end of its bin: TotalCount values are at most as large."""
+"""The text format of HdrHistogram for percentiles (.hgrm), which its plotters read. Pure. The
+levels are those of its PercentileIterator: STEPS_PER_HALF steps for each halving of the distance to
+100 %. A value is the upper end of its bin: TotalCount values are at most as large."""
 
 import math
 from collections.abc import Iterator
 
 from suite.stats.histogram import Histogram
 
-HGRM_UNITS = {"ns": (1, 3), "us": (10**3, 3), "ms": (10**6, 6), "s": (10**9, 9)}  # in ns; decimals
+HGRM_UNITS = {"ns": (1, 3), "us": (10**3, 3), "ms": (10**6, 6), "s": (10**9, 9)}  # ns, decimals
 STEPS_PER_HALF = 5
-BUCKETS, SUB_BUCKETS = 31, 128  # of common/measure/histogram.h in HdrHistogram's terms: to 100 s
+BUCKETS, SUB_BUCKETS = 31, 128  # common/measure/histogram.h as HdrHistogram counts it: to 100 s
 
 
 def levels_iterate(histogram: Histogram) -> Iterator[tuple[float, float, int]]:
-    """(value in ns, percent, values up to it), the last one being the maximum at 100."""
+    """(value in ns, percent, number of values up to it); the last is the maximum at 100 %."""
     level, seen = 0.0, 0
     for low, width, count in histogram.bins:
         seen += count
@@ -28,8 +28,7 @@ def levels_iterate(histogram: Histogram) -> Iterator[tuple[float, float, int]]:
 
 
 def hgrm_text(histogram: Histogram, unit: str) -> str:
-    """The table with its footer; unit: one of HGRM_UNITS. For the standard deviation each value
-    counts as the middle of its bin."""
+    """The table with its footer. For the deviation a value is the middle of its bin."""
     factor, decimals = HGRM_UNITS[unit]
 
     def number(value_ns: float) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands under a table: what its columns and marks mean, each only where it occurs. Pure."""
+"""The legend under a table: the meaning of each column and mark that occurs in it. Pure."""
 
 import itertools
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -15,10 +15,12 @@ from suite.base.words import words_text
 from suite.present.columns import ABSENT, SAME, is_undefined, ratio_metrics
 
 Legend = tuple[str, str, bool]  # a mark or the head of a column, its meaning, whether it occurs
+WIDTH_MEANING = "farther end of the 95 % interval of the median (order statistics)"
+DIRECTION_MEANING = ("larger, smaller: where some values are only bounds, no more than the "
+                     "direction is known")
 
 
 def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
-    """The meaning of each column and mark that occurs in the table."""
     figures = {metric.name: [cell[metric.name] for cell in summary.figures.values()
                              if metric.name in cell] for metric in summary.metrics}
     shown = {name: found for name, found in figures.items() if name != summary.gain_shown}
@@ -28,23 +30,22 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
               if figure.ratio]
     ratios = [*versus, *(figure.ratio for figure in figures.get(summary.best_metric or "", ())
                          if figure.ratio), *(gain.ratio for gain in summary.gains.values())]
-    within = " [95 % interval]" if any(ratio.span[1:] for ratio in versus) else ""
-    taken = (f"ratio to the baseline{within}, {ratios_text(summary, summary.baseline)}"
-             + published_legend(itertools.chain(*shown.values()), "ratio"))
+    interval = " [95 % interval]" if any(ratio.span[1:] for ratio in versus) else ""
+    meaning = (f"ratio to the baseline{interval}, {ratios_text(summary, summary.baseline)}"
+               + published_legend(itertools.chain(*shown.values()), "ratio"))
     legends: list[Legend] = [
-        ("+/-", "farther end of the 95 % interval of the median (order statistics)", any(levels)),
+        ("+/-", WIDTH_MEANING, any(levels)),
         ("r", f"fewer than {stats.ROUNDS_NEEDED} rounds: not an interval, the farther of minimum "
               "and maximum", not all(levels)),
         ("", "one round: no interval",
          any(figure.rounds == 1 for found in figures.values() for figure in found)),
-        ("vs", taken, bool(versus)),
+        ("vs", meaning, bool(versus)),
         *gain_legends(summary),
         *best_legends(summary),
         ("~", "undecided: the 95 % interval of the ratio contains 1",
          any(ratio.interval and ratio.interval.contains(1.0) for ratio in ratios)),
         bracket_legend(summary, figures),
-        (">1x <1x", "larger, smaller: where some values are only bounds, no more than the "
-                    "direction is known", any(ratio.directed for ratio in ratios)),
+        (">1x <1x", DIRECTION_MEANING, any(ratio.directed for ratio in ratios)),
         few_legend(summary, ratios),
         (ABSENT, "nothing of the kind in these runs, or too few values to tell it",
          any(is_undefined(summary, cell, metric)
@@ -53,16 +54,16 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
 
 
 def few_legend(summary: Summary, ratios: Iterable[stats.Estimate]) -> Legend:
-    """The mark of too few rounds, behind a ratio or, of best=, a median."""
+    """The mark of too few rounds: behind a ratio, or with best= behind a median."""
     boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.blocks) else ""
-    untold = any(UNKNOWN in optimum.marks.values() for optimum in summary.optima)
+    unranked = any(UNKNOWN in optimum.marks.values() for optimum in summary.optima)
     return ("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds{boots}"
-            + (", or too few for so many rows, to compare it with the best" if untold
-               else ": no interval"), untold or any(ratio.interval is None for ratio in ratios))
+            + (", or too few for so many rows, to compare it with the best" if unranked
+               else ": no interval"), unranked or any(ratio.interval is None for ratio in ratios))
 
 
 def bracket_legend(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -> Legend:
-    """Brackets around a ratio or a gain, with each reason that occurs."""
+    """The brackets around a ratio or a gain, with the reasons that occur in this table."""
     verdicts = {name: {figure.verdict for figure in figures.get(name or "", ())}
                 for name in ratio_metrics(summary) | {summary.best_metric}}
     verdicts.setdefault(summary.gain, set()).update(
@@ -82,7 +83,7 @@ def bracket_legend(summary: Summary, figures: Mapping[str, Sequence[Figure]]) ->
 
 def ratios_text(summary: Summary, words: Container[str],
                 estimate: str = " (Hodges-Lehmann)") -> str:
-    """How ratios between cells that differ in these words are taken. estimate: how."""
+    """How the values of two cells that differ in these words are paired, and the estimator."""
     blocks = summary.matrix.blocks
     if TARGET not in words or len(blocks) < 2:
         return f"round by round{estimate}"
@@ -92,38 +93,39 @@ def ratios_text(summary: Summary, words: Container[str],
 
 
 def factor_legend(ratios: Iterable[stats.Estimate]) -> str:
-    """The part of a legend about changes that are told as factors; empty without them."""
+    """The part of a legend about changes that are shown as factors; empty without such."""
     return ", or the factor beyond 3x" if any(is_factor(*ratio.span) for ratio in ratios) else ""
 
 
 def published_legend(found: Iterable[Figure | Gain], what: str) -> str:
-    """The part of a legend about published figures; empty without them."""
+    """The part of a legend about published figures; empty without such."""
     known = any(one.ratio is not None for figure in found for one in figure.published)
     return f"; published: the same {what} of published figures" if known else ""
 
 
 def published_sizes(summary: Summary) -> list[tuple[str, str]]:
-    """Published sizes in bytes: unlike times they are the same on every machine."""
-    told = []
+    """Published sizes in bytes. They need no ratio: unlike times they hold on every machine."""
+    pairs = []
     for metric in summary.metrics:
         published = [one.figure for figures in summary.figures.values() if metric.name in figures
                      for one in figures[metric.name].published if metric.unit == "B"]
         if published:
             values = dict.fromkeys(f"{value_text(figure.value, 'B')} ({figure.words})"
-                                   for figure in published)  # once, for however many cells
-            told.append(("published", f"{metric.name}: {', '.join(values)}"))
-    return told
+                                   for figure in published)  # several cells may have the same
+            pairs.append(("published", f"{metric.name}: {', '.join(values)}"))
+    return pairs
 
 
 def gain_legends(summary: Summary) -> list[Legend]:
     gains = summary.gains.values()
-    alone = any(gain.worst is not None for gain in gains)
+    extremes = any(gain.worst is not None for gain in gains)
     return [
         ("pre", f"median of {words_text(summary.baseline)}; post: of the row", bool(gains)),
         ("gain",
          f"post / pre - 1{factor_legend(gain.ratio for gain in gains)}, "
          f"{ratios_text(summary, summary.baseline)}, with its 95 % interval"
-         + ("; worst, best: of a single round" if alone else "") + published_legend(gains, "gain"),
+         + ("; worst, best: of a single round" if extremes else "")
+         + published_legend(gains, "gain"),
          bool(gains)),
         (SAME.strip(" ()"), "the baseline ran twice in a round: what a gain of nothing looks like",
          bool(gains)),
@@ -131,7 +133,7 @@ def gain_legends(summary: Summary) -> list[Legend]:
 
 
 def best_legends(summary: Summary) -> list[Legend]:
-    """The marks beside the leading metric, and the column of how much better a row is."""
+    """The marks beside the leading metric, and the column that says how much better a row is."""
     marks = {mark for optimum in summary.optima for mark in optimum.marks.values()}
     metric, base = summary.metrics[0], words_text(summary.baseline)
     figures = [found[metric.name] for found in summary.figures.values() if metric.name in found]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`uncork show`: one cell explained from its records. Figures per message are medians over the good
-counted runs. The rounds stand below in order, with outliers marked and never dropped."""
+"""`uncork show`: explains one cell from its records. Figures per message are medians over the good
+counted runs. The rounds follow in order, with outliers marked and never dropped."""
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,12 +30,12 @@ from suite.result.plan import folders_of
 from suite.result.record import ENDS, Record
 
 CANDIDATES_SHOWN = 12
-WAYS = ("sent", "received")  # by the client; docs/record.md, "Captured segments"
+DIRECTIONS = ("sent", "received")  # by the client; docs/record.md, "Captured segments"
 SEGMENTS_SHOWN, SIZES_SHOWN = 12, 8
 END_WORDS = ("engine", "write", "read", "security", "library")
 TCP_STATES = ("cwnd_segments", "rtt_ns", "min_rtt_ns", "peer_window_bytes",
               "largest_peer_window_bytes")
-COUNTS = {  # by label, the place of a count in a thread of a record
+COUNTS = {  # by label: the path of a count in a thread of a record
     "all writing": ("write_calls",),
     "all reading": ("read_calls",),
     "that would have blocked": ("would_block",),
@@ -50,11 +50,11 @@ COUNTS = {  # by label, the place of a count in a thread of a record
     "forced switches": ("cpu", "forced_switches"),
     "migrations": ("cpu", "migrations"),
 }
-RecordEnd = Mapping[str, Any]  # of a record
+RecordEnd = Mapping[str, Any]  # `client` or `server` of a record
 
 
 def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Cell:
-    """The one cell that has all words; UsageError lists the candidates if there is not just one."""
+    """The only cell with all these words. UsageError lists the candidates if there are several."""
     cells = cells_select(matrix, words_split(" ".join(words).split(), f"{where}: "))
     if len(cells) > 1:
         what = f'"{" ".join(words)}" selects {len(cells)} cells' if words else \
@@ -64,7 +64,7 @@ def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Ce
 
 
 def cells_text(cells: Sequence[Cell]) -> str:
-    """The words by which the cells differ, the first of them where they are many."""
+    """The words by which the cells differ; of many cells the first ones and a count."""
     names = [cell.text or cell.name for cell in cells]
     more = len(names) - CANDIDATES_SHOWN
     return "; ".join(names[:CANDIDATES_SHOWN]) + (f"; and {more} more" if more > 0 else "")
@@ -103,8 +103,8 @@ def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None]
 
 def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
                text: Callable[[Any], str] = str) -> list[str]:
-    """A label with a value for each of ENDS in every row; text: how a value is written. An unknown
-    value is None and left empty; a row or column without any text is left out."""
+    """A table with a column for each of ENDS. rows: a label and a value for each end, None if it is
+    unknown. text: writes a value. A row or column without any text is left out."""
     texts = [(label, ["" if value is None else text(value) for value in values])
              for label, values in rows]
     known = [(label, row) for label, row in texts if any(row)]
@@ -119,14 +119,14 @@ def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
 
 
 def calls_per_message(run: MeasuredRun, end: RecordEnd, kind: str) -> float | None:
-    """Calls of one kind of an end per message of the run; a thread that made none counts 0."""
+    """Calls of one kind by an end, per message; None if no thread of it counts its calls."""
     known = [thread["calls"].get(kind, 0) for thread in end.get("threads", ())
              if "calls" in thread]
     return quotient(sum(known), run.messages) if known else None
 
 
 def counts_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """Calls by kind and other counts, per message of the run, by end."""
+    """Calls by kind and other counts of each end, per message of the run."""
     kinds = sorted({kind for run in runs for _, _, thread in run.record.threads()
                     for kind in thread.get("calls", {})})
     calls = [(kind, [value or None for value in ends_medians(runs, calls_per_message, kind)])
@@ -137,7 +137,7 @@ def counts_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
 
 
 def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """CPU time per message by end, in one unit, with its parts where it can be split."""
+    """CPU time per message of each end, in one unit, and its user and system parts if known."""
     values = {"all": ends_medians(runs, lambda run, end, _: quotient(run.cpu(end), run.messages))}
     for part in ("user", "system"):
         known = ends_medians(runs, lambda run, end, key: quotient(
@@ -150,7 +150,7 @@ def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
 
 
 def variants_text(values: Iterable[Any]) -> str:
-    """The different values in the order in which they occur; of many numbers the range."""
+    """The different values in order of occurrence; more than four numbers become a range."""
     different = list(dict.fromkeys(values))
     if len(different) > 4 and all(isinstance(value, int | float) for value in different):
         return f"{min(different)} to {max(different)}"
@@ -163,16 +163,16 @@ def threads_of(runs: Sequence[MeasuredRun], end: str) -> list[list[Mapping[str, 
 
 
 def indices_text(indices: Sequence[int]) -> str:
-    """Ascending numbers, neighbours shortened: 0 to 3, 7."""
+    """Ascending numbers as ranges: `0 to 3, 7`."""
     texts = []
     for _, pairs in groupby(enumerate(indices), lambda pair: pair[1] - pair[0]):
-        run = [index for _, index in pairs]
-        texts.append(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]))
+        near = [index for _, index in pairs]
+        texts.append(f"{near[0]} to {near[-1]}" if len(near) > 1 else str(near[0]))
     return ", ".join(texts)
 
 
 def placement_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """Which CPUs were asked for and where the threads ran; threads that share both, together."""
+    """The CPUs that threads asked for and those they ran on. Threads alike in both share a line."""
     pairs = []
     for end in ENDS:
         indices: dict[str, list[int]] = {}
@@ -190,8 +190,8 @@ def placement_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
 
 
 def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> list[str]:
-    """TCP_INFO: medians over runs of the sums over all connections, of TCP_STATES of medians of
-    connections; timed: also those that are times."""
+    """TCP_INFO. TCP_STATES are medians over connections; all others are sums over connections, of
+    which the median over runs is shown. timed: also show times."""
     known = [[thread.get("tcp_info", {}) for thread in chain(*threads_of(runs, end))]
              for end in ENDS]
     keys = dict.fromkeys(key for info in chain(*known) for key in info
@@ -207,36 +207,36 @@ def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> list[str]
     return ends_table(rows, width)
 
 
-def sizes_text(way: Mapping[str, Any]) -> str:
-    """How many segments of which payload, and the order of the first packets."""
-    if not way["data_segments"]:
+def sizes_text(captured: Mapping[str, Any]) -> str:
+    """How many segments have which payload, and the sizes of the first packets in order."""
+    if not captured["data_segments"]:
         return "no segments with payload"
-    shown = sorted(sorted(way["sizes"], key=lambda pair: -pair[1])[:SIZES_SHOWN])
+    shown = sorted(sorted(captured["sizes"], key=lambda pair: -pair[1])[:SIZES_SHOWN])
     sizes = ", ".join(f"{count} x {size}" for size, count in shown)
-    left = way["data_segments"] - sum(count for _, count in shown)
+    left = captured["data_segments"] - sum(count for _, count in shown)
     others = f", {left} of other sizes" if left else ""
-    first = ", ".join(str(size) for size in way["first"][:SEGMENTS_SHOWN])
-    more = ", ..." if way["packets"] > SEGMENTS_SHOWN else ""
-    above = f"; {way['super_packets']} packets not cut up yet" if way["super_packets"] else ""
-    again = f"; {way['retransmitted_segments']} sent again" if way["retransmitted_segments"] else ""
-    return f"{sizes} bytes{others}{above}{again}; in order {first}{more}"
+    first = ", ".join(str(size) for size in captured["first"][:SEGMENTS_SHOWN])
+    more = ", ..." if captured["packets"] > SEGMENTS_SHOWN else ""
+    unsplit, resent = captured["super_packets"], captured["retransmitted_segments"]
+    return (f"{sizes} bytes{others}" + f"; {unsplit} packets not cut up yet" * bool(unsplit)
+            + f"; {resent} sent again" * bool(resent) + f"; in order {first}{more}")
 
 
 def capture_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """What one run of a cell had, that whose packets were kept or else the last; none without."""
+    """The capture of one run: the run whose packets were kept, else the last one with a capture."""
     known = [(client["capture"], record.round) for record in records
              if "capture" in (client := record.end("client") or {})]
     if not known:
         return []
-    capture, number = next((one for one in known if "file" in one[0]), known[-1])
-    rows = [(f"client {name}", sizes_text(capture[name])) for name in WAYS]
+    capture, number = next((pair for pair in known if "file" in pair[0]), known[-1])
+    rows = [(f"client {name}", sizes_text(capture[name])) for name in DIRECTIONS]
     where = f"{capture['device']}, {capture['stored_packets']} packets of round {number}"
     return [("captured on", where), *rows,
             *([("packets", capture["file"])] if "file" in capture else [])]
 
 
 def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """Engine, strategy, reading and security, and the effective options at the end of the runs."""
+    """END_WORDS, and the socket options that were in effect at the end of the runs."""
     ends = [[run.record.end(end) or {} for run in runs] for end in ENDS]
     options = [[thread.get("options", {}) for thread in chain(*threads_of(runs, end))]
                for end in ENDS]
@@ -248,7 +248,7 @@ def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
 
 
 def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
-    """Every counted run in order: the value of the metric, or what went wrong."""
+    """Every counted run in order: the value of the metric, or the status and its reason."""
     runs = matrix.result.runs
     rows = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] > 0)]
     rows = rows.sort_values(["round", "label"])
@@ -267,7 +267,7 @@ def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
 
 
 def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[str]:
-    """Reasons of runs that are not good, and remarks on the result; metric: that of the rounds."""
+    """Reasons of runs that failed, and remarks on the result. metric: that of rounds_lines()."""
     segments = "segments_per_message"
     measured = len(matrix.series(cell.name, segments)) > 1 and not matrix.is_exact(cell.name,
                                                                                  segments)
@@ -285,14 +285,14 @@ def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[
             cell.words.get(ARRIVAL_SEED) == DRAWN,
         f"place=free: {metric.name} also measures where the scheduler put the "
         "threads": cell.words.get("place") == "free"}
-    partly = filter(None, (matrix.coverage_text(cell, name) for name in METRICS))
+    coverage = filter(None, (matrix.coverage_text(cell, name) for name in METRICS))
     return labelled_lines([("-", note) for note in (
-        *cell.reasons, *cell.remarks, *partly, *matrix.result.notes,
+        *cell.reasons, *cell.remarks, *coverage, *matrix.result.notes,
         *(note for note, holds in notes.items() if holds))], width)
 
 
 def subject_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """The subject of the last run: its program, and how it was started."""
+    """The subject of the last run that has one: its program, and how it was started."""
     found = next((record.subject for record in reversed(records) if record.subject), {})
     rows = (("version", found.get("version")), ("package", found.get("package")),
             ("program", found.get("program")), ("sha256", found.get("sha256")),
@@ -302,7 +302,7 @@ def subject_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
 
 
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
-    """Everything about one cell: what it is, and the sections that have lines."""
+    """The whole output: what the cell is, then the sections that have lines."""
     records = list(matrix.records_good(cell.name))
     runs, inner = [MeasuredRun(record) for record in records], width - 2
     timed = [] if cell.emulated else runs
@@ -315,7 +315,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     base = baseline_find(matrix, cell)
     compared = f"; x: of {base.text}" if base is not None and base.name != cell.name else ""
     drawn = {key: value for record in records[:1] for key, value in record.words.items()
-             if key == ARRIVAL_SEED}  # the arrivals of the first run
+             if key == ARRIVAL_SEED}  # `By hand` repeats the first run
     labs = [record.document["lab"] for record in records if "lab" in record.document]
     sections = {
         f"Metrics (medians over rounds{compared})": metrics_lines(matrix, cell, inner),

@@ -31,16 +31,17 @@ from suite.present.tables import TERMINAL
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
-BEST_PARTS = ("mark", "better", "better_low", "better_high", "better_verdict")
-RATIO_PARTS = ("ratio", "ratio_low", "ratio_high", "verdict")
-GROUPS_ANSWERED = 6  # more answers than these hide the table that they stand above
-GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_verdict", "gain_worst",
-              "gain_best")
-Parts = dict[str, float | str | None]  # of a record, by name
+GROUPS_ANSWERED = 6  # more answers would push the table off the screen
+# Fields of a metric in a record besides median and interval; each follows `METRIC_`.
+BEST_FIELDS = ("mark", "better", "better_low", "better_high", "better_verdict")
+RATIO_FIELDS = ("ratio", "ratio_low", "ratio_high", "verdict")
+GAIN_FIELDS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_verdict", "gain_worst",
+               "gain_best")
+Fields = dict[str, float | str | None]  # values of a record, by field
 
 
 def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The combinations of the axes' values that occur, axis by axis in the plan's order."""
+    """The combinations of values of these axes that occur, in the order of the plan."""
     cells = list(cells)
     found = {tuple(cell.axes[axis] for axis in axes) for cell in cells}
     orders = [list(dict.fromkeys(cell.axes[axis] for cell in cells)) for axis in axes]
@@ -48,7 +49,8 @@ def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str,
 
 
 def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> Table:
-    """The table: a row for each place on the axes of the rows, a group or more for each metric."""
+    """The table: a row for each combination on layout.rows, columns for each metric. With
+    layout.across it has these columns for each combination on that."""
     cells = list(summary.matrix.cells.values())
     rows = axis_values(cells, layout.rows)
     place = {(tuple(cell.axes[a] for a in layout.rows), tuple(cell.axes[a] for a in layout.across)):
@@ -67,12 +69,14 @@ def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> 
 
 
 def answers_of(summary: Summary) -> list[Answer]:
-    """The answers to the scenario's questions, and to best= where no question asks the same. A run
-    whose scenario asks and claims nothing, as one of words alone, answers which value of the
-    baseline's axis is best, unless that would be an answer for each of many groups."""
-    asked = summary.matrix.result.scenario
-    silent = not (asked.answers or asked.claims)
-    axes = [summary.best] if summary.best else list(summary.baseline) if silent else []
+    """The answers to the questions of the scenario, and to best= if no question asks the same.
+
+    A scenario without questions and claims (as of a run of words alone) answers which value of the
+    baseline's axis is best, unless that makes more than GROUPS_ANSWERED answers.
+    """
+    scenario = summary.matrix.result.scenario
+    asks = bool(scenario.answers or scenario.claims)
+    axes = [summary.best] if summary.best else [] if asks else list(summary.baseline)
     if len(axes) != 1 or not summary.metrics:
         return answers_decide(summary.matrix)
     axis, metric = axes[0], summary.metrics[0].name
@@ -81,20 +85,21 @@ def answers_of(summary: Summary) -> list[Answer]:
     return [answer for answer in answers if summary.best or len(answer.optima) <= GROUPS_ANSWERED]
 
 
-def answers_tell(summary: Summary, answers: Sequence[Answer]) -> Pairs:
+def answers_and_opposed(summary: Summary, answers: Sequence[Answer]) -> Pairs:
+    """The answers, and the metrics whose rows changed to opposite sides."""
     names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.best_metric}
     return [*answers_pairs(answers), *opposed_pairs(
         summary.matrix, (metric for metric in summary.metrics if metric.name in names))]
 
 
 def listed_text(texts: Sequence[str]) -> str:
-    """All of up to three texts, or the first and the number of the others."""
+    """Up to three texts, or the first and the number of the others."""
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
 
 
 def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
-    """Everything under a table: legend, footnotes, remarks on the result."""
-    said = [
+    """The lines below a table: legend, footnotes, remarks on the result."""
+    remarks = [
         "published figures of cells that are not in this result: "
         + listed_text(summary.published_unused) if summary.published_unused else "",
         f"no gain of {summary.gain}: no cell shares a good round with a baseline"
@@ -102,7 +107,7 @@ def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
         *summary.matrix.result.notes]
     return [*legend_pairs(summary), *published_sizes(summary), *notes.lines(),
             *library_pairs(summary.matrix, summary.metrics),
-            *(("note", note) for note in said if note)]
+            *(("note", remark) for remark in remarks if remark)]
 
 
 def title_text(matrix: Matrix) -> str:
@@ -111,67 +116,66 @@ def title_text(matrix: Matrix) -> str:
 
 
 def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) -> Document:
-    """The table of a result with everything around it, and the same for programs. ends_a_run:
-    whether the answers stand last, where a reader of a terminal sees them."""
+    """The table of a result with everything around it, and its records and JSON. ends_a_run: the
+    answers stand last, because a terminal shows the end of a long output."""
     notes = columns.Footnotes()
     table = result_table(summary, layout, notes)
     section = Section(heading_pairs(summary, columns.scales_choose(summary)), [table])
     answers, claims = answers_of(summary), claims_pairs(summary.matrix)
-    told, deciding = answers_tell(summary, answers), deciding_pairs(answers)
+    answered, deciding = answers_and_opposed(summary, answers), deciding_pairs(answers)
     return Document(
         title_text(summary.matrix), [section], result_foot(summary, notes),
-        answer=[] if ends_a_run else told,
-        end=[*claims, *(told if ends_a_run else []), *deciding],
-        heads=result_heads(summary), records=lambda: result_records(summary),
+        answer=[] if ends_a_run else answered,
+        end=[*claims, *(answered if ends_a_run else []), *deciding],
+        fields=result_fields(summary), records=lambda: result_records(summary),
         data=lambda: summary_json(summary))
 
 
 def figure_censored(figure: Figure) -> str:
-    """What of a figure is only a bound: its `median`, the `high` end of its interval, or ""."""
+    """Which part of a figure is only a bound: `median`, `high` (end of its interval), or ""."""
     if isinstance(figure.median, stats.Beyond):
         return "median"
     return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
 
 
-def figure_parts(name: str, figure: Figure) -> Parts:
-    """A figure, its interval, its rounds, and what of it is only a bound."""
-    within = figure.interval
-    return {name: figure.median, f"{name}_low": within.low if within else None,
-            f"{name}_high": within.high if within else None, f"{name}_rounds": figure.rounds,
+def figure_fields(name: str, figure: Figure) -> Fields:
+    """A figure, its interval, its number of rounds, and which part of it is only a bound."""
+    interval = figure.interval
+    return {name: figure.median, f"{name}_low": interval.low if interval else None,
+            f"{name}_high": interval.high if interval else None, f"{name}_rounds": figure.rounds,
             f"{name}_censored": figure_censored(figure)}
 
 
-def estimate_parts(name: str, ratio: stats.Estimate, less: float, verdict: Verdict | None = None
-                   ) -> Parts:
-    """A ratio, its interval and its verdict. less: what is taken off each. None: unknown."""
-    within = None if ratio.directed else ratio.interval
-    return {name: None if ratio.directed else ratio.value - less,
-            f"{name}_low": within.low - less if within else None,
-            f"{name}_high": within.high - less if within else None,
+def estimate_fields(name: str, ratio: stats.Estimate, offset: float,
+                    verdict: Verdict | None = None) -> Fields:
+    """A ratio and its interval, each minus the offset, and its verdict. None: unknown."""
+    interval = None if ratio.directed else ratio.interval
+    return {name: None if ratio.directed else ratio.value - offset,
+            f"{name}_low": interval.low - offset if interval else None,
+            f"{name}_high": interval.high - offset if interval else None,
             f"{name}_verdict": verdict.value if verdict else None}
 
 
-def gain_parts(gain: Gain) -> Parts:
+def gain_fields(gain: Gain) -> Fields:
     return {"pre": gain.pre, "post": gain.post,
-            **estimate_parts("gain", gain.ratio, 1, gain.verdict),
+            **estimate_fields("gain", gain.ratio, 1, gain.verdict),
             "gain_worst": gain.worst, "gain_best": gain.best}
 
 
-def best_parts(summary: Summary, cell: Cell) -> Parts:
-    """By BEST_PARTS the mark of a cell, and how many times better than its baseline it is."""
+def best_fields(summary: Summary, cell: Cell) -> Fields:
+    """The mark of a cell, and how many times better than its baseline it is."""
     figure = summary.figures[cell.name].get(summary.best_metric or "")
-    mark: Parts = {"mark": columns.best_mark(summary, cell)}
+    mark: Fields = {"mark": columns.best_mark(summary, cell)}
     if figure is None or figure.ratio is None:
         return mark
     better = better_ratio(figure.ratio, summary.metrics[0])
-    return mark | estimate_parts("better", better, 0, figure.verdict)
+    return mark | estimate_fields("better", better, 0, figure.verdict)
 
 
-def result_heads(summary: Summary) -> list[str]:
-    """The columns of records: status, the axes that vary, METRIC, METRIC_low, METRIC_high, SI
-    units; METRIC_censored of metrics of which some figure is a bound (docs/methodology.md,
-    "Quantiles"); METRIC_PART for each of GAIN_PARTS where gains are shown, of BEST_PARTS where the
-    best is, and of RATIO_PARTS where the table has the ratio to the baseline."""
+def result_fields(summary: Summary) -> list[str]:
+    """The columns of a CSV: status, the axes that vary, METRIC, METRIC_low and METRIC_high in SI
+    units. METRIC_censored is there where some figure is only a bound (docs/methodology.md,
+    "Quantiles"). GAIN_FIELDS, BEST_FIELDS and RATIO_FIELDS are there where the table has them."""
     censored = [metric.name for metric in summary.metrics if any(
         figure_censored(found[metric.name]) for found in summary.figures.values()
         if metric.name in found)]
@@ -180,40 +184,39 @@ def result_heads(summary: Summary) -> list[str]:
     return ["status", *summary.matrix.axes,
             *(f"{metric.name}{end}" for metric in summary.metrics for end in ("", "_low", "_high")),
             *(f"{name}_censored" for name in censored),
-            *(f"{summary.gain}_{part}" for part in GAIN_PARTS if summary.gain),
-            *(f"{summary.best_metric}_{part}" for part in BEST_PARTS if summary.best),
-            *(f"{name}_{part}" for name in ratios for part in RATIO_PARTS)]
+            *(f"{summary.gain}_{part}" for part in GAIN_FIELDS if summary.gain),
+            *(f"{summary.best_metric}_{part}" for part in BEST_FIELDS if summary.best),
+            *(f"{name}_{part}" for name in ratios for part in RATIO_FIELDS)]
 
 
-def result_records(summary: Summary) -> Iterator[Parts]:
-    """The figures of each cell by name, with those of result_heads(); ratios as a terminal shows
-    them."""
+def result_records(summary: Summary) -> Iterator[Fields]:
+    """A record of each cell. It has result_fields() and more, and the ratios of a terminal."""
     shown = columns.ratio_metrics(summary)
     for cell in summary.matrix.cells.values():
-        record: Parts = {"status": cell.status, **cell.axes}
+        record: Fields = {"status": cell.status, **cell.axes}
         for name, figure in summary.figures[cell.name].items():
-            record |= figure_parts(name, figure)
+            record |= figure_fields(name, figure)
             if name in shown and figure.ratio and figure.verdict:
-                record |= estimate_parts(f"{name}_ratio", figure.ratio, 0) | {
+                record |= estimate_fields(f"{name}_ratio", figure.ratio, 0) | {
                     f"{name}_verdict": figure.verdict.value}
         if cell.name in summary.gains:
             record |= {f"{summary.gain}_{part}": value
-                       for part, value in gain_parts(summary.gains[cell.name]).items()}
+                       for part, value in gain_fields(summary.gains[cell.name]).items()}
         if summary.best:
             record |= {f"{summary.best_metric}_{part}": value
-                       for part, value in best_parts(summary, cell).items()}
+                       for part, value in best_fields(summary, cell).items()}
         yield record
 
 
 def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
-    """low, high and level (null: only min..max); empty without an interval."""
+    """low, high and level (null: min and max); empty without an interval."""
     if interval is None:
         return {}
     return {"low": interval.low, "high": interval.high, "level": interval.level}
 
 
 def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
-    """A ratio with its interval, or where only that is known its direction."""
+    """A ratio with its interval, or its direction if no more is known."""
     if ratio.directed:
         direction = "above" if ratio.value > 1 else "below" if ratio.value < 1 else "none"
         return {"value": None, "direction": direction, "pairs": ratio.pairs}
@@ -250,10 +253,10 @@ def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
         value["reasons"] = list(cell.reasons)
     if cell.name in summary.gains:
         gain = summary.gains[cell.name]
-        value["gain"] = gain_parts(gain) | {"pairs": gain.ratio.pairs} | published_json(
+        value["gain"] = gain_fields(gain) | {"pairs": gain.ratio.pairs} | published_json(
             gain.published)
     if summary.best:
-        value["best"] = best_parts(summary, cell)
+        value["best"] = best_fields(summary, cell)
     return value | {"metrics": {name: figure_json(figure)
                                 for name, figure in summary.figures[cell.name].items()}}
 
@@ -280,7 +283,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
 
 
 def table_usual(matrix: Matrix, width: int) -> str:
-    """The table that the scenario of a result asks for, as text; answers last."""
+    """The table that the scenario of a result asks for, as text that ends with the answers."""
     asked = matrix.result.scenario.table or TableLayout()
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)

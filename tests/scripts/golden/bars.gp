@@ -1,8 +1,8 @@
 name = 'time_per_message-bars'
-wide = 960
-high = 552
+width = 960
+height = 552
 unit = 1
-sharp = 1
+png_scale = 1
 small_points = 9
 head = 34
 foot = 40

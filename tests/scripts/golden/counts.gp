@@ -1,8 +1,8 @@
 name = 'counts-together'
-wide = 960
-high = 535
+width = 960
+height = 535
 unit = 1
-sharp = 1
+png_scale = 1
 small_points = 9
 head = 34
 foot = 23

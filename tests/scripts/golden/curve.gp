@@ -1,8 +1,8 @@
 name = 'bandwidth-curve'
-wide = 960
-high = 718
+width = 960
+height = 718
 unit = 1
-sharp = 1
+png_scale = 1
 small_points = 9
 head = 34
 foot = 40

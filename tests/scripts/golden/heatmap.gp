@@ -1,8 +1,8 @@
 name = 'bandwidth-heatmap'
-wide = 960
-high = 292
+width = 960
+height = 292
 unit = 1
-sharp = 1
+png_scale = 1
 small_points = 9
 head = 34
 foot = 40

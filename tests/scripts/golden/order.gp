@@ -1,8 +1,8 @@
 name = 'bandwidth-order-4K'
-wide = 960
-high = 685
+width = 960
+height = 685
 unit = 1
-sharp = 1
+png_scale = 1
 small_points = 9
 head = 34
 foot = 23

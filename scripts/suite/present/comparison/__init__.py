@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons as a document of tables, and in the formats of other tools: one line each here."""
+"""Comparisons as a document, and in formats of other tools: each is one file and one line here."""
 
 from suite.base.text import Format
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Comparisons in the text format of Go's benchmarks, for `benchstat -col /side`.
 
-A line is a round (of a kernel that is booted for each, a boot), or, of two results, a session with
-the median of its rounds: what benchstat takes for an independent value must be one. It tests the
-sides as if they shared no round. (golang.org/design/14313-benchmark-format and the documentation of
-golang.org/x/perf/benchfmt)
+benchstat takes each line for an independent value. So a line is a round, or a boot where each round
+boots the kernel. Of two results it is a session, with the median of its rounds. benchstat tests the
+sides as if they shared no round. The format: golang.org/design/14313-benchmark-format and
+golang.org/x/perf/benchfmt.
 """
 
 import re
@@ -16,18 +16,18 @@ from suite.analyse.comparison.model import Comparison, Row
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 
-UNITS = {"s": "sec", "1": ""}  # that benchstat calls otherwise, as it scales them
+UNITS = {"s": "sec", "1": ""}  # units for which benchstat has another name, by which it scales
 SIDE_NAMES = ("base", "new")
 
 
 def unit_text(metric: Metric) -> str:
-    """The unit of a metric, which names it too: `latency_p50-sec`, `segments_per_message`."""
+    """A metric as a unit of benchstat: `latency_p50-sec`, `segments_per_message`."""
     unit = UNITS.get(metric.unit, metric.unit)
     return f"{metric.name}-{unit}" if unit else metric.name
 
 
 def units_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Which way is better, and what is exact: the same in every round of every cell."""
+    """For each metric which direction is better, and whether it is exact: the same in every run."""
     for metric in dict.fromkeys(metric for one in comparisons for metric in one.metrics):
         verdicts = {change.verdict for one in comparisons for change in one.changes(metric.name)}
         exact = " assume=exact" if verdicts == {Verdict.EXACT} else ""
@@ -35,12 +35,12 @@ def units_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def name_part(text: str) -> str:
-    """A part of a name: no blank, and no `/`, which begins the next part."""
+    """A part of the name of a benchmark, without blanks and without `/`, which separates parts."""
     return re.sub(r"[\s/]+", "_", text) or "none"
 
 
 def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
-    """`BenchmarkNodelay/place=apart/side=base`; a number at the end would be one of CPUs."""
+    """`BenchmarkNodelay/place=apart/side=base`. A number at its end would be a number of CPUs."""
     run = name_part(comparison.base.matrix.result.scenario.name or "uncork")
     parts = [f"{axis}={name_part(value)}" for axis, value in row.axes.items()]
     return "/".join([f"Benchmark{run[0].upper()}{run[1:]}", *parts, f"side={side}"])
@@ -50,7 +50,7 @@ def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
     columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDE_NAMES}
     for metric in comparison.metrics:
         change = row.changes.get(metric.name)
-        # of censored values benchstat would take bounds for values
+        # A bound is left out: benchstat would take it for a value.
         if change is not None and not change.censored:
             for side, values in zip(SIDE_NAMES, (change.base_values, change.new_values),
                                     strict=True):
@@ -59,7 +59,7 @@ def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
 
 
 def row_lines(comparison: Comparison, row: Row) -> Iterator[str]:
-    """The lines of one row, the sides in turns as the rounds had them."""
+    """The lines of one row. base and new alternate, as they did in the rounds."""
     values = side_values(comparison, row)
     for place in range(max(map(len, values.values()))):
         for side, frame in values.items():
@@ -70,7 +70,7 @@ def row_lines(comparison: Comparison, row: Row) -> Iterator[str]:
 
 
 def render(comparisons: Sequence[Comparison]) -> str:
-    """All comparisons; benchstat keeps them apart by the lines `base:` and `new:`."""
+    """All comparisons, which benchstat separates by the lines `base:` and `new:`."""
     lines = list(units_lines(comparisons))
     for one in comparisons:
         lines += ["", f"base: {one.base.name}", f"new: {one.new.name}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons as a document: their tables, what stands in the columns, above and below. Pure."""
+"""Comparisons as a document: the tables, and the lines above and below them. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,17 +17,26 @@ from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, noise_text, scale_choose, size_of_change
 from suite.present.columns import Footnotes, value_item, width_item
 from suite.present.comparison import wording
-from suite.present.comparison.records import comparison_heads, comparison_records, comparisons_json
+from suite.present.comparison.records import comparison_fields, comparison_records, comparisons_json
 from suite.present.heading import machine_pairs
-from suite.present.legend import factor_legend
+from suite.present.legend import DIRECTION_MEANING, WIDTH_MEANING, factor_legend
 from suite.present.table import title_text
-from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
+from suite.present.tables.model import (
+    ONLY_AXIS,
+    ONLY_CELL,
+    Column,
+    Document,
+    Group,
+    Item,
+    Pair,
+    Section,
+    Table,
+)
 
-KIND_MOST = 4  # differences of a kind, between two systems, each of which has a line
+KIND_MOST = 4  # between two systems: a kind with more differences shows the first and a count
 HOW = {Unit.ROUND: "round by round",
        Unit.BOOT: "every boot of one side to every boot of the other, which share no round",
        Unit.SESSION: "of session medians"}
-NO_AXIS, ALL = "cells", "all"  # of a comparison whose rows need no name
 
 
 def scale_of(comparison: Comparison, metric: Metric) -> Scale:
@@ -41,9 +50,9 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     side: Side = getattr(comparison, side_name)
     cells: list[Cell | None] = [getattr(row, side_name) for row in comparison.rows]
     figures = [row_figures(comparison, row, metric)[side_name == "new"] for row in comparison.rows]
-    silent = "" if any(figures) else f"no run of {side.name} reports it"  # the other side does
+    unknown = "" if any(figures) else f"no run of {side.name} knows it"  # the other side does
     medians = [value_item(cell, figure, metric, scale, notes, metric is comparison.metrics[0],
-                          side.matrix.coverage_text(cell, metric.name) or silent)
+                          side.matrix.coverage_text(cell, metric.name) or unknown)
                if cell else Item(wording.NOTHING)
                for cell, figure in zip(cells, figures, strict=True)]
     columns = [Column(side_name, tuple(medians)), Column("+/-", tuple(map(width_item, figures)))]
@@ -51,7 +60,7 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
 
 
 def change_item(change: Change | None, notes: Footnotes) -> Item:
-    """A change with its mark, and a footnote where it is within the noise floor."""
+    """A change with its mark, and a footnote if it is within the noise floor."""
     if change is None:
         return Item(wording.NOTHING)
     mark = notes.mark(
@@ -63,35 +72,36 @@ def change_item(change: Change | None, notes: Footnotes) -> Item:
 
 def change_columns(changes: Sequence[Change | None], notes: Footnotes
                    ) -> tuple[list[Column], list[Column]]:
-    """Changes and their intervals; and the smallest change that a `~` would have shown, and the
-    outliers of base and new, `1+0`, each only where some row has it."""
-    found = ["" if change is None or change.detectable is None else
-             size_of_change(1 + change.detectable) for change in changes]
+    """The columns of changes and intervals, then those of MDE and outliers, `1+0` for base and new.
+    The latter two exist only where some row has a value."""
+    detectable = ["" if change is None or change.detectable is None else
+                  size_of_change(1 + change.detectable) for change in changes]
     outliers = ["+".join(map(str, change.outliers)) if change and any(change.outliers) else ""
                 for change in changes]
     shown = [Column("change", tuple(change_item(change, notes) for change in changes)),
-             Column("95% CI", tuple(Item(wording.within_text(change) if change else wording.NOTHING)
-                                    for change in changes))]
+             Column("95% CI", tuple(
+                 Item(wording.interval_or_exact_text(change) if change else wording.NOTHING)
+                 for change in changes))]
     return shown, [Column(head, tuple(map(Item, texts)))
-                   for head, texts in (("MDE", found), ("outliers", outliers)) if any(texts)]
+                   for head, texts in (("MDE", detectable), ("outliers", outliers)) if any(texts)]
 
 
 def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Column, ...]:
-    """The columns with one more row, of the items by the heads of their columns."""
+    """The columns with one more row. items: those of the row, by the head of their column."""
     return tuple(replace(column, items=(*column.items, items.get(column.head, Item(""))))
                  for column in columns)
 
 
 def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
-    """The table of one metric, or why there is none: no cell of a comparable pair knows it."""
+    """The table of one metric, or the reason for its absence: no cell that is compared has it."""
     if not any(sides_known(comparison, metric)):
         return Table(title=wording.metric_title(metric, ""), missing="no cell reports it")
     scale, rows = scale_of(comparison, metric), comparison.rows
     places = [tuple(row.axes.values())[:-1] for row in rows]
     breaks = [index for index in range(1, len(rows)) if places[index] != places[index - 1]]
     keys: Sequence[Column] = [
-        Column(axis, tuple(Item(row.axes.get(axis, ALL) or "none") for row in rows), left=True)
-        for axis in comparison.axes or (NO_AXIS,)]
+        Column(axis, tuple(Item(row.axes.get(axis, ONLY_CELL) or "none") for row in rows), True)
+        for axis in comparison.axes or (ONLY_AXIS,)]
     sides = [column for side in ("base", "new")
              for column in side_columns(comparison, metric, scale, notes, side)]
     groups: list[Sequence[Column]] = [sides, *change_columns(
@@ -111,7 +121,7 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
 
 
 def side_line(comparison: Comparison, side: Side) -> str:
-    """The name of a side, the words that select its cells, and of two results which one it is."""
+    """The name and the words of a side; of two results also the folder and number of sessions."""
     if comparison.within:
         return wording.side_text(side)
     result = side.matrix.result
@@ -120,7 +130,7 @@ def side_line(comparison: Comparison, side: Side) -> str:
 
 
 def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
-    """Differences as texts; of a kind with more than most the first and the number of others."""
+    """Differences as texts. A kind with more than most has its first one and a count."""
     kinds: dict[str, list[Difference]] = {}
     for one in differences:
         kinds.setdefault(one.kind, []).append(one)
@@ -131,7 +141,7 @@ def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str
 
 def differences_pairs(comparison: Comparison) -> list[Pair]:
     """All differences between the sides: those across which no ratio is valid, those that are
-    compared, and the rest; of two targets, whose machines differ, only some of each kind."""
+    compared, and the rest. Two targets differ in much, so that each kind has KIND_MOST at most."""
     across = differences_refusing(comparison)
     base, new = (side.words.get(TARGET) for side in comparison.sides)
     systems = bool(base and new and base != new)
@@ -155,7 +165,7 @@ def sides_pairs(comparison: Comparison) -> list[Pair]:
 
 
 def measured_pairs(comparison: Comparison) -> list[Pair]:
-    """Where and how both were measured: once where it is the same."""
+    """Where and how both sides were measured. What is the same on both stands once."""
     sides = {name: dict(machine_pairs(side.matrix))
              for name, side in zip(("base", "new"), comparison.sides, strict=True)}
     pairs: list[Pair] = []
@@ -182,8 +192,8 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
         ("MDE", "minimum detectable effect: the smallest change that so many "
          f"{unit.value}s with this noise find in 8 of 10 comparisons",
          any(change.detectable is not None for change in changes)),
-        (">0% <0%", "larger, smaller: where some values are only bounds, no more than the "
-         "direction is known", any(change.ratio and change.ratio.directed for change in changes)),
+        (">0% <0%", DIRECTION_MEANING,
+         any(change.ratio and change.ratio.directed for change in changes)),
         ("()", "the interval excludes 0, but among so many rows it may be chance (Benjamini and "
          "Hochberg)", Verdict.BRACKETED in verdicts),
         ("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval"
@@ -198,10 +208,10 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
 
 def widths_pairs(figures: Iterable[Figure]) -> list[Pair]:
     marks = {bool(figure.interval.level) for figure in figures if figure.interval}
-    told = {True: ("+/-", "farther end of the 95 % interval of the median (order statistics)"),
-            False: ("r", f"fewer than {stats.ROUNDS_NEEDED} values: not an interval, the farther "
-                         "of minimum and maximum")}
-    return [pair for known, pair in told.items() if known in marks]
+    meanings = {True: ("+/-", WIDTH_MEANING),
+                False: ("r", f"fewer than {stats.ROUNDS_NEEDED} values: not an interval, the "
+                             "farther of minimum and maximum")}
+    return [pair for known, pair in meanings.items() if known in marks]
 
 
 def tables_build(comparison: Comparison, notes: Footnotes) -> list[Table]:
@@ -215,7 +225,7 @@ def comparison_document(comparisons: Sequence[Comparison]) -> Document:
     sections = [Section(head, tables_build(one, notes))
                 for head, one in zip(heads, comparisons, strict=True)]
     return Document(title_of(comparisons[0]), sections, comparison_foot(comparisons, notes),
-                    heads=comparison_heads(comparisons),
+                    fields=comparison_fields(comparisons),
                     records=lambda: comparison_records(comparisons),
                     data=lambda: comparisons_json(comparisons))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The gates of a comparison as a document: a row for each gate and row, and what it came to."""
+"""The gates of a comparison as a document: a verdict for each gate on each row. Pure."""
 
 import math
 import shlex
@@ -16,11 +16,11 @@ from suite.base.words import words_text
 from suite.present.comparison import wording
 from suite.present.comparison.document import sides_pairs, title_of
 from suite.present.comparison.records import comparisons_json
-from suite.present.table import Parts
+from suite.present.table import Fields
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 
-HEADS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
-         "verdict", "rounds")
+FIELDS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
+          "verdict", "rounds")
 MEANS = {
     GateVerdict.WITHIN: "the interval excludes everything beyond the limit",
     GateVerdict.REGRESSION: "the interval excludes the limit, and the noise floor does not "
@@ -51,7 +51,7 @@ def floor_of(row: GateRow) -> float | None:
 
 
 def rounds_item(row: GateRow) -> str:
-    """How many rounds would decide an undecided row."""
+    """The number of rounds that would decide an undecided row."""
     if row.verdict is not GateVerdict.UNDECIDED or row.figure is None:
         return ""
     return f"> {stats.ROUNDS_ADVISED}" if math.isinf(row.rounds) else str(int(row.rounds))
@@ -92,16 +92,15 @@ def undecided_rows(gates: Gates) -> list[GateRow]:
 
 
 def more_lines(gates: Gates) -> list[str]:
-    """The commands that add what undecided rows need, as they are typed."""
+    """The commands that add the rounds or sessions which undecided rows need."""
     lines: dict[str, int] = {}
     for row in undecided_rows(gates):
-        one = row.comparison
-        if one.unit is Unit.SESSION:
+        if row.comparison.unit is Unit.SESSION:
             fewest = stats.rounds_deciding(gates.tested, row.gate.relative is False)
             wanted = max(fewest, stats.SIDES_NEEDED, 0 if math.isinf(row.rounds) else row.rounds)
-            needs = [(side.matrix, wanted - len(side.sessions)) for side in one.sides]
+            needs = [(side.matrix, wanted - len(side.sessions)) for side in row.comparison.sides]
         elif math.isfinite(row.rounds):
-            matrix = one.new.matrix
+            matrix = row.comparison.new.matrix
             needs = [(matrix, math.ceil((row.rounds - matrix.rounds) / matrix.result.plan.rounds))]
         else:
             needs = []
@@ -113,7 +112,7 @@ def more_lines(gates: Gates) -> list[str]:
 
 
 def plan_text(gates: Gates) -> str:
-    """How many rounds a gate needs, by the noise of these rows; empty where none has any."""
+    """How many rounds a gate needs with the noise of these rows; empty if no row knows."""
     planned = [row.planned for row in gates.rows if row.planned is not None]
     if not planned:
         return ""
@@ -146,7 +145,7 @@ def gates_foot(gates: Gates, comparisons: Sequence[Comparison]) -> list[Pair]:
 
 
 def sides_heads(comparisons: Sequence[Comparison]) -> list[Pair]:
-    """The sides of all comparisons; what they share stands once."""
+    """The sides of all comparisons; differences and a base that all share stand once."""
     if comparisons[0].base is comparisons[0].new:
         return [("cells", words_text(comparisons[0].new.words) or "all; nothing is compared")]
     heads = [sides_pairs(one) for one in comparisons]
@@ -156,8 +155,8 @@ def sides_heads(comparisons: Sequence[Comparison]) -> list[Pair]:
     return [pair for pairs in heads for pair in pairs]
 
 
-def row_record(row: GateRow) -> Parts:
-    """One line for programs by HEADS and the axes: base units, a change as a fraction."""
+def row_record(row: GateRow) -> Fields:
+    """FIELDS and axes of one row, in base units; a change is a fraction."""
     known = row_json(row)
     low, high = known["interval"] or (None, None)
     return {"unit": "change" if row.gate.relative else row.gate.metric.unit,
@@ -168,14 +167,14 @@ def row_record(row: GateRow) -> Parts:
 
 def row_json(row: GateRow) -> dict[str, Any]:
     """One row as JSON; infinite figures are null."""
-    less, figure = float(row.gate.relative), row.figure
+    offset, figure = float(row.gate.relative), row.figure  # a ratio becomes a change
     ends = figure.interval[:2] if figure and figure.interval else None
     known = figure is not None and math.isfinite(figure.value)
     return {"gate": row.gate.text, "metric": row.gate.metric.name, "relative": row.gate.relative,
-            "limit": row.gate.limit - less, "base": row.row.base.name if row.row.base else None,
+            "limit": row.gate.limit - offset, "base": row.row.base.name if row.row.base else None,
             "new": row.row.new.name if row.row.new else None, "axes": dict(row.row.axes),
-            "figure": figure.value - less if figure and known else None,
-            "interval": [end - less if math.isfinite(end) else None for end in ends]
+            "figure": figure.value - offset if figure and known else None,
+            "interval": [end - offset if math.isfinite(end) else None for end in ends]
             if ends else None,
             "exact": row.exact, "noise_floor": wording.floor_fraction(floor_of(row)),
             "verdict": row.verdict.value, "why": row.why or None,
@@ -187,7 +186,7 @@ def gates_document(gates: Gates, comparisons: Sequence[Comparison]) -> Document:
     tables = [gates_table(gates, comparisons)] if gates.rows else []
     section = Section(sides_heads(comparisons), tables)
     return Document(title_of(comparisons[0]), [section], gates_foot(gates, comparisons),
-                    heads=[*HEADS[:4], *axes, *HEADS[4:]],
+                    fields=[*FIELDS[:4], *axes, *FIELDS[4:]],
                     records=lambda: map(row_record, gates.rows),
                     data=lambda: comparisons_json(comparisons) | {
                         "gates": [row_json(row) for row in gates.rows],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Latencies of both sides as HdrHistogram text, one table after the other, two empty lines between
-them. These are all requests of a cell, the histograms of its counted rounds merged: where they lie,
-not how sure a median is. `uncork export` writes the same as files."""
+"""Latencies of both sides as HdrHistogram text: tables with two empty lines between them. A table
+merges the histograms of the counted rounds of a cell. It shows how all requests are distributed,
+not how certain a median is. `uncork export` writes the same tables as files."""
 
 from collections.abc import Sequence
 
@@ -15,12 +15,12 @@ OF, UNIT = "latency", "us"
 
 
 def render(comparisons: Sequence[Comparison]) -> str:
-    """A table for each cell that has latencies, its side and row above it, also of a shared base
-    only once; UsageError where no run has any."""
+    """A table for each cell with latencies, below a line with its side and row. A base that
+    comparisons share has one table. UsageError where no run has latencies."""
     tables: dict[str, None] = {}
-    for one in comparisons:
-        times_check(one, "--hgrm")
-        for row, side, cell in one.cells():
+    for comparison in comparisons:
+        times_check(comparison, "--hgrm")
+        for row, side, cell in comparison.cells():
             histogram = histogram_of(side.matrix.runs_good(cell.name), OF)
             if histogram is not None:
                 words = [f"{axis}={value or 'none'}" for axis, value in row.axes.items()]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons in the shape of hyperfine's --export-json, for its scripts: an entry for each cell.
-What hyperfine times is how long a fixed amount of work takes; so is `time` here. Of runs that end
-after a set duration that says nothing, so it is refused."""
+"""Comparisons in the format of hyperfine's --export-json, for its scripts: an entry for each cell.
+hyperfine measures how long a fixed amount of work takes. A run that ends after a set duration has
+no such time, so that its comparison is refused."""
 
 import json
 import statistics
@@ -16,26 +16,25 @@ from suite.base.errors import UsageError
 from suite.result.plan import folders_of
 
 TIME, USER, SYSTEM = "time", "user", "system"
-WORK = ("messages", "bytes")  # words that say how much a run does
+WORK = ("messages", "bytes")  # words that set the amount of work of a run
 
 
 def mean_of(side: Side, cell: Cell, metric: str) -> float | None:
-    """The mean over rounds in seconds; null where it is not known."""
+    """The mean over rounds in seconds; None where it is not known."""
     values = side.matrix.rounds_of(cell.name, metric).tolist()
     return statistics.fmean(values) if values else None
 
 
 def fixed_work_check(side: Side, cell: Cell) -> None:
-    """UsageError for a cell that runs for a time instead of doing an amount of work."""
+    """UsageError for a cell that ends after a set time, not after a set amount of work."""
     if not any(cell.given.get(word, cell.words.get(word)) for word in WORK):
         name = cell.name or side.matrix.result.name
-        raise UsageError(f"--hyperfine: {name} runs for a set time: "
-                         f"its time says nothing (a run with {'= or '.join(WORK)}= does a set "
-                         "work)")
+        raise UsageError(f"--hyperfine: {name} runs for a set time, so that its time says nothing: "
+                         f"give {'= or '.join(WORK)}= to uncork run")
 
 
 def entry_json(row: Row, side: Side, cell: Cell) -> dict[str, Any] | None:
-    """One entry, times in seconds; None where no round was good."""
+    """One entry with times in seconds; None without a good round."""
     times = side.matrix.rounds_of(cell.name, TIME).tolist()
     if not times:
         return None
@@ -51,11 +50,11 @@ def entry_json(row: Row, side: Side, cell: Cell) -> dict[str, Any] | None:
 
 
 def render(comparisons: Sequence[Comparison]) -> str:
-    """All cells, each once."""
+    """An entry for each cell; a base that comparisons share has one."""
     entries: list[dict[str, Any]] = []
-    for one in comparisons:
-        times_check(one, "--hyperfine")
-        for row, side, cell in one.cells():
+    for comparison in comparisons:
+        times_check(comparison, "--hyperfine")
+        for row, side, cell in comparison.cells():
             fixed_work_check(side, cell)
             entry = entry_json(row, side, cell)
             if entry and entry not in entries:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons for programs, in base units and fractions (docs/record.md)."""
+"""Comparisons as records (CSV) and as JSON, in base units and fractions (docs/record.md)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -9,44 +9,45 @@ from suite import stats
 from suite.analyse.comparison.differences import differences_refusing
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.present.comparison import wording
-from suite.present.table import Parts, estimate_parts, figure_json, figure_parts, ratio_json
+from suite.present.table import Fields, estimate_fields, figure_fields, figure_json, ratio_json
 
-PARTS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high", "new_rounds",
-         "change", "change_low", "change_high", "p", "p_adjusted", "verdict", "pairs", "detectable",
-         "base_outliers", "new_outliers", "noise_floor", "base_censored", "new_censored")
+FIELDS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high",
+          "new_rounds", "change", "change_low", "change_high", "p", "p_adjusted", "verdict",
+          "pairs", "detectable", "base_outliers", "new_outliers", "noise_floor", "base_censored",
+          "new_censored")
 
 
-def change_ratio_parts(ratio: stats.Estimate | None) -> Parts:
+def change_ratio_fields(ratio: stats.Estimate | None) -> Fields:
     return {} if ratio is None else {
-        **estimate_parts("change", ratio, 1), "pairs": ratio.pairs, "p": ratio.p}
+        **estimate_fields("change", ratio, 1), "pairs": ratio.pairs, "p": ratio.p}
 
 
-def change_parts(change: Change | None) -> Parts:
-    """One row of one metric by PARTS; empty where one side lacks it."""
+def change_fields(change: Change | None) -> Fields:
+    """FIELDS of one row and one metric; empty where a side has no such figure."""
     return {} if change is None else {
-        **figure_parts("base", change.base), **figure_parts("new", change.new),
-        **change_ratio_parts(change.ratio),
+        **figure_fields("base", change.base), **figure_fields("new", change.new),
+        **change_ratio_fields(change.ratio),
         "p_adjusted": change.adjusted, "verdict": change.verdict.value,
         "detectable": change.detectable, "base_outliers": change.outliers[0],
         "new_outliers": change.outliers[1], "noise_floor": wording.floor_fraction(change.floor)}
 
 
-def comparison_heads(comparisons: Sequence[Comparison]) -> list[str]:
+def comparison_fields(comparisons: Sequence[Comparison]) -> list[str]:
     return ["metric", "unit", "base_name", "new_name", "row",
-            *dict.fromkeys(axis for one in comparisons for axis in one.axes), *PARTS]
+            *dict.fromkeys(axis for one in comparisons for axis in one.axes), *FIELDS]
 
 
-def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[Parts]:
-    """One line for each metric and row, then its geometric mean, by comparison_heads()."""
+def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[Fields]:
+    """For each metric a record of every row, then one of its geometric mean."""
     for one in comparisons:
         for metric in one.metrics:
-            head: Parts = {"metric": metric.name, "unit": metric.unit, "base_name": one.base.name,
-                           "new_name": one.new.name}
+            head: Fields = {"metric": metric.name, "unit": metric.unit,
+                            "base_name": one.base.name, "new_name": one.new.name}
             yield from ({**head, "row": "cell", **row.axes,
-                         **change_parts(row.changes.get(metric.name))} for row in one.rows)
+                         **change_fields(row.changes.get(metric.name))} for row in one.rows)
             mean = one.geomeans.get(metric.name)
             if mean is not None:
-                yield {**head, "row": wording.MEAN, **change_ratio_parts(mean.ratio),
+                yield {**head, "row": wording.MEAN, **change_ratio_fields(mean.ratio),
                        "verdict": mean.verdict.value}
 
 
@@ -69,14 +70,14 @@ def change_json(change: Change) -> dict[str, Any]:
 
 
 def row_json(row: Row) -> dict[str, Any]:
-    """One row: its words, its cells by name (null: that side has none), its changes."""
+    """One row: its axes, its cells by name (null: the side has no such cell), its changes."""
     return {"axes": dict(row.axes), "base": row.base.name if row.base else None,
             "new": row.new.name if row.new else None,
             "changes": {name: change_json(change) for name, change in row.changes.items()}}
 
 
 def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | None:
-    """A geometric mean and the rows that it leaves out; null where there is none."""
+    """A geometric mean and the rows that it leaves out; null without a mean."""
     return None if mean is None else {
         **change_ratio_json(mean.ratio), "verdict": mean.verdict.value,
         "rows": mean.rows, "all": mean.every,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Changes, intervals, verdicts and sizes as short texts, for tables and blocks. Pure."""
+"""Changes, intervals, verdicts and sample sizes as short texts, for tables and blocks. Pure."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,17 +12,17 @@ from suite.stats import Estimate
 
 NOTHING = "-"
 MEAN, EVERY = "geomean", "all: exact counts and rows that wait for a 40 ms timer too"
-ROWS_TOLD = 4  # of those that a geometric mean leaves out
+ROWS_LISTED = 4  # rows that a geometric mean leaves out: at most so many are listed
 
 
 def metric_title(metric: Metric, unit: str) -> str:
-    """`Time per message, us (lower is better)`; blanks are underscores elsewhere."""
+    """`Time per message, us (lower is better)`."""
     name = metric.name[0].upper() + metric.name[1:].replace("_", " ")
     return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
 
 
 def side_text(side: Side, known: Collection[str] = ()) -> str:
-    """The name of a side without the parts that are known, and the words that select its cells."""
+    """The name of a side, without parts that are known, and the words that select its cells."""
     words = words_text(side.words)
     name = " ".join(part for part in side.name.split() if part not in words.split()
                     and part not in known)
@@ -30,7 +30,7 @@ def side_text(side: Side, known: Collection[str] = ()) -> str:
 
 
 def change_interval_text(ratio: Estimate | None) -> str:
-    """The interval of a change, `[+1.9%, +4.3%]`; NOTHING where there is none."""
+    """The interval of a change, `[+1.9%, +4.3%]`, or NOTHING."""
     return ratio and interval_text(change_texts(*ratio.span)) or NOTHING
 
 
@@ -39,7 +39,7 @@ def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
     return verdict.marked(change_texts(*ratio.span)[0]) if ratio else NOTHING
 
 
-def within_text(change: Change) -> str:
+def interval_or_exact_text(change: Change) -> str:
     return "exact" if change.verdict is Verdict.EXACT else change_interval_text(change.ratio)
 
 
@@ -48,26 +48,26 @@ def row_name(row: Row) -> str:
 
 
 def mean_size(comparison: Comparison, mean: Mean) -> str:
-    """`geomean of 5 of 6 cells, n=9`, or `geomean=all of`: its rows and rounds."""
+    """`geomean of 5 of 6 cells, n=9`, with `geomean=all` in place of `geomean` if it is that."""
     whole = f" of {len(comparison.rows)}" if mean.left_out else ""
     return f"{MEAN}{'=all' * mean.every} of {mean.rows}{whole} cells, n={mean.ratio.pairs}"
 
 
 def opposed_of(comparison: Comparison, metric: Metric) -> str:
-    """What rows that changed to opposite sides depend on; empty where none did."""
+    """The words on which it depends whether rows got better or worse; empty without such rows."""
     return opposed_text(((row.axes, change.ratio, change.verdict) for row in comparison.rows
                          if (change := row.changes.get(metric.name))), metric)
 
 
 def rows_left_out(comparison: Comparison, mean: Mean) -> str:
-    """`cork (n=3), nagle (exact counts)`: what a geometric mean leaves out, of many the first."""
+    """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out, and why."""
     texts = [f"{row_name(comparison.rows[place])} ({why})" for place, why in mean.left_out.items()]
-    more = [f"and {len(texts) - ROWS_TOLD} more"] if len(texts) > ROWS_TOLD else []
-    return ", ".join([*texts[:ROWS_TOLD], *more])
+    more = [f"and {len(texts) - ROWS_LISTED} more"] if len(texts) > ROWS_LISTED else []
+    return ", ".join([*texts[:ROWS_LISTED], *more])
 
 
 def mean_text(comparison: Comparison, metric: Metric) -> str:
-    """What a geometric mean is of, or why there is none; empty where no row has changed."""
+    """The rows of a geometric mean, or the reason for its absence; empty if no row changed."""
     mean, opposed = comparison.geomeans.get(metric.name), opposed_of(comparison, metric)
     if mean is None:
         return f"no {MEAN}: {opposed}" if opposed else ""
@@ -81,14 +81,14 @@ def floor_fraction(floor: float | None) -> float | None:
 
 
 def span_text(numbers: Sequence[int]) -> str:
-    """`7`, or `6..7` where they are not all the same."""
+    """`7`, or `6..7` if the numbers differ."""
     low, high = min(numbers), max(numbers)
     return str(low) if low == high else f"{low}..{high}"
 
 
 def floor_text(metric: Metric, floor: float | None, unit: Unit = Unit.ROUND) -> str:
-    """`; A/A max 5.3%`: the highest noise floor of some rows; of boots within each of them, which
-    has both runs. Empty for a count without one."""
+    """`; A/A max 5.3%`, the highest noise floor of the rows; empty for a count without one. Where
+    kernels are booted it is that within a boot, which has both runs of the baseline."""
     if floor is None and metric.counts:
         return ""
     boot = " within a boot" if unit is Unit.BOOT else ""
@@ -96,7 +96,7 @@ def floor_text(metric: Metric, floor: float | None, unit: Unit = Unit.ROUND) -> 
 
 
 def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
-    """How many rounds, boots or sessions, and whether both sides took turns."""
+    """The number of rounds, boots or sessions, and the order in which the sides ran."""
     if comparison.unit is Unit.SESSION:
         base, new = (len(side.sessions) for side in comparison.sides)
         return [f"n={counted_text(base, 'session')} a side" if base == new else

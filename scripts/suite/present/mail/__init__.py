@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""A finished block for a mail or a commit message, and a posted one read again. Pure."""
+"""A finished block for a mail or a commit message, and the reader of a posted block. Pure."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Finished blocks, those that words of the shell ask for or that a posted block was: sides and
-words above, a table for each metric, and below how and where it was measured."""
+"""Builds the blocks that `paste` prints and `verify` recomputes: sides and words above, a table for
+each metric, and below these how and where it was measured."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,17 +22,17 @@ from suite.present.comparison.wording import side_text
 from suite.present.heading import words_common
 from suite.present.mail.command import commands_join, commands_of
 from suite.present.mail.figures import cells_tables, comparison_tables
-from suite.present.mail.foot import cells_remarks, comparison_remarks, foot_pairs, known_remarks
+from suite.present.mail.foot import cells_remarks, comparison_remarks, foot_pairs, coverage_remarks
 from suite.present.tables.model import Document, Section
 from suite.result.plan import revision_of
 
-EVERYTHING = "everything"  # a side that nothing narrows
-# the columns that reviewers of netdev ask for, behind how much got through
+EVERYTHING = "everything"  # the name of a side without words
+# the columns that reviewers of netdev ask for, besides throughput
 NETDEV = ("client_cpu_per_message", "server_cpu_per_message", "retransmits_per_message")
 
 
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
-    """Both sides for the heads: two builds by their revisions, if these differ, else by name."""
+    """The names of both sides in a block: builds have their revisions if these differ."""
     named = [replace(side, name=revision_of(side.matrix.result.plan, side.words))
              for side in (base, new)]
     builds = (BUILD in base.words and all(side.name for side in named)
@@ -44,18 +44,17 @@ def sides_name(base: Side, new: Side) -> tuple[str, str]:
 
 def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
                      declared: Sequence[str] = ()) -> Document:
-    """The block of two sides; commands are those that measure them. declared: what it is about.
-    UsageError where there is nothing to show."""
+    """The block of two sides; UsageError without a change to show. declared: the axis."""
     cells = [cell for _, _, cell in comparison.cells()]
-    told = comparison.base.words.keys() & comparison.new.words.keys()  # of both sides, above
-    words = words_common(cells, [*comparison.axes, *told])
+    in_sides = comparison.base.words.keys() & comparison.new.words.keys()  # stand in base and new
+    words = words_common(cells, [*comparison.axes, *in_sides])
     heads = list(zip(("base", "new"), sides_name(*comparison.sides), strict=True))
     if not any(row.changes for row in comparison.rows):
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare")
     heads += [("axis", ",".join(declared))] if declared else []
     heads += [("with", words_text(words))] if words else []
-    # of two results those of the base: what differs says the rest
+    # Of two results the foot describes the base; `differs` says what is not the same for new.
     measured = [cell for _, side, cell in comparison.cells()
                 if comparison.within or side is comparison.base]
     tables = comparison_tables(comparison)
@@ -66,41 +65,41 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
 
 def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
                metrics: Sequence[Metric], declared: Sequence[str] = (),
-               every: bool = False) -> Document:
-    """The block of two sides of one result, or of two that are compared about what is declared;
-    UsageError where a ratio between them says nothing. every: as geomean=all."""
+               geomean_all: bool = False) -> Document:
+    """The block of two sides of one result, or of two results. UsageError where a ratio between the
+    sides has no meaning. declared: the axis of the comparison."""
     if len(matrices) == 1:
         comparison = compare_cells(matrices[0], base, new, metrics)
     else:
         comparison = compare_results(matrices[0], matrices[1], base, new, metrics, declared)
         declared_check(comparison, declared)
-    for one in differences_refusing(comparison):
+    for difference in differences_refusing(comparison):
         raise UsageError(
-            f"{one.text}: ratios across that say nothing, and none are posted"
-            f"{axis_hint(comparison, declared, [one])}")
-    comparison = geomeans_every(comparison) if every else comparison
+            f"{difference.text}: ratios across that say nothing, and none are posted"
+            f"{axis_hint(comparison, declared, [difference])}")
+    comparison = geomeans_every(comparison) if geomean_all else comparison
     return comparison_block(comparison, commands_join(list(map(commands_of, matrices))), declared)
 
 
 def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
-                 metrics: Sequence[Metric], every: bool) -> list[Document]:
-    """The block of each pair. A pair with nothing to show is left out with a line on standard
-    error. UsageError where all are."""
-    blocks, wrong = [], []
+                 metrics: Sequence[Metric], geomean_all: bool) -> list[Document]:
+    """The block of each pair. Standard error names a pair with nothing to show. UsageError if no
+    pair has a block."""
+    blocks, errors = [], []
     for base, new in pairs:
         try:
-            blocks.append(pair_block([matrix], base, new, metrics, every=every))
+            blocks.append(pair_block([matrix], base, new, metrics, geomean_all=geomean_all))
         except UsageError as error:
-            wrong.append(error)
+            errors.append(error)
     if pairs and not blocks:
-        raise wrong[0]
-    for reason in wrong:
-        say(f"left out: {reason}")
+        raise errors[0]
+    for error in errors:
+        say(f"left out: {error}")
     return blocks
 
 
 def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Document:
-    """The block of a result, or of its cells with these words, which is compared with nothing."""
+    """The block of the cells with these words, without any comparison."""
     summary = summary_build(matrix, tuple(metric.name for metric in metrics))
     cells = cells_select(matrix, words)
     axes = tuple(axis for axis in matrix.axes
@@ -110,7 +109,7 @@ def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
     if not tables:
         raise UsageError(f"no good run of {words_text(words) or matrix.result.name} knows "
                          f"{' or '.join(metric.name for metric in metrics)}")
-    remarks = [*cells_remarks(cells), *known_remarks(matrix, cells, metrics)]
+    remarks = [*cells_remarks(cells), *coverage_remarks(matrix, cells, metrics)]
     heads = [("cells", words_text(words) or "all")]
     heads += [("with", words_text(common))] if common else []
     return Document("", [Section(heads, tables)], foot_pairs(matrix, cells, tables, remarks),
@@ -118,11 +117,11 @@ def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
 
 
 def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
-    """How much got through, in bytes of what streams and else in messages, CPU, retransmits."""
+    """Throughput (bandwidth of streams, else messages per second) and NETDEV, as far as known."""
     streams = dict.fromkeys(cell.words.get("workload") in STREAMS
                             for matrix in matrices for cell in matrix.cells.values())
-    through = ["bandwidth" if stream else "messages_per_second" for stream in streams]
-    asked = [METRICS[name] for name in (*through, *NETDEV)]
+    throughput = ["bandwidth" if stream else "messages_per_second" for stream in streams]
+    asked = [METRICS[name] for name in (*throughput, *NETDEV)]
     known = [metric for metric in asked
              if any(matrix.frame[metric.name].notna().any() for matrix in matrices)]
     unknown = ", ".join(metric.name for metric in asked if metric not in known)
@@ -132,16 +131,16 @@ def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
 
 def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str], columns: str | None = None,
                  netdev: bool = False, declared: Sequence[str] = (),
-                 every: bool = False) -> list[Document]:
-    """All blocks that are asked for; selectors and columns are words of the shell. netdev: the
-    columns for that list. declared: what two results are compared about. every: geomean=all."""
+                 geomean_all: bool = False) -> list[Document]:
+    """All blocks of a command. selectors, columns: as typed. netdev: the columns for that list.
+    declared: the axis of the comparison of two results."""
     if netdev and columns is not None:
         raise UsageError(f"--netdev chooses the columns: leave out columns={columns}")
     metrics = netdev_metrics(matrices) if netdev else metrics_choose(matrices[0], columns)
     if len(matrices) == 2:
         return [pair_block(matrices, *sides_between(selectors, "paste"), metrics, declared,
-                           every)]
+                           geomean_all)]
     blocks = pairs_blocks(matrices[0], sides_within(matrices[0], selectors, "paste"), metrics,
-                          every)
+                          geomean_all)
     return blocks or [cells_block(matrices[0], words_join(
         [words_split(selector.split(), "paste: ") for selector in selectors]), metrics)]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The commands that measure the plan of a result again: words in, text out. Pure. Of a scenario
-that ships it is the name and the words that are not as they stand there; else it is all words. In
-the second case names of cells may order their words otherwise, and nothing else differs."""
+"""The commands that measure the plan of a result again: words in, text out. Pure.
+
+If uncork ships the scenario, the command has its name and the words that differ from it. Otherwise
+the command has all words; then the names of cells may have their words in another order.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,19 @@ from suite.result.files import SCENARIO
 from suite.result.plan import Plan, baseline_default
 from suite.scenario.scenario import Scenario, scenario_load
 
-if TYPE_CHECKING:  # help of `paste` names the styles and does not wait for pandas
+if TYPE_CHECKING:  # pandas is slow to import, and `paste --help` needs only the styles
     from suite.analyse.frame import Matrix
 
 RUN_COMMAND = "uncork run"
 INDENT = "  "
 SEED_WORD = "seed"
-RESULTS = "results"  # of the repository, where the commands put results of several sessions
-RANGE_LEAST = 4  # values that are worth a range
+RESULTS = "results"  # the folder of the repository for results of several sessions
+RANGE_LEAST = 4  # values from which on a range is shorter
 FACTORS = {2: "", 4: ":4"}  # as the client reads ranges: 64..1M doubles, 64..1M:4 quadruples
 
 
 def axis_text(values: Sequence[str]) -> str:
-    """The values of an axis as they are typed: a range of sizes where they are one, else a list."""
+    """The values of an axis as they are typed: as a range if they are one, else as a list."""
     sizes = [size_parse(value) or 0.0 for value in values]
     if len(values) >= RANGE_LEAST and all(size and size_text(size) == value
                                           for size, value in zip(sizes, values, strict=True)):
@@ -40,13 +42,13 @@ def axis_text(values: Sequence[str]) -> str:
 
 
 def typed_words(scenario: Scenario) -> dict[str, str]:
-    """All words of a scenario as they are typed, those of cells before those of the run."""
+    """All words of a scenario as they are typed: first those of cells, then those of the run."""
     sweep = {key: axis_text(values) for key, values in scenario.sweep.items()}
     return {**scenario.fixed, **sweep, **scenario.run}
 
 
-def is_of(shipped: Scenario, run: Scenario) -> bool:
-    """Whether words can make the one that ran from the one that ships: they take nothing away."""
+def is_derivable(shipped: Scenario, run: Scenario) -> bool:
+    """Whether the shipped scenario and further words make the one that ran: words only add."""
     axes = [key for key in run.sweep if key in shipped.sweep]
     return (typed_words(shipped).keys() <= typed_words(run).keys()
             and set(shipped.exclude) <= set(run.exclude)
@@ -54,8 +56,8 @@ def is_of(shipped: Scenario, run: Scenario) -> bool:
 
 
 def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> list[str]:
-    """The words after `run`. shipped: the scenario of the same name in scenarios/, if any."""
-    if shipped is not None and not is_of(shipped, scenario):
+    """The words after `uncork run`. shipped: the scenario of this name in scenarios/, if any."""
+    if shipped is not None and not is_derivable(shipped, scenario):
         shipped = None
     wanted = typed_words(scenario) | {"rounds": str(plan.rounds), SEED_WORD: str(plan.seed)}
     known = typed_words(shipped) if shipped else {}
@@ -68,16 +70,16 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
 
 
 def commands_join(results: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, ...]]:
-    """All commands of each result; of two that differ in the seed only one command, without it."""
-    bare = {tuple(word for word in words if not word.startswith(f"{SEED_WORD}="))
-            for commands in results for words in commands}
-    if len(bare) == 1 < len(results):
-        return list(bare)
+    """All commands of each result. If they differ in the seed only, one command without a seed."""
+    unseeded = {tuple(word for word in words if not word.startswith(f"{SEED_WORD}="))
+                for commands in results for words in commands}
+    if len(unseeded) == 1 < len(results):
+        return list(unseeded)
     return [tuple(words) for commands in results for words in commands]
 
 
 def word_quoted(word: str) -> str:
-    """A word as a shell takes it; blanks are in double quotes, which may span lines."""
+    """A word quoted for a shell. One with blanks gets double quotes, which may span lines."""
     if re.search(r"\s", word) and not re.search(r'["$`\\!]', word):
         key, _, value = word.partition("=")
         return f'{key}="{value}"'
@@ -85,11 +87,11 @@ def word_quoted(word: str) -> str:
 
 
 def word_pieces(word: str, width: int) -> list[str]:
-    """A word as a shell takes it, in pieces of at most width characters, each quoted by itself. It
-    is cut behind commas and blanks where that is possible."""
+    """A word quoted for a shell, in pieces of at most width characters. It is cut after commas and
+    blanks if possible. Each piece of a word in single quotes has its own quotes."""
     whole = word_quoted(word)
     quote: Callable[[str], str] = str
-    if whole.startswith("'"):  # a line within these quotes cannot be continued
+    if whole.startswith("'"):  # a backslash does not continue a line within single quotes
         whole, quote = word, shlex.quote
     pieces = [""]
     for part in re.findall(r"[^, ]+[, ]?|[, ]", whole):
@@ -103,7 +105,7 @@ def word_pieces(word: str, width: int) -> list[str]:
 
 
 def command_lines(words: Sequence[str]) -> list[str]:
-    """The command, wrapped with ` \\`; what is left of a long word stands at the left."""
+    """The command, wrapped with ` \\`. The rest of a word longer than a line is not indented."""
     lines = [RUN_COMMAND]
     for word in words:
         quoted = word_quoted(word)
@@ -117,12 +119,12 @@ def command_lines(words: Sequence[str]) -> list[str]:
 
 
 def commands_of(matrix: Matrix) -> list[list[str]]:
-    """The words of each start of the runner that measure a result again, one for each session."""
+    """For each session of a result the words of `uncork run` that measure it again."""
     scenario, plan = matrix.result.scenario, matrix.result.plan
     ships = scenario.name in (*scenario_names(), *claim_names())
     shipped = scenario_load(scenario_path(scenario.name)) if ships else None
-    if scenario.arms and not (shipped and is_of(shipped, scenario)):
-        # no words of the shell can say what an arm is
+    if scenario.arms and not (shipped and is_derivable(shipped, scenario)):
+        # A command line cannot define an arm: it names the file.
         words = [f"{matrix.result.folder.name}/{SCENARIO}"]
     else:
         words = command_words(scenario, plan, shipped)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The figures of a block as short texts: one table for each metric, in one unit. Pure. No text of a
-table has a blank in it but an interval, `[+1.9%, +4.3%]`, and none is empty: so that a posted block
-can be read again, however its columns were moved."""
+"""The figures of a block: one table for each metric, in one unit. Pure. No figure is empty and only
+intervals, `[+1.9%, +4.3%]`, have a blank: `verify` can read a block whose columns moved."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
@@ -15,18 +14,17 @@ from suite.present.columns import median_text, width_item
 from suite.present.comparison import wording
 from suite.present.comparison.document import scale_of
 from suite.present.mail.foot import line_shorten, table_rounds_text
-from suite.present.tables.mail import ONLY_AXIS, ONLY_CELL
-from suite.present.tables.model import Column, Group, Item, Table
+from suite.present.tables.model import ONLY_AXIS, ONLY_CELL, Column, Group, Item, Table
 
 WIDTH = "+/-"
-NO_FIGURES = "no figures"  # label of the rows that have none on any side
+NO_FIGURES = "no figures"  # label of the rows without a figure on either side
 SIDES, CHANGE, MEDIAN = ("base", WIDTH, "new", WIDTH), ("change", "95% CI"), ("median", WIDTH)
-FIRST = "default"
+FIRST = "default"  # the value that comes first on every axis
 Texts = tuple[str, ...]
 
 
 def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str, str]:
-    """The median of one side and its width as in a table, a word each; NOTHING without any."""
+    """The median of one side and the width of its interval, without blanks; else NOTHING."""
     if figure is None:
         return wording.NOTHING, wording.NOTHING
     texts = median_text(figure.median, metric, scale), str(width_item(figure))
@@ -35,16 +33,16 @@ def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str
 
 
 def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
-    """The figures of one row; where a side has none, what the other one has."""
+    """The figures of one row: both sides, the change and its interval; NOTHING where unknown."""
     change = row.changes.get(metric.name)
     return (*(text for figure in row_figures(comparison, row, metric)
               for text in side_texts(figure, metric, scale)),
             wording.verdict_text(change.ratio, change.verdict) if change else wording.NOTHING,
-            wording.within_text(change) if change else wording.NOTHING)
+            wording.interval_or_exact_text(change) if change else wording.NOTHING)
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
-    """The rows, by their values on the axes, in the order of the plan, but `default` first."""
+    """The indices of rows in the order of the plan, but `default` first. places: their values."""
     known = [list(dict.fromkeys([FIRST, *values])) for values in zip(*places, strict=True)]
     return sorted(range(len(places)), key=lambda index: [
         values.index(value) for values, value in zip(known, places[index], strict=True)])
@@ -59,8 +57,8 @@ def columns_make(heads: Sequence[str], rows: Sequence[Sequence[str]], left: bool
 def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
                rows: Sequence[tuple[Mapping[str, str], Texts]], total: Texts | None,
                rounds: str) -> Table:
-    """A table from rows of (words of the axes, figures); total: a label, and the figures of the
-    last columns below all rows. Rows without any figure are named below."""
+    """A table of rows (words of the axes, figures). total: a label, then the figures below the last
+    columns. rounds: the line below. A further line names the rows without figures."""
     places = [tuple(words.get(axis) or "none" for axis in axes) or (ONLY_CELL,)
               for words, _ in rows]
     ordered = places_order(places)
@@ -96,7 +94,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
 
 
 def cells_tables(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) -> list[Table]:
-    """A table of medians for each metric that some of these cells (by name) know."""
+    """A table of medians for each metric that any of these cells has. cells: their names."""
     tables = []
     for metric in summary.metrics:
         figures = {name: summary.figures[name].get(metric.name) for name in cells}

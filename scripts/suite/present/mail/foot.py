@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lines below the figures of a block: how they were measured, where, and what differs. Pure."""
+"""The lines below the figures of a block: where and how it was measured, what differs. Pure."""
 
 import re
 from collections import Counter
@@ -23,11 +23,10 @@ from suite.present.tables.model import Pair, Table
 from suite.result.machine import Machine
 from suite.result.plan import builds_text
 
-# of the lines below all figures
 LABELS = ("subject", "machine", "network", "tls", "uncork", "compared", "differs", "remarks",
           "disturbed", "legend")
-LABELS_OF_CLAIMS = ("published", "claim")  # below these, of a claim that was replayed
-# signs of a block, as they are found in its texts, and what they mean
+LABELS_OF_CLAIMS = ("published", "claim")  # below these, if the result replays a claim
+# Signs of a block: as the legend has them, the pattern of texts with the sign, the meaning.
 BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
     ("r", r".*%r", "minimum and maximum, too few rounds for a CI"),
@@ -42,25 +41,25 @@ BLOCK_SIGNS = (
     ("BH", r".*\bBH (over )?\d.*", "Benjamini-Hochberg, 5% of all rows of the metric"),
     ("A/A", r".*\bA/A\b.*", "baseline against itself, the farther end of its CI"),
 )
-# what makers add to the names of their processors
+# parts of a processor's name that say nothing about it
 CPU_NOISE = re.compile(r"\((?:R|TM)\)|(?: CPU)? @ \S+| CPU$", re.IGNORECASE)
-LOOPBACK = "lo"  # how the name of its device begins, in every system
+LOOPBACK = "lo"  # the loopback device of every system begins so
 NO_NETWORK = {"null": "none, nothing is sent", "unix": "Unix sockets"}  # by transport
-LINE_WIDTH = COLUMNS - 2  # a style may put a mark before a line
-# What gives way in a line of rounds that is too long, in turn.
-SHORTER = (("BH over", "BH"), ("signed-rank CI", "rank CI"), ("rank-sum CI", "rank CI"),
-           (" a side,", ","), (" in turns,", ""))
+LINE_WIDTH = COLUMNS - 2  # the md style begins a line with `- `
+# in the order in which a line of rounds that is too long is shortened
+ABBREVIATIONS = (("BH over", "BH"), ("signed-rank CI", "rank CI"), ("rank-sum CI", "rank CI"),
+                 (" a side,", ","), (" in turns,", ""))
 
 
 def line_shorten(line: str) -> str:
-    """The line in fewer words, as far as it has to be."""
-    for long, short in SHORTER:
+    """The line with as many ABBREVIATIONS as it needs to fit."""
+    for long, short in ABBREVIATIONS:
         line = line.replace(long, short) if len(line) > LINE_WIDTH else line
     return line
 
 
 def table_rounds_text(figures: Sequence[Figure], floor: float | None, metric: Metric) -> str:
-    """The line of rounds of a table that compares nothing."""
+    """The line of rounds below a table without a comparison."""
     rounds = wording.span_text([figure.rounds for figure in figures])
     parts = [f"n={rounds} round{'s' if rounds != '1' else ''}, medians"]
     if any(figure.interval and figure.interval.level for figure in figures):
@@ -69,43 +68,44 @@ def table_rounds_text(figures: Sequence[Figure], floor: float | None, metric: Me
 
 
 def comparison_remarks(comparison: Comparison) -> list[str]:
-    """What must not be overlooked, in few words: failures, and marks that the figures have."""
+    """What a reader must not overlook, in few words: failed runs, and doubts about figures."""
     changes, sessions = comparison.changes(), len(comparison.base.sessions)
     cells = [cell for _, _, cell in comparison.cells()]
-    small = sum(change.verdict is Verdict.WITHIN_NOISE for change in changes)
+    noise = sum(change.verdict is Verdict.WITHIN_NOISE for change in changes)
     chance = sum(change.verdict is Verdict.BRACKETED for change in changes)
     few = any(comparison.tested.get(name, 0) for name in comparison.hopeless)
-    every = any(mean and mean.every for mean in comparison.geomeans.values())
-    marks = {f"{small} within A/A": small > 0, f"{chance} may be chance": chance > 0,
-             f"{sessions} sessions": comparison.within and sessions > 1,
-             "too few rounds for so many rows": few, f"{wording.MEAN}={wording.EVERY}": every}
-    partly = [text for side in comparison.sides for text in known_remarks(
+    geomean_all = any(mean and mean.every for mean in comparison.geomeans.values())
+    doubts = {f"{noise} within A/A": noise > 0, f"{chance} may be chance": chance > 0,
+              f"{sessions} sessions": comparison.within and sessions > 1,
+              "too few rounds for so many rows": few,
+              f"{wording.MEAN}={wording.EVERY}": geomean_all}
+    coverage = [text for side in comparison.sides for text in coverage_remarks(
         side.matrix, [cell for _, own, cell in comparison.cells() if own is side],
         comparison.metrics)]
-    return [*cells_remarks(cells), *(remark for remark, holds in marks.items() if holds),
+    return [*cells_remarks(cells), *(remark for remark, holds in doubts.items() if holds),
             *(f"geomean without {wording.rows_left_out(comparison, mean)}"
               for mean in comparison.geomeans.values()
               if mean and any(why.startswith("n=") for why in mean.left_out.values())),
             *(f"{metric.name} {opposed}" for metric in comparison.metrics
               if (opposed := wording.opposed_of(comparison, metric))),
-            *dict.fromkeys(partly),
+            *dict.fromkeys(coverage),
             *(note for note in comparison.notes if note != NO_TIMES),
             *dict.fromkeys(note for cell in cells for note in cell.remarks)]
 
 
-def known_remarks(matrix: Matrix, cells: Iterable[Cell], metrics: Iterable[Metric]) -> list[str]:
-    """Which cells know a metric in a part of their rounds only, in few words."""
-    return [text for metric in metrics if (text := heading.known_text(matrix, cells, metric))]
+def coverage_remarks(matrix: Matrix, cells: Iterable[Cell], metrics: Iterable[Metric]) -> list[str]:
+    """For each metric the cells that have it in a part of their rounds only."""
+    return [text for metric in metrics if (text := heading.coverage_text(matrix, cells, metric))]
 
 
 def cells_remarks(cells: Sequence[Cell]) -> list[str]:
-    """Runs that failed, cells that could not run, and those that have no times."""
+    """The numbers of failed runs, of cells that did not run, and of emulated cells."""
     emulated = sum(bool(cell.emulated) for cell in cells)
     failed = sum(cell.runs_failed for cell in cells)
-    every = all(cell.emulated or not cell.runs_ok for cell in cells)
+    all_emulated = all(cell.emulated or not cell.runs_ok for cell in cells)
     statuses = Counter(cell.status for cell in cells)
     counts = [
-        (emulated, f"{'' if every else counted_text(emulated, 'cell') + ' '}{TIMES_INVALID}"),
+        (emulated, ("" if all_emulated else f"{counted_text(emulated, 'cell')} ") + TIMES_INVALID),
         (failed, f"{counted_text(failed, 'run')} failed"),
         *((statuses[status], f"{counted_text(statuses[status], 'cell')} {status}")
           for status in ("unsupported", "failed", "missing"))]
@@ -117,24 +117,23 @@ def cpu_name(name: str) -> str:
 
 
 def mitigations_text(machine: Machine) -> str:
-    """`mitigations spectre_v1 spectre_v2 (vulnerable: mds)`: what the kernel mitigates, and what it
-    does not although the processor needs it."""
-    told: Mapping[str, str] = machine.facts.get("mitigations", {})
-    done = [name for name, text in told.items() if "Mitigation" in text]
-    open_ = [name for name, text in told.items() if name not in done and "ulnerable" in text]
+    """`mitigations spectre_v1 spectre_v2 (vulnerable: mds)`, the latter without a mitigation."""
+    facts: Mapping[str, str] = machine.facts.get("mitigations", {})
+    done = [name for name, text in facts.items() if "Mitigation" in text]
+    open_ = [name for name, text in facts.items() if name not in done and "ulnerable" in text]
     vulnerable = f" (vulnerable: {' '.join(sorted(open_))})" if open_ else ""
-    return f"mitigations {' '.join(sorted(done)) or ('none' if told else 'unknown')}{vulnerable}"
+    return f"mitigations {' '.join(sorted(done)) or ('none' if facts else 'unknown')}{vulnerable}"
 
 
 def device_text(machine: Machine) -> str:
-    """`eth0 MTU 1500`: the device by which a machine reaches its peer."""
+    """`eth0 MTU 1500`: the network device through which a machine reaches its peer."""
     device = machine.facts.get("device", {})
     mtu = f" MTU {device['mtu_bytes']}" if "mtu_bytes" in device else ""
     return f"{device.get('name', '')}{mtu}".strip() or "device unknown"
 
 
 def carrier_text(matrix: Matrix, cell: Cell) -> str:
-    """What carries the bytes of a cell in no lab: nothing, a Unix socket, loopback, or devices."""
+    """What carries the bytes of a cell outside a lab: nothing, a Unix socket, loopback, devices."""
     transport = cell.words.get("transport", "")
     if transport in NO_NETWORK:
         return NO_NETWORK[transport]
@@ -149,7 +148,7 @@ def carrier_text(matrix: Matrix, cell: Cell) -> str:
 
 
 def network_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
-    """Every path of these cells once, and the congestion control of their sockets."""
+    """Each network path of these cells once, and the congestion control of their sockets."""
     ran = [cell for cell in cells if cell.runs_ok]
     paths = dict.fromkeys(carrier_text(matrix, cell) for cell in ran if not lab_wanted(cell.words))
     links = heading.labs_text(ran)
@@ -160,7 +159,7 @@ def network_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
 
 
 def legend_text(tables: Sequence[Table]) -> str:
-    """What the signs mean that occur in these tables."""
+    """The meaning of the signs that occur in these tables."""
     texts = {text for table in tables for text in (table.below, *(
         one for column in table.columns[len(table.keys):]
         for one in (column.head, *(item.text for item in column.items))))}
@@ -170,7 +169,7 @@ def legend_text(tables: Sequence[Table]) -> str:
 
 def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
                remarks: Sequence[str], comparison: Comparison | None = None) -> list[Pair]:
-    """All lines below the figures of these cells, each with its label, without empty ones."""
+    """The lines below the figures of these cells, each with its label. Empty lines are left out."""
     differences = comparison.differences if comparison else ()
     matrices = [side.matrix for side in comparison.sides] if comparison else [matrix]
     ordered = sorted(differences, key=lambda difference: not difference.refuses)
@@ -196,12 +195,11 @@ def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
 
 
 def claims_pairs(matrix: Matrix) -> list[Pair]:
-    """Where the figures were published that a result measures again, and what became of each
-    claim; nothing of a result of something else."""
+    """The publication that a result replays, and the verdict on each of its claims; else empty."""
     if (origin := matrix.result.scenario.origin) is None:
         return []
     date = f", {origin.date}" if origin.date else ""
-    told = (f"{replay.claim.says}: {replay.published} there, {replay.measured or 'nothing'} here: "
-            f"{replay.verdict}" for replay in replays_decide(matrix))
+    texts = (f"{replay.claim.says}: {replay.published} there, {replay.measured or 'nothing'} here: "
+             f"{replay.verdict}" for replay in replays_decide(matrix))
     return [("published", f"{origin.title} ({origin.who}{date}), {origin.reference}"),
-            *(("claim", text) for text in told)]
+            *(("claim", text) for text in texts)]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A posted block read again: quoted, indented, inside a longer mail, in either style. Pure. Every
-text of a block gets a name of its own, so that two blocks can be held against each other:
-everything that differs, by name. A line that this reader does not know is such a text as well."""
+"""Reads a posted block: quoted, indented, inside a longer mail, in either style. Pure. Every text
+of a block, unknown lines too, gets a unique name: two blocks can be compared text by text."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ TYPED = r"[a-z][a-z0-9_.-]*=\S+"
 WORDS_LINE = re.compile(rf"{TYPED}( {TYPED})*")
 COMMAND_LINE = re.compile(rf"(({TYPED}|--more|-o|{RESULTS}/\S+)( |$))+")
 FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
+FIRST_FIGURES = frozenset(("base", "change", "median"))  # heads with which figures begin
 PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean(=all)? of \d+( of \d+)? cells(, n=\d+)?")
 BELOW_LABELS = "|".join((*LABELS, *LABELS_OF_CLAIMS))
@@ -34,30 +34,30 @@ ROUNDS = re.compile(rf"n=[\d.]+ (and \d|({'|'.join(unit.value for unit in Unit)}
                     f"|no row has it on both sides|{NO_FIGURES}:")
 ITEM = re.compile(rf"- (?=(base|new|axis|cells|with|at|{BELOW_LABELS}): |n=|no row "
                   f"|{NO_FIGURES}:)")
-BROKEN = re.compile(r"\[\S+,$")  # what ends here was broken within an interval by a mail program
+BROKEN = re.compile(r"\[\S+,$")  # the end of a line that a mail program broke within an interval
 SIGNATURE = "-- "
-NO_TEXT = "nothing"  # in place of a text that one of two blocks has not
+NO_TEXT = "nothing"  # in place of a text that one of the two blocks lacks
 
 Name = tuple[str, ...]
 
 
 @dataclass
-class Posted:
-    """heads: by label. metrics: in order. texts: everything that can be recomputed, by name."""
+class PostedBlock:
+    """heads: the lines above the tables, by label. texts: everything below them, by name."""
 
     heads: dict[str, str] = field(default_factory=dict)
     metrics: list[str] = field(default_factory=list)
     texts: dict[Name, str] = field(default_factory=dict)
-    unread: int = 0  # lines of it that are no part of a block
+    unread: int = 0  # number of lines that the reader does not know
 
     @property
-    def every(self) -> bool:
+    def geomean_all(self) -> bool:
         """Whether its geometric means are those of geomean=all."""
         return any(part.startswith("geomean=all") for name in self.texts for part in name)
 
     @property
-    def said(self) -> dict[Name, str]:
-        """All texts by name, those above the tables first."""
+    def named_texts(self) -> dict[Name, str]:
+        """Heads and texts by name, in the order of the block."""
         return {**{(label,): text for label, text in self.heads.items()}, **self.texts}
 
 
@@ -65,108 +65,105 @@ class Posted:
 class BlockReader:
     """Reads the lines of one block.
 
-    depth: how often it is quoted; what is quoted otherwise was written between its lines.
-    label: of the head that may go on in the next line. below: the name of the text that may go on
-    in the next line, where a mail program broke it.
+    depth: its quoting depth; lines of another depth are replies between its lines. label,
+    continued: the head, or the name of the text, that the next line may continue: a mail program
+    may have broken it. place: the words that all rows of the table share.
     """
 
     depth: int
-    block: Posted = field(default_factory=Posted)
+    block: PostedBlock = field(default_factory=PostedBlock)
     ended: bool = False
     commands: int = 0
     label: str = ""
-    below: Name | None = None
+    continued: Name | None = None
     title: str = ""
-    at: tuple[str, ...] = ()
+    place: tuple[str, ...] = ()
     columns: Sequence[str] = ()
 
     def store(self, name: Name, text: str) -> None:
-        """Keeps a text; of one that is there twice both."""
+        """Stores a text; if the name is known already, both texts."""
         known = self.block.texts.get(name)
         self.block.texts[name] = text if known is None else f"{known} and {text}"
 
-    def line_take(self, line: str) -> None:
+    def line_read(self, line: str) -> None:
         labelled, title = LABELLED.fullmatch(line), TITLE.fullmatch(line)
         if not line:
-            self.below = None
+            self.continued = None
         elif labelled:
-            self.head_take(labelled[1], labelled[2])
+            self.head_read(labelled[1], labelled[2])
         elif self.label and WORDS_LINE.fullmatch(line):
-            self.head_take(self.label, line)
+            self.head_read(self.label, line)
         elif title and title[1].lower().replace(" ", "_") in METRICS:
-            self.title_take(title[1], title[2] or "", title[3])
+            self.title_read(title[1], title[2] or "", title[3])
         elif (command := line.removeprefix("scripts/")).startswith(RUN_COMMAND):  # of a checkout
             self.commands += 1
-            self.below_take((f"command {self.commands}",), command)
-        elif self.below and self.goes_on(line):
-            self.block.texts[self.below] += f" {line}"
+            self.below_read((f"command {self.commands}",), command)
+        elif self.continued and self.is_continuation(line):
+            self.block.texts[self.continued] += f" {line}"
         elif not line.startswith("```"):
             self.label = ""
             self.ended = self.commands > 0
             if not self.ended:
-                self.table_take(line)
+                self.table_line_read(line)
 
-    def goes_on(self, line: str) -> bool:
-        """Whether the last command, or else the last line below a table, goes on in this one."""
+    def is_continuation(self, line: str) -> bool:
+        """Whether this line continues the last command, or else the last line below a table."""
         if self.commands:
             return COMMAND_LINE.fullmatch(line) is not None
         return not (line.startswith("```") or ROUNDS.match(line) or BELOW.match(line))
 
-    def below_take(self, name: Name, text: str) -> None:
-        """A line below a table, or a command: a block ends with the last of these."""
+    def below_read(self, name: Name, text: str) -> None:
+        """A line below a table, or a command; the next line may continue it."""
         self.store(name, text)
-        self.below = name
+        self.continued = name
 
-    def head_take(self, label: str, text: str) -> None:
-        """A line above a table, or what it goes on with."""
+    def head_read(self, label: str, text: str) -> None:
+        """A line above a table, or its continuation."""
         self.label = label
         if label == "at":
-            self.at += tuple(text.split())
+            self.place += tuple(text.split())
         else:
             self.block.heads[label] = f"{self.block.heads.get(label, '')} {text}".strip()
 
-    def title_take(self, title: str, unit: str, better: str) -> None:
-        """The line that says what the table below is of."""
+    def title_read(self, title: str, unit: str, better: str) -> None:
+        """The title of a table: its metric, unit and direction."""
         name = title.lower().replace(" ", "_")
-        self.title, self.at, self.columns, self.label = title, (), (), ""
+        self.title, self.place, self.columns, self.label = title, (), (), ""
         if name not in self.block.metrics:
             self.block.metrics.append(name)
         for key, text in (("unit", unit), ("better", better)):
-            if self.block.texts.get((title, key)) != text:  # a grid that was cut has several titles
+            if self.block.texts.get((title, key)) != text:  # each part of a table has the title
                 self.store((title, key), text)
 
-    def table_take(self, line: str) -> None:
+    def table_line_read(self, line: str) -> None:
         columns, cells = self.columns, cells_split(line)
         bare = line.replace("|", " ").lstrip()
         label = TOTAL.match(bare)
         figures = FIGURE.findall(bare[label.end():]) if label else []
         if ROUNDS.match(line) and self.title:
-            self.below_take((self.title, NO_FIGURES if line.startswith(NO_FIGURES) else "rounds"),
+            self.below_read((self.title, NO_FIGURES if line.startswith(NO_FIGURES) else "rounds"),
                             line)
         elif BELOW.match(line):
-            self.below_take((line.partition(":")[0],), line.partition(": ")[2])
-        elif self.title and not columns and (  # a line without figures is a sentence
+            self.below_read((line.partition(":")[0],), line.partition(": ")[2])
+        elif self.title and not columns and (  # these words make it the heads of the columns
                 WIDTH in cells and not FIRST_FIGURES.isdisjoint(cells)
                 or {"change", "95% CI"} <= set(cells)):
             self.columns = [f"{before} {head}" if head == WIDTH else head
                             for before, head in zip(cells[-1:] + cells, cells, strict=False)]
-        elif label and 0 < len(figures) < len(columns):  # they are of the last columns
+        elif label and 0 < len(figures) < len(columns):  # the row that sums up fills the last ones
             for column, figure in zip(columns[-len(figures):], figures, strict=True):
                 self.store((self.title, label[0], column), figure)
         elif all(re.fullmatch(r"(:?-{3,}:?)?", cell) for cell in cells):
-            pass  # the line between the heads and the rows, or the wrapped end of a row
+            pass  # the rule below the heads, or its wrapped end
         elif columns and len(cells) == len(columns):
             axes = next(index for index, column in enumerate(columns) if column in FIRST_FIGURES)
-            row = " ".join([*self.at, *map("=".join, zip(columns[:axes], cells, strict=False))])
+            row = " ".join([*self.place, *map("=".join, zip(columns[:axes], cells, strict=False))])
             for column, cell in zip(columns[axes:], cells[axes:], strict=True):
                 self.store((self.title, row, column), cell)
         else:  # a damaged line, or one from elsewhere
             self.block.unread += 1
             name = self.title or "block", f"unread line {self.block.unread}"
             self.store(name, " ".join(line.split()))
-
-
-FIRST_FIGURES = frozenset(("base", "change", "median"))
 
 
 def cells_split(line: str) -> list[str]:
@@ -177,14 +174,13 @@ def cells_split(line: str) -> list[str]:
 
 
 def flowed_join(text: str, without_space: bool) -> str:
-    """The lines of a format=flowed text (RFC 3676) as they were before its sender broke them. A
-    line that ends with a space goes on in the next one that is quoted as often. without_space: that
-    space was added by the sender (DelSp=yes)."""
+    """The paragraphs of a format=flowed text (RFC 3676): a line that ends with a space continues in
+    the next line of the same quoting depth. without_space: DelSp=yes removes this space."""
     lines: list[tuple[int, str]] = []
-    flows = False  # the last line goes on
+    flows = False  # the last line continues
     for line in text.splitlines():
         depth = len(line) - len(line.lstrip(">"))
-        bare = line[depth:].removeprefix(" ")  # the space was stuffed in
+        bare = line[depth:].removeprefix(" ")  # space-stuffing
         if flows and lines[-1][0] == depth and bare != SIGNATURE:
             lines[-1] = depth, lines[-1][1] + bare
         else:
@@ -196,7 +192,7 @@ def flowed_join(text: str, without_space: bool) -> str:
 
 
 def decoded_text(part: EmailMessage) -> str:
-    """The text of one part, decoded; what its character set cannot say is replaced."""
+    """The text of one part; bytes that its character set does not have are replaced."""
     try:
         text = part.get_content()
     except LookupError:  # an unknown character set
@@ -209,7 +205,7 @@ def decoded_text(part: EmailMessage) -> str:
 
 
 def mail_text(data: bytes) -> str:
-    """Every text of a mail, one after the other; what is no mail is read as UTF-8."""
+    """All texts of a mail, one after the other. Data without mail headers are read as UTF-8."""
     mail = BytesParser(policy=policy.default).parsebytes(data)
     if not any(header in mail for header in ("Content-Type", "Content-Transfer-Encoding")):
         return data.decode("utf-8", "replace")
@@ -218,7 +214,7 @@ def mail_text(data: bytes) -> str:
 
 
 def line_bare(line: str) -> tuple[int, str]:
-    """How often a line is quoted, and what it says without quotes, indentation and marks."""
+    """The quoting depth of a line, and the line without quotes, indentation and Markdown."""
     line = line.translate(FOLDED)
     bare = QUOTED.sub("", line)
     depth, bare = line[:len(line) - len(bare)].count(">"), bare.rstrip()
@@ -229,9 +225,9 @@ def line_bare(line: str) -> tuple[int, str]:
 
 
 def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Bare lines; a backslash or a broken interval goes on in the next that is quoted as often."""
+    """Bare lines with their depth. A backslash or a broken interval continues in the next one."""
     joined: list[tuple[int, str]] = []
-    last: dict[int, int] = {}  # by depth, where in joined its last line is
+    last: dict[int, int] = {}  # by depth, the index in joined of its last line
     for depth, line in map(line_bare, lines):
         before = joined[last[depth]][1] if depth in last else ""
         if before.endswith("\\"):
@@ -244,29 +240,29 @@ def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
     return joined
 
 
-def blocks_read(text: str) -> list[Posted]:
+def blocks_read(text: str) -> list[PostedBlock]:
     readers: list[BlockReader] = []
     for depth, line in lines_join(text.splitlines()):
         head, last = HEAD.fullmatch(line), readers[-1] if readers else None
         if head and (last is None or last.ended or depth == last.depth):
             readers.append(BlockReader(depth))
-            readers[-1].head_take(head[1], head[2])
+            readers[-1].head_read(head[1], head[2])
         elif last and not last.ended and depth == last.depth:
-            last.line_take(line)
+            last.line_read(line)
     blocks = [reader.block for reader in readers]
     return [block for block in blocks if block.metrics and len(block.texts) > 1]
 
 
-def deviations_find(posted: Posted, lines: Sequence[str]) -> list[str]:
-    """What the block would say otherwise if it were printed now, one text each, in posted order."""
-    said, again = posted.said, blocks_read("\n".join(lines))[0].said
-    return [f"{', '.join(name)}: posted {said.get(name, NO_TEXT)}, recomputed "
-            f"{again.get(name, NO_TEXT)}"
-            for name in dict.fromkeys([*said, *again]) if said.get(name) != again.get(name)]
+def deviations_find(posted: PostedBlock, lines: Sequence[str]) -> list[str]:
+    """A line for each text that differs. lines: those of the recomputed block."""
+    old, new = posted.named_texts, blocks_read("\n".join(lines))[0].named_texts
+    return [f"{', '.join(name)}: posted {old.get(name, NO_TEXT)}, recomputed "
+            f"{new.get(name, NO_TEXT)}"
+            for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
 
 
 def side_words(text: str) -> Mapping[str, str]:
-    """The words of a head: `write=cork`, or `NAME; write=cork`; none where it is only a name."""
+    """The words of a head, `write=cork` or `NAME; write=cork`; none for a mere name."""
     words = text.rpartition("; ")[2]
     if not WORDS_LINE.fullmatch(words):
         return {}

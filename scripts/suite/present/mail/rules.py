@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What text must obey to survive a mailing list: git am, editors, checkpatch and quoting.
+"""The rules for text that survives a mailing list: git am, editors, checkpatch and quoting.
 
-A rule is one line of RULES, or of BLOCK_RULES for those that look at more than a line: what a line
-must not be, and the end of a sentence that begins with the line. The printer refuses to emit text
-that breaks one.
+RULES are those for a line, BLOCK_RULES those for the whole block. A rule is a test that is true for
+text that breaks it, and the reason. A block that breaks a rule is not printed.
 """
 
 import re
@@ -12,8 +11,6 @@ from collections.abc import Callable, Sequence
 from suite.base.errors import Failure
 
 COLUMNS = 72  # git log indents by 4, and checkpatch complains from 76 on
-
-
 RULES: tuple[tuple[Callable[[str], object], str], ...] = (
     (lambda line: len(line) > COLUMNS, f"has more than {COLUMNS} columns"),
     (lambda line: "\t" in line, "has a tab"),
@@ -39,8 +36,8 @@ BLOCK_RULES = (
 
 
 def words_wrap(text: str, first: str, indent: str) -> list[str]:
-    """Words in lines, the first behind `first`, the others behind `indent`. A word that is longer
-    than a line is cut, and `\\` stands where it goes on in the next."""
+    """The words in lines: the first line begins with `first`, the others with `indent`. A word
+    longer than a line is cut, with a `\\` at each cut."""
     lines, gap = [first], ""
     for word in text.split():
         if gap and len(lines[-1]) + len(gap + word) > COLUMNS:
@@ -57,7 +54,7 @@ def words_wrap(text: str, first: str, indent: str) -> list[str]:
 
 
 def rules_broken(lines: Sequence[str], utf8: bool = False) -> list[str]:
-    """One sentence for each rule that these lines break; ASCII only unless utf8."""
+    """A sentence for each rule that these lines break. utf8: not only ASCII is allowed."""
     rules = RULES if utf8 else (*RULES, (lambda line: not line.isascii(), "is not ASCII"))
     wrong = [f'line {number} {why}: "{line}"' for number, line in enumerate(lines, start=1)
              for broken, why in rules if broken(line)]
@@ -65,7 +62,7 @@ def rules_broken(lines: Sequence[str], utf8: bool = False) -> list[str]:
 
 
 def lines_require(lines: Sequence[str], utf8: bool = False) -> None:
-    """Failure, which names the first rule that is broken, unless a mail can carry these lines."""
+    """Failure with the first rule that these lines break, if any."""
     wrong = rules_broken(lines, utf8)
     if wrong:
         raise Failure(f"not fit for a mail: {wrong[0]}")

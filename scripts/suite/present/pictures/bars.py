@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bars: one for each cell, in panels by the outer axis. Pure: gives the text of the files."""
+"""Bars: one for each cell, in panels by the outer axis. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,27 +13,25 @@ from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
 from suite.present.columns import is_hidden, median_text, verdict_item
 from suite.present.pictures import parts
-from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
-BAR_COLOUR, BASE_COLOUR = 0x8DA9C4, 0x999999  # where no axis is one of strategies
-TEXT_WIDTH = 66  # of a label in text, with the longest name
-BARS_MAX = 36  # in one picture; more panels go into another
+BAR_COLOUR, BASE_COLOUR = 0x8DA9C4, 0x999999  # for cells without a strategy
+TEXT_WIDTH = 66  # the width in characters of a label and the longest name in text
+BARS_MAX = 36  # bars of a picture; further panels go into another picture
 BOUND_ARROW = "\u2192"  # in a bar that ends at a bound
 CUT_MEDIANS = 20  # a bar longer than this many medians of its panel is cut off
-LABEL_ROOM = 1.45  # of the axis to the bars in text, so that the last label has room
-ROW_UNITS, ROW_LEAST = 26, 17  # the height of a bar, and at least
+LABEL_ROOM = 1.45  # length of the axis / longest bar in text: the rest is room for its label
+ROW_UNITS, ROW_LEAST = 26, 17  # the height of a bar in units: wanted, needed
 PANEL_UNITS = 83  # the height of a panel without its bars
-TIC_UNITS = 90  # from tic to tic, at least
-
-
+TIC_UNITS = 90  # the distance of tics, at least
 Dots = Mapping[str, Sequence[tuple[float, float]]]  # by cell: dots_of()
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The bars under one heading, in order: (name, cell). outermost: the value of the outermost of
-    several axes, by which pictures are divided."""
+    """The bars under one heading. rows: (name, cell). outermost: the value of the first of several
+    outer axes, by which pictures are divided."""
 
     outermost: str
     head: str
@@ -41,7 +39,7 @@ class Panel:
 
 
 def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> float:
-    """The longest bar of a panel that is not cut, in the unit of scale; 1 for a panel without."""
+    """The longest bar of a panel that is not cut, in the unit of scale; 1 for an empty panel."""
     values = [scale.apply(figures[cell.name].median) for _, cell in panel.rows
               if cell.name in figures]
     middle = stats.median([value for value in values if value > 0] or [1.0])
@@ -50,7 +48,7 @@ def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> fl
 
 def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool,
               high: float | None) -> str:
-    """The text at the end of a bar; high: the end of a whisker that is cut."""
+    """The text at the end of a bar. cut: the bar is cut. high: the end of a whisker that is cut."""
     if figure is None and is_hidden(cell, metric):
         return f"- ({cell.emulated})"
     if figure is None:
@@ -66,8 +64,8 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
 def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
                 limit: float, base: Mapping[str, str], dots: Dots = MappingProxyType({})
                 ) -> tuple[float, list[str]]:
-    """How far the bars and whiskers of a panel extend, at most to twice the longest bar; and its
-    block in a .dat. limit: the longest bar that is not cut. base: words."""
+    """How far the bars and whiskers of a panel extend, at most to twice its limit; and its block in
+    a .dat. limit: panel_limit(). base: the words of the baseline."""
     whole = {name: figure for name, figure in figures.items()
              if scale.apply(figure.median) <= limit}
     ends = [scale.apply(figure.interval.high) for _, cell in panel.rows
@@ -76,9 +74,9 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
     for row, (name, cell) in enumerate(panel.rows):
         figure, cut = figures.get(cell.name), cell.name in figures and cell.name not in whole
         length = min(scale.apply(figure.median), limit * 1.1) if figure else 0.0
-        within = figure.interval if figure and not cut else None
-        low, high = map(scale.apply, within[:2]) if within else (None, None)
-        beyond = within.high if within and scale.apply(within.high) > extent else None
+        interval = figure.interval if figure and not cut else None
+        low, high = map(scale.apply, interval[:2]) if interval else (None, None)
+        beyond = interval.high if interval and scale.apply(interval.high) > extent else None
         high = high if beyond is None else extent
         end = (limit * 1.03, "//") if cut else (0, "")
         if figure and isinstance(figure.median, stats.Beyond):
@@ -94,14 +92,15 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
 
 
 def dots_block(panel: Panel, dots: Dots, extent: float) -> list[str]:
-    """The block of the rounds of a panel as far as its axis reaches: value, row."""
+    """The block of the rounds of a panel: value, row. Rounds beyond the axis are left out."""
     lines = [parts.data_line(value, row + 0.5 * beside) for row, (_, cell) in enumerate(panel.rows)
              for value, beside in dots.get(cell.name, ()) if value <= extent]
     return [f"# rounds {panel.head}".rstrip(), *(lines or ["NaN NaN"])]
 
 
 def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
-    """Panels by the outer axis: the first, or all but x. most: characters of the name of a bar."""
+    """A panel for each combination of the outer axes: the first axis, or all but x. most: the
+    longest name of a bar in characters."""
     inner = (x,) if x else matrix.axes[1:] or matrix.axes
     words = [{axis: cell.axes[axis] for axis in inner} for cell in matrix.cells.values()]
     names = dict(zip(matrix.cells, parts.words_names(words, most), strict=True))
@@ -111,7 +110,7 @@ def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """The panels of each picture: by the outermost axis, if that takes no more pictures."""
+    """The panels of each picture, divided by the outermost axis if that needs no more pictures."""
     def fill(some: Iterable[Panel]) -> list[list[Panel]]:
         return parts.groups_fill(some, lambda panel: len(panel.rows), BARS_MAX)
 
@@ -122,16 +121,16 @@ def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """The pictures of bars; more than one only for very many bars. The longest whole bar is the
-    same in all panels if theirs differ by at most 2."""
-    metric, look = parts.picture_metric(matrix, picture), look_of(picture)
+    """The pictures of bars; several if there are more than BARS_MAX. All panels of a picture have
+    one scale if their limits differ by a factor of at most 2."""
+    metric, canvas = parts.picture_metric(matrix, picture), canvas_of(picture)
     figures = parts.figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
-    every = panels_make(matrix, parts.picture_axis(matrix, picture), look.name_most)
+    every = panels_make(matrix, parts.picture_axis(matrix, picture), canvas.name_most)
     whole = max(panel_limit(panel, figures, scale) for panel in every)
     dots = {cell.name: parts.dots_of(matrix, cell, metric, scale)
             for cell in matrix.cells.values()
-            if parts.rounds_shown(look, matrix, 1) and (figure := figures.get(cell.name))
+            if parts.rounds_shown(canvas, matrix, 1) and (figure := figures.get(cell.name))
             and not figure.exact and scale.apply(figure.median) <= whole}
     drawings, groups = [], panels_group(every)
     headline = parts.headline_text(
@@ -153,21 +152,22 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
             matrix, parts.picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
             headline, (parts.measure_text(metric.text, scale.unit),
                        "; each panel with its own scale" * apart),
-            {metric: figures}, panels, extents, blocks, look, rounds,
+            {metric: figures}, panels, extents, blocks, canvas, rounds,
             parts.dots_signs(bool(dots), beyond)))
     return drawings
 
 
 def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
                  shown: Mapping[Metric, Mapping[str, Figure]], panels: Sequence[Panel],
-                 extents: Sequence[float], blocks: Sequence[Sequence[str]], look: Look = Look(),
-                 rounds: Sequence[Sequence[str]] = (), dots: Sequence[str] = ()) -> parts.Drawing:
-    """A picture of panels; label: of the axes, before and behind the words on ratios; shown: the
-    figures of each metric; rounds: a block of dots for each panel, or none; dots: what they are."""
+                 extents: Sequence[float], blocks: Sequence[Sequence[str]],
+                 canvas: Canvas = Canvas(), rounds: Sequence[Sequence[str]] = (),
+                 dots: Sequence[str] = ()) -> parts.Drawing:
+    """A picture of panels. label: of the axes, before and after the words on ratios. shown: the
+    figures of each metric. rounds: a block of dots for each panel. dots: their legend."""
     cells = [cell for panel in panels for _, cell in panel.rows]
     base, counts = " ".join(baseline_words(matrix).values()), [len(panel.rows) for panel in panels]
     widest = max(len(name) for panel in panels for name, _ in panel.rows)
-    room = 0.97 * look.wide - 24 - LETTER * widest
+    room = 0.97 * canvas.width - 24 - LETTER * widest
     tops = [top_of(block, extent, room) for extent, block in zip(extents, blocks, strict=True)]
     tops = tops if len(set(extents)) > 1 else [max(tops)] * len(tops)
     text = label[0] + f", and the ratio to {base}" * bool(base) + label[1]
@@ -177,7 +177,7 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
     signs = parts.verdict_signs({figures[cell.name].verdict for figures in shown.values()
                                  for cell in cells if cell.name in figures})
     return parts.Drawing(parts.name_safe(name), "bars", parts.data_text([*blocks, *rounds]), {
-        **look.titles(ROW_UNITS * sum(counts) + around, headline,
+        **canvas.titles(ROW_UNITS * sum(counts) + around, headline,
                       parts.note_text(matrix, cells, parts.medians_text(matrix, cells, *shown)),
                       [*signs, *dots], [f"[ ]: {parts.interval_kind(matrix)}", *signs],
                       ROW_LEAST * sum(counts) + around),
@@ -191,8 +191,8 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
 
 
 def top_of(block: Sequence[str], extent: float, room: float) -> float:
-    """The end of the axis of a panel with these lines, so that each label has room behind its bar
-    and whisker. room: the units of the axis."""
+    """The end of the axis of a panel, chosen so that each label has room behind bar and whisker.
+    block: the lines of the panel. room: the length of the axis in units."""
     top = 1.02 * extent
     for line in block[1:]:
         share = (LETTER * len(line.split('"')[-4]) + 14) / room

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What pictures of comparisons share: comparisons, names of sides, changes as short texts."""
+"""What pictures of comparisons use: the comparisons, names of sides, changes as short texts."""
 
 from collections.abc import Iterable, Sequence
 from itertools import product
@@ -15,14 +15,14 @@ from suite.base.errors import UsageError
 from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.present.columns import is_hidden
-from suite.present.heading import known_text
+from suite.present.heading import coverage_text
 from suite.present.pictures import parts
-from suite.present.pictures.look import Look
+from suite.present.pictures.canvas import Canvas
 from suite.scenario.scenario import Picture
 
 
 def baseline_comparisons(matrix: Matrix, picture: Picture) -> list[Comparison]:
-    """The baseline against each other value of its axis; UsageError if there is none."""
+    """The baseline against each other value of its axis. UsageError if there is none."""
     found = [refusals_check(one, (), False, False)
              for one in compare_baseline(matrix, (parts.picture_metric(matrix, picture),))]
     if not found:
@@ -32,12 +32,12 @@ def baseline_comparisons(matrix: Matrix, picture: Picture) -> list[Comparison]:
 
 
 def side_value(side: Side) -> str:
-    """The name of a side where its words have been named: `cork`."""
+    """The values of a side's words, `cork`; a side without words has its name."""
     return " ".join(side.words.values()) or side.name
 
 
 def base_name(comparisons: Sequence[Comparison]) -> str:
-    """The name of the base; the words that all share if several comparisons are of one result."""
+    """The name of the base; its words if several comparisons share it."""
     base = comparisons[0].base
     return words_text(base.words) if len(comparisons) > 1 else base.name
 
@@ -48,7 +48,7 @@ def change_of(row: Row, metric: Metric) -> Change | None:
 
 
 def absent_text(row: Row, metric: Metric) -> str:
-    """Why a row has no ratio, in a word."""
+    """Why a row has no ratio, in a word or two."""
     for cell in (row.new, row.base):
         if cell is None:
             return "no cell"
@@ -61,12 +61,12 @@ def absent_text(row: Row, metric: Metric) -> str:
 
 
 def absent_signs(texts: Iterable[str]) -> list[str]:
-    """What the sign of an unsupported cell means, where one of these texts is that sign."""
+    """The legend of `-`, if one of these texts is that."""
     return ["-: unsupported"] if "-" in texts else []
 
 
 def estimate_marked(estimate: stats.Estimate, verdict: Verdict) -> str:
-    """A change with its mark and interval; an arrow if only the direction is known."""
+    """A change with its mark and interval, or an arrow if only the direction is known."""
     if estimate.directed:
         return verdict.marked("larger ->" if estimate.value > 1 else
                               "<- smaller" if estimate.value < 1 else "either")
@@ -74,26 +74,27 @@ def estimate_marked(estimate: stats.Estimate, verdict: Verdict) -> str:
     return f"{verdict.marked(texts[0])} {interval_text(texts)}".rstrip()
 
 
-def known_texts(comparisons: Sequence[Comparison]) -> list[str]:
-    """Which cells of these comparisons know their metrics in a part of their rounds only."""
+def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
+    """coverage_text() of each metric of these comparisons."""
     found: dict[tuple[int, Metric], tuple[Matrix, dict[str, Cell]]] = {}
     for one in comparisons:
         for (_, side, cell), metric in product(one.cells(), one.metrics):
             found.setdefault((id(side.matrix), metric),
                              (side.matrix, {}))[1][cell.name] = cell
-    texts = (known_text(matrix, cells.values(), metric)
+    texts = (coverage_text(matrix, cells.values(), metric)
              for (_, metric), (matrix, cells) in found.items())
     return [text for text in texts if text]
 
 
-def titles(look: Look, body: int, comparisons: Sequence[Comparison], what: str, figures: str,
+def titles(canvas: Canvas, body: int, comparisons: Sequence[Comparison], what: str, figures: str,
            signs: Sequence[str], signs_text: Sequence[str], place: str = "", least: int = 0
            ) -> dict[str, object]:
-    """The settings for headline, signs and small print: what a picture shows, and where it was
-    measured. figures: words on what a ratio is."""
+    """The settings for headline, signs and small print. what: what the picture shows. figures: what
+    its ratios are. signs, signs_text, least: as in Canvas.titles()."""
     matrix = comparisons[0].base.matrix
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
-    texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}", *known_texts(comparisons)]
-    return look.titles(body, parts.headline_text(matrix, what, place),
+    texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}",
+             *coverage_texts(comparisons)]
+    return canvas.titles(body, parts.headline_text(matrix, what, place),
                        parts.note_text(matrix, matrix.cells.values(), "; ".join(texts)),
                        signs, signs_text, least)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counts as bars, a panel for each metric: they prove that a strategy does what its name says."""
+"""Counts as bars, a panel for each metric. They prove that a strategy does what its name says."""
 
 from dataclasses import replace
 
@@ -10,14 +10,14 @@ from suite.base.errors import UsageError
 from suite.base.units import Scale
 from suite.present.pictures import parts
 from suite.present.pictures.bars import bars_drawing, panel_block, panel_limit, panels_make
-from suite.present.pictures.look import look_of
+from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture
 
 COUNT = Scale(1.0, "")
 
 
 def metrics_counted(matrix: Matrix) -> list[Metric]:
-    """The metrics of the table that count events and have a value; UsageError without any."""
+    """The metrics of the table that are counts and have a value. UsageError without any."""
     table = matrix.result.scenario.table
     names = [name for name in (table.columns if table else ())
              if name in METRICS] or metrics_default(matrix)
@@ -30,12 +30,12 @@ def metrics_counted(matrix: Matrix) -> list[Metric]:
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """A picture for each combination of the axes other than that of the bars, by default the last;
-    in it a panel for each metric that any of its cells has."""
+    """A picture for each combination of the axes other than that of the bars, by default the last.
+    It has a panel for each metric that any of its cells has."""
     counted = {metric: parts.figures_of(matrix, metric) for metric in metrics_counted(matrix)}
-    base, look, drawings = baseline_words(matrix), look_of(picture), []
+    base, canvas, drawings = baseline_words(matrix), canvas_of(picture), []
     for place in panels_make(matrix, parts.picture_axis(matrix, picture) or next(
-            reversed(matrix.axes), None), look.name_most):
+            reversed(matrix.axes), None), canvas.name_most):
         shown = {metric: figures for metric, figures in counted.items()
                  if any(cell.name in figures for _, cell in place.rows)}
         if not shown:
@@ -48,5 +48,5 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         drawings.append(bars_drawing(
             matrix, parts.place_name(parts.picture_name(picture, ""), values),
             parts.headline_text(matrix, "what was counted", place.head), ("how many", ""), shown,
-            panels, extents, blocks, look))
+            panels, extents, blocks, canvas))
     return drawings

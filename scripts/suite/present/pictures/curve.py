@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Curves: a metric along one axis, with a ratio panel under it. Pure."""
+"""Curves: a metric along one axis, and below it its ratios to the baseline. Pure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,28 +16,28 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
 from suite.present.pictures import parts
-from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
-AXIS_COLUMNS_TEXT = 56  # of labels that fit along an axis in text
-BODY, BODY_LEAST = 644, 240  # the height without title and small print
-DODGE_MOST = 0.06  # of the axis: how far apart the first and last series at one value are
-DOTS_BEYOND = 1.2  # of the highest end of an interval: a round beyond it is not drawn
+AXIS_COLUMNS_TEXT = 56  # the length of an axis in text, in characters
+BODY, BODY_LEAST = 644, 240  # the height without title and small print: wanted, needed
+DODGE_MOST = 0.06  # at one value the first and the last series are this share of the axis apart
+DOTS_BEYOND = 1.2  # a round above so many times the highest end of an interval is not drawn
 OUTSIDE = "# beyond the axis"
 SHADED_SIGN, PALE_SIGN = "shaded: as good as the best", "pale: undecided"
-# Values that span so many times are on a logarithmic axis. What is better high ends in a plateau,
-# which is to be seen. A cost falls along sizes, until all that is low lies on the ground of a
-# linear axis.
+# Values that span more than this factor are on a logarithmic axis. A rate keeps a linear axis for
+# longer, which shows its plateau. A cost falls along sizes: a linear axis would show its low values
+# as 0.
 STEEP_BY_BETTER = {"higher": 100, "lower": 30}
-APART = 4.0  # the smallest number is so many times the position of a word on its left
+APART = 4.0  # smallest number / position of a word among numbers
 
 
 @dataclass(frozen=True)
 class Axis:
     """The position of each value of a word along x, and whether the axis is logarithmic.
 
-    apart: a word among numbers (`default`), which stands on their left and is joined to none.
-    numeric: all values but at most one are numbers, and these are two or more.
+    apart: a word among numbers (`default`). It stands on their left; no line joins it to them.
+    numeric: two or more values are numbers, and at most one is not.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Axis:
     numeric: bool = True
 
     def value(self, cell: Cell) -> str:
-        """The cell's value of the word, which need not vary in this result."""
+        """The cell's value of the word, which may be the same in all cells."""
         return cell.words.get(self.name, "none")
 
     def at(self, cell: Cell) -> float:
@@ -55,8 +55,8 @@ class Axis:
 
 
 def axis_make(matrix: Matrix, x: str) -> Axis:
-    """Messages stand at the bytes that their records have, other sizes at their number. A single
-    word among numbers stands on their left. Other values stand side by side."""
+    """The axis along x. A message stands at its bytes as the records have them, a number at its
+    value, a single word among numbers on their left. Other values stand side by side."""
     values = list(dict.fromkeys(cell.words.get(x, "none") for cell in matrix.cells.values()))
     numbers: dict[str, float | None] = {value: size_parse(value) for value in values}
     if x == "message":
@@ -74,7 +74,7 @@ def axis_make(matrix: Matrix, x: str) -> Axis:
 
 
 def axis_find(matrix: Matrix, x: str | None) -> Axis:
-    """The axis along x, by default along message; UsageError without two numbers on it."""
+    """The axis along x, by default `message`. UsageError if it has fewer than two numbers."""
     axis = axis_make(matrix, x or "message")
     if not axis.numeric:
         fitting = [name for name in matrix.axes if axis_make(matrix, name).numeric]
@@ -85,9 +85,11 @@ def axis_find(matrix: Matrix, x: str | None) -> Axis:
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """A picture for each combination of the axes other than x and that of the series. If the
-    scenario's table looks for the best value of x, all other axes are series, and of each the best
-    value is shaded, with those that cannot be told apart from it."""
+    """A picture for each combination of the axes other than x and that of the series.
+
+    If the scenario's table looks for the best value of x, all other axes are series. Then the best
+    value of each series is shaded, and the values that may be as good.
+    """
     axis = axis_find(matrix, picture.x)
     metric, table = parts.picture_metric(matrix, picture), matrix.result.scenario.table
     alike = None
@@ -100,16 +102,16 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     figures, name = parts.figures_of(matrix, metric), parts.picture_name(picture, metric.name)
     if not figures:
         raise UsageError(f"picture: curve: no cell has {metric.name}; kind=bars says why")
-    return [curve_drawing(look_of(picture), matrix, metric, axis, cells, inner, place,
+    return [curve_drawing(canvas_of(picture), matrix, metric, axis, cells, inner, place,
                           parts.place_name(name, values), figures, alike)
             for values, place, cells in parts.pictures_divide(matrix, (axis.name, *inner))]
 
 
-def curve_drawing(look: Look, matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
+def curve_drawing(canvas: Canvas, matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
                   inner: tuple[str, ...], place: str, name: str, figures: Mapping[str, Figure],
                   alike: set[str] | None) -> parts.Drawing:
-    """One picture of the cells; inner: the axes of the series, empty for a single one. alike: the
-    cells that are shaded; None for a picture without shades."""
+    """One picture of these cells. inner: the axes of the series, empty for a single series. alike:
+    the cells that are shaded; None for a picture without shades."""
     used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
     scale = scale_choose((figure.median for figure in used.values()), metric.unit)
     base = baseline_words(matrix)
@@ -130,44 +132,44 @@ def curve_drawing(look: Look, matrix: Matrix, metric: Metric, axis: Axis, cells:
             *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
               for end in figure.ratio.span)]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used.values())
-    paler = bool(bases) and any(figure.verdict and not is_shown(figure)
-                                for figure in used.values())
+    undecided = bool(bases) and any(figure.verdict and not is_change(figure)
+                                    for figure in used.values())
     dots = [[f"# rounds {names[values]}", *dots_lines(matrix, metric, found, axis, used, scale)]
             for values, found in series.items()
-            if parts.rounds_shown(look, matrix, len(series))]
-    signs = [*[PALE_SIGN] * paler, *[SHADED_SIGN] * bool(alike),
+            if parts.rounds_shown(canvas, matrix, len(series))]
+    signs = [*[PALE_SIGN] * undecided, *[SHADED_SIGN] * bool(alike),
              *["arrow: at least so much"] * beyond,
              *(f"grey: {text}" for text in parts.floor_texts([*floors.values()])),
              *parts.dots_signs(bool(dots), sum(block.count(OUTSIDE) for block in dots))]
-    signs_text = [f"|: {parts.interval_kind(matrix)}", *["small letter: undecided"] * paler,
+    signs_text = [f"|: {parts.interval_kind(matrix)}", *["small letter: undecided"] * undecided,
                   *["^: at least so much"] * beyond]
-    settings = parts.series_settings(look, matrix, inner, names)
+    settings = parts.series_settings(canvas, matrix, inner, names)
     axes = axes_settings(axis, scale, metric, list(used.values()), len(series),
-                         round(parts.axes_units(look, settings) / LETTER))
+                         round(parts.axes_units(canvas, settings) / LETTER))
     around = LINE * (settings["key_rows"] + axes["drawn_rows"])
-    body = look.share(BODY, 0.95 if bases else 0.75) + around
+    body = canvas.share(BODY, 0.95 if bases else 0.75) + around
     what = parts.what_text(metric.text, scale.unit, metric.better)
     note = parts.note_text(matrix, cells, parts.medians_text(matrix, cells, metric))
-    titles = look.titles(body, parts.headline_text(matrix, what, place), note, signs, signs_text,
+    titles = canvas.titles(body, parts.headline_text(matrix, what, place), note, signs, signs_text,
                          BODY_LEAST + around)
-    high = titles["high"] - titles["head"] - titles["foot"] - around - 72
-    beside = {"label_y": lines_of(axes["label_y"], high * (0.6 if bases else 1) / LETTER),
-              "label_ratio": lines_of(f"ratio to {[*names.values()][bases[0] - 1]}",
-                                      high / 3 / LETTER) if bases else [""]}
+    height = titles["height"] - titles["head"] - titles["foot"] - around - 72
+    labels_y = {"label_y": lines_of(axes["label_y"], height * (0.6 if bases else 1) / LETTER),
+                "label_ratio": lines_of(f"ratio to {[*names.values()][bases[0] - 1]}",
+                                        height / 3 / LETTER) if bases else [""]}
     blocks = [[f"# {names[values]}", *series_lines(found, axis, used, scale, alike)]
               for values, found in series.items()]
     data = parts.data_text([*blocks, *floors_blocks(floors, axes), *dots])
     return parts.Drawing(name, "curve", data, {
         **titles, "empty": not used, "shaded": alike is not None, "base": next(iter(bases), 0),
-        **settings, **axes, **{key: "\n".join(lines) for key, lines in beside.items()},
-        "label_columns": max(map(len, beside.values())), "beyond": beyond,
+        **settings, **axes, **{key: "\n".join(lines) for key, lines in labels_y.items()},
+        "label_columns": max(map(len, labels_y.values())), "beyond": beyond,
         "floors": bool(floors), "rounds": bool(dots),
         **parts.ratio_axis("y", ("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
-                                 "tics_ratio_text"), ends, (min(8, max(2, high // 70)), 4))})
+                                 "tics_ratio_text"), ends, (min(8, max(2, height // 70)), 4))})
 
 
 def floors_blocks(floors: Mapping[float, float], axes: Mapping[str, Any]) -> list[list[str]]:
-    """A block with the noise floor at each position: from, to, low, high; none without any."""
+    """A block with the noise floor at each position: from, to, low, high. Empty without any."""
     edges = [math.sqrt(one * two) if axes["logarithmic_x"] else (one + two) / 2
              for one, two in pairwise(sorted(floors))]
     spans = zip([axes["left"], *edges], [*edges, axes["right"]], sorted(floors), strict=False)
@@ -177,8 +179,8 @@ def floors_blocks(floors: Mapping[float, float], axes: Mapping[str, Any]) -> lis
 
 def dots_lines(matrix: Matrix, metric: Metric, cells: Sequence[Cell], axis: Axis,
                figures: Mapping[str, Figure], scale: Scale) -> list[str]:
-    """Each round of a series: position, value, how far beside the others; OUTSIDE where it is far
-    beyond all intervals of the picture, which it would make flat."""
+    """Each round of a series: position, value, offset from the others. A round far above all
+    intervals of the picture is OUTSIDE, because it would make the curves flat."""
     ends = [scale.apply(end) for figure in figures.values() for end in (
         figure.median, *parts.interval_ends(figure.interval)) if math.isfinite(end)]
     return [parts.data_line(axis.at(cell), value, beside)
@@ -189,9 +191,9 @@ def dots_lines(matrix: Matrix, metric: Metric, cells: Sequence[Cell], axis: Axis
 
 def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
                  alike: set[str] | None) -> list[str]:
-    """The lines of one series: position, value, low, high, ratio, low, high, whether the ratio
-    shows a change, the value if a bound. With alike a further column has the value of these cells.
-    A blank line behind a value that stands apart ends the line that is drawn."""
+    """The lines of one series: position, value, low, high, ratio, low, high, is_change(), the value
+    if it is a bound. alike: adds a column with the values of these cells. A blank line after
+    Axis.apart ends the line that is drawn."""
     lines = []
     for cell in cells:
         figure, numbers = figures.get(cell.name), [math.nan] * 8
@@ -199,7 +201,7 @@ def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure
             numbers[:3] = map(scale.apply, parts.spread(figure.median, figure.interval))
             if figure.ratio is not None and not figure.ratio.directed:
                 numbers[3:7] = [*parts.spread(figure.ratio.value, figure.ratio.interval),
-                                float(is_shown(figure))]
+                                float(is_change(figure))]
             if isinstance(figure.median, stats.Beyond):
                 numbers[7] = numbers[0]
         if alike is not None:
@@ -209,20 +211,20 @@ def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure
     return lines
 
 
-def is_shown(figure: Figure) -> bool:
+def is_change(figure: Figure) -> bool:
     return figure.verdict in (Verdict.CHANGED, Verdict.EXACT)
 
 
 def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure],
                   series: int, columns: int) -> dict[str, Any]:
-    """Ranges, labels and tics of both axes; y is logarithmic if the values span a lot. dodge: how
-    far one series is beside the one before it, so that no whisker covers another. columns: of
-    labels that fit along the drawn axis."""
+    """Ranges, labels and tics of both axes. y is logarithmic if the values span a lot. The settings
+    dodge_*: the distance of a series from the one before it, so that no whisker covers another.
+    columns: the length of the drawn axis in characters."""
     labels = sorted(axis.positions.items(), key=lambda item: item[1])
     first, last = labels[0][1], labels[-1][1]
-    beside = max(1.3, (last / first) ** 0.06) if axis.logarithmic else 0.4
-    low, high = (first / beside, last * beside) if axis.logarithmic else (first - beside,
-                                                                          last + beside)
+    margin = max(1.3, (last / first) ** 0.06) if axis.logarithmic else 0.4
+    low, high = (first / margin, last * margin) if axis.logarithmic else (first - margin,
+                                                                          last + margin)
     steps = [math.log(at / low) / math.log(high / low) if axis.logarithmic else
              (at - low) / (high - low) for _, at in labels]
     share = min([DODGE_MOST, *(0.7 * (to - at) for at, to in pairwise(steps))]) / series
@@ -242,7 +244,7 @@ def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Fi
 
 
 def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dict[str, object]:
-    """Whether y is logarithmic, and its range then: all intervals fit, and little more."""
+    """Whether y is logarithmic, and its range if it is: that of all intervals and a little more."""
     values = [figure.median for figure in figures if figure.median > 0]
     if not values or max(values) <= STEEP_BY_BETTER[better] * min(values):
         return {"logarithmic_y": False}
@@ -252,8 +254,8 @@ def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dic
 
 
 def labels_stagger(labels: parts.Tics, steps: Sequence[float], columns: int) -> parts.Tics:
-    """The same tics; a label that would run into one before it stands a line lower. steps: the
-    position of each, 0 to 1, along an axis with room for so many columns of text."""
+    """The same tics, but a label that would run into the one before it stands a line lower. steps:
+    the position of each tic, 0 to 1. columns: the length of the axis in characters."""
     placed: list[tuple[str, float]] = []
     free: list[float] = []  # the first free column of each line
     for (label, at), step in zip(labels, steps, strict=True):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Whole distributions: the histogram of a cell, and what percentile plots and ECDFs share. Pure.
-The histograms of all counted runs of a cell are merged here. So a picture and an export show all of
-its requests; a table shows the median of rounds."""
+"""Whole distributions: what percentile plots and ECDFs share. Pure. A picture merges the histograms
+of all counted runs of a cell, as an export does; a table shows the median of rounds."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -12,23 +11,23 @@ from suite.analyse.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.base.errors import UsageError
 from suite.base.units import Scale, counted_text, percent_text, scale_choose
 from suite.present.pictures import parts
-from suite.present.pictures.look import look_of
+from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram
 
-TIC_UNITS = 62  # from tic to tic along x, at least
-BAND_MOST = 300  # points of a band
-FLOOR_NS = 1.0  # a shorter time has no place on a logarithmic axis
+TIC_UNITS = 62  # the distance of tics along x, at least
+BAND_MOST = 300  # points of a band, at most
+FLOOR_NS = 1.0  # a shorter time is drawn as this: a logarithmic axis has no 0
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
           "handshake": "handshake", "handover": "hand-over"}
 
-Points = Callable[[Histogram, Scale], Iterable[tuple[float, float]]]  # (x, y) of one line
-# settings of both axes; str: the label of the axis of times; int: of tics along x at most
+Points = Callable[[Histogram, Scale], Iterable[tuple[float, float]]]  # gives (x, y) of one line
+# Gives the settings of both axes. str: the label of the axis of times; int: the most tics along x.
 AxesSettings = Callable[[list[Histogram], Scale, str, int], dict[str, object]]
 
 
 def unsent_text(runs: Sequence[MeasuredRun]) -> str:
-    """` (3.1% never sent)`: what an open loop did not send of all that was due has no latency."""
+    """` (3.1% never sent)`: the share of due requests without a latency; empty without such."""
     late = sum(run.late or 0 for run in runs)
     due = sum(run.due or 0 for run in runs)
     if not late or not due:
@@ -40,7 +39,7 @@ def unsent_text(runs: Sequence[MeasuredRun]) -> str:
 
 def line_make(matrix: Matrix, cell: Cell, axes: Sequence[str], name: str
               ) -> tuple[str, Histogram | None, list[Histogram]]:
-    """The label of a cell in the key, its histogram, and those of its rounds."""
+    """The label of a cell in the key, its histogram, and the histograms of its rounds."""
     runs = matrix.runs_good(cell.name)
     histogram = histogram_of(runs, name)
     missing = "" if histogram else f" ({parts.absence_text(cell)})"
@@ -50,8 +49,7 @@ def line_make(matrix: Matrix, cell: Cell, axes: Sequence[str], name: str
 
 def band_lines(rounds: Sequence[Sequence[tuple[float, float]]], xs: Iterable[float], ends: bool
                ) -> list[str]:
-    """The interval of the median of rounds at each x: x, low, high. ends: it ends with the
-    first."""
+    """x, low and high of the median of rounds. ends: the band ends with the first round's line."""
     if len(rounds) < 2 or not all(rounds):
         return ["NaN NaN NaN"]
     grids = [[x for x, _ in points] for points in rounds]
@@ -61,13 +59,13 @@ def band_lines(rounds: Sequence[Sequence[tuple[float, float]]], xs: Iterable[flo
         values = [points[place - 1][1] if place else 0.0
                   for points, place in zip(rounds, places, strict=True)]
         if not ends or x <= last:
-            within = stats.median_interval(values, values)
-            lines.append(parts.data_line(x, *parts.interval_ends(within)))
+            interval = stats.median_interval(values, values)
+            lines.append(parts.data_line(x, *parts.interval_ends(interval)))
     return lines
 
 
 def time_in(scale: Scale, value_ns: float) -> float:
-    """A time in the unit of a picture, never 0."""
+    """A time in the unit of a picture, at least FLOOR_NS."""
     return scale.apply(max(value_ns, FLOOR_NS) * NANOSECOND)
 
 
@@ -78,16 +76,16 @@ def time_tics(low: float, high: float, most: int) -> parts.Tics:
 def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                       axes_settings: AxesSettings) -> list[parts.Drawing]:
     """A picture for each combination of the axes other than that of the lines, by default the last.
-    There is none where no cell has this histogram: what is sent inline is not handed over.
-    UsageError where no cell of the result has one."""
+    A combination is left out if no cell of it has the histogram: a cell that sends inline has no
+    hand-over. UsageError if no cell of the result has it."""
     shown = picture.of or "latency"
     title, inner = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture)
-    # One cell after the other: records are large.
+    # One cell at a time, because records are large.
     lines = {name: line_make(matrix, cell, inner, shown) for name, cell in matrix.cells.items()}
     if not any(histogram for _, histogram, _ in lines.values()):
         raise UsageError(f"picture: {picture.kind}: no cell has the {title} of "
                          "its requests; kind=bars draws what was measured")
-    look, drawings = look_of(picture), []
+    canvas, drawings = canvas_of(picture), []
     for values, place, cells in parts.pictures_divide(matrix, inner):
         inside = [lines[cell.name] for cell in cells]
         known = [found for _, found, _ in inside if found]
@@ -96,21 +94,21 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
         since = " from the intended start" * (shown == "latency"
                                               and all(cell.open_loop for cell in cells))
-        settings = parts.series_settings(look, matrix, inner, {
+        settings = parts.series_settings(canvas, matrix, inner, {
             tuple(cell.axes[axis] for axis in inner): lines[cell.name][0] for cell in cells})
         drawn = [[*points(histogram, scale)] if histogram else [] for _, histogram, _ in inside]
         bands = [[f"# rounds {label}", *band_lines(
             [[*points(one, scale)] for one in rounds],
             [x for x, _ in line[::-(-len(line) // BAND_MOST) or 1]], picture.kind != "ecdf")]
             for line, (label, _, rounds) in zip(drawn, inside, strict=True)] if parts.rounds_shown(
-                look, matrix, len(inside)) else []
+                canvas, matrix, len(inside)) else []
         blocks = [[f"# {label}", *([parts.data_line(*point) for point in line] or ["NaN NaN"])]
                   for line, (label, _, _) in zip(drawn, inside, strict=True)]
         signs = [f"shaded: {parts.interval_kind(matrix)} of the median of rounds"] * bool(bands)
         drawings.append(parts.Drawing(
             parts.place_name(parts.picture_name(picture, shown), values), "distribution",
             parts.data_text([*blocks, *bands]), {
-                **look.axes_titles(
+                **canvas.axes_titles(
                     settings["key_rows"],
                     parts.headline_text(matrix, parts.what_text(title, scale.unit, "lower"), place),
                     parts.note_text(matrix, cells,
@@ -118,5 +116,5 @@ def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                     signs),
                 **settings, "rounds": bool(bands),
                 **axes_settings(known, scale, f"{title}{since}, {scale.unit}",
-                                round(parts.axes_units(look, settings) / TIC_UNITS))}))
+                                round(parts.axes_units(canvas, settings) / TIC_UNITS))}))
     return drawings

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Empirical distribution functions: the share of requests that took at most so long. Pure. In an
-open loop it is the share of all that were due: a line ends below 1 where some were never sent."""
+"""Empirical distribution functions: the share of requests that took at most a time. Pure. An open
+loop counts all requests that were due: if some were never sent, its line ends below 1."""
 
 from itertools import accumulate
 
@@ -11,11 +11,11 @@ from suite.present.pictures.distribution import distribution_draw, time_in, time
 from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram
 
-TAIL = 0.99  # the axis ends at this quantile of the slowest cell: percentiles show the rest
+TAIL = 0.99  # the axis ends at this quantile of the slowest cell; kind=percentiles shows the rest
 
 
 def ecdf_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]:
-    """(time, share): 0 at the smallest value, and the share at the upper end of each bin."""
+    """(time, share): a share of 0 at the smallest value, then the share at the end of each bin."""
     ends = [min(low + width - 1, histogram.maximum) for low, width, _ in histogram.bins]
     counts = accumulate(count for _, _, count in histogram.bins)
     return [(time_in(scale, histogram.minimum), 0),
@@ -25,7 +25,7 @@ def ecdf_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]
 
 def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
               ) -> dict[str, object]:
-    """Range, tics and labels; the extremes of few requests do not squeeze all others."""
+    """Range, tics and labels. The axis leaves out the extremes, which would squeeze the rest."""
     low = min((time_in(scale, h.quantile(1 - TAIL) or h.minimum) for h in histograms), default=1.0)
     high = max((time_in(scale, h.quantile(TAIL) or h.maximum) for h in histograms), default=10.0)
     shares = parts.tics_command("y", [(f"{share} %", share / 100) for share in range(0, 101, 25)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Forest plot: the ratio of each row with its interval, its noise floor shaded around 1. Pure."""
+"""Forest plot: the ratio of each row with its interval; its noise floor is shaded. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,23 +11,22 @@ from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 from suite.present.comparison import wording
 from suite.present.pictures import compared, parts
-from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
+from suite.present.pictures.canvas import LETTER, LINE, TEXT_COLUMNS, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
-ROWS_MAX = 36  # in one picture; more comparisons go into another
+ROWS_MAX = 36  # rows of a picture; further comparisons go into another picture
 VERDICT_POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.WITHIN_NOISE: 6,
                   Verdict.SAME: 6, Verdict.UNKNOWN: 2, Verdict.EXACT: 5}
 GEOMEAN_POINT = 13
-TEXT_COLUMNS = 70  # of text that have room in a line
-ROW_UNITS, ROW_LEAST = 24, 18  # the height of a line, as large as there is room
-AXIS_LEAST = 0.3  # of the width: where less is left for the ratios, their intervals are only drawn
-TOLD_LETTER = 8.9  # units of a letter of the text beside a ratio, which has many figures
-TIC_COLUMNS = 9  # of them that a tic takes
+ROW_UNITS, ROW_LEAST = 24, 18  # the height of a line in units: wanted, needed
+AXIS_LEAST = 0.3  # if the axis has less than this share of the width, intervals are not written
+VALUE_LETTER = 8.9  # the width in units of a letter beside a ratio, where most are digits
+TIC_COLUMNS = 9  # the width of a tic in characters
 
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One line. estimate: None without a ratio, text says then why. floor: the noise floor."""
+    """One line. text: the ratio as text, or why there is none. floor: the noise floor."""
 
     name: str
     estimate: stats.Estimate | None
@@ -56,7 +55,7 @@ def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
 
 
 def group_make(comparison: Comparison, metric: Metric, most: int) -> ForestGroup:
-    """The rows of a comparison, and their geometric mean, if any. most: characters of a name."""
+    """The rows of a comparison and their geometric mean. most: the longest name in characters."""
     both = [row for row in comparison.rows if row.base and row.new]
     names = parts.words_names([row.axes for row in both], most)
     rows = [row_make(row, name, metric) for row, name in zip(both, names, strict=True)]
@@ -70,15 +69,14 @@ def group_make(comparison: Comparison, metric: Metric, most: int) -> ForestGroup
 
 
 def groups_join(groups: Sequence[ForestGroup]) -> Sequence[ForestGroup]:
-    """Groups of one row each become one group; a single group has no heading."""
+    """If all groups have one row, they become one group. A single group has no heading."""
     if all(len(rows) == 1 for _, rows in groups):
         return [("", [replace(row, name=head) for head, rows in groups for row in rows])]
     return [("", groups[0][1])] if len(groups) == 1 else groups
 
 
 def groups_data(groups: Sequence[ForestGroup], short: bool) -> tuple[str, int]:
-    """A .dat, and how many lines high it is, those between groups included. short: as in
-    drawn()."""
+    """A .dat, and its height in lines, including those between groups. short: as in drawn()."""
     rows, heads, bands, at = ["# rows"], ["# headings"], ["# noise floors"], 0
     for head, lines in groups:
         if head:
@@ -96,8 +94,8 @@ def groups_data(groups: Sequence[ForestGroup], short: bool) -> tuple[str, int]:
 
 
 def ratios_axis(groups: Sequence[ForestGroup], room: Sequence[float]) -> dict[str, object]:
-    """Range and tics along the ratios, which holds all of them, and of noise floors the narrow.
-    room: columns of text along the axis, drawn and in text."""
+    """Range and tics of the axis: it holds all ratios, and noise floors up to FLOOR_WIDE. room: the
+    length of the axis in characters, drawn and in text."""
     rows = [row for _, lines in groups for row in lines]
     ends = [1.0, *parts.floor_ends(row.floor for row in rows if row.floor),
             *(end for row in rows if row.estimate for end in row.estimate.span)]
@@ -107,10 +105,10 @@ def ratios_axis(groups: Sequence[ForestGroup], room: Sequence[float]) -> dict[st
 
 
 def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
-                look: Look = Look()) -> list[parts.Drawing]:
-    """The forest of these comparisons; more than one picture only for very many rows."""
+                canvas: Canvas = Canvas()) -> list[parts.Drawing]:
+    """The forest plot of these comparisons; several pictures for more than ROWS_MAX rows."""
     base, first = compared.base_name(comparisons), comparisons[0]
-    every = groups_join([group_make(one, metric, look.name_most) for one in comparisons])
+    every = groups_join([group_make(one, metric, canvas.name_most) for one in comparisons])
     pictures = parts.groups_fill(every, lambda group: len(group[1]) + 1, ROWS_MAX + 1)
     side = f" of {first.new.name}" if len(comparisons) == 1 else ""
     what = f"{metric.text}{side} against {base} ({metric.better} is better)"
@@ -119,12 +117,12 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
         rows = [row for _, rows in groups for row in rows]
         floors = parts.floor_texts([row.floor for row in rows if row.floor])
         widest, in_text = max(len(row.name) for row in rows), max(len(row.text) for row in rows)
-        room = [look.wide - 50 - LETTER * widest - TOLD_LETTER * max(
+        room = [canvas.width - 50 - LETTER * widest - VALUE_LETTER * max(
             len(row.drawn(short)) for row in rows) for short in (False, True)]
-        short = room[0] < AXIS_LEAST * look.wide
+        short = room[0] < AXIS_LEAST * canvas.width
         data, height = groups_data(groups, short)
         label = f"{metric.text}: ratio to {base}"
-        drawn = lines_of(label, (look.wide - 30) / LETTER)
+        drawn = lines_of(label, (canvas.width - 30) / LETTER)
         beside = 66 + LINE * (len(drawn) - 1)
         mean = any(row.point == GEOMEAN_POINT for row in rows)
         verdicts = {row.verdict for row in rows}
@@ -135,15 +133,15 @@ def forest_draw(comparisons: Sequence[Comparison], metric: Metric, name: str,
                       *["#: geometric mean"] * mean, *parts.verdict_signs(verdicts), *absent]
         drawings.append(parts.Drawing(
             parts.name_safe(name + f"-{number}" * (len(pictures) > 1)), "forest", data, {
-                **compared.titles(look, ROW_UNITS * height + beside, comparisons, what,
+                **compared.titles(canvas, ROW_UNITS * height + beside, comparisons, what,
                                   ", 95 % interval", signs, signs_text,
                                   least=ROW_LEAST * height + beside),
                 "label_x": "\n".join(drawn), "label_rows": len(drawn), "label_x_text": label,
                 "heads": sum(bool(head) for head, _ in groups),
                 "bands": sum(bool(row.floor) for row in rows),
                 "ratios": sum(row.estimate is not None for row in rows), "lines": height,
-                "widest": widest, "widest_right": max(len(row.drawn(short)) for row in rows),
-                "widest_right_text": in_text, **ratios_axis(
+                "widest": widest, "value_columns": max(len(row.drawn(short)) for row in rows),
+                "value_columns_text": in_text, **ratios_axis(
                     every, (room[short] / LETTER, TEXT_COLUMNS - widest - in_text))}))
     return drawings
 
@@ -152,4 +150,4 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     comparisons = compared.baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
     name = parts.picture_name(picture, metric.name)
-    return forest_draw(comparisons, metric, name, look_of(picture))
+    return forest_draw(comparisons, metric, name, canvas_of(picture))

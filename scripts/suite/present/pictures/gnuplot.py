@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes NAME.dat and NAME.gp and runs gnuplot on them. The only module here that has files."""
+"""Writes NAME.dat and NAME.gp and runs gnuplot on them. Only this module here uses files."""
 
 import re
 import subprocess
@@ -16,19 +16,19 @@ IMAGE_FORMATS = ("png", "svg", "pdf", "txt")
 
 
 def gnuplot_run(script: Path) -> None:
-    """Runs a script in its folder; Failure with the last line of gnuplot's errors."""
+    """Runs a script in its folder. Failure with the last line of gnuplot's errors."""
     try:
         done = subprocess.run(["gnuplot", script.name], cwd=script.parent, capture_output=True,
                               text=True, errors="replace", stdin=subprocess.DEVNULL)
     except FileNotFoundError:
         raise Failure(f"gnuplot is missing: {setup_hint()}") from None
-    if done.returncode != 0:  # a series without any value is a warning, and is no error
+    if done.returncode != 0:  # a series without any value is only a warning
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip(" ^\n")]
         raise Failure(f"{script}: gnuplot says: {lines[-1] if lines else 'nothing'}")
 
 
 def svg_sized(text: str, drawing: Drawing) -> str:
-    """The SVG with its size in inches where a unit of the picture is no pixel."""
+    """The SVG, which gnuplot draws in units, with a size in inches if a unit is not a pixel."""
     unit = drawing.settings.get("unit", 1.0)
     if unit == 1.0 or not isinstance(unit, float):
         return text
@@ -38,9 +38,8 @@ def svg_sized(text: str, drawing: Drawing) -> str:
 
 def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE_FORMATS
                   ) -> list[Path]:
-    """Writes NAME.dat and NAME.gp and draws; gives the paths of the pictures. A picture in text
-    loses blanks at the ends of lines and superfluous empty lines. An SVG, which gnuplot draws in
-    units, gets the size that was asked for."""
+    """Writes NAME.dat and NAME.gp, and draws; gives the paths of the pictures. Pictures in text
+    lose trailing blanks and repeated empty lines."""
     templates = [(ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
                  for name in ("start", drawing.template)]
     file_write(folder / f"{drawing.name}.dat", drawing.data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Heat map: how many times better than its baseline each cell is, sizes across. Pure."""
+"""Heat map: how many times better than its baseline each cell is. Columns are sizes. Pure."""
 
 import math
 import textwrap
@@ -15,25 +15,24 @@ from suite.analyse.optimum import better_ratio
 from suite.analyse.verdicts import Verdict
 from suite.base.units import number_text, size_parse
 from suite.present.pictures import compared, parts
-from suite.present.pictures.look import LETTER, LINE, Look, lines_of, look_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
-# Two ends that differ for every kind of colour vision; white between them, and grey where there is
-# no figure.
+# Blue and orange differ for every kind of colour vision. White is between them; grey: no figure.
 BETTER_COLOUR, WORSE_COLOUR, MIDDLE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 0xFFFFFF, 0xE8E8E8
 BLACK, WHITE = 0x000000, 0xFFFFFF
-DARKEST_LEAST, DARKEST_MOST = 1.1, 8.0  # the darkest colour is so many times better
+DARKEST_LEAST, DARKEST_MOST = 1.1, 8.0  # range of the factor that has the darkest colour
 TEXT_WIDTH = 72
-COLUMN_UNITS, COLUMN_LEAST = 130, 48  # how wide a column is where there is room, and at least
-ROW_UNITS, ROW_LEAST = 34, 22  # the height of a row
-NAME_UNITS = 54  # beside the names of rows
-COLOURS_TOLD = {"blue: better": 1, "orange: worse": -1}  # each with the sign of log(times)
+COLUMN_UNITS, COLUMN_LEAST = 130, 48  # the width of a column in units: wanted, needed
+ROW_UNITS, ROW_LEAST = 34, 22  # the height of a row in units: wanted, needed
+NAME_UNITS = 54  # the margins beside the names of rows
+COLOUR_SIGNS = {1: "blue: better", -1: "orange: worse"}  # by Tile.direction
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One cell of a heat map. place: the words that name it. times: how many times better, None if
-    not known. verdict: None without a ratio."""
+    """One cell of a heat map. place: its value on each axis. times: how many times better than the
+    baseline it is; None if unknown. verdict: None without a ratio."""
 
     place: Mapping[str, str]
     text: str
@@ -42,13 +41,13 @@ class Tile:
 
     @property
     def direction(self) -> int:
-        """1 if it is better, -1 if worse, 0 if neither is shown."""
+        """1 if the tile is blue, -1 if orange, else 0."""
         known = self.times if self.verdict is not Verdict.SAME else None
         return (known > 1) - (known < 1) if known else 0
 
 
 def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
-    """The tile of a row of a comparison; a mere direction is drawn like the smallest difference."""
+    """The tile of a row. If only its direction is known, it is drawn as DARKEST_LEAST."""
     change = compared.change_of(row, metric)
     if change is None or change.ratio is None:
         return Tile(place, compared.absent_text(row, metric), None, None)
@@ -60,14 +59,15 @@ def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
 
 
 def axis_across(axes: Sequence[str], versus: str, tiles: Sequence[Tile]) -> str:
-    """The axis of the columns by default: sizes, else other numbers, else the last; or ""."""
+    """The default axis of the columns: `message`, else the last axis of numbers, else the last one;
+    "" without axes. versus: the axis of the baseline, which is not chosen."""
     rest = [axis for axis in axes if axis != versus]
     numbers = [axis for axis in rest if all(size_parse(tile.place[axis]) for tile in tiles)]
     return "message" if "message" in rest else [*rest, *numbers][-1] if rest else ""
 
 
 def colour_of(tile: Tile, darkest: float) -> int:
-    """The colour of a tile: the farther from 1 the darker, on a logarithmic scale."""
+    """The colour of a tile: the farther from 1, the darker, on a logarithmic scale."""
     if tile.times is None:
         return ABSENT_COLOUR
     if tile.verdict is Verdict.SAME:
@@ -79,19 +79,18 @@ def colour_of(tile: Tile, darkest: float) -> int:
 
 
 def text_colour(colour: int) -> int:
-    """Black or white, which has more contrast with the colour: by its luminance (WCAG 2.2)."""
+    """Black or white, whichever has more contrast with the colour, by its luminance (WCAG 2.2)."""
     light = sum(weight * ((colour >> bits & 255) / 255) ** 2.2
                 for weight, bits in ((0.2126, 16), (0.7152, 8), (0.0722, 0)))
     return BLACK if light > 0.179 else WHITE
 
 
 def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | None,
-                 name: str, look: Look = Look()) -> list[parts.Drawing]:
-    """A heat map for each combination of the axes that are neither down nor across. x: the axis of
-    the columns. Of more columns than have room there are several pictures."""
+                 name: str, canvas: Canvas = Canvas()) -> list[parts.Drawing]:
+    """A heat map for each combination of the axes that are neither rows nor columns; several if
+    there is no room for all columns. x: the axis of the columns."""
     versus = " ".join(comparisons[0].new.words) or "result"
-    tiles = [tile_make({**row.axes, " ".join(one.new.words) or "result":
-                        compared.side_value(one.new)}, row, metric)
+    tiles = [tile_make({**row.axes, versus: compared.side_value(one.new)}, row, metric)
              for one in comparisons for row in one.rows]
     axes = list(dict.fromkeys(key for tile in tiles for key in tile.place))
     across = x if x in axes else axis_across(axes, versus, tiles)
@@ -105,15 +104,15 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
     what = (f"{metric.text}, times {'faster' if is_speed(metric) else 'better'} than "
             f"{compared.base_name(comparisons)}")
     text = what + f", by {parts.word_text(across)}" * bool(across)
-    label, in_text = lines_of(text, (look.wide - 30) / LETTER), textwrap.wrap(text, 50)
+    label, in_text = lines_of(text, (canvas.width - 30) / LETTER), textwrap.wrap(text, 50)
     known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
     drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     for values, grid in grids.items():
         rows, columns = (list(dict.fromkeys(place[index] for place in grid)) for index in (0, 1))
         named = NAME_UNITS + LETTER * max(
-            len(parts.name_cut(row or "none", look.name_most)) for row in rows)
+            len(parts.name_cut(row or "none", canvas.name_most)) for row in rows)
         least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in grid.values()) + 4)
-        pictures = -(-len(columns) // max(1, int((look.wide - named) // least)))
+        pictures = -(-len(columns) // max(1, int((canvas.width - named) // least)))
         for number in range(pictures):
             shown = columns[number * len(columns) // pictures:
                             (number + 1) * len(columns) // pictures]
@@ -125,16 +124,16 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
                 lines.append(parts.data_line(c, r, colour, text_colour(colour), tile.text))
             signs = [*parts.verdict_signs({tile.verdict for tile in shown_tiles}),
                      *compared.absent_signs(tile.text for tile in shown_tiles)]
-            told = [told for told, way in COLOURS_TOLD.items()
-                    if way in {tile.direction for tile in shown_tiles}]
-            settings = grid_settings(grid, rows, shown, across, look)
+            colours = [sign for direction, sign in COLOUR_SIGNS.items()
+                       if direction in {tile.direction for tile in shown_tiles}]
+            settings = grid_settings(grid, rows, shown, across, canvas)
             below = settings["below"] + LINE * (len(label) - 1)
             around = below + 4
             drawings.append(parts.Drawing(
                 parts.place_name(name, values) + f"-{number + 1}" * (pictures > 1), "heatmap",
                 parts.data_text([lines]), {
-                    **compared.titles(look, ROW_UNITS * len(rows) + around, comparisons, what, "",
-                                      [*told, *signs], signs, parts.axis_words(outer, values),
+                    **compared.titles(canvas, ROW_UNITS * len(rows) + around, comparisons, what, "",
+                                      [*colours, *signs], signs, parts.axis_words(outer, values),
                                       ROW_LEAST * len(rows) + around),
                     **settings, "below": below, "label_x": "\n".join(label),
                     "label_rows": len(label), "label_x_text": "\n".join(in_text),
@@ -143,15 +142,15 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
 
 
 def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
-                  columns: Sequence[str], across: str, look: Look = Look()) -> dict[str, Any]:
-    """Names, and how wide a column is in text: so many as have room, the rest below them."""
-    names = [parts.name_cut(row or "none", look.name_most) for row in rows]
-    heads = [parts.name_cut(column or "none", look.name_most) if across else ""
+                  columns: Sequence[str], across: str, canvas: Canvas = Canvas()) -> dict[str, Any]:
+    """Names, and the place and width of columns; in text, columns without room follow below."""
+    names = [parts.name_cut(row or "none", canvas.name_most) for row in rows]
+    heads = [parts.name_cut(column or "none", canvas.name_most) if across else ""
              for column in columns]
     widest, longest = max(map(len, names)), max(map(len, heads))
-    # A column is as wide as its name where there is room, else names are slanted.
+    # A column is as wide as its name if there is room; else names are slanted.
     named = round(24 + LETTER * widest)
-    pixels = min(max(COLUMN_UNITS, round(8.5 * longest + 16)), (look.wide - 30 - named)
+    pixels = min(max(COLUMN_UNITS, round(8.5 * longest + 16)), (canvas.width - 30 - named)
                  // len(columns))
     slanted = 8.5 * longest > pixels
     below = 44 + round(2.5 * longest) * slanted
@@ -159,7 +158,7 @@ def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
     letters = 2 + max(map(len, [*texts, *heads]))
     return {"rows": names, "columns": heads, "widest": widest, "letters": letters,
             "together": max(1, (TEXT_WIDTH - 4 - widest) // letters),
-            "begin": named + (look.wide - 30 - named - pixels * len(columns)) // 2,
+            "begin": named + (canvas.width - 30 - named - pixels * len(columns)) // 2,
             "pixels": pixels, "slanted": slanted, "below": below}
 
 
@@ -167,4 +166,4 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     comparisons = compared.baseline_comparisons(matrix, picture)
     metric = comparisons[0].metrics[0]
     return heatmap_draw(comparisons, metric, parts.picture_axis(matrix, picture),
-                        parts.picture_name(picture, metric.name), look_of(picture))
+                        parts.picture_name(picture, metric.name), canvas_of(picture))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Run order: every run at its place in time, as a ratio to the median of its cell. Pure. A drift is
-a slope that all cells share, a disturbance a bump, an outlier a point far from the others."""
+"""Run order: every run at its place in time, as a ratio to the median of its cell. Pure. A drift
+shows as a slope of all cells, a disturbance as a bump, an outlier as a point far from others."""
 
 import math
 from collections.abc import Sequence
@@ -14,14 +14,17 @@ from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.base.units import counted_text, ratio_text, value_text
 from suite.present.pictures import parts
-from suite.present.pictures.look import look_of
+from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture
 
 
 @dataclass(frozen=True)
 class RunSeries:
-    """The runs of one cell. good: a row per good run: at (float, in rounds from the first), ratio
-    (float, to the median of the cell, above 0), outlier (bool). failed: when runs failed, as at."""
+    """The runs of one cell.
+
+    good: a row for each good run: at (float, in rounds from the first), ratio (float, to the median
+    of the cell), outlier (bool). failed: `at` of each failed run.
+    """
 
     label: str
     good: pd.DataFrame
@@ -29,8 +32,8 @@ class RunSeries:
 
 
 def moments_make(matrix: Matrix) -> pd.DataFrame:
-    """The counted runs of matrix.frame with the column `at`, float: when, in rounds from the first.
-    Rounds are counted through all sessions. Within a round all runs are equally far apart."""
+    """The counted runs of matrix.frame with the column `at`, float: the time in rounds from the
+    first round of the first session. Within a round all runs are equally far apart."""
     frame = matrix.frame[(matrix.frame["round"] > 0) & (matrix.frame["status"] != "unsupported")]
     rounds = frame.groupby("round", sort=True)
     share = (rounds.cumcount() + 0.5) / rounds["cell"].transform("size")
@@ -39,26 +42,26 @@ def moments_make(matrix: Matrix) -> pd.DataFrame:
 
 def series_make(matrix: Matrix, moments: pd.DataFrame, cell: Cell, label: str, metric: Metric
                 ) -> RunSeries:
-    """A series and its label in the key; without a ratio the label says why."""
+    """The series of a cell. Its label has the median, or the reason why there are no ratios."""
     runs = moments[moments["cell"] == cell.name]
     good = runs[(runs["status"] == "ok") & runs[metric.name].notna()]
     values = good[metric.name].tolist()
-    # As in a table, of the baseline the first run of each round.
+    # The median of a table: of the baseline it has only the first run of each round.
     known = matrix.series(cell.name, metric.name).bounds
-    middle = stats.median(known if len(known) else values) if values else 0.0
-    if values and middle > 0:
-        label = f"{label}, {value_text(middle, metric.unit)}"
+    median = stats.median(known if len(known) else values) if values else 0.0
+    if values and median > 0:
+        label = f"{label}, {value_text(median, metric.unit)}"
     else:
-        why = f"median {value_text(middle, metric.unit)}" if values else parts.absence_text(cell)
+        why = f"median {value_text(median, metric.unit)}" if values else parts.absence_text(cell)
         label, good, values = f"{label} ({why})", good.iloc[:0], []
-    good = pd.DataFrame({"at": good["at"], "ratio": good[metric.name] / (middle or 1.0),
+    good = pd.DataFrame({"at": good["at"], "ratio": good[metric.name] / (median or 1.0),
                          "outlier": np.array(stats.outliers_mark(values), dtype=bool)})
     return RunSeries(label, good, tuple(runs.loc[runs["status"] == "failed", "at"].tolist()))
 
 
 def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
-    """The ratios that the axis must have: all above 0 but outliers, and of outliers those nearby.
-    Else one bad run would make one flat line of all others. What is 0 lies beyond the axis."""
+    """The range of the axis: it holds all ratios above 0 except outliers, and outliers nearby. A
+    far outlier would make the others a flat line. A ratio of 0 lies beyond the axis."""
     runs = pd.concat([one.good for one in series])
     usual = runs.loc[~runs["outlier"] & (runs["ratio"] > 0), "ratio"]
     low, high = min(*parts.RATIOS_LEAST, *usual), max(*parts.RATIOS_LEAST, *usual)
@@ -67,8 +70,8 @@ def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
 
 
 def run_lines(series: RunSeries, low: float, high: float) -> list[str]:
-    """A block of a .dat: when, ratio, that of an outlier again, and the ratio beyond either end. A
-    run beyond the axis is drawn at the end of the axis, with its ratio."""
+    """A block of a .dat: at, ratio, the ratio again of an outlier, texts above and below. A run
+    beyond the axis is drawn at its end, with its ratio as text."""
     lines = [f"# {series.label}"]
     for run in series.good.itertuples():
         drawn, text = min(max(run.ratio, low), high), ratio_text(run.ratio)
@@ -78,18 +81,18 @@ def run_lines(series: RunSeries, low: float, high: float) -> list[str]:
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """A picture for each combination of the axes but that of the series."""
+    """A picture for each combination of the axes other than that of the series."""
     moments, metric = moments_make(matrix), parts.picture_metric(matrix, picture)
     inner = parts.series_axes(matrix, picture)
     what = f"{metric.text} of every run / median of its cell"
-    look, drawings, counted = look_of(picture), [], counted_text(matrix.rounds, "round")
+    canvas, drawings, counted = canvas_of(picture), [], counted_text(matrix.rounds, "round")
     for values, place, cells in parts.pictures_divide(matrix, inner):
         series = [series_make(matrix, moments, cell, parts.series_name(matrix, cell, inner), metric)
                   for cell in cells]
         low, high = ratios_range(series)
         failed = sorted(at for one in series for at in one.failed)
         outliers = any(one.good["outlier"].any() for one in series)
-        settings = parts.series_settings(look, matrix, inner, {
+        settings = parts.series_settings(canvas, matrix, inner, {
             tuple(cell.axes[axis] for axis in inner): one.label
             for cell, one in zip(cells, series, strict=True)}, outliers + bool(failed))
         data = parts.data_text([*(run_lines(one, low, high) for one in series),
@@ -97,7 +100,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         signs = [*["*: outlier", "^ v: beyond the axis"] * outliers, *["x: failed"] * bool(failed)]
         name = parts.place_name(parts.picture_name(picture, metric.name), values)
         drawings.append(parts.Drawing(name, "order", data, {
-            **look.axes_titles(settings["key_rows"], parts.headline_text(matrix, what, place),
+            **canvas.axes_titles(settings["key_rows"], parts.headline_text(matrix, what, place),
                                parts.note_text(matrix, cells, f"every run of {counted}"),
                                signs_text=signs),
             "label_y": f"{metric.text} / median of its cell", "rounds": max(matrix.rounds, 1),

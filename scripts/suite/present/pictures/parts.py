@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What pictures share: settings and data as text for gnuplot, titles, series, tics, figures. A
-picture is its settings followed by a template, plots/TEMPLATE.gp. So NAME.gp and NAME.dat alone
-draw it again: `gnuplot NAME.gp`."""
+"""What all kinds of pictures use: settings and data for gnuplot, titles, series, tics, figures. The
+script of a picture is its settings followed by a template, plots/TEMPLATE.gp. So NAME.gp and
+NAME.dat are enough to draw it again: `gnuplot NAME.gp`."""
 
 import functools
 import itertools
@@ -19,37 +19,36 @@ from suite.analyse.verdicts import Verdict
 from suite.base.client import ROOT
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
-from suite.present.heading import congestion_text, known_text, machines_text, places_text
-from suite.present.pictures.look import LETTER, NAME_MAX, Look
+from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
+from suite.present.pictures.canvas import LETTER, NAME_MAX, Canvas
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
-# Okabe and Ito's colours without yellow, then Paul Tol's and others. Each has a point of its own,
-# and the second half is dashed.
+# Okabe and Ito's colours without yellow, then Paul Tol's and others. Each has its own point; the
+# lines of the second half are dashed.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#332288",
            "#882255", "#117733", "#aa4499", "#999933", "#8c564b", "#777777", "#44aa99", "#cc6677")
 POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1, 2)
-# Words whose values have a colour of their own: `reply_write` ends with `write`. Each with the list
-# that the build reads; the first is that of the word that decides where a cell has both.
+# Endings of words whose values have fixed colours (`reply_write` is one), with the folder of
+# common/ that lists the values. If a cell has both, the first one decides.
 VARIANTS = {"write": "strategy", "read": "reading"}
-# How a forest draws the ratio of each verdict, and what that and the mark mean.
+# The point that a forest plot draws for each verdict, and the meaning of the verdict.
 POINT_SIGNS = {Verdict.CHANGED: ("filled", "changed"),
                Verdict.WITHIN_NOISE: ("hollow", "within the noise floor"),
                Verdict.BRACKETED: ("hollow", "may be chance among so many"),
                Verdict.SAME: ("hollow", "undecided"),
                Verdict.UNKNOWN: ("cross", "too few rounds"),
                Verdict.EXACT: ("square", "the same count in every run")}
-# units of words whose values are numbers, and units that the name of a rate says
 WORD_UNITS = {"bytes": ("message", "chunk", "sndbuf", "rcvbuf"), "requests per second": ("rate",)}
-RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}
-FLOOR_WIDE = 1.5  # a noise floor above it makes no room for itself: its shade ends with the axis
-ROUNDS_MOST, SERIES_MOST = 50, 6  # up to which each round is shown
+RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}  # names have `per second` already
+FLOOR_WIDE = 1.5  # an axis is not extended for a noise floor above this; its shade is cut off
+ROUNDS_MOST, SERIES_MOST = 50, 6  # a picture with more of either does not draw each round
 GOLDEN = 0.618034  # its multiples modulo 1 lie far from each other
-KEY_LETTER = 9.2  # units of a letter of a key, at most
-KEY_BESIDE = 180  # units that a key beside the axes and the labels of these take, but for names
-STEEP_RATIOS = 2.0  # ratios that span more are on a logarithmic axis
-RATIOS_LEAST = (0.98, 1.0, 1.02)  # the axis of many runs has these, so that a quiet result looks so
-# Leading digits of tics, finest first; every range of a fifth or more has one of the finest.
+KEY_LETTER = 9.2  # the width of a letter of a key in units, at most
+KEY_BESIDE = 180  # units for a key beside the axes without its names, and for labels of the axes
+STEEP_RATIOS = 2.0  # ratios that span more than this factor are on a logarithmic axis
+RATIOS_LEAST = (0.98, 1.0, 1.02)  # on every axis of runs or curves: small noise must look small
+# Leading digits of tics, finest first. A range of a fifth or more has a tic of the finest set.
 DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8, 3, 3.2, 3.4, 3.6,
            3.8, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5),
           (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
@@ -60,8 +59,8 @@ GroupType = TypeVar("GroupType")
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture: NAME.dat is data, NAME.gp is script and then plots/TEMPLATE.gp. settings: the
-    variables that the template reads, by name: text, numbers or lists of them."""
+    """One picture. NAME.dat is its data, NAME.gp its script followed by plots/TEMPLATE.gp.
+    settings: the variables of the template by name: texts, numbers, or lists of these."""
 
     name: str
     template: str
@@ -83,8 +82,7 @@ class Drawing:
 
 
 def gnuplot_value(value: object) -> str:
-    """A number, a bool as 0 or 1, or a string in single quotes, where only a quote is special; a
-    line feed is none of it."""
+    """A number, a bool as 0 or 1, or a string: in single quotes, with line feeds spliced in."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''").replace("\n", "'.\"\\n\".'") + "'"
     if isinstance(value, bool):
@@ -93,45 +91,45 @@ def gnuplot_value(value: object) -> str:
 
 
 def number_data(value: float | None) -> str:
-    """A number with six digits; unknown is NaN, which gnuplot leaves out."""
+    """A number with six digits. An unknown one is NaN, which gnuplot does not draw."""
     return "NaN" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
 
 def data_line(*values: str | float | None) -> str:
-    """One line of a .dat: whole numbers as they are, other numbers by number_data, text quoted."""
+    """One line of a .dat. Texts are quoted; all digits of an int are kept."""
     return " ".join(f'"{value}"' if isinstance(value, str) else
                     str(value) if isinstance(value, int) else number_data(value)
                     for value in values)
 
 
 def data_text(blocks: Iterable[Sequence[str]]) -> str:
-    """A .dat of blocks of lines, which gnuplot finds by `index`."""
+    """A .dat of blocks of lines, which gnuplot addresses by `index`."""
     return "\n\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
 def picture_metric(matrix: Matrix, picture: Picture) -> Metric:
-    """The metric of a picture, by default the first of the result; UsageError if it is unknown."""
+    """The metric of a picture, by default the first of the result. UsageError if it is unknown."""
     return metric_find(picture.metric or metrics_default(matrix)[0], "picture: metric")
 
 
 def picture_axis(matrix: Matrix, picture: Picture) -> str | None:
-    """The axis that a picture names, None if it does not vary here."""
+    """The axis that a picture names; None if that word does not vary in this result."""
     return picture.x if picture.x in matrix.axes else None
 
 
 def series_axes(matrix: Matrix, picture: Picture) -> tuple[str, ...]:
-    """The axis of the series of a picture, by default the last; none where no word varies."""
+    """The axis whose values are the series of a picture, by default the last; () without axes."""
     x = picture_axis(matrix, picture)
     return (x,) if x else matrix.axes[-1:]
 
 
 def series_name(matrix: Matrix, cell: Cell, axes: Sequence[str]) -> str:
-    """The name of a cell as a series of one of these axes; of the only cell that of its result."""
+    """The name of a cell as a series of these axes; without axes that of its result."""
     return name_cut(cell.axes[axes[0]] or "none") if axes else matrix.result.name
 
 
 def picture_name(picture: Picture, what: str) -> str:
-    """The name of a picture's files, by default what it shows and its kind."""
+    """The name of a picture's files; by default what the picture shows, and its kind."""
     return picture.name or "-".join(filter(None, (what, picture.kind)))
 
 
@@ -145,8 +143,8 @@ def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]) -> dict[tuple[str,
 
 def pictures_divide(matrix: Matrix, inner: Container[str | None]
                     ) -> list[tuple[tuple[str, ...], str, list[Cell]]]:
-    """The cells of each picture, one for each combination of the axes that are not inner. Each with
-    its values on these axes, and with the same as words."""
+    """(values, words, cells) of each picture. There is one for each combination of values on the
+    axes that are not inner; words are the same values as words."""
     outer = tuple(axis for axis in matrix.axes if axis not in inner)
     return [(values, axis_words(outer, values), cells)
             for values, cells in cells_group(matrix.cells.values(), outer).items()]
@@ -154,7 +152,7 @@ def pictures_divide(matrix: Matrix, inner: Container[str | None]
 
 def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], most: int
                 ) -> list[list[GroupType]]:
-    """The groups of each picture: as many as have a size of at most `most`, at least one."""
+    """The groups of each picture: as many as have a total size of `most`, at least one."""
     pictures: list[list[GroupType]] = []
     room = 0
     for group in groups:
@@ -177,18 +175,18 @@ def spread(value: float, interval: stats.Interval | None) -> list[float]:
 
 
 def absence_text(cell: Cell) -> str:
-    """Why a cell has nothing to draw, in a few words."""
+    """Why a cell has nothing to draw, in a word or two."""
     return cell.status if cell.status != "ok" else cell.emulated or "none"
 
 
 def name_cut(name: str, most: int = NAME_MAX) -> str:
-    """A name of at most so many characters: a longer one would take the room of the figures."""
+    """A name of at most so many characters; a longer one would leave no room for the figures."""
     return name if len(name) <= most else name[:most - 3] + "..."
 
 
 def words_names(rows: Sequence[Mapping[str, str]], most: int = NAME_MAX) -> list[str]:
-    """The values of these words as the names of bars or rows; where there is room for all, numbers
-    have their word before them, or at least bare ones."""
+    """The values of words as names of bars or rows. Numbers have their word before them if all
+    names are short enough; else only numbers without a unit have it; else none."""
     for is_named in (size_parse, str.isdigit, lambda _: False):
         names = [" ".join(f"{word}={value}" if is_named(value) else value or "none"
                           for word, value in row.items()) for row in rows]
@@ -202,7 +200,7 @@ def name_safe(text: str) -> str:
 
 
 def axis_words(axes: Iterable[str], values: Iterable[str]) -> str:
-    """Which cells a picture shows, as words; a word without a value is left out."""
+    """The words that all cells of a picture share; a word without a value is left out."""
     return " ".join(f"{axis}={value}" for axis, value in zip(axes, values, strict=True) if value)
 
 
@@ -211,44 +209,44 @@ def place_name(name: str, values: Iterable[str]) -> str:
 
 
 def measure_text(what: str, unit: str) -> str:
-    """What an axis shows: `time per message, us`; a rate has its unit in its name."""
+    """What an axis shows: `time per message, us`. A rate has its unit in its name."""
     return ", ".join(filter(None, (what, RATE_UNITS.get(unit, unit))))
 
 
 def word_text(word: str) -> str:
-    """What an axis shows whose values are those of a word: `message, bytes`."""
+    """The label of an axis along the values of a word: `message, bytes`."""
     return measure_text(word, next((unit for unit, words in WORD_UNITS.items() if word in words),
                                    ""))
 
 
 def what_text(what: str, unit: str, better: str) -> str:
-    """What a headline says of figures: `time per message, us (lower is better)`."""
+    """The figures of a picture in its headline: `time per message, us (lower is better)`."""
     return f"{measure_text(what, unit)} ({better} is better)"
 
 
 def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
-    """The title of a picture: what it shows, of which scenario, or result of words alone; place: of
-    which cells. What is shown comes first, because the name of a folder may look like a unit."""
+    """The title of a picture: what it shows, the scenario (else the result), and the cells. The
+    name of a result comes behind what is shown, because it may look like a unit."""
     result = matrix.result
     name = result.scenario.name if result.scenario.question else result.name
     return f"{what}: {', '.join(filter(None, (name, place)))}"
 
 
 def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
-    """What a figure of bars and curves is, and which cells know it in a part of the rounds only."""
-    known = (known_text(matrix, cells, metric) for metric in metrics)
+    """What the figures of bars and curves are, and which cells have them in some rounds only."""
+    coverage = (coverage_text(matrix, cells, metric) for metric in metrics)
     return "; ".join([f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}",
-                      *filter(None, known)])
+                      *filter(None, coverage)])
 
 
 def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
-    """The small print of a picture: what its figures are, and what was measured where."""
+    """The small print of a picture: what its figures are, and where they were measured."""
     return (f"{figures}; place {places_text(cells)}; "
             f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
 
 
 def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
-    """What the marks of these verdicts mean: `(): within the noise floor`; points: of a forest."""
+    """The legend of these verdicts, `(): within the noise floor`. points: of a forest plot too."""
     named: dict[str, list[str]] = {}
     for verdict, (point, meaning) in POINT_SIGNS.items():
         mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
@@ -264,13 +262,13 @@ def interval_kind(matrix: Matrix) -> str:
 
 @functools.cache
 def variants_listed(kind: str) -> list[str]:
-    """The names of all strategies or readings, in the order of the list that the build reads."""
+    """The names of all strategies or readings, in the order of the list.def of the build."""
     text = (ROOT / "common" / kind / "list.def").read_text(encoding="utf-8")
     return [name.replace("_", "-") for name in re.findall(r"^VARIANT\((\w+)\)", text, re.MULTILINE)]
 
 
 def strategy_place(axes: Mapping[str, str]) -> int | None:
-    """The place of the strategy among these words in its list; `cork:64K` is `cork`."""
+    """The index of the strategy or reading of these axes in its list; `cork:64K` is `cork`."""
     for word, kind in VARIANTS.items():
         for axis, value in axes.items():
             name, known = value.partition(":")[0], variants_listed(kind)
@@ -279,7 +277,7 @@ def strategy_place(axes: Mapping[str, str]) -> int | None:
     return None
 
 
-def looks_of(series: Sequence[Mapping[str, str]]) -> list[int]:
+def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:
     """The place of each series in COLOURS: that of its strategy, else a free one."""
     known = [strategy_place(axes) for axes in series]
     places = range(len(COLOURS))
@@ -292,21 +290,24 @@ def strategy_colour(axes: Mapping[str, str]) -> int | None:
     return None if place is None else int(COLOURS[place % len(COLOURS)][1:], 16)
 
 
-def series_settings(look: Look, matrix: Matrix, axes: tuple[str, ...],
+def series_settings(canvas: Canvas, matrix: Matrix, axes: tuple[str, ...],
                     names: Mapping[tuple[str, ...], str], more: int = 0) -> dict[str, Any]:
-    """Number, names, colours, points and dashes of the series; names: by their values of the axes.
-    The key stands below the axes where less than half of the width would be left for these. more:
-    entries that it has beside the series. A series looks the same in all pictures of a result.
-    Those of one colour, that of one strategy, differ by their points and dashes."""
+    """Names, colours, points and dashes of the series, and the place of their key.
+
+    names: by values on the axes. more: further entries of the key. The key stands below the axes if
+    beside it they would have less than half of the width. A series has the same colour, point and
+    dashes in all pictures of a result. Series of one strategy share its colour and differ in point
+    and dashes.
+    """
     every = [*cells_group(matrix.whole.cells.values(), axes)]
-    places = looks_of([dict(zip(axes, values, strict=True)) for values in every])
-    looks = {values: (place, places[:number].count(place))
-             for number, (values, place) in enumerate(zip(every, places, strict=True))}
-    shown = [looks[values] for values in names]
+    places = colour_places([dict(zip(axes, values, strict=True)) for values in every])
+    styles = {values: (place, places[:number].count(place))
+              for number, (values, place) in enumerate(zip(every, places, strict=True))}
+    shown = [styles[values] for values in names]
     title, widest = axes[0] if len(axes) == 1 and axes[0] != ARM else "", max(
         map(len, [*axes, *names.values()]))
-    beside = look.wide - KEY_BESIDE - LETTER * widest >= look.wide / 2
-    columns = max(1, int((look.wide - 122) / (KEY_LETTER * max(map(len, names.values())) + 56)))
+    beside = canvas.width - KEY_BESIDE - LETTER * widest >= canvas.width / 2
+    columns = max(1, int((canvas.width - 122) / (KEY_LETTER * max(map(len, names.values())) + 56)))
     return {"series": len(names), "names": [*names.values()], "title_key": title, "widest": widest,
             "key_columns": columns,
             "key_rows": 0 if beside else -(-(len(names) + more) // columns) + bool(title),
@@ -315,15 +316,15 @@ def series_settings(look: Look, matrix: Matrix, axes: tuple[str, ...],
             "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4 for place, turn in shown]}
 
 
-def rounds_shown(look: Look, matrix: Matrix, series: int) -> bool:
-    """Whether a picture of so many series shows each round: where asked, or where there is room."""
-    if look.points is None:
+def rounds_shown(canvas: Canvas, matrix: Matrix, series: int) -> bool:
+    """Whether a picture of so many series draws each round: as asked, else if there is room."""
+    if canvas.points is None:
         return 1 < matrix.rounds <= ROUNDS_MOST and series <= SERIES_MOST
-    return look.points
+    return canvas.points
 
 
 def dots_of(matrix: Matrix, cell: Cell, metric: Metric, scale: Scale) -> list[tuple[float, float]]:
-    """The value of each round of a cell, and how far beside the others it is drawn, -0.5 to 0.5."""
+    """(value, offset) of each round of a cell; offsets of -0.5 to 0.5 keep the dots apart."""
     series = matrix.series(cell.name, metric.name)
     return [(scale.apply(value), number * GOLDEN % 1 - 0.5)
             for number, value in enumerate(series.values.tolist()) if math.isfinite(value)]
@@ -334,23 +335,23 @@ def dots_signs(shown: bool, beyond: int) -> list[str]:
 
 
 def floor_ends(floors: Iterable[float]) -> list[float]:
-    """Both ends of the shades of noise floors for which an axis makes room."""
+    """Both ends of the shades of noise floors, except those above FLOOR_WIDE."""
     return [end for floor in floors if floor < FLOOR_WIDE for end in (1 / floor, floor)]
 
 
 def floor_texts(floors: Sequence[float]) -> list[str]:
-    """What the noise floors of a picture are; none without any."""
+    """The legend of the noise floors of a picture; empty without any."""
     return [f"noise floor (A/A), at most {noise_text(max(floors))}"] if floors else []
 
 
-def axes_units(look: Look, series: Mapping[str, Any]) -> float:
-    """How wide the axes are, in units, beside a key or above it. series: series_settings()."""
+def axes_units(canvas: Canvas, series: Mapping[str, Any]) -> float:
+    """The width of the axes in units. series: series_settings(), which place the key."""
     beside = 0 if series["key_rows"] else LETTER * series["widest"] + KEY_BESIDE - 122
-    return look.wide - 122 - beside
+    return canvas.width - 122 - beside
 
 
 def round_numbers(low: float, high: float, most: int) -> list[float]:
-    """At most that many round numbers from low to high (above 0), even on a logarithmic axis."""
+    """At most `most` round numbers from low to high, both above 0, for a logarithmic axis."""
     decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     for digits in DIGITS:
         tics = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
@@ -366,14 +367,14 @@ def tics_command(axis: str, tics: Tics) -> str:
 
 
 def step_choose(span: float, most: int) -> float:
-    """The smallest of the round steps of which fewer than so many make the span."""
+    """The smallest round step of which fewer than `most` make the span."""
     powers = range(math.floor(math.log10(span)) - 2, math.ceil(math.log10(span)) + 1)
     return next(step for step in (float(f"{digit}e{power}") for power in powers
                                   for digit in (1, 2, 5)) if span / step < most)
 
 
 def ratio_tics(axis: str, low: float, high: float, most: int) -> str:
-    """gnuplot's command for at most that many tics at round ratios, 1 among them."""
+    """gnuplot's command for at most `most` tics at round ratios, one of them at 1."""
     if high / low > STEEP_RATIOS:
         return tics_command(axis, [(f"{tic:g}x", tic) for tic in round_numbers(low, high, most)])
     step = step_choose(high - low or 0.02, most)
@@ -382,18 +383,17 @@ def ratio_tics(axis: str, low: float, high: float, most: int) -> str:
 
 def ratio_axis(axis: str, names: Iterable[str], ends: Iterable[float], most: Iterable[int]
                ) -> dict[str, object]:
-    """The axis x or y for ratios that all have room on it, logarithmic if they span a lot. names:
-    of its settings, which are its ends, whether it is logarithmic, and its tics, drawn and in text;
-    most: how many of these."""
+    """The settings of an axis of ratios that holds all ends. names: of its settings: low end, high
+    end, logarithmic, tics drawn, tics in text. most: the number of tics, drawn and in text."""
     low, high = min(ends := [*ends]), max(ends)
-    steep, beside = high / low > STEEP_RATIOS, (high - low or 0.02) * 0.07
+    steep, margin = high / low > STEEP_RATIOS, (high - low or 0.02) * 0.07
     factor = (high / low) ** 0.05
-    return dict(zip(names, (low / factor if steep else low - beside,
-                            high * factor if steep else high + beside, steep,
+    return dict(zip(names, (low / factor if steep else low - margin,
+                            high * factor if steep else high + margin, steep,
                             *(ratio_tics(axis, low, high, count) for count in most)), strict=True))
 
 
 def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:
-    """The figures of a metric by cell, with ratios to the baseline."""
+    """The figures of a metric by the name of the cell, with ratios to the baseline."""
     found = {cell.name: figure_build(matrix, cell, metric) for cell in matrix.cells.values()}
     return {name: figure for name, figure in found.items() if figure is not None}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Percentile plots: latency over 1 / (1 - q), so that each nine is as wide as the one before. Pure.
-A line ends where fewer than 1 / (1 - q) values are left, as Histogram.quantile does. In an open
-loop it ends where the requests begin that were due and never sent."""
+"""Percentile plots: latency over 1 / (1 - q) on a logarithmic axis, where all nines have the same
+width. Pure. A line ends at the quantile that Histogram.quantile() no longer knows: it needs
+1 / (1 - q) values. In an open loop, requests that were due and never sent end it too."""
 
 import math
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from suite.stats import Beyond
 from suite.stats.histogram import Histogram
 
 STEPS = 50  # points of a line for each nine
-STEEP_TIMES = 10  # values that span more are drawn on a logarithmic axis
+STEEP_TIMES = 10  # values that span more than this factor are on a logarithmic axis
 
 
 def percentiles_points(histogram: Histogram, scale: Scale) -> Iterator[tuple[float, float]]:
-    """(1 / (1 - q), the quantile), from the smallest value on."""
+    """(1 / (1 - q), quantile q) from q = 0 on."""
     for step in count():
         x = 10 ** (step / STEPS)
         value = histogram.quantile(1 - 1 / x)
@@ -30,7 +30,7 @@ def percentiles_points(histogram: Histogram, scale: Scale) -> Iterator[tuple[flo
 
 
 def nines_text(nines: int) -> str:
-    """The percentile at so many nines: 0, 90 %, 99 %, 99.9 %."""
+    """The percentile with so many nines: 0, 90 %, 99 %, 99.9 %."""
     if nines < 2:
         return "90 %" if nines else "0"
     return f"99.{'9' * (nines - 2)}".rstrip(".") + " %"
@@ -38,7 +38,7 @@ def nines_text(nines: int) -> str:
 
 def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
                      ) -> dict[str, object]:
-    """Ranges, tics and labels of both axes; y is logarithmic if the values span a lot."""
+    """Ranges, tics and labels of both axes. y is logarithmic if the values span a lot."""
     points = [point for histogram in histograms for point in percentiles_points(histogram, scale)]
     right = max([10.0, *(x for x, _ in points)])
     values = [value for _, value in points] or [1.0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork plot`: which pictures a result has. Pure: gives the text of their files."""
+"""`uncork plot`: chooses the pictures of a result and makes their drawings. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,11 +13,11 @@ from suite.base.units import size_parse
 from suite.present.pictures.parts import Drawing
 from suite.scenario.scenario import Picture
 
-CURVE_VALUES = 4  # so many sizes or other numbers on an axis make a curve the better picture
+CURVE_VALUES = 4  # with so many numbers on an axis the default picture is a curve
 
 
 def curve_axis(matrix: Matrix) -> str | None:
-    """The axis of a curve by default: sizes first, then other numbers."""
+    """The axis of the default curve: `message`, else an axis of numbers; None without such."""
     for axis in sorted(matrix.axes, key=lambda axis: axis != "message"):
         values = {cell.axes.get(axis) for cell in matrix.cells.values()}
         if len(values) >= CURVE_VALUES and (
@@ -27,7 +27,7 @@ def curve_axis(matrix: Matrix) -> str | None:
 
 
 def pictures_default(matrix: Matrix) -> list[Picture]:
-    """The pictures of a scenario without any: the first metric; of open loops all requests."""
+    """The first metric; of open loops also the percentiles of all requests."""
     x = curve_axis(matrix)
     pictures = [Picture("curve" if x else "bars", None, None, x, None)]
     if all(cell.open_loop for cell in matrix.cells.values()):
@@ -36,7 +36,7 @@ def pictures_default(matrix: Matrix) -> list[Picture]:
 
 
 def picture_draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
-    """The drawings of one picture; UsageError if it cannot be drawn from this result."""
+    """The drawings of one picture. UsageError if it cannot be drawn from this result."""
     words = set(matrix.axes).union(*(cell.words for cell in matrix.cells.values()))
     if picture.x is not None and picture.x not in words:
         raise UsageError(f'picture: x: no word "{picture.x}" in this result'
@@ -49,9 +49,11 @@ def picture_draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
 def drawings_make(matrix: Matrix, asked: Sequence[Picture] = (),
                   refused: Callable[[str], None] | None = None,
                   looks: Mapping[str, str] = MappingProxyType({})) -> list[Drawing]:
-    """The pictures asked for, else those of the scenario, else the default, each with its own name.
-    looks: words of LOOKS that all of them have. UsageError where one cannot be drawn from this
-    result. One of the scenario is then left out where `refused` takes the reason."""
+    """The pictures asked for, else those of the scenario, else the default; each has its own name.
+
+    looks: words of LOOKS for all of them. UsageError if a picture cannot be drawn from this result;
+    but a picture that was not asked for is left out, and `refused` gets the reason.
+    """
     named: dict[str, Drawing] = {}
     for picture in asked or matrix.result.scenario.pictures or pictures_default(matrix):
         try:

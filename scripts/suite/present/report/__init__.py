@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""One or two results as a page of HTML that needs no network and, but for sorting, no script."""
+"""One or two results as a page of HTML. It needs no network; only sorting needs a script."""

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sorts a table by the column whose head is clicked: numbers as numbers, sizes by their suffix, a second click turns it round.
+// A click on the head of a column sorts the table by it, a second click in descending order.
+// Numbers come before texts; sizes are read with their suffix.
 "use strict";
 const UNITS = {K: 1024, M: 1024 ** 2, G: 1024 ** 3};
 
@@ -17,12 +18,12 @@ function compare(one, two) {
 }
 
 function sortBy(table, head, column) {
-  const down = head.getAttribute("aria-sort") === "ascending";
+  const descending = head.getAttribute("aria-sort") === "ascending";
   const body = table.tBodies[0];
   const rows = [...body.rows].map((row) => [valueOf(row.cells[column]), row]);
-  rows.sort((one, two) => (down ? -1 : 1) * compare(one[0], two[0]));
+  rows.sort((one, two) => (descending ? -1 : 1) * compare(one[0], two[0]));
   for (const other of table.querySelectorAll("[aria-sort]")) other.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", down ? "descending" : "ascending");
+  head.setAttribute("aria-sort", descending ? "descending" : "ascending");
   for (const [, row] of rows) row.classList.remove("break");
   body.append(...rows.map(([, row]) => row));
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of a result, or of two that are compared: all of it, in order. Pure: gives a string."""
+"""The page of a result, or of two results that are compared. Pure: gives a string."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,20 +17,19 @@ from suite.present.columns import Footnotes
 from suite.present.comparison import document
 from suite.present.heading import machine_text
 from suite.present.mail.command import command_lines
-from suite.present.report.drawings import Drawn, figure_element, switch_rules
-from suite.present.table import answers_of, answers_tell, result_document
-from suite.present.tables.html import document_elements, element, folded, page_text, pairs_list
+from suite.present.report.drawings import RenderedDrawing, checkbox_rules, figure_element
+from suite.present.table import answers_and_opposed, answers_of, result_document
+from suite.present.tables.html import details, document_elements, element, page_text, pairs_list
 from suite.present.tables.model import Document, Section
 from suite.result.machine import Machine, findings_last
 from suite.result.plan import folders_of
 
 PAGE_FOLDER = Path(__file__).resolve().parent
 NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-# the name in addresses, the heading, the elements
-PageSection = tuple[str, str, Sequence[ET.Element]]
+PageSection = tuple[str, str, Sequence[ET.Element]]  # id, heading, elements
 
 
-def verdicts_make(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
+def verdicts_elements(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
     items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"),
                      verdict.claim.says,
                      element("div", element("code", verdict.claim.that), class_="remark"),
@@ -41,7 +40,7 @@ def verdicts_make(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
 
 
 def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Nested facts by their whole name."""
+    """Nested facts by their full names, as in `device.mtu_bytes`."""
     flat: dict[str, str] = {}
     for name, value in facts.items():
         if isinstance(value, Mapping):
@@ -51,16 +50,16 @@ def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
     return flat
 
 
-def machines_make(machines: Iterable[Machine]) -> ET.Element:
-    """All that is known of each machine; what is not the same on all comes first, marked."""
+def facts_table(machines: Iterable[Machine]) -> ET.Element:
+    """All facts of each machine. Those that differ between machines come first, highlighted."""
     flat = [facts_flat({**machine.facts, "doctor": findings_last(machine.inspections)})
             for machine in machines]
     names = list(dict.fromkeys(name for facts in flat for name in facts))
-    apart = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
+    differing = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
     rows = [element("tr", element("td", name, class_="name"),
                     *(element("td", facts.get(name, ""), class_="fact") for facts in flat),
-                    class_="apart" if name in apart else None)
-            for name in [*apart, *(name for name in names if name not in apart)]]
+                    class_="differing" if name in differing else None)
+            for name in [*differing, *(name for name in names if name not in differing)]]
     head = element("tr", element("th", "fact", scope="col"),
                    *(element("th", f"machine {number}", scope="col")
                      for number in range(1, len(flat) + 1)))
@@ -68,18 +67,18 @@ def machines_make(machines: Iterable[Machine]) -> ET.Element:
                    class_="wide")
 
 
-def machine_make(boots: Iterable[Machine]) -> list[ET.Element]:
-    """The machines in a line each, and all that is known of them; unfolded where they differ."""
+def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
+    """A line for each machine, and all facts of them; these are open if there are several."""
     machines = machines_group(boots)
     texts = [("machine" * (machine is machines[0]),
               machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
              for machine in machines]
     facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
-    return [*pairs_list(texts), folded(facts, machines_make(machines), open_=len(machines) > 1)]
+    return [*pairs_list(texts), details(facts, facts_table(machines), open_=len(machines) > 1)]
 
 
-def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
-    """Each comparison, with a table for each metric, and below all what the marks mean."""
+def changes_elements(comparisons: Sequence[Comparison]) -> list[ET.Element]:
+    """For each comparison a table of every metric; then the meaning of the marks."""
     notes = Footnotes()
     sections = [Section(document.differences_pairs(one) if one.within else (),
                         document.tables_build(one, notes),
@@ -87,18 +86,19 @@ def changes_make(comparisons: Sequence[Comparison]) -> list[ET.Element]:
     return document_elements(Document("", sections, document.comparison_foot(comparisons, notes)))
 
 
-def repeat_make(commands: Sequence[Sequence[str]], answers: Sequence[str]) -> list[ET.Element]:
-    """The commands that measure again, and those that made the answers from the records."""
-    lines = ["\n".join(command_lines(words)) for words in commands]
+def commands_elements(measuring: Sequence[Sequence[str]], reading: Sequence[str]
+                      ) -> list[ET.Element]:
+    """The commands that measure the result again, and those that read its records."""
+    lines = ["\n".join(command_lines(words)) for words in measuring]
     return [element("p", "To measure it again:"), element("pre", "\n".join(lines)),
-            element("p", "From the records:"), element("pre", "\n".join(answers))]
+            element("p", "From the records:"), element("pre", "\n".join(reading))]
 
 
-def page_make(title: str, heading: str, below: str, sections: Sequence[PageSection],
-              drawings: Sequence[Drawn]) -> str:
-    """The whole page, which loads nothing. drawings: all on it. An empty section is left out."""
+def page_build(title: str, heading: str, below: str, sections: Sequence[PageSection],
+              drawings: Sequence[RenderedDrawing]) -> str:
+    """The whole page, which loads nothing; an empty section is left out. drawings: all of them."""
     series = max((len(drawn.drawing.series) for drawn in drawings), default=0)
-    style = (PAGE_FOLDER / "page.css").read_text(encoding="utf-8") + switch_rules(series)
+    style = (PAGE_FOLDER / "page.css").read_text(encoding="utf-8") + checkbox_rules(series)
     head = element("head", element("meta", charset="utf-8"),
                    element("meta", http_equiv="Content-Security-Policy", content=NOTHING_LOADED),
                    element("meta", name="viewport", content="width=device-width"),
@@ -114,48 +114,48 @@ def page_make(title: str, heading: str, below: str, sections: Sequence[PageSecti
 
 
 def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdict],
-                comparisons: Sequence[Comparison], again: Sequence[Sequence[str]],
-                figures: Sequence[Drawn] = (), changes: Sequence[Drawn] = (),
+                comparisons: Sequence[Comparison], measuring: Sequence[Sequence[str]],
+                pictures: Sequence[RenderedDrawing] = (), changes: Sequence[RenderedDrawing] = (),
                 notes: Sequence[str] = ()) -> str:
-    """The page of one result; comparisons: its baseline against each other value, changes: their
-    pictures; again: the commands that measure it again; notes: what it has not, and why."""
+    """The page of one result. comparisons: the baseline against each other value. changes: their
+    pictures. measuring: the commands that measure it again. notes: what the page lacks, and why."""
     result, answers = summary.matrix.result, answers_of(summary)
     cells = [cell.given or cell.words for cell in summary.matrix.cells.values()
              if cell.status != "unsupported"]
-    by_hand = folded(f"every cell by hand ({len(cells)})",
+    by_hand = details(f"every cell by hand ({len(cells)})",
                      element("pre", "\n".join(by_hand_lines(
                          cells, folders_of(result.plan), result.plan.timer))))
-    commands = [f"uncork {name} {result.folder}"
-                for name in ("table", "compare", "plot", "check", "paste", "report")]
+    reading = [f"uncork {name} {result.folder}"
+               for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[PageSection] = [
-        ("answer", "Answer", pairs_list([*answers_tell(summary, answers),
-                                         *deciding_pairs(answers)])),
-        ("claims", "Claims", verdicts_make(verdicts) if verdicts else []),
-        ("changes", "Changes", [*map(figure_element, changes), *changes_make(comparisons)]),
+        ("answer", "Answer",
+         pairs_list([*answers_and_opposed(summary, answers), *deciding_pairs(answers)])),
+        ("claims", "Claims", verdicts_elements(verdicts) if verdicts else []),
+        ("changes", "Changes", [*map(figure_element, changes), *changes_elements(comparisons)]),
         ("table", "Table", document_elements(result_document(summary, layout))),
-        ("pictures", "Pictures", [*map(figure_element, figures)]),
+        ("pictures", "Pictures", [*map(figure_element, pictures)]),
         ("notes", "Notes", pairs_list(("", note) for note in notes)),
-        ("machine", "Machine", machine_make(result.machines.values())),
-        ("commands", "Commands", [*repeat_make(again, commands), by_hand]),
+        ("machine", "Machine", machines_elements(result.machines.values())),
+        ("commands", "Commands", [*commands_elements(measuring, reading), by_hand]),
     ]
     below = [result.name] if result.scenario.question else []
     below += [f"after {result.scenario.source}"] if result.scenario.source else []
-    return page_make(result.name, result.scenario.question or result.name, "; ".join(below),
-                     sections, [*changes, *figures])
+    return page_build(result.name, result.scenario.question or result.name, "; ".join(below),
+                     sections, [*changes, *pictures])
 
 
-def pair_page(comparison: Comparison, commands: Sequence[Sequence[str]],
-              changes: Sequence[Drawn] = ()) -> str:
-    """The page of two results that are compared: first of all what differs between them."""
+def pair_page(comparison: Comparison, measuring: Sequence[Sequence[str]],
+              changes: Sequence[RenderedDrawing] = ()) -> str:
+    """The page of two results that are compared. It begins with what differs between them."""
     base, new = comparison.base.matrix.result, comparison.new.matrix.result
-    answers = [f"uncork {name} {base.folder} {new.folder}"
+    reading = [f"uncork {name} {base.folder} {new.folder}"
                for name in ("compare", "paste", "report")]
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[PageSection] = [
         ("sides", "Sides", pairs_list(document.sides_pairs(comparison))),
-        ("changes", "Changes", [*map(figure_element, changes), *changes_make([comparison])]),
-        ("machine", "Machine", machine_make(machines)),
-        ("commands", "Commands", repeat_make(commands, answers)),
+        ("changes", "Changes", [*map(figure_element, changes), *changes_elements([comparison])]),
+        ("machine", "Machine", machines_elements(machines)),
+        ("commands", "Commands", commands_elements(measuring, reading)),
     ]
-    return page_make(f"{new.name} against {base.name}", document.title_of(comparison),
+    return page_build(f"{new.name} against {base.name}", document.title_of(comparison),
                      new.scenario.source, sections, changes)

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One model of a table, and what it is written as: a renderer is one file and one line here.
-
-Without the name of a renderer a command prints for the terminal.
-"""
+"""The model of a table and its renderers: each is one file and one line here."""
 
 from suite.base.text import Format
 
-TERMINAL = Format("suite.present.tables.terminal", "aligned text")
+TERMINAL = Format("suite.present.tables.terminal", "aligned text")  # without an option
 RENDERERS = {
     "md": Format("suite.present.tables.markdown", "Markdown tables"),
     "csv": Format("suite.present.tables.csv", "base units and fractions, one line for each cell"),

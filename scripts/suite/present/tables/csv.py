@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The figures of a document as CSV: base units and fractions, one line each (docs/record.md)."""
+"""The records of a document as CSV, in base units and fractions (docs/record.md)."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from suite.present.tables.model import Document
 
 
 def csv_text(value: str | float | None) -> str:
-    """Text, or ten significant digits; what is absent or only a direction is empty."""
+    """Text, or a number with ten significant digits; empty for None and for an infinite number."""
     if isinstance(value, str):
         return value
     return "" if value is None or not math.isfinite(value) else f"{value:.10g}"
@@ -17,7 +17,7 @@ def csv_text(value: str | float | None) -> str:
 
 def render(document: Document, width: int = 0) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, document.heads, extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(out, document.fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: csv_text(value) for name, value in record.items()}
                      for record in document.records())

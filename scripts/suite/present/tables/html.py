@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A document as HTML: elements for the page of a report, or a page of its own. Pure. It is a tree
-of xml.etree elements: text of a result stays text, even where it has tags."""
+"""A document as HTML: elements for the page of a report, or a page of its own. Pure. The elements
+are those of xml.etree, which escapes text: tags in the text of a result stay text."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
@@ -13,8 +13,8 @@ STYLE = Path(__file__).resolve().parents[1] / "report" / "page.css"
 
 
 def element(tag: str, *children: Child, **attributes: str | None) -> ET.Element:
-    """An element with its children in order; what is None is left out. attributes: `class_` is
-    class, and an underscore is a dash."""
+    """An element with its children in order. Children and attributes that are None are left out.
+    attributes: `class_` means class, and an underscore inside a name means a dash."""
     made = ET.Element(tag, {name.rstrip("_").replace("_", "-"): value
                             for name, value in attributes.items() if value is not None})
     for child in children:
@@ -28,14 +28,14 @@ def element(tag: str, *children: Child, **attributes: str | None) -> ET.Element:
 
 
 def pairs_list(pairs: Iterable[Pair]) -> list[ET.Element]:
-    """Labels with their texts, or nothing; a text without a label goes on with the one before."""
+    """The pairs as one `dl`, in a list; an empty list without pairs."""
     parts = [part for label, text in pairs
              for part in ([element("dt", label)] if label else []) + [element("dd", text)]]
     return [element("dl", *parts)] if parts else []
 
 
-def folded(title: str, *children: Child, open_: bool = False) -> ET.Element:
-    """A part that a reader unfolds, without any script."""
+def details(title: str, *children: Child, open_: bool = False) -> ET.Element:
+    """A part that opens with a click, without any script."""
     return element("details", element("summary", title), *children, open="open" if open_ else None)
 
 
@@ -45,8 +45,8 @@ def page_text(head: ET.Element, body: ET.Element) -> str:
 
 
 def table_element(table: Table) -> ET.Element:
-    """Columns under the titles of their groups, if these have any; a line above the rows in breaks.
-    Scripts make it sortable; the rows that sum up stay below all others."""
+    """The table, with a line of group titles if any group has one, and a rule above each row in
+    breaks. Sorting leaves the rows that sum up at the bottom."""
     heads = [element("th", column.head, scope="col", class_=kind_of(column))
              for column in table.columns]
     titles = [element("td", colspan=str(len(table.keys))),
@@ -67,7 +67,7 @@ def kind_of(column: Column) -> str:
 
 
 def row_element(columns: Sequence[Column], row: int, after_line: bool) -> ET.Element:
-    """One row of all columns; a mark stands apart from its figure."""
+    """One row; the mark of a figure is an element of its own."""
     items = [(column.items[row], kind_of(column)) for column in columns]
     cells = [element("td", item.text,
                      element("span", item.mark, class_="mark") if item.mark else None, class_=kind)
@@ -76,7 +76,7 @@ def row_element(columns: Sequence[Column], row: int, after_line: bool) -> ET.Ele
 
 
 def section_elements(section: Section) -> list[ET.Element]:
-    """What must be known first, then each table with its title and what it is of."""
+    """The pairs above the tables, then each table with its title and the line below it."""
     made = [element("h3", section.title)] if section.title else []
     made += pairs_list(section.head)
     for table in section.tables:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Everything that a document knows as one JSON object, base units (docs/record.md)."""
+"""The data of a document as one JSON object, in base units (docs/record.md)."""
 
 import json
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A document as a block for a mailing list or a commit message. Pure. A style decides where texts
-stand and never which. What breaks a rule of mails (mail/rules.py) is not printed at all."""
+"""A document as a block for a mailing list or a commit message. Pure. A style decides the layout
+and never the content. A block that breaks a rule of mail/rules.py is not printed at all."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,19 +10,18 @@ from suite.base.errors import UsageError
 from suite.base.text import GAP
 from suite.present.mail.command import command_lines
 from suite.present.mail.rules import COLUMNS, lines_require, words_wrap
-from suite.present.tables.model import Column, Document, Item, Table
+from suite.present.tables.model import ONLY_AXIS, ONLY_CELL, Column, Document, Item, Table
 
 LABEL_WIDTH = len("base:")
-# what stands right in a column of names
+# A key column of nothing but these is aligned right.
 NUMBER_TEXT = re.compile(r"\d+(\.\d+)?[KMG]?|default|none")
-ONLY_AXIS, ONLY_CELL = "cells", "all"  # of a block whose cells differ in nothing but the side
-SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s"}  # what --utf8 writes instead, as words
+SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s"}  # by word, with --utf8
 ARROW = " \u2192 "
 
 
 @dataclass(frozen=True)
 class Style:
-    """Where the parts of a block stand; each gives lines."""
+    """The layout of a block: a function for each of its parts, which gives lines."""
 
     table: Callable[[Table], list[str]]
     labelled: Callable[[str, str], list[str]]
@@ -32,19 +31,19 @@ class Style:
 
 
 def is_left(table: Table, column: Column) -> bool:
-    """Whether a column has names: a key with anything but numbers in rows that do not sum up."""
+    """Whether a column is aligned left: a key with other texts than numbers above the sums."""
     items = column.items[:table.rows - table.foot]
     return column in table.keys and not all(NUMBER_TEXT.fullmatch(item.text) for item in items)
 
 
 def texts_of(table: Table) -> list[list[str]]:
-    """Heads and rows; in one that sums up a label and the figures of the last columns."""
+    """The heads, then the texts of each row."""
     return [[column.head for column in table.columns],
             *([column.items[row].text for column in table.columns] for row in range(table.rows))]
 
 
 def plain_table(table: Table) -> list[str]:
-    """Aligned text, as kernel lists have it: names stand left, numbers right."""
+    """Aligned text, as kernel lists have it. The row that sums up fills the last columns only."""
     lines = texts_of(table)
     label, *figures = filter(None, lines.pop()) if table.foot else [""]
     widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
@@ -74,7 +73,7 @@ def pipes(texts: Sequence[str]) -> str:
 
 
 def markdown_table(table: Table) -> list[str]:
-    """Heads, alignment, the rows and what sums them up, with an empty line on both sides."""
+    """A table of Markdown, with an empty line before and after it."""
     heads, *rows = texts_of(table)
     marks = [":---" if is_left(table, column) else "---:" for column in table.columns]
     return ["", pipes(heads), "|" + "|".join(marks) + "|", *map(pipes, rows), ""]
@@ -94,7 +93,7 @@ STYLES = {
 
 
 def groups_cut(table: Table) -> list[Table]:
-    """A table for each group of columns; what sums up stays with the last, and the lines below."""
+    """A table for each group of columns. The sums and the lines below stay with the last one."""
     *first, last = table.groups
     rows = range(table.rows - table.foot)
     return [*(replace(replace(table, groups=(group,)).take(rows), below="", remark="")
@@ -103,27 +102,27 @@ def groups_cut(table: Table) -> list[Table]:
 
 
 def rows_cut(table: Table) -> list[Table]:
-    """A table for each value of the first key, which then stands above it."""
+    """A table for each value of the first key; the value becomes a line above the table."""
     key, end = table.keys[0], table.rows - table.foot
     values = list(dict.fromkeys(item.text for item in key.items[:end]))
     parts = []
     for value in values:
         last = value == values[-1]
-        summing = range(end, table.rows) if last else range(0)
+        sums = range(end, table.rows) if last else range(0)
         rows = [row for row in range(end) if key.items[row].text == value]
-        part = table.take([*rows, *summing])
+        part = table.take([*rows, *sums])
         keys = part.keys[1:] or (Column(ONLY_AXIS, (Item(ONLY_CELL),) * part.rows, left=True),)
-        labelled = (*keys[0].items[:len(rows)], *(key.items[row] for row in summing))
+        labelled = (*keys[0].items[:len(rows)], *(key.items[row] for row in sums))
         parts.append(replace(part, keys=(replace(keys[0], items=labelled), *keys[1:]),
-                             place={**table.place, key.head: value}, foot=len(summing),
+                             place={**table.place, key.head: value}, foot=len(sums),
                              below=table.below if last else "",
                              remark=table.remark if last else ""))
     return parts
 
 
 def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]:
-    """The table whole, else cut by groups of columns, else by the values of its first key.
-    UsageError where no cut makes it fit: what is too wide then is a figure."""
+    """The whole table if it fits, else cut by groups of columns, else by values of its first key.
+    UsageError where no cut makes it fit, because its figures are too wide."""
     for parts in ([table], groups_cut(table)):
         if all(len(line) <= COLUMNS for part in parts for line in lines(part)):
             return parts
@@ -132,7 +131,7 @@ def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]
     raise UsageError(f"{table.title}: its figures are too long for a table of {COLUMNS} columns")
 
 
-def symbols_put(text: str) -> str:
+def symbols_replace(text: str) -> str:
     for word, symbol in SYMBOLS.items():
         text = re.sub(rf"(?<!\S){re.escape(word)}(?!\w)", symbol, text)
     return text
@@ -140,15 +139,15 @@ def symbols_put(text: str) -> str:
 
 def table_symbols(table: Table) -> Table:
     groups = tuple(replace(group, columns=tuple(
-        replace(column, head=symbols_put(column.head)) for column in group.columns))
+        replace(column, head=symbols_replace(column.head)) for column in group.columns))
         for group in table.groups)
-    return replace(table, title=symbols_put(table.title), groups=groups)
+    return replace(table, title=symbols_replace(table.title), groups=groups)
 
 
 def line_clean(line: str, utf8: bool) -> str:
-    """A line with facts that others wrote: no tabs, and ASCII or symbols."""
+    """A line whose facts come from a machine, without tabs; in ASCII unless utf8."""
     line = " ".join(line.split())
-    return (symbols_put(line.replace(" -> ", ARROW)) if utf8
+    return (symbols_replace(line.replace(" -> ", ARROW)) if utf8
             else line.encode("ascii", "replace").decode())
 
 
@@ -162,8 +161,8 @@ def metric_lines(table: Table, style: Style) -> list[str]:
     return lines
 
 
-def empty_once(lines: Sequence[str]) -> list[str]:
-    """Lines without a second empty one in a row, none at the ends."""
+def blank_lines_squeeze(lines: Sequence[str]) -> list[str]:
+    """The lines without repeated empty lines, and without empty lines at both ends."""
     kept = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
     return kept if not kept or kept[-1] else kept[:-1]
 
@@ -179,6 +178,6 @@ def block_lines(document: Document, style: str = "plain", utf8: bool = False) ->
     lines += [line for label, text in document.foot
               for line in chosen.labelled(label or "", line_clean(text, utf8))]
     lines += chosen.commands([line for words in document.commands for line in command_lines(words)])
-    lines = empty_once(lines)
+    lines = blank_lines_squeeze(lines)
     lines_require(lines, utf8)
     return lines

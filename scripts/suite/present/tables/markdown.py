@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A document as Markdown: tables with pipes, headings as lists above, footnotes as a list below."""
+"""A document as Markdown: tables with pipes, the heading as a list above, the foot as one below."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ def escape(text: str) -> str:
 
 
 def list_lines(pairs: Iterable[Pair]) -> list[str]:
-    """`- label: text`; a text that goes on with the one before has its label."""
+    """`- label: text`; a text without a label gets that of the text before it."""
     lines, last = [], ""
     for label, text in pairs:
         last = last if label is None else label
@@ -20,7 +20,7 @@ def list_lines(pairs: Iterable[Pair]) -> list[str]:
 
 
 def table_lines(table: Table) -> list[str]:
-    """The table with pipes: one head line `title (head)`, names left, numbers right."""
+    """The table with pipes. A group has one head, `title (head)`; names left, numbers right."""
     heads = [key.head for key in table.keys]
     for group in table.groups:
         first, *others = (column.head for column in group.columns)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The one model of a table. Commands and pages build a Document of their figures. Renderers turn it
-into text and know nothing else."""
+"""The model of a table: commands and pages build a Document, renderers turn it into text."""
 
 from __future__ import annotations
 
@@ -9,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-Pair = tuple[str | None, str]  # label and text; the label None: the text belongs to the one before
+Pair = tuple[str | None, str]  # label and text; without a label the text continues the one before
+ONLY_AXIS, ONLY_CELL = "cells", "all"  # head and name of the rows if no key tells them apart
 
 
 @dataclass(frozen=True)
 class Item:
-    """One figure as text. mark: what sets it apart, after the aligned text: a footnote, `~`."""
+    """A figure as text. mark: follows the aligned text: a footnote, `~`."""
 
     text: str
     mark: str = ""
@@ -25,7 +25,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Column:
-    """A column under its head: a unit, or a name. Numbers stand right, names left."""
+    """A column. head: a unit or a name. left: it has names, which are aligned left."""
 
     head: str
     items: tuple[Item, ...]
@@ -41,8 +41,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Group:
-    """Columns that stay together under one title. optional: where there is no room beside the
-    others, they stand below the table, for the rows that have any of them."""
+    """Columns that stay together under one title. optional: if there is no room beside the others,
+    they stand below the table, with only the rows that have a value in them."""
 
     title: str
     columns: tuple[Column, ...]
@@ -51,11 +51,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Table:
-    """Key columns, which name the rows, and groups of figures; all columns have as many rows.
+    """Key columns, which name the rows, and groups of figures. All columns have as many rows.
 
-    breaks: rows before which another key than the last one changes. foot: how many of the last rows
-    sum up the others. place: words that all rows share, where a table was cut by one of its keys.
-    below, remark: lines under it. missing: why there is no table.
+    breaks: the rows at which a key other than the last one changes. foot: how many of the last rows
+    sum up the others. place: words that all rows share, because the table was cut by its first key.
+    below, remark: lines under the table. missing: why there is no table.
     """
 
     keys: tuple[Column, ...] = ()
@@ -85,7 +85,7 @@ class Table:
 
 
 class Section(NamedTuple):
-    """Tables with what must be known before they are read."""
+    """Tables, and the heading that a reader needs to understand them."""
 
     head: Sequence[Pair]
     tables: Sequence[Table]
@@ -93,10 +93,10 @@ class Section(NamedTuple):
 
 
 class Document(NamedTuple):
-    """The answer, sections, what marks mean with notes, what stands at the end, commands.
+    """What a command prints: title, answer, sections, foot (meaning of marks, then notes), end.
 
-    records: the same figures as lines for programs, base units, by the name of the column.
-    data: everything that is known, as one JSON value.
+    commands: what a block for a mail ends with. fields, records: the columns and the lines of a
+    CSV, in base units. data: everything that is known, as one JSON value.
     """
 
     title: str
@@ -105,6 +105,6 @@ class Document(NamedTuple):
     answer: Sequence[Pair] = ()
     end: Sequence[Pair] = ()
     commands: Sequence[Sequence[str]] = ()
-    heads: Sequence[str] = ()
+    fields: Sequence[str] = ()
     records: Callable[[], Iterable[Mapping[str, str | float | None]]] = list
     data: Callable[[], Any] = dict

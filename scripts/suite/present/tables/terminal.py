@@ -12,7 +12,7 @@ TITLE_WIDTH = 12
 
 
 def column_texts(column: Column) -> list[str]:
-    """The head and the items, each padded to the width of the column; room is kept for marks."""
+    """The head and the items, padded to one width; marks do not disturb the alignment of texts."""
     marks = max((len(item.mark) for item in column.items), default=0)
     texts = max((len(item.text) for item in column.items), default=0)
     width = max(texts + marks, len(column.head))
@@ -27,8 +27,8 @@ def column_width(column: Column) -> int:
 
 
 def group_width(group: Group) -> int:
-    """Characters of a group: its columns', and room for its title. That is the longest word, and up
-    to TITLE_WIDTH what makes two lines of the title."""
+    """The width of a group: that of its columns, or what its title needs. A title needs its longest
+    word; up to TITLE_WIDTH a group grows until the title has two lines."""
     title = group.title.replace("_", " ")
     own = sum(map(column_width, group.columns)) + len(GAP) * (len(group.columns) - 1)
     wide = max([own, *map(len, title.split())])
@@ -38,13 +38,13 @@ def group_width(group: Group) -> int:
 
 
 def group_texts(group: Group) -> list[str]:
-    """Its heads and its rows, moved right where the title is wider than they are."""
+    """The heads and rows of a group, aligned right below a wider title."""
     columns = [column_texts(column) for column in group.columns]
     return [GAP.join(texts).rjust(group_width(group)) for texts in zip(*columns, strict=True)]
 
 
 def title_lines(group: Group, height: int) -> list[str]:
-    """The title wrapped at its underscores and blanks, at the bottom of at least so many lines."""
+    """The title, wrapped at underscores and blanks; empty lines above it fill the height."""
     width = group_width(group)
     lines = textwrap.wrap(group.title.replace("_", " "), width)
     lines = [""] * (height - len(lines)) + lines
@@ -52,7 +52,7 @@ def title_lines(group: Group, height: int) -> list[str]:
 
 
 def groups_split(table: Table, width: int) -> list[list[Group]]:
-    """The groups in blocks that fit beside the keys in width; at least one group a block."""
+    """The groups in blocks, each of which fits in the width beside the keys or has one group."""
     beside = width - sum(column_width(key) + len(GAP) for key in table.keys) + len(GAP)
     blocks: list[list[Group]] = []
     for group in table.groups:
@@ -64,7 +64,7 @@ def groups_split(table: Table, width: int) -> list[list[Group]]:
 
 
 def groups_lines(table: Table, groups: Sequence[Group]) -> list[str]:
-    """One block: titles, heads, a rule, rows; a blank line before each row in breaks."""
+    """One block: titles, heads, a rule, rows. A blank line precedes each row in breaks."""
     keys = [column_texts(key) for key in table.keys]
     lines = [GAP.join(texts) for texts in zip(*keys, *map(group_texts, groups), strict=True)]
     height = max((len(title_lines(group, 0)) for group in groups), default=0)
@@ -78,13 +78,13 @@ def groups_lines(table: Table, groups: Sequence[Group]) -> list[str]:
 
 
 def blocks_lines(table: Table, width: int) -> list[str]:
-    """All columns; what does not fit in width follows as another block under the first."""
+    """The whole table; columns beyond the width follow in further blocks."""
     return [line for block in groups_split(table, width)
             for line in ["", *groups_lines(table, block)]][1:]
 
 
 def table_lines(table: Table, width: int) -> list[str]:
-    """The whole table; optional groups below it where there is no room beside."""
+    """The whole table. Optional groups stand below it if they would need a further block."""
     optional = tuple(group for group in table.groups if group.optional)
     fixed = replace(table, groups=tuple(group for group in table.groups if not group.optional))
     if len(groups_split(table, width)) == len(groups_split(fixed, width)):
