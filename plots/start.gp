@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Comes before each template and after the settings of the picture.
 # All lengths are in units: a unit is a pixel on a screen, where letters have 11 pt.
-# Settings of every picture: name, formats, width, height (its size), unit (in 1/96 in), png_scale (pixels
-# of a png in 1/96 in), small_points (size of the small print), head, foot (heights of title and
-# small print), headline (array of lines), small_print (array of lines; the first dark lines are
+# Settings of every picture: name, formats, width, height (its size), unit (in 1/96 in), png_scale
+# (pixels of a png in 1/96 in), small_points (size of the small print), head, foot (heights of
+# title and small print), headline (array of lines), small_print (array of lines; the first dark lines are
 # about signs), headline_text (the title in text, title_lines lines), signs_text (the meaning of
 # signs in text, signs_lines lines).
 # Settings of pictures with series: series (their number), names, colours, points, dashes (arrays),

@@ -152,8 +152,8 @@ def test_a_strategy_decides_before_a_reading_and_other_words_do_not():
 
 
 def test_other_series_take_colours_that_no_strategy_of_the_picture_has():
-    assert colour_places([{"write": name} for name in ("nagle", "fast", "nodelay:64K", "slow")]) == [
-        0, 2, 1, 3]
+    names = ("nagle", "fast", "nodelay:64K", "slow")
+    assert colour_places([{"write": name} for name in names]) == [0, 2, 1, 3]
 
 
 def test_series_look_the_same_in_all_pictures_of_a_result_and_those_of_one_colour_differ(tmp_path):

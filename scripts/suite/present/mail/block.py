@@ -22,7 +22,7 @@ from suite.present.comparison.wording import side_text
 from suite.present.heading import words_common
 from suite.present.mail.command import commands_join, commands_of
 from suite.present.mail.figures import cells_tables, comparison_tables
-from suite.present.mail.foot import cells_remarks, comparison_remarks, foot_pairs, coverage_remarks
+from suite.present.mail.foot import cells_remarks, comparison_remarks, coverage_remarks, foot_pairs
 from suite.present.tables.model import Document, Section
 from suite.result.plan import revision_of
 
@@ -93,8 +93,8 @@ def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
             errors.append(error)
     if pairs and not blocks:
         raise errors[0]
-    for error in errors:
-        say(f"left out: {error}")
+    for left_out in errors:
+        say(f"left out: {left_out}")
     return blocks
 
 
