@@ -344,7 +344,7 @@ def verdicts_table(path: Path) -> str:
     [system] = systems_read(path)
     lines = [f"{system_text(system)}, {system['machine']['cpus_online']} CPUs (`{path.stem}`):",
              "", *(f"- {count}" for count in counts_text(verdicts_of([system])).split(", ")), "",
-             "| claim | says | published | measured | verdict |", "| --- | --- | --- | --- | --- |"]
+             "| claim | says | claimed | measured | verdict |", "| --- | --- | --- | --- | --- |"]
     for name in names_order(system["claims"]):
         lines += [f"| `{name}` | {row['says']} | {row['published']} | {row['measured']} "
                   f"| {row['verdict']}{': ' * bool(row['explained'])}{row['explained']} |"

@@ -66,7 +66,7 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
     differs = differs_text(claim, having)
     return Table(
         (Column("claim", tuple(Item(row["says"]) for row in rows), True),
-         Column("published", tuple(Item(row["published"]) for row in rows), True)),
+         Column("claimed", tuple(Item(row["published"]) for row in rows), True)),
         tuple(groups), f"{name}: {origin['title']} ({origin['who']}{date})",
         below=f"differs: {differs}" if differs else "", remark=disputes)
 

@@ -50,7 +50,7 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     side: Side = getattr(comparison, side_name)
     cells: list[Cell | None] = [getattr(row, side_name) for row in comparison.rows]
     figures = [row_figures(comparison, row, metric)[side_name == "new"] for row in comparison.rows]
-    unknown = "" if any(figures) else f"no run of {side.name} knows it"  # the other side does
+    unknown = "" if any(figures) else f"no run of {side.name} reports it"  # the other side does
     medians = [value_item(cell, figure, metric, scale, notes, metric is comparison.metrics[0],
                           side.matrix.coverage_text(cell, metric.name) or unknown)
                if cell else Item(wording.NOTHING)
