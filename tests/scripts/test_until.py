@@ -170,7 +170,7 @@ def test_n_says_how_many_rounds_there_are_at_least_and_at_most(uncork: Uncork) -
             in text)
 
 
-GIVEN = {"rounds": "10", "duration": "2s", "warmup": "200ms"}
+GIVEN = {"rounds": "12", "duration": "2s", "warmup": "200ms"}
 
 
 def quick_changes(given: dict[str, str], typed: dict[str, str]) -> dict[str, WordChange]:
@@ -185,16 +185,16 @@ def test_a_quick_look_shortens_and_never_lengthens() -> None:
     for given in ({}, GIVEN):
         changes = quick_changes(given, {})
         assert {key: change["is"] for key, change in changes.items()} == QUICK
-    assert quick_changes({"rounds": "3", "duration": "150ms", "warmup": "0s"}, {}) == {}
-    assert quick_changes({"rounds": "6", "duration": "200000us", "warmup": "50ms"}, {}) == {}
+    assert quick_changes({"rounds": "3", "duration": "50ms", "warmup": "0s"}, {}) == {}
+    assert quick_changes({"rounds": "10", "duration": "100000us", "warmup": "50ms"}, {}) == {}
     assert list(quick_changes(GIVEN | {"bytes": "1G"}, {})) == ["rounds", "warmup"]
     assert list(quick_changes(GIVEN | {"workload": "command"}, {})) == ["rounds"]
     assert quick_text(quick_changes(GIVEN | {"until": "1%", "warmup": "0s"}, {})) \
-        == "a first look: rounds=6 in place of 10, duration=200ms in place of 2s, without until=1%"
+        == "a first look: rounds=10 in place of 12, duration=100ms in place of 2s, without until=1%"
 
 
 @pytest.mark.parametrize("typed",
-                         [("rounds", "7"), ("duration", "1s"), ("warmup", "51ms"),
+                         [("rounds", "11"), ("duration", "1s"), ("warmup", "51ms"),
                           ("until", "50%")])
 def test_a_quick_look_is_refused_together_with_words_that_ask_for_more(
         typed: tuple[str, str]) -> None:
@@ -213,11 +213,11 @@ def test_a_quick_plan_says_what_it_changed_and_is_a_plan_of_its_own(binaries: Cl
                      run={"rounds": "20", "until": "1%"})
     planned = quick_of(binaries, scene, "write=nodelay,cork")
     plan = planned.plan
-    assert (plan.rounds, plan.until) == (6, None)
-    assert plan.cells[0].name == "place=free duration=200ms write=nodelay warmup=50ms"
-    assert planned.scenario.run == {"warmup": "50ms", "rounds": "6", "baseline": "write=nodelay"}
+    assert (plan.rounds, plan.until) == (10, None)
+    assert plan.cells[0].name == "place=free duration=100ms write=nodelay warmup=50ms"
+    assert planned.scenario.run == {"warmup": "50ms", "rounds": "10", "baseline": "write=nodelay"}
     assert planned.notes == (
-        "--quick: a first look: rounds=6 in place of 20, duration=200ms in place of 1s, "
+        "--quick: a first look: rounds=10 in place of 20, duration=100ms in place of 1s, "
         "warmup=50ms in place of 200ms, without until=1%",
     )
     with pytest.raises(UsageError, match="several values"):

@@ -18,7 +18,7 @@ from suite.scenario.subject import is_parameter, name_check, parameter_values
 RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")
 WORDS_NAME = "words"  # the name of a run without a scenario
 # Six rounds are the fewest that have an interval.
-QUICK = {"rounds": "6", "duration": "200ms", "warmup": "50ms"}
+QUICK = {"rounds": "10", "duration": "100ms", "warmup": "50ms"}
 # words in place of duration: --quick does not change them, because their time is not known
 FIXED_WORK = ("messages", "bytes")
 PairsOf = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target

@@ -337,7 +337,7 @@ def builds_text(plan: Plan) -> str:
 
 
 def quick_text(changes: Mapping[str, WordChange]) -> str:
-    """What --quick changed: `a first look: rounds=6 in place of 10, without until=1%`."""
+    """What --quick changed: `a first look: rounds=10 in place of 20, without until=1%`."""
     texts = [f"{key}={change['is']} in place of {change['was']}" if change["is"]
             else f"without {key}={change['was']}"
             for key, change in changes.items()]
