@@ -107,8 +107,8 @@ def test_the_newest_is_asked_for_again_and_is_what_is_there_without_a_network(
 def test_another_system_than_debian_for_amd64_is_named(sandbox: Sandbox) -> None:
     sandbox.command_add("dpkg", "echo arm64")
     done = sandbox.run(KERNELS, "6.1")
-    assert done.stderr == ("uncork: kernels for guests are Debian's for amd64, and this is no such "
-                           "system\n")
+    assert done.stderr == ("uncork: kernels for guests are Debian's for amd64, and this system is "
+                           "arm64\n")
 
 
 def test_without_a_mirror_of_debian_none_is_asked(sandbox: Sandbox) -> None:
