@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machines_elements import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
+from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, tree_make
 
 from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork

@@ -23,7 +23,7 @@ from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.metrics import METRICS
 from suite.analyse.selection import layout_choose
 from suite.analyse.summary import summary_build
-from suite.commands.report import changes_draw, changes_drawn
+from suite.commands.report import forest_drawn, baseline_comparisons
 from suite.present.pictures.parts import COLOURS, Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import RenderedDrawing, figure_element
@@ -167,7 +167,7 @@ def test_a_result_in_which_every_run_failed_has_a_page(tmp_path: Path) -> None:
                     "write=nodelay", lambda words, *_: {"schema": 1, "status": "failed",
                                                         "reason": "<gone>", "words": words})
     matrix = matrix_of(result_write(recipe, tmp_path))
-    (drawn,) = changes_draw(changes_drawn(matrix, (METRICS["time_per_message"],)))
+    (drawn,) = forest_drawn(baseline_comparisons(matrix, (METRICS["time_per_message"],)))
     assert "failed" in drawn.text
     assert "<gone>" in " ".join(Parts(page_of(matrix.result.folder, drawn)).said)
 
@@ -176,8 +176,8 @@ def test_the_page_of_an_emulated_machine_compares_what_was_counted() -> None:
     matrix = matrix_of(NODELAY)
     slow = emulated(matrix)
     time, count = METRICS["time_per_message"], METRICS["segments_per_message"]
-    assert [one.metrics for one in changes_drawn(slow, (time, count))] == [(count,)] * 5
-    assert changes_drawn(slow, (time,)) == [] and changes_drawn(matrix, (time, count))[
+    assert [one.metrics for one in baseline_comparisons(slow, (time, count))] == [(count,)] * 5
+    assert baseline_comparisons(slow, (time,)) == [] and baseline_comparisons(matrix, (time, count))[
         0
     ].metrics == (time,)
 
