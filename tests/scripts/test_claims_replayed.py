@@ -374,6 +374,19 @@ def test_a_result_of_record_is_of_the_claims_as_they_stand_and_is_what_its_archi
     assert systems_differences(told, systems_read(path.with_suffix(".tar.xz"))) == []
 
 
+def test_a_report_differs_by_a_changed_figure_and_not_by_the_rounding_of_a_library():
+    def scaled(value, factor):
+        if isinstance(value, dict):
+            return {key: scaled(one, factor) for key, one in value.items()}
+        if isinstance(value, list):
+            return [scaled(one, factor) for one in value]
+        return value * factor if isinstance(value, float) else value
+
+    told = systems_read(RECORDS[0])
+    assert systems_differences(told, scaled(told, 1 + 1e-15)) == []
+    assert any("spans is" in line for line in systems_differences(told, scaled(told, 1 + 1e-6)))
+
+
 def test_one_result_of_record_has_every_claim():
     assert {path.stem for path in FILES} in [
         system["claims"].keys() for path in RECORDS for system in systems_read(path)]

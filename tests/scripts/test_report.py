@@ -23,7 +23,7 @@ from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.metrics import METRICS
 from suite.analyse.selection import layout_choose
 from suite.analyse.summary import summary_build
-from suite.commands.report import forest_drawn, baseline_comparisons
+from suite.commands.report import baseline_comparisons, forest_drawn
 from suite.present.pictures.parts import COLOURS, Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import RenderedDrawing, figure_element
@@ -177,9 +177,8 @@ def test_the_page_of_an_emulated_machine_compares_what_was_counted() -> None:
     slow = emulated(matrix)
     time, count = METRICS["time_per_message"], METRICS["segments_per_message"]
     assert [one.metrics for one in baseline_comparisons(slow, (time, count))] == [(count,)] * 5
-    assert baseline_comparisons(slow, (time,)) == [] and baseline_comparisons(matrix, (time, count))[
-        0
-    ].metrics == (time,)
+    assert baseline_comparisons(slow, (time,)) == []
+    assert baseline_comparisons(matrix, (time, count))[0].metrics == (time,)
 
 
 def test_of_two_results_the_page_says_first_what_differs(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ run, or an empty text. A claim that could not run has a scenario, but no result.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -19,6 +20,7 @@ from suite.base.errors import Failure, UsageError
 from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, result_find
 from suite.scenario.scenario import Scenario
 
+ROUNDING = 1e-9  # by which versions of a library may differ
 System = Mapping[str, Any]
 
 
@@ -89,6 +91,19 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
     return list(systems.values())
 
 
+def figures_equal(one: Any, other: Any) -> bool:
+    """Whether two values of a report are equal. Numbers are compared up to ROUNDING, also those
+    within mappings and lists."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=ROUNDING)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(
+            figures_equal(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(figures_equal, one, other))
+    return bool(one == other)
+
+
 def systems_differences(reported: Sequence[System], found: Sequence[System]) -> list[str]:
     """The differences between a report and the verdicts found in its results, a line each."""
     def rows_of(systems: Sequence[System]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
@@ -98,11 +113,13 @@ def systems_differences(reported: Sequence[System], found: Sequence[System]) -> 
 
     def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
         return "; ".join(f"{key} is {other.get(key)!r} and not {one.get(key)!r}"
-                         for key in sorted({*one, *other}) if one.get(key) != other.get(key))
+                         for key in sorted({*one, *other})
+                         if not figures_equal(one.get(key), other.get(key)))
 
     rows, found_rows = rows_of(reported), rows_of(found)
     return [f"{name}: {that}: " + ("not in the results" if key not in found_rows else
                                    "not in the report" if key not in rows else
                                    differing(rows[key], found_rows[key]))
-            for key in {**rows, **found_rows} if rows.get(key) != found_rows.get(key)
+            for key in {**rows, **found_rows}
+            if not figures_equal(rows.get(key), found_rows.get(key))
             for _, name, that in [key]]
