@@ -5,6 +5,7 @@ truth."""
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any
 
 import pytest
@@ -229,7 +230,9 @@ def test_in_a_lab_the_payloads_of_segments_are_what_the_strategy_makes_of_a_mess
         size = (folder / one["client"]["capture"]["file"]).stat().st_size
         assert size > one["client"]["capture"]["stored_packets"] * (16 + 54)
     shown = uncork.run("show", str(folder), "write=cork").stdout
-    assert "20 x 32, 80 x 8192 bytes; in order 32, 8192, 8192," in shown
+    # on a busy machine a segment may be sent again
+    assert re.search("20 x 32, 80 x 8192 bytes(; [0-9]+ sent again)?; in order 32, 8192, 8192,",
+                     shown), shown
     assert "captures/cell-" in shown
 
 

@@ -72,6 +72,18 @@ def below(pid: int) -> dict[int, str]:
     return found
 
 
+def named_below(pid: int, name: str) -> list[int]:
+    """The descendants of a process with this name.
+
+    A server that the client starts has the client's name for a moment. Of the processes with that
+    name only the supervisor leads a session.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        return [child for child, what in below(pid).items()
+                if what == name and (name != "uncork-client" or os.getsid(child) == child)]
+    return []
+
+
 def listeners_of(processes: set[int]) -> set[str]:
     """The inodes of their sockets that listen."""
     held = set()
@@ -105,7 +117,7 @@ def kill_once(uncork: Uncork, folder: Path, dice: random.Random, victim: str, na
     time.sleep(dice.uniform(0, 0.2))
     named: list[int] = []
     while victim in OF_LOAD and not named:
-        named = [pid for pid, what in below(process.pid).items() if what == OF_LOAD[victim]]
+        named = named_below(process.pid, OF_LOAD[victim])
         assert time.monotonic() < until and process.poll() is None, (victim, name)
     subjects = subjects_of(folder)
     sockets = listeners_of(processes_of(folder) | subjects)
