@@ -58,7 +58,7 @@ def claims_pairs(matrix: Matrix) -> Pairs:
     about cells that this result does not have are counted, by reason."""
     verdicts = claims_decide(matrix)
     texts = [f"{OUTCOMES[verdict.outcome]}: {verdict.claim.says}"
-             + ("" if verdict.outcome == "ok" else f" ({'; '.join(verdict.remarks)})")
+             + ("" if verdict.outcome == "ok" else f" ({'; '.join(verdict.texts)})")
              for verdict in verdicts if not verdict.absent]
     absent = Counter("; ".join(verdict.remarks) for verdict in verdicts if verdict.absent)
     texts += [f"{counted_text(count, 'claim')} about cells that this result does not have: {why}"

@@ -11,9 +11,9 @@ A claim to reach the best of several cells is ok if it is ok against every one o
 if it is not ok against the one with the best median. For a claim to stay behind the best, swap ok
 and not ok in both sentences.
 
-`X / Y ~ 1.87 within 1.5` claims that the ratio is from 1.87 / 1.5 to 1.87 * 1.5, and on that side
-of 1. A number within a factor of 1.1 of 1 claims that nothing changes: without `within`, which says
-how near to 1 is meant, the claim is undecided.
+`X / Y ~ 1.87 within 1.5` claims that the ratio is from 1.87 / 1.5 to 1.87 * 1.5, and beyond
+near_of(1.87): a smaller gain is none. A number within a factor of 1.1 of 1 claims that nothing
+changes: without `within`, which says how near to 1 is meant, the claim is undecided.
 """
 
 import math
@@ -56,17 +56,21 @@ Span = tuple[float, ...]
 
 class Decision(NamedTuple):
     """outcome: ok, not ok or undecided. span: the left side, or the ratio of both: a centre and, if
-    there is an interval, its ends. side: 1 or -1 if a ratio is certainly above or below 1."""
+    there is an interval, its ends; of counts that differ between rounds the median, the least and
+    the most. side: of a claimed ratio 1 if it certainly changes in the claimed direction, -1 if it
+    certainly does not. advice: how many rounds would decide."""
 
     outcome: str
     remark: str
     span: Span = ()
     side: int = 0
+    advice: str = ""
 
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """outcome, span, side: as of Decision. remarks: the measured figures, or why it is undecided.
+    """outcome, span, side, advice: as of Decision. remarks: the measured figures, or why it is
+    undecided, without the advice.
     absent: the result does not have its cells. unable: a cell cannot run there, or is emulated.
     where: the words of claim_places() for which it was decided."""
 
@@ -78,6 +82,12 @@ class ClaimVerdict:
     where: str = ""
     span: Span = ()
     side: int = 0
+    advice: str = ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The remarks, with the advice."""
+        return (*self.remarks, *filter(None, [self.advice]))
 
 
 class Undecidable(Exception):
@@ -179,14 +189,32 @@ def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str
     return "ok" if holds(least, middle) else "undecided" if holds(most, middle) else "not ok"
 
 
+def near_of(value: float) -> float:
+    """The smallest change that counts as one in the direction of a claimed ratio: NEAR, or the root
+    of a ratio nearer to 1 than NEAR squared; 1 if the ratio claims that nothing changes."""
+    if 1 / NEAR < value < NEAR:
+        return 1.0
+    return max(1 / NEAR, math.sqrt(value)) if value < 1 else min(NEAR, math.sqrt(value))
+
+
 def band_of(claim: Operation) -> tuple[float, float] | None:
     """The range that a claim with ABOUT allows; None for a number near 1 without `within`."""
     value = float(evaluate(claim.right, {}))
-    within = claim.within or WITHIN
+    within, near = claim.within or WITHIN, near_of(value)
     low, high = value / within, value * within
-    if 1 / NEAR < value < NEAR:
+    if near == 1:
         return (low, high) if claim.within else None
-    return (max(low, 1.0), high) if value > 1 else (low, min(high, 1.0))
+    return (max(low, near), high) if value > 1 else (low, min(high, near))
+
+
+def side_of(value: float, low: float, high: float) -> int:
+    """Where a measured interval lies: 1 if all of it changes as much as near_of() a claimed ratio
+    and in its direction, -1 if none of it does, else 0; 0 if the ratio claims that nothing
+    changes."""
+    near = near_of(value)
+    if near == 1:
+        return 0
+    return (low > near) - (high < near) if value > 1 else (high < near) - (low > near)
 
 
 def band_decide(claim: Operation, ratio: stats.Estimate, floor: float | None) -> tuple[str, int]:
@@ -194,11 +222,12 @@ def band_decide(claim: Operation, ratio: stats.Estimate, floor: float | None) ->
     band, within = band_of(claim), ratio.interval
     if band is None or within is None:
         return "undecided", 0
-    value = float(evaluate(claim.right, {}))
+    value, noise = float(evaluate(claim.right, {})), floor or 1.0
     low, high = within.low * value, within.high * value
-    side = 0 if stats.is_within_floor(ratio.value * value, floor) else (low > 1) - (high < 1)
-    change, noise = band[0] >= 1 or band[1] <= 1, floor or 1.0
-    if band[0] <= low and high <= band[1] and (side or not change):
+    side = side_of(value, low, high)
+    if side > 0 and stats.is_within_floor(ratio.value * value, floor):
+        side = 0
+    if band[0] <= low and high <= band[1] and (side > 0 or near_of(value) == 1):
         return "ok", side
     return "not ok" if high * noise < band[0] or low / noise > band[1] else "undecided", side
 
@@ -275,14 +304,14 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
                  right: Sequence[float] | np.ndarray, floor: float | None, shared: bool
                  ) -> Decision:
     """Decides from the values of both sides, which are above 0. Undecided if their ratio is within
-    the noise floor; the remark says how many rounds would decide it."""
+    the noise floor."""
     ratio, side, edges = stats.ratio_estimate(left, right, shared), 0, [1.0]
-    remarks = [measured_text(claim, ratio, True, shared)]
+    remarks, advice = [measured_text(claim, ratio, True, shared)], ""
     if claim.sign == ABOUT:
         outcome, side = band_decide(claim, ratio, floor)
         value, band = float(evaluate(claim.right, {})), band_of(claim)
-        edges = [edge / value for edge in band or ()
-                 if ratio.interval and ratio.interval.contains(edge / value)]
+        edges = [edge / value for edge in (*band, near_of(value)) if ratio.interval
+                 and ratio.interval.contains(edge / value)] if band else []
         if outcome == "undecided" and band and not edges and ratio.interval:
             remarks.append(f"the noise floor of {noise_text(floor or 1.0)} may explain it")
         if band is None:
@@ -294,9 +323,10 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
         remarks.append(f"left / right is within the noise floor of {noise_text(floor or 1.0)}")
     needed = max([ratio.pairs + 1, *(stats.rounds_to_find(
         left, np.asarray(right) * edge, shared, 1, floor or 1.0) for edge in edges)])
-    if outcome == "undecided" and claim.sign != "==" and edges and math.isfinite(needed):
-        remarks.append(f"rounds={needed} would decide it")
-    return Decision(outcome, "; ".join(remarks), span_of(claim, ratio, True), side)
+    if outcome == "undecided" and claim.sign != "==" and edges:
+        advice = (f"rounds={needed} would decide it" if math.isfinite(needed) else
+                  f"rounds={stats.ROUNDS_ADVISED} would not decide it: it is at a limit")
+    return Decision(outcome, "; ".join(remarks), span_of(claim, ratio, True), side, advice)
 
 
 def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
@@ -355,9 +385,13 @@ def evidence_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> 
         return Decision(
             "ok" if figures_compare(claim, left[0], right[0]) else "not ok",
             f"exactly {count_text(left[0])} against {count_text(right[0])} "
-            f"in all of {len(left)} rounds", (left[0],), (left[0] > 1) - (left[0] < 1))
+            f"in all of {len(left)} rounds", (left[0],),
+            side_of(right[0], left[0], left[0]) if claim.sign == ABOUT else 0)
     if min(*left, *right) > 0:
-        return ratio_decide(claim, left, right, floor, True)
+        decision = ratio_decide(claim, left, right, floor, True)
+        if claim.sign == "==":
+            return decision._replace(span=(float(stats.median(left)), min(left), max(left)))
+        return decision
     if claim.sign == ABOUT:
         raise Undecidable("a figure is not above 0 in some round: it has no ratio")
     shift = stats.shift_estimate(left, right, True)
@@ -377,7 +411,7 @@ def pair_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Deci
     decision = evidence_decide(matrix, claim, evidence)
     metric, cells = cells_opposed(evidence)
     needs = decision.outcome != "undecided" and needs_difference(claim, evidence, decision.outcome)
-    if len(cells) != 2 or not (needs or decision.side):
+    if len(cells) != 2 or not (needs or decision.side > 0):
         return decision
     verdict = pair_verdict(matrix, cells[0], cells[1], metric)
     if not verdict.doubtful:
@@ -388,7 +422,7 @@ def pair_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Deci
     if needs and (claim.sign, decision.outcome) != (ABOUT, "not ok"):
         decision = decision._replace(outcome="undecided")
     return decision._replace(
-        side=0, remark=f"{decision.remark}; the difference of the two cells {why}")
+        side=min(decision.side, 0), remark=f"{decision.remark}; the difference of the two cells {why}")
 
 
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
@@ -406,7 +440,7 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
         if best is None:
             decision = pair_decide(matrix, parsed, evidence)
             return ClaimVerdict(claim, decision.outcome, (decision.remark,), where=where,
-                                span=decision.span, side=decision.side)
+                                span=decision.span, side=decision.side, advice=decision.advice)
         decisions = [pair_decide(matrix, parsed, evidence | {best: candidate})
                      for candidate in candidates[best]]
     except Undecidable as error:
@@ -415,7 +449,7 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     outcome, index = best_decide(parsed, best, [one.outcome for one in decisions])
     return ClaimVerdict(claim, outcome,
                         (decisions[index].remark, f"against {candidates[best][index].cell.name}"),
-                        where=where, span=decisions[index].span)
+                        where=where, span=decisions[index].span, advice=decisions[index].advice)
 
 
 def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple[str, int]:
@@ -459,7 +493,7 @@ def tap_text(verdicts: list[ClaimVerdict]) -> str:
         says = verdict.claim.says.replace("\\", "\\\\").replace("#", "\\#")
         todo = " # TODO undecided" if verdict.outcome == "undecided" else ""
         lines.append(f"{result} {number} - {says}{todo}")
-        lines += [f"# {remark}" for remark in (verdict.claim.that, *verdict.remarks)]
+        lines += [f"# {remark}" for remark in (verdict.claim.that, *verdict.texts)]
     return "\n".join(lines) + "\n"
 
 

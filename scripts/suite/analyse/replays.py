@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Published claims, as scenarios with an origin, and the verdict of a result on each.
 
-The outcome of claims.py becomes a verdict; that of a ratio depends on its side of 1 too. The
-published figure may be of a whole program, which does not run here. Then a ratio can at best be
-reproduced in its direction, but a count can be the same. If `place` is swept and not named, each
-place is decided separately.
+The outcome of claims.py becomes a verdict; that of a ratio depends on its side too. The published
+figure may be of a whole program, which does not run here. Then a ratio or a direction is at best
+"direction only"; a count or a stall can be the same. If `place` is swept and not named, each place
+is decided separately.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.claims import NEAR, ClaimVerdict, claim_decide, claims_decide, evaluate
+from suite.analyse.claims import (
+    ClaimVerdict,
+    claim_decide,
+    claims_decide,
+    evaluate,
+    near_of,
+)
 from suite.analyse.expressions import (
     ABOUT,
     PLACE,
@@ -26,8 +31,9 @@ from suite.analyse.expressions import (
 )
 from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_of
-from suite.analyse.metrics import METRICS
+from suite.analyse.metrics import METRICS, Metric
 from suite.base.errors import UsageError
+from suite.base.runner_words import SUBJECT
 from suite.base.units import number_text, value_text
 from suite.base.words import words_split, words_text
 from suite.scenario.scenario import CLAIM_KINDS, Claim, Scenario, scenario_load
@@ -38,8 +44,10 @@ CANNOT_RUN, CANNOT_DECIDE = "cannot run here", "cannot decide here"
 VERDICTS = (REPRODUCED, DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE, UNDECIDED, CANNOT_DECIDE,
             CANNOT_RUN)
 COUNT, DIRECTED, RATIO, STALL = CLAIM_KINDS
+DECIDED = (REPRODUCED, DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE)
 EXPLAINED = (DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE)  # verdicts that an explanation follows
-RESENT = 0.01  # this share of the segments of a count may be retransmitted
+RESENT = 0.01  # this share of the segments that a subject's client received may be retransmissions
+SEGMENTS = ("segments_per_message", "segments_per_reply")
 SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STALL: (">=",)}
 
 
@@ -66,14 +74,31 @@ def replay_load(path: Path) -> Scenario:
     if scenario.origin is None or not scenario.claims:
         raise UsageError(f"{path}: a claim has an [origin] and a [[claim]]")
     for claim in scenario.claims:
-        parsed = claim_parse(claim.that)
-        signs = SIGNS.get(claim.kind, ())
-        if parsed.sign not in signs or (claim.kind == STALL and any(references_of(parsed.right))):
-            raise UsageError(f'{path}: [claim] that "{claim.that}": ' + (
-                f'a claim of kind = "{claim.kind}" compares by {" or ".join(signs)}'
-                f'{" with a number" * (claim.kind == STALL)}' if claim.kind else
-                f"it has no kind: {', '.join(CLAIM_KINDS)}"))
+        if wrong := kind_error(claim):
+            raise UsageError(f'{path}: [claim] that "{claim.that}": {wrong}')
+        if [one.that for one in scenario.claims].count(claim.that) > 1:
+            raise UsageError(f'{path}: [claim] that "{claim.that}": two claims compare the same')
     return scenario
+
+
+def kind_error(claim: Claim) -> str:
+    """What is wrong with the comparison of a claim of this kind, or empty."""
+    if not claim.kind:
+        return f"it has no kind: {', '.join(CLAIM_KINDS)}"
+    parsed, compares = claim_parse(claim.that), f'a claim of kind = "{claim.kind}" compares '
+    fixed = not any(references_of(parsed.right))
+    if parsed.sign not in SIGNS[claim.kind] or (claim.kind == STALL and not fixed):
+        return (f"{compares}by {' or '.join(SIGNS[claim.kind])}"
+                f"{' with a number' * (claim.kind == STALL)}")
+    unit = unit_of(parsed.left)
+    if claim.kind == STALL and unit != "s":
+        return f"{compares}a time"
+    if claim.kind == RATIO and unit != "1":
+        return f"{compares}a ratio of two figures, and not one in {unit}"
+    if claim.kind == COUNT and not all(METRICS[one.metric].whole
+                                       for one in references_of(parsed.left)):
+        return f"{compares}metrics that count"
+    return ""
 
 
 def unit_of(expression: Expression) -> str:
@@ -111,57 +136,61 @@ def measured_text(claim: Operation, span: Sequence[float]) -> str:
     return f"{centre} [{', '.join(ends)}]" if ends else centre
 
 
-def side_claimed(claim: Operation) -> int:
-    """1 or -1 if a ratio above or below 1 is claimed; 0 if no ratio, or no change, is."""
-    value = float(evaluate(claim.right, {})) if claim.sign == ABOUT else 1.0
-    return (value >= NEAR) - (value <= 1 / NEAR)
+def claims_change(claim: Operation) -> bool:
+    """Whether a claim by ABOUT is of a change, and not that nothing changes."""
+    return near_of(float(evaluate(claim.right, {}))) != 1
 
 
-def count_distance(claim: Operation, span: Sequence[float]) -> float:
-    """The distance of a count from the claimed number, as a share of that: on a busy machine TCP
-    retransmits some segments. Infinite if another whole number is nearer."""
+def count_verdict(scenario: Scenario, claim: Operation, decided: ClaimVerdict) -> str:
+    """The verdict on a count that was not the claimed number in every run. Retransmissions add to
+    the segments that the client of a subject receives; uncork's own ends subtract them."""
     value = 0.0 if any(references_of(claim.right)) else float(evaluate(claim.right, {}))
-    near = value > 0 and len(span) == 3 and round(span[0]) == value
-    return max(abs(end / value - 1) for end in span) if near else math.inf
+    if value <= 0 or len(decided.span) != 3:
+        return CONTRADICTED if decided.outcome == "not ok" else UNDECIDED
+    least, most = (end / value - 1 for end in decided.span[1:])
+    if SUBJECT in {**scenario.fixed, **scenario.sweep} and all(
+            one.metric in SEGMENTS for one in references_of(claim.left)):
+        if 0 <= least and most <= RESENT:
+            return REPRODUCED
+        return CONTRADICTED if most < 0 or least > RESENT else UNDECIDED
+    return CONTRADICTED if decided.outcome == "not ok" else UNDECIDED
 
 
-def ratio_verdict(decided: ClaimVerdict, side: int, whole_program: bool) -> str:
-    """The verdict on a ratio that is not surely the claimed one. side: the claimed side of 1.
-    whole_program: the published ratio is of a whole program, so its size is not judged."""
+def ratio_verdict(decided: ClaimVerdict, whole_program: bool) -> str:
+    """The verdict on a claimed change that is not surely of the claimed size. whole_program: the
+    published ratio is of a whole program, so its size is not judged."""
     outside = decided.outcome == "not ok"  # the whole interval is outside the claimed range
-    if decided.side == side:
+    if decided.side > 0:
         return DIRECTION if outside or whole_program else UNDECIDED
-    ends = decided.span[1:] or decided.span
-    opposite = (min(ends) <= 1 and max(ends) < NEAR if side > 0 else  # or no change
-                max(ends) >= 1 and min(ends) > 1 / NEAR)
-    return CONTRADICTED if outside and opposite else UNDECIDED
+    return CONTRADICTED if outside and decided.side < 0 else UNDECIDED
 
 
 def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
     """The verdict on a claim at one place."""
     origin, kind = scenario.origin, decided.claim.kind
     parsed = claim_parse(decided.claim.that)
+    whole_program = bool(origin and origin.fidelity)
     verdict = UNDECIDED
     if decided.unable:
         return CANNOT_RUN
     if decided.outcome == "ok":
-        verdict = DIRECTION if origin and origin.fidelity and kind != COUNT else REPRODUCED
-    elif kind == RATIO and side_claimed(parsed):
-        verdict = ratio_verdict(decided, side_claimed(parsed), bool(origin and origin.fidelity))
-    elif kind == COUNT and math.isfinite(distance := count_distance(parsed, decided.span)):
-        verdict = REPRODUCED if distance <= RESENT else UNDECIDED
+        verdict = DIRECTION if whole_program and kind in (DIRECTED, RATIO) else REPRODUCED
+    elif kind == RATIO and claims_change(parsed):
+        verdict = ratio_verdict(decided, whole_program)
+    elif kind == COUNT:
+        verdict = count_verdict(scenario, parsed, decided)
     elif decided.outcome == "not ok":
         verdict = CONTRADICTED
-    # an idle machine lacks the load that `needs` names; a claim of no change for a whole program
-    # lacks the own work of the program, which makes any change smaller
-    lacking = bool(origin and (origin.needs or (
-        origin.fidelity and kind == RATIO and not side_claimed(parsed))))
-    return CANNOT_DECIDE if lacking and verdict in (UNDECIDED, CONTRADICTED) else verdict
+    if origin and origin.needs and verdict in (UNDECIDED, CONTRADICTED):
+        return CANNOT_DECIDE
+    # the own work of a whole program makes any change smaller
+    lacking = whole_program and kind == RATIO and not claims_change(parsed)
+    return CANNOT_DECIDE if lacking and verdict == CONTRADICTED else verdict
 
 
 def verdicts_join(verdicts: Sequence[str]) -> str:
     """One verdict from those at several places; figures of several places are never pooled."""
-    found = set(verdicts) - {CANNOT_RUN, CANNOT_DECIDE} or set(verdicts)
+    found = set(verdicts) - {CANNOT_RUN} or {CANNOT_RUN}
     if CONTRADICTED in found and found & {REPRODUCED, DIRECTION}:
         return DEPENDS_ON_PLACE
     return next(one for one in (UNDECIDED, CANNOT_DECIDE, CANNOT_RUN, CONTRADICTED, DIRECTION,
@@ -175,6 +204,21 @@ def system_of(matrix: Matrix, where: Mapping[str, str]) -> dict[str, Any]:
     facts = next((machine.facts for machine in machines_of(matrix.result, cells)), {})
     return {key: facts[key] for key in ("system", "kernel", "cpu", "cpus_online", "virtualisation")
             if key in facts} | dict(where)
+
+
+def programs_of(matrix: Matrix) -> str:
+    """The subjects and TLS libraries that ran, with their versions; else empty."""
+    ran = [traits for name in matrix.cells for traits in matrix.traits_of(name)]
+    versions = [program.version for traits in ran for program in traits.subjects]
+    libraries = [end.library for traits in ran for end in traits.ends if end.library]
+    return ", ".join(dict.fromkeys(filter(None, versions + libraries)))
+
+
+def metrics_claimed(scenario: Scenario) -> tuple[Metric, ...]:
+    """The metrics that claims name, each once."""
+    names = [one.metric for claim in scenario.claims
+             for one in references_of(claim_parse(claim.that))]
+    return tuple(METRICS[name] for name in dict.fromkeys(names))
 
 
 def replays_decide(matrix: Matrix) -> list[Replay]:
@@ -217,7 +261,8 @@ def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
         "; ".join(f"{place} {measured_text(parsed, one.span)}".strip()
                   for place, one in zip(places, found, strict=True) if one.span),
         {place: one.span for place, one in zip(places, found, strict=True) if one.span},
-        tuple((f"{place}: {verdict}: " if several else "") + "; ".join(one.remarks)
+        tuple((f"{place}: {verdict}: " if several else "") + "; ".join(
+            one.texts if verdict == UNDECIDED else one.remarks)
               for place, verdict, one in zip(places, verdicts, found, strict=True)), system)
 
 

@@ -15,7 +15,14 @@ from typing import Any
 
 from suite.analyse.expressions import claim_parse
 from suite.analyse.frame import matrix_load
-from suite.analyse.replays import CANNOT_RUN, Replay, published_text, replay_load, replays_decide
+from suite.analyse.replays import (
+    CANNOT_RUN,
+    Replay,
+    programs_of,
+    published_text,
+    replay_load,
+    replays_decide,
+)
 from suite.base.errors import Failure, UsageError
 from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, result_find
 from suite.scenario.scenario import Scenario
@@ -52,19 +59,20 @@ def index_read(folder: Path) -> dict[str, str]:
 
 
 def system_add(systems: dict[str, dict[str, Any]], name: str, scenario: Scenario,
-               replay: Replay) -> None:
-    """Adds a row to its system. name: stands for a system without known facts."""
+               replay: Replay, programs: str = "") -> None:
+    """Adds a row to its system. name: of its results. programs: those that ran for the claim."""
     system = systems.setdefault(json.dumps(replay.system, sort_keys=True), {
         "name": name, "machine": dict(replay.system), "claims": {}})
-    system["claims"].setdefault(scenario.name, claim_head(scenario) | {"rows": []})[
-        "rows"].append(row_of(replay))
+    system["claims"].setdefault(scenario.name, claim_head(scenario) | {
+        "programs": programs, "rows": []})["rows"].append(row_of(replay))
 
 
 def systems_read(source: Path) -> list[dict[str, Any]]:
     """The systems of a folder of results, of one result, or of a `claims report --json` file."""
     if source.is_file() and not source.name.endswith(ARCHIVE_SUFFIX):
         try:
-            return list(json.loads(source.read_text())["systems"])
+            return [system | {"name": source.stem}
+                    for system in json.loads(source.read_text())["systems"]]
         except (ValueError, KeyError, TypeError):
             raise UsageError(f"{source}: not the output of uncork claims report --json") from None
     folder = result_find(source)
@@ -79,7 +87,7 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
         if matrix.result.scenario.origin is None:
             raise UsageError(f"{place}: no published claim: its scenario has no [origin]")
         for replay in replays_decide(matrix):
-            system_add(systems, folder.name, matrix.result.scenario, replay)
+            system_add(systems, folder.name, matrix.result.scenario, replay, programs_of(matrix))
     machines = [system["machine"] for system in systems.values()] or [{}]
     for place in places:
         if place not in ran:
@@ -105,11 +113,14 @@ def figures_equal(one: Any, other: Any) -> bool:
 
 
 def systems_differences(reported: Sequence[System], found: Sequence[System]) -> list[str]:
-    """The differences between a report and the verdicts found in its results, a line each."""
-    def rows_of(systems: Sequence[System]) -> dict[tuple[str, str, str], Mapping[str, Any]]:
-        return {(json.dumps(system["machine"], sort_keys=True), name, row["that"]): row
-                for system in systems for name, claim in system["claims"].items()
-                for row in claim["rows"]}
+    """The differences between a report and the verdicts found in its results, a line each. Systems
+    are compared in their order."""
+    def rows_of(systems: Sequence[System]) -> dict[tuple[int, str, str], Mapping[str, Any]]:
+        return {(number, name, row["that"]): {
+            **row, **{key: value for key, value in claim.items() if key != "rows"},
+            "machine": system["machine"]}
+            for number, system in enumerate(systems) for name, claim in system["claims"].items()
+            for row in claim["rows"]}
 
     def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
         return "; ".join(f"{key} is {other.get(key)!r} and not {one.get(key)!r}"

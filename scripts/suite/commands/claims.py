@@ -157,7 +157,7 @@ def run_main(options: argparse.Namespace) -> int:
         done = subprocess.run([*SUITE, "run", str(one.path), *words,
                                *(["--quick"] if options.quick else []), "-o",
                                str(folder / one.name)], stdout=subprocess.DEVNULL, check=False)
-        if done.returncode >= 128:
+        if not 0 <= done.returncode < 128:  # a signal ended it, or its shell
             raise Failure(f"{folder} keeps what was measured so far; the same command resumes it")
         if not (folder / one.name / PLAN).exists():
             index[one.name] = f"uncork run ended with status {done.returncode}"

@@ -33,7 +33,7 @@ def verdicts_elements(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
     items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"),
                      verdict.claim.says,
                      element("div", element("code", verdict.claim.that), class_="remark"),
-                     *(element("div", remark, class_="remark") for remark in verdict.remarks),
+                     *(element("div", remark, class_="remark") for remark in verdict.texts),
                      class_=verdict.outcome.replace(" ", "-"))
              for verdict in verdicts]
     return [element("ul", *items, class_="verdicts")]
