@@ -351,8 +351,9 @@ COMMANDS = {
                       verify_arguments, f"{EXIT}; 1 where anything is not the same"),
     "claims": Command("replay figures that others published, with a verdict on each",
                       claims_arguments,
-                      f"{EXIT}; of claims run and report 0 all decided, 1 one is contradicted, 3 "
-                      "one is undecided, 4 nothing could run", in_order=True),
+                      f"{EXIT}; of claims run and report 0 none is contradicted or undecided, 1 "
+                      "one is contradicted, 3 one is undecided, 4 nothing could run",
+                      in_order=True),
     "export": Command("write the latencies of cells as HdrHistogram text (.hgrm), for other "
                       "plotters", export_arguments),
     "lab": Command("make three network namespaces A - B - C with links of a given rate, MTU, delay "

@@ -12,6 +12,7 @@ from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_
 from suite.analyse.frame import Matrix
 from suite.analyse.measured import STREAMS
 from suite.analyse.metrics import METRICS, Metric
+from suite.analyse.replays import metrics_claimed
 from suite.analyse.selection import Selection, cells_select
 from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
@@ -133,9 +134,13 @@ def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str], columns: 
                  netdev: bool = False, declared: Sequence[str] = (),
                  geomean_all: bool = False) -> list[Document]:
     """All blocks of a command. selectors, columns: as typed. netdev: the columns for that list.
-    declared: the axis of the comparison of two results."""
+    declared: the axis of the comparison of two results. Published claims have one block with the
+    metrics that they name, unless the arguments choose others."""
     if netdev and columns is not None:
         raise UsageError(f"--netdev chooses the columns: leave out columns={columns}")
+    scenario = matrices[0].result.scenario
+    if scenario.origin and len(matrices) == 1 and not (selectors or netdev or columns):
+        return [cells_block(matrices[0], {}, metrics_claimed(scenario))]
     metrics = netdev_metrics(matrices) if netdev else metrics_choose(matrices[0], columns)
     if len(matrices) == 2:
         return [pair_block(matrices, *sides_between(selectors, "paste"), metrics, declared,

@@ -12,10 +12,12 @@ from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find
 from suite.analyse.metrics import Metric
 from suite.analyse.replays import replays_decide
 from suite.analyse.summary import Figure
+from suite.analyse.systems import claim_head
 from suite.analyse.verdicts import Verdict
 from suite.base.lab_words import lab_wanted
 from suite.base.units import counted_text
 from suite.present import heading
+from suite.present.claims import origin_text
 from suite.present.comparison import wording
 from suite.present.comparison.document import KIND_MOST, kinds_texts
 from suite.present.mail.rules import COLUMNS
@@ -25,7 +27,7 @@ from suite.result.plan import builds_text
 
 LABELS = ("subject", "machine", "network", "tls", "uncork", "compared", "differs", "remarks",
           "disturbed", "legend")
-LABELS_OF_CLAIMS = ("published", "claim")  # below these, if the result replays a claim
+LABELS_OF_CLAIMS = ("published", "origin", "claim")  # below these, if the result replays a claim
 # Signs of a block: as the legend has them, the pattern of texts with the sign, the meaning.
 BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
@@ -199,7 +201,12 @@ def claims_pairs(matrix: Matrix) -> list[Pair]:
     if (origin := matrix.result.scenario.origin) is None:
         return []
     date = f", {origin.date}" if origin.date else ""
+    replays = replays_decide(matrix)
     texts = (f"{replay.claim.says}: {replay.published} there, {replay.measured or 'nothing'} here: "
-             f"{replay.verdict}" for replay in replays_decide(matrix))
-    return [("published", f"{origin.title} ({origin.who}{date}), {origin.reference}"),
-            *(("claim", text) for text in texts)]
+             f"{replay.verdict}" + (f": {replay.explained}" if replay.explained else "")
+             for replay in replays)
+    told = origin_text(claim_head(matrix.result.scenario),
+                       [{"machine": replay.system} for replay in replays])
+    return [("published", f"{origin.title} ({origin.who}{date}; {origin.read}), "
+                          f"{origin.reference}"),
+            *([("origin", told)] if told else []), *(("claim", text) for text in texts)]
