@@ -509,6 +509,19 @@ def test_an_archive_of_results_is_read_as_the_folder_that_is_in_it(results, tmp_
     assert "no such folder in" in refused("table", archive / "nodelai", **cache)
 
 
+def test_the_block_of_a_claim_has_the_figures_that_it_names_and_says_what_differs(
+        results, tmp_path):
+    block = uncork_in("paste", results / "nodelay").stdout
+    assert [line for line in block.splitlines() if line.endswith(" is better)")] == [
+        "Segments per message (lower is better)", "Time per message, us (lower is better)"]
+    text = " ".join(block.split())
+    assert "published: a title (somebody, 2020; first hand), a commit" in text
+    assert "origin: kernel 5.0 there, 6.18.0-test here" in text
+    (tmp_path / "block").write_text(block)
+    done = uncork_in("verify", tmp_path / "block", results / "nodelay")
+    assert done.returncode == 0 and "the same: all" in done.stdout
+
+
 def test_every_verdict_of_a_report_is_held_against_its_results(results, tmp_path):
     report = tmp_path / "report.json"
     told = uncork_in("claims", "report", results, "--json").stdout

@@ -421,8 +421,8 @@ def pair_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Deci
            f"may be chance among {counted_text(family.tested, 'row')}")
     if needs and (claim.sign, decision.outcome) != (ABOUT, "not ok"):
         decision = decision._replace(outcome="undecided")
-    return decision._replace(
-        side=min(decision.side, 0), remark=f"{decision.remark}; the difference of the two cells {why}")
+    remark = f"{decision.remark}; the difference of the two cells {why}"
+    return decision._replace(side=min(decision.side, 0), remark=remark)
 
 
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:

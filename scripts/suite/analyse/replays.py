@@ -12,13 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.claims import (
-    ClaimVerdict,
-    claim_decide,
-    claims_decide,
-    evaluate,
-    near_of,
-)
+from suite.analyse.claims import ClaimVerdict, claim_decide, claims_decide, evaluate, near_of
 from suite.analyse.expressions import (
     ABOUT,
     PLACE,
@@ -150,7 +144,7 @@ def count_verdict(scenario: Scenario, claim: Operation, decided: ClaimVerdict) -
     least, most = (end / value - 1 for end in decided.span[1:])
     if SUBJECT in {**scenario.fixed, **scenario.sweep} and all(
             one.metric in SEGMENTS for one in references_of(claim.left)):
-        if 0 <= least and most <= RESENT:
+        if least >= 0 and most <= RESENT:
             return REPRODUCED
         return CONTRADICTED if most < 0 or least > RESENT else UNDECIDED
     return CONTRADICTED if decided.outcome == "not ok" else UNDECIDED
