@@ -38,14 +38,7 @@ from suite.analyse.systems import systems_differences, systems_read, verdicts_of
 from suite.base.client import claim_names
 from suite.base.errors import UsageError
 from suite.present.claims import counts_text, names_order, system_text
-from suite.scenario.scenario import (
-    Claim,
-    Origin,
-    Published,
-    Scenario,
-    scenario_load,
-    scenario_text,
-)
+from suite.scenario.scenario import Claim, Origin, Published, Scenario, scenario_load, scenario_text
 
 CLAIMS = ROOT / "claims"
 FILES = sorted(CLAIMS.glob("*.toml"))
