@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections import defaultdict
 from dataclasses import replace
@@ -636,12 +637,35 @@ def test_the_page_can_be_followed_word_by_word(uncork: Uncork, tmp_path: Path):
     assert said[2].count("2 reproduced") == 2
 
 
+MINE = ('[fixed]\nworkload = "request"\nmessage = "15x2"\nreply = "2"\n[sweep]\n'
+        'write = ["nodelay", "coalesce"]\n[run]\nrounds = 2\nduration = "10ms"\n'
+        'warmup = "2ms"\n[[claim]]\nsays = "a call each"\nkind = "count"\n'
+        'that = "sends_per_message(write=nodelay) == 15"\n')
+
+
+def processes_of(folder: Path) -> list[str]:
+    """The command lines that name a folder."""
+    return [text for path in Path("/proc").glob("[0-9]*/cmdline")
+            for text in [path.read_text(errors="replace") if path.exists() else ""]
+            if str(folder) in text]
+
+
+def test_a_signal_ends_the_replay_that_runs_and_says_how_to_go_on(
+        uncork: Uncork, tmp_path: Path):
+    (tmp_path / "mine.toml").write_text(HEAD + MINE.replace("rounds = 2", "rounds = 900"))
+    folder = tmp_path / "out"
+    with uncork.start("claims", "run", str(tmp_path / "mine.toml"), "-o", str(folder)) as child:
+        while "round 1 of" not in child.stderr.readline():
+            assert child.poll() is None
+        child.terminate()
+        told = child.stderr.read()
+    assert child.returncode == 128 + signal.SIGTERM and not processes_of(folder)
+    assert f"{folder} keeps what was measured so far; the same command resumes it" in told
+
+
 def test_a_file_of_ones_own_runs_and_is_judged_and_what_cannot_run_says_why(
         uncork: Uncork, tmp_path: Path):
-    words = ('[fixed]\nworkload = "request"\nmessage = "15x2"\nreply = "2"\n[sweep]\n'
-             'write = ["nodelay", "coalesce"]\n[run]\nrounds = 2\nduration = "10ms"\n'
-             'warmup = "2ms"\n[[claim]]\nsays = "a call each"\nkind = "count"\n'
-             'that = "sends_per_message(write=nodelay) == 15"\n')
+    words = MINE
     mine, never = tmp_path / "mine.toml", tmp_path / "never.toml"
     mine.write_text(HEAD + words)
     never.write_text(HEAD + words.replace('"coalesce"', '"more"').replace(

@@ -15,14 +15,14 @@ from suite.analyse.expressions import claim_parse, claims_check
 from suite.analyse.replays import CANNOT_RUN, published_text, replay_load, replays_status
 from suite.analyse.systems import claim_head, index_read, systems_read, verdicts_of
 from suite.base.client import claim_names, claim_path, client_open
-from suite.base.errors import Failure, UsageError
-from suite.base.process import SUITE
+from suite.base.errors import Failure, Interrupted, UsageError
+from suite.base.process import SUITE, signals_blocked, signals_unblock
 from suite.base.text import labelled_lines, say, terminal_width
 from suite.base.units import counted_text
 from suite.measure.plan import plan_make
 from suite.measure.progress import clock_text
 from suite.measure.resume import folder_name
-from suite.measure.runner import runs_seconds
+from suite.measure.runner import runs_seconds, signals_handle
 from suite.measure.schedule import round_order
 from suite.places.targets import Targets
 from suite.present.claims import claims_document
@@ -133,6 +133,23 @@ def result_check(result: Path, planned: Planned) -> None:
                          "another folder with -o")
 
 
+def claim_run(arguments: Sequence[str], kept: str) -> int:
+    """Runs `uncork run` and returns its exit status. A signal to this program or to that one ends
+    both; the error then has the text kept."""
+    with signals_blocked():
+        child = subprocess.Popen([*SUITE, "run", *arguments], stdout=subprocess.DEVNULL,
+                                 preexec_fn=signals_unblock)
+    try:
+        status = child.wait()
+    except KeyboardInterrupt as signalled:
+        child.terminate()
+        child.wait()
+        raise Interrupted(signalled, f": {kept}") from None
+    if not 0 <= status < 128:  # a signal ended it, or its shell
+        raise Failure(kept)
+    return status
+
+
 def run_main(options: argparse.Namespace) -> int:
     """Replays the claims, then prints the report and returns its status."""
     words = [text for text in options.names if "=" in text]
@@ -145,6 +162,7 @@ def run_main(options: argparse.Namespace) -> int:
     for one in planned:
         result_check(folder / one.name, one)
     folder.mkdir(parents=True, exist_ok=True)
+    signals_handle()
     index = index_read(folder)
     for number, one in enumerate(planned, 1):
         index[one.name] = "" if one.able else one.lacking
@@ -154,13 +172,11 @@ def run_main(options: argparse.Namespace) -> int:
             (folder / one.name).mkdir(exist_ok=True)
             file_write(folder / one.name / SCENARIO, scenario_text(one.scenario))
             continue
-        done = subprocess.run([*SUITE, "run", str(one.path), *words,
-                               *(["--quick"] if options.quick else []), "-o",
-                               str(folder / one.name)], stdout=subprocess.DEVNULL, check=False)
-        if not 0 <= done.returncode < 128:  # a signal ended it, or its shell
-            raise Failure(f"{folder} keeps what was measured so far; the same command resumes it")
+        quick = ["--quick"] if options.quick else []
+        status = claim_run([str(one.path), *words, *quick, "-o", str(folder / one.name)],
+                           f"{folder} keeps what was measured so far; the same command resumes it")
         if not (folder / one.name / PLAN).exists():
-            index[one.name] = f"uncork run ended with status {done.returncode}"
+            index[one.name] = f"uncork run ended with status {status}"
             file_write(folder / CLAIMS, json_text(index))
     print(folder)
     return report_print([folder], None)
