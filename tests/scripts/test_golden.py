@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Every format of every command, byte for byte, of one small result with an answer, claims of every
-outcome, a row in brackets and one that failed."""
+"""Every format of tables, comparisons, claims, blocks and pages, byte for byte, of one small result
+with an answer, claims of every outcome, a row in brackets and one that failed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ COMMANDS = {
     "gain.csv": ("table", COLUMNS, "gain=time_per_message", "--csv"),
     "best.txt": ("table", COLUMNS, "best=write"),
     "best.csv": ("table", COLUMNS, "best=write", "--csv"),
-    "show.txt": ("show", "write=cork", "place=together"),
     "show-failed.txt": ("show", "write=more", "place=apart"),
     "compare.txt": ("compare",), "compare.md": ("compare", "--md"),
     "compare.csv": ("compare", "--csv"), "compare.json": ("compare", "--json"),
