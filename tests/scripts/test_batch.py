@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from faked import has_ended
+from processes import has_ended
 from suite.base.process import ProcessOutput
 from suite.places.batch import batch_records
 from suite.result.plan import PlannedCell

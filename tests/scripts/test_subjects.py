@@ -26,7 +26,8 @@ from sessions_make import sessions_write
 
 import answers
 from conftest import ROOT, Uncork, records_of
-from faked import Faked, faked, has_ended
+from faked import Faked, faked
+from processes import descendants_of, has_ended
 from suite.analyse.answers import library_pairs
 from suite.analyse.metrics import METRICS, metrics_compute
 from suite.analyse.traits import Program, traits_of
@@ -744,15 +745,6 @@ def test_a_killed_runner_leaves_no_process_and_no_folder(uncork: Uncork, folder:
         runner.kill()
     assert len(started) >= 3 and all(map(has_ended, started))
     assert list(folder.iterdir()) == []
-
-
-def descendants_of(pid: int) -> list[int]:
-    """The processes that a process has started, and those that these have."""
-    try:
-        own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
-    return [one for child in map(int, own) for one in (child, *descendants_of(child))]
 
 
 def is_measured(pid: int) -> bool:
