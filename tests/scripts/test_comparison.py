@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
-from answers import NODELAY, matrix_of
+from answers import matrix_of
 from suite import stats
 from suite.analyse.comparison.build import (
     change_judge,
@@ -24,12 +24,6 @@ from suite.base.errors import UsageError
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)
-
-
-@pytest.fixture(scope="module")
-def nodelay():
-    """The stored result."""
-    return matrix_of(NODELAY)
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from answers import NODELAY, golden_check
+from conftest import records_of
 from suite.analyse.results import result_load
 from suite.present.pictures import gnuplot
 from within import uncork_call
@@ -47,11 +48,6 @@ def folder(tmp_path) -> Path:
     folder = shutil.copytree(NODELAY, tmp_path / "result")
     lines_write(folder, [line for line in records_of(folder) if line["run"]["round"] < 2])
     return folder
-
-
-def records_of(folder: Path) -> list[Any]:
-    """The records."""
-    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 
 def lines_write(folder: Path, records: list[Any]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Uncork, records_of
+from conftest import Uncork, only_folder, records_of
 from processes import descendants_await, has_ended
 from suite.base.client import Client
 from suite.base.errors import Failure
@@ -63,12 +63,6 @@ def test_a_client_that_does_not_start_ends_the_matrix(
     cells = plan_short(binaries, "place=free").cells
     with Labs() as labs, pytest.raises(Failure, match="does not start"):
         list(batch_run(Targets(Client(tmp_path, None)), cells, labs))
-
-
-def only_folder(uncork: Uncork) -> Path:
-    """The one result that was made."""
-    (folder,) = uncork.results.iterdir()
-    return folder
 
 
 def test_a_real_run_gives_its_record(binaries: Client) -> None:

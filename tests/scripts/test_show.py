@@ -45,13 +45,6 @@ def test_cells_over_unix_sockets_that_work_or_are_unsupported(transports, write)
     golden_check(f"show-unix-{write}.txt", show_text(matrix, cell, 80))
 
 
-@pytest.fixture(scope="module")
-def replies(tmp_path_factory):
-    """Replies under TLS, by a library that shows its records and by one that does not."""
-    return matrix_of(result_make.result_write(result_make.recipe_replies(),
-                                              tmp_path_factory.mktemp("results")))
-
-
 def test_a_cell_under_tls_names_library_version_cipher_key_exchange_and_records(replies):
     cell = cell_choose(replies, ["transport=tcp", "security=gnutls", "reply_write=cork"])
     golden_check("show-tls.txt", show_text(replies, cell, 100))

@@ -54,6 +54,8 @@ from test_ssh import client, hosts, records_in
 
 __all__ = ["client", "faked", "hosts"]
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 NAMES = sorted(path.stem for path in (ROOT / "scenarios/subjects").glob("*.toml"))
 LOADS = sorted(path.stem for path in (ROOT / "scenarios/loads").glob("*.toml"))
 RELAYS = ("haproxy",)
@@ -301,9 +303,8 @@ def test_a_parameter_is_an_axis_of_its_own_subject_only(binaries: Client, all_th
 
 
 def test_two_programs_of_a_subject_are_two_cells_with_whole_paths(
-    binaries: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, all_there: None,
+    binaries: Client, tmp_path: Path, all_there: None,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     cells = cells_of(binaries, "subject=nbdkit", "nbdkit.program=nbdkit,../server/nbdkit")
     assert [cell.words["nbdkit.program"] for cell in cells] == [
         "nbdkit", f"{tmp_path.parent}/server/nbdkit"]
@@ -608,12 +609,6 @@ def test_a_relay_is_measured_beside_our_proxy(uncork: Uncork, name: str) -> None
         assert (figures["proxy_sends_per_message"] is None) == ("subject" in record)
     refused = uncork.refused("run", "workload=request", f"subject={name}")
     assert "needs a protocol, like protocol=nbd, or workload=proxy" in refused
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Results go to a folder of the test."""
-    monkeypatch.chdir(tmp_path)
 
 
 def test_a_result_of_a_subject_is_gone_on_with(uncork: Uncork) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from answers import NODELAY, matrix_of
-from conftest import Uncork, keys_of, records_of
+from conftest import Uncork, keys_of, only_folder, records_of
 from suite import stats
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
@@ -31,7 +31,7 @@ from suite.result import files
 from suite.result.plan import Plan, WordChange, quick_text
 from suite.scenario.scenario import Scenario, TableLayout, scenario_load
 from test_resume import assert_complete, plan_change, plan_read
-from test_run import SHORT, only_folder, wait_for_records
+from test_run import SHORT, wait_for_records
 
 TIME, SENDS = METRICS["time_per_message"], METRICS["sends_per_message"]
 # which no interval of a time is: so 10 rounds
