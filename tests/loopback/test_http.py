@@ -16,8 +16,8 @@ import pytest
 
 from combinations import names
 from overridden import EXEC
-from programs import BIN, SANITIZED, batch_run, client_run, record_sum
-from test_protocols import pattern, received, server
+from programs import BIN, SANITIZED, batch_run, client_run, pattern, received, record_sum
+from test_protocols import server
 
 REQUEST = b"GET /%d HTTP/1.1\r\nHost: uncork\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: %d\r\n\r\n"

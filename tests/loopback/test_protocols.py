@@ -19,7 +19,7 @@ import pytest
 
 from combinations import READS_WITHOUT_BYTES, line, names, strategies, without_unused
 from pairwise import pairwise_rows
-from programs import SANITIZED, batch_run, client_json, client_run, record_sum
+from programs import SANITIZED, batch_run, client_json, client_run, pattern, received, record_sum
 
 NBD = ["nbd", "nbd-structured"]
 OPS = {  # by protocol
@@ -122,27 +122,6 @@ def test_what_a_protocol_cannot_have_is_refused_with_the_reason(words: str, why:
 GREETING = b"NBDMAGICIHAVEOPT" + struct.pack(">H", 3)
 OPTION_REPLY = 0x3E889045565A9
 SIZE = 1 << 26
-
-
-def pattern() -> bytes:
-    """What both ends of uncork know (connection/source.h)."""
-    state, content = 0x9E3779B97F4A7C15, bytearray()
-    for _ in range(65521):
-        state ^= state << 13 & (1 << 64) - 1
-        state ^= state >> 7
-        state ^= state << 17 & (1 << 64) - 1
-        content.append(state >> 32 & 0xFF)
-    return bytes(content)
-
-
-def received(peer: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        part = peer.recv(size - len(data))
-        if not part:
-            raise ConnectionError
-        data += part
-    return data
 
 
 def option_reply(option: int, kind: int, body: bytes = b"") -> bytes:

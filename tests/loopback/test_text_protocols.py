@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from overridden import port_free
-from programs import SANITIZED, batch_run, client_run, record_sum
-from test_protocols import pattern, received, server
+from programs import SANITIZED, batch_run, client_run, pattern, port_free, received, record_sum
+from test_protocols import server
 
 KEYS = 16  # of values up to 64K
 KEY = b"uncork-00000100-%02d"
