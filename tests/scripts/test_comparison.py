@@ -160,11 +160,6 @@ def test_with_fewer_than_four_sessions_a_side_nothing_is_said_of_a_difference(ma
     assert comparison.rows[0].changes["segments_per_message"].verdict is Verdict.EXACT
 
 
-def test_two_results_of_one_session_are_refused(made, nodelay):
-    with pytest.raises(UsageError, match="have a common session"):
-        compare_results(nodelay, nodelay, {}, {}, [TIME])
-
-
 def test_machines_that_differ_are_told_and_what_was_declared_is_marked(made):
     comparison = compare_results(made["old"], made["new"], {}, {}, [TIME], ["kernel"])
     found = {(one.kind, one.name): one for one in comparison.differences}
