@@ -180,6 +180,19 @@ def server(serve: Callable[[socket.socket], None]) -> Iterator[int]:
     assert not thread.is_alive()
 
 
+def lie_told(serve: Callable[[socket.socket], None], why: str,
+             run: Callable[[int], subprocess.CompletedProcess[str]]) -> str:
+    """What a client that asks a server that lies says: one line with the reason, and soon."""
+    with server(serve) as port:
+        began = time.monotonic()
+        done = run(port)
+    assert done.returncode == 1
+    assert why in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert time.monotonic() - began < (60 if SANITIZED else 30)
+    return done.stderr
+
+
 def lie(answer: Callable[[int], bytes]) -> Callable[[socket.socket], None]:
     def serve(peer: socket.socket) -> None:
         greet(peer)
@@ -226,15 +239,9 @@ LIES = {
 
 @pytest.mark.parametrize("which", LIES)
 def test_a_server_that_lies_gets_one_clear_line(which: str) -> None:
-    serve, why = LIES[which]
-    with server(serve) as port:
-        began = time.monotonic()
-        done = client_run("protocol=nbd-structured", "op=read:4K", f"peer=127.0.0.1:{port}",
-                          "control=none", "messages=100", "place=free")
-    assert done.returncode == 1
-    assert why in done.stderr, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert time.monotonic() - began < (60 if SANITIZED else 30)
+    lie_told(*LIES[which], lambda port: client_run(
+        "protocol=nbd-structured", "op=read:4K", f"peer=127.0.0.1:{port}", "control=none",
+        "messages=100", "place=free"))
 
 
 def test_a_read_only_server_is_not_written_to() -> None:
