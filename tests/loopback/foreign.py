@@ -26,6 +26,8 @@ from pathlib import Path
 
 import pytest
 
+from programs import port_free
+
 READY_WITHIN_S = 20
 # an EXEC:cat that has lost its client is given as long to send what it still has
 SOCAT = ["-d", "-d", "-t", "60"]
@@ -45,13 +47,6 @@ class Foreign:
 def _program_find(name: str) -> str | None:
     """On PATH, or where daemons are."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
-
-
-def port_free() -> int:
-    """One that nobody listens on at this moment."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def _socat(service: str, *far_end: str) -> Foreign:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from programs import BIN
+from programs import BIN, received
 
 EXEC = BIN / "uncork-exec"
 TCP_INFO_BYTES, DATA_SEGMENTS_IN = 232, 152  # struct tcp_info of linux/tcp.h (4.6 and newer)
@@ -165,21 +165,11 @@ def asked(connection: socket.socket, count: int, size: int | Callable[[socket.so
     for _ in range(count):
         began = time.monotonic()
         connection.sendall(request)
-        data.append(size(connection) if callable(size) else exactly(connection, size))
+        data.append(size(connection) if callable(size) else received(connection, size))
         times.append((time.monotonic() - began) * 1e3)
         segments += [segments_in(connection)] if tcp else []
     return Replies(b"".join(data), tuple(after - before for before, after in pairwise(segments)),
                    statistics.median(times), max(times))
-
-
-def exactly(connection: socket.socket, size: int) -> bytes:
-    """So many bytes."""
-    data = bytearray()
-    while len(data) < size:
-        piece = connection.recv(size - len(data))
-        assert piece, "the connection ended"
-        data += piece
-    return bytes(data)
 
 
 def connected(port: int, path: str | None = None, within_s: float = 20) -> socket.socket:
@@ -198,13 +188,6 @@ def connected(port: int, path: str | None = None, within_s: float = 20) -> socke
     if not path:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return connection
-
-
-def port_free() -> int:
-    """A TCP port that was free just now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def sender_command(**options: Any) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -104,10 +105,44 @@ def batch_run_again(lines: list[str], again: Callable[[str], None]) -> list[dict
     return records
 
 
+def trouble(words: str) -> str | None:
+    """Why these words cannot be run here, None if they can."""
+    (check,) = client_json("--check", "-", stdin=f"{words}\n")[:-1]
+    return check.get("unsupported")
+
+
 def ring_trouble() -> str | None:
     """Why nothing can be tested with an io_uring here."""
-    (check,) = client_json("--check", "-", stdin="write=uring-bundle read=uring-multishot\n")[:-1]
-    return check.get("unsupported")
+    return trouble("write=uring-bundle read=uring-multishot")
+
+
+def pattern(size: int = 65521) -> bytes:
+    """What both ends know and verify=on sends (common/connection/source.c)."""
+    state, period = 0x9E3779B97F4A7C15, bytearray()
+    for _ in range(65521):
+        state ^= state << 13 & (1 << 64) - 1
+        state ^= state >> 7
+        state ^= state << 17 & (1 << 64) - 1
+        period.append(state >> 32 & 255)
+    return bytes(period * (size // 65521 + 1))[:size]
+
+
+def port_free() -> int:
+    """A TCP port that nobody listens on at this moment."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def received(connection: socket.socket, size: int) -> bytes:
+    """So many bytes; ConnectionError if the other end closes before."""
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(size - len(data))
+        if not part:
+            raise ConnectionError(f"{len(data)} of {size} bytes came")
+        data += part
+    return bytes(data)
 
 
 @dataclass(frozen=True)

@@ -23,16 +23,11 @@ from programs import (
     client_start,
     record_sum,
     server_started,
+    trouble,
 )
 
 HANDED = "handoff=thread place=free"
 SHORT = f"{HANDED} warmup=0s"
-
-
-def trouble(words: str) -> str | None:
-    """Why these words cannot be run here."""
-    (check,) = client_json("--check", "-", stdin=f"{words}\n")[:-1]
-    return check.get("unsupported")
 
 
 def threads(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import batch_run, batch_run_again, client_json, client_run
+from programs import batch_run, batch_run_again, client_run, pattern, trouble
 
 STREAM = "workload=stream message=64K messages=20 warmup=0s place=free"
 
@@ -20,11 +20,6 @@ STREAM = "workload=stream message=64K messages=20 warmup=0s place=free"
 def options(record: dict, end: str) -> dict:
     assert record["status"] == "ok", record["reason"]
     return record[end]["threads"][0]["options"]
-
-
-def unsupported(words: str) -> str:
-    (check,) = client_json("--check", "-", stdin=words + "\n")[:-1]
-    return check.get("unsupported", "")
 
 
 def sysctl(name: str) -> int:
@@ -100,7 +95,7 @@ def test_a_value_that_is_none_is_one_line_and_status_2(word: str) -> None:
      "buffers=before does not work with transport=unix"),
 ])
 def test_what_this_machine_cannot_do_is_known_before_the_run(words: str, reason: str) -> None:
-    assert reason in unsupported(words)
+    assert reason in str(trouble(words))
 
 
 def test_busy_polling_of_the_loopback_is_no_silent_success() -> None:
@@ -117,8 +112,8 @@ def test_what_is_not_sent_yet_is_bounded_by_notsent_lowat() -> None:
 @pytest.mark.parametrize("engine", ["block", "poll", "ring"])
 def test_every_receive_is_acknowledged_at_once_where_quickack_is_set_again(engine: str) -> None:
     words = f"messages=200 warmup=0s place=free engine={engine}"
-    if unsupported(words):
-        pytest.skip(unsupported(words))
+    if why := trouble(words):
+        pytest.skip(why)
     usual, once, again = batch_run([f"{words} server.quickack={word}"
                                     for word in ("default", "once", "rearm")])
     assert "setsockopt" not in usual["server"]["threads"][0]["calls"]
@@ -139,8 +134,8 @@ def test_the_largest_window_that_the_peer_advertised_is_told() -> None:
     assert 0 < small <= 32 << 10 < large <= 2 << 20
 
 
-MPTCP = unsupported("transport=mptcp")
-with_mptcp = pytest.mark.skipif(bool(MPTCP), reason=MPTCP)
+MPTCP = trouble("transport=mptcp")
+with_mptcp = pytest.mark.skipif(MPTCP is not None, reason=str(MPTCP))
 
 
 @with_mptcp
@@ -168,17 +163,6 @@ def test_a_connection_that_fell_back_to_tcp_is_not_called_multipath() -> None:
                 f"transport=mptcp peer=127.0.0.1:{port} control=none messages=1 "
                 "place=free"])
     assert record["status"] == "unsupported" and "fell back to TCP" in record["reason"]
-
-
-def pattern(size: int) -> bytes:
-    """What verify=on sends: common/connection/source.c."""
-    state, period = 0x9E3779B97F4A7C15, bytearray()
-    for _ in range(65521):
-        state ^= state << 13 & (1 << 64) - 1
-        state ^= state >> 7
-        state ^= state << 17 & (1 << 64) - 1
-        period.append(state >> 32 & 255)
-    return bytes(period * (size // 65521 + 1))[:size]
 
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from overridden import EXEC, REPEATED, asked, connected, exactly, sender_command, sent, under
-from programs import SANITIZED
+from overridden import EXEC, REPEATED, asked, connected, sender_command, sent, under
+from programs import SANITIZED, received
 
 pytestmark = pytest.mark.skipif(not EXEC.exists(), reason=f"no {EXEC.name} in this build")
 TWO = [38, 4118]
@@ -213,10 +213,10 @@ def test_every_send_returns_what_it_sent_or_its_error(tmp_path, override):
         assert run.process.stdout
         with connected(int(run.process.stdout.readline())) as client:
             text = b"writewritevon a dsendmsgsendonetwo!"
-            assert exactly(client, len(text)) == text
+            assert received(client, len(text)) == text
             client.sendall(b"q")
             total, partial = map(int, run.process.stdout.readline().split())
-            assert exactly(client, total) == b"x" * total and partial
+            assert received(client, total) == b"x" * total and partial
             assert client.recv(1) == b""
         assert run.ended() == 0, run.stderr
     kind = run.kind()

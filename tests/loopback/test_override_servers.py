@@ -18,18 +18,8 @@ from typing import Any
 
 import pytest
 
-from overridden import (
-    EXEC,
-    REPEATED,
-    Replies,
-    Run,
-    asked,
-    connected,
-    exactly,
-    port_free,
-    segments_in,
-    under,
-)
+from overridden import EXEC, REPEATED, Replies, Run, asked, connected, segments_in, under
+from programs import port_free, received
 
 pytestmark = pytest.mark.skipif(not EXEC.exists(), reason=f"no {EXEC.name} in this build")
 STALL_MS, MERGED = 35, 0.05  # under load TCP may merge two sends: test_override.py
@@ -57,11 +47,11 @@ def serving(folder: Path, override: str, *command: str) -> Iterator[Run]:
 def nbd_opened(port: int) -> socket.socket:
     """A connection that has agreed on the default export, with simple replies."""
     connection = connected(port)
-    assert exactly(connection, 18)[:16] == b"NBDMAGICIHAVEOPT"
+    assert received(connection, 18)[:16] == b"NBDMAGICIHAVEOPT"
     connection.sendall(struct.pack(">I8sIIIH", 3, b"IHAVEOPT", 7, 6, 0, 0))
     while True:
-        _, _, kind, size = struct.unpack(">QIII", exactly(connection, 20))
-        exactly(connection, size)
+        _, _, kind, size = struct.unpack(">QIII", received(connection, 20))
+        received(connection, size)
         if kind == 1:
             return connection
 
@@ -71,9 +61,9 @@ NBD_READ = struct.pack(">IHHQQI", 0x25609513, 0, 0, 1, 0, BLOCK)
 
 def nbd_read(connection: socket.socket) -> bytes:
     """A simple reply."""
-    magic, error, _ = struct.unpack(">IIQ", exactly(connection, 16))
+    magic, error, _ = struct.unpack(">IIQ", received(connection, 16))
     assert (magic, error) == (0x67446698, 0)
-    return exactly(connection, BLOCK)
+    return received(connection, BLOCK)
 
 
 def nbd_tls(port: int, keys: Path, count: int) -> Replies:
@@ -209,7 +199,7 @@ def http_read(connection: socket.socket) -> bytes:
     head, _, body = head.partition(b"\r\n\r\n")
     found = re.search(rb"Content-Length: (\d+)", head)
     assert found and b" 200 " in head, head
-    return body + exactly(connection, int(found[1]) - len(body))
+    return body + received(connection, int(found[1]) - len(body))
 
 
 @pytest.mark.parametrize("sendfile, nopush, override, segments, calls, corked", [

@@ -10,8 +10,8 @@ from contextlib import suppress
 
 import pytest
 
-from foreign import foreign_names, foreign_started, port_free
-from programs import batch_run, client_run, record_sum, server_started
+from foreign import foreign_names, foreign_started
+from programs import batch_run, client_run, port_free, record_sum, server_started
 
 ECHO = ["message=64 write=nodelay", "message=15x2 write=cork", "message=16+4K write=writev depth=8",
         "message=100K write=coalesce connections=5",

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from control import connect
-from foreign import foreign_names, foreign_started, port_free
+from foreign import foreign_names, foreign_started
 from programs import (
     LOOP_CHANGES,
     SERVER,
@@ -30,6 +30,8 @@ from programs import (
     client_run,
     cpu_seconds,
     open_files,
+    port_free,
+    received,
     server_started,
     settled,
     strace_trouble,
@@ -73,15 +75,6 @@ def everything(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def exactly(connection: socket.socket, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        part = connection.recv(size - len(data))
-        assert part, f"{len(data)} of {size} bytes came"
-        data += part
-    return bytes(data)
-
-
 def reset(connection: socket.socket) -> None:
     """Closes by RST."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -100,7 +93,7 @@ def settled_files(server: Server) -> int:
 def echoes(address: str) -> bool:
     with patient(address) as connection:
         connection.sendall(b"are you there?")
-        return exactly(connection, 14) == b"are you there?"
+        return received(connection, 14) == b"are you there?"
 
 
 def lines_of_rfc_864() -> bytes:
@@ -143,7 +136,7 @@ def test_discard_takes_everything_says_nothing_and_ends_with_the_client(name: st
 @pytest.mark.parametrize("name", foreign_names("chargen"))
 def test_foreign_chargen_sends_until_the_client_goes(name: str) -> None:
     with service_started(name) as address, patient(address) as connection:
-        assert len(exactly(connection, 1 << 20)) == 1 << 20
+        assert len(received(connection, 1 << 20)) == 1 << 20
 
 
 @pytest.mark.parametrize("listen", LISTEN)
@@ -156,7 +149,7 @@ def test_chargen_sends_the_lines_of_rfc_864_whatever_comes(listen: str, tmp_path
         sizes = random.Random(1)
         while len(got) < 6 << 20:
             connection.sendall(DATA[: sizes.randrange(1000)])
-            got += exactly(connection, sizes.randrange(1, 300_000))
+            got += received(connection, sizes.randrange(1, 300_000))
         assert got == expected[: len(got)]
         connection.shutdown(socket.SHUT_WR)
         rest = everything(connection)
@@ -200,7 +193,7 @@ def test_200_clients_are_served_at_once(listen: str, tmp_path: Path) -> None:
             for number, connection in enumerate(crowd):
                 connection.sendall(struct.pack(">II", turn, number) * 500)
             for number, connection in reversed(list(enumerate(crowd))):
-                assert exactly(connection, 4000) == struct.pack(">II", turn, number) * 500
+                assert received(connection, 4000) == struct.pack(">II", turn, number) * 500
         for connection in crowd:
             connection.close()
 
@@ -211,8 +204,8 @@ def test_a_client_that_does_not_read_keeps_nobody_waiting() -> None:
         patient(server.address) as silent,
         patient(server.address) as other,
     ):
-        assert len(exactly(other, 8 << 20)) == 8 << 20
-        assert len(exactly(silent, 1000)) == 1000
+        assert len(received(other, 8 << 20)) == 8 << 20
+        assert len(received(silent, 1000)) == 1000
 
 
 # ---- what it survives ----
@@ -240,7 +233,7 @@ def test_a_client_that_leaves_in_the_middle_is_no_error(service: str, leave) -> 
             last.shutdown(socket.SHUT_WR)
             assert everything(last) == b""
         else:
-            assert exactly(last, 74) == lines_of_rfc_864()[:74]
+            assert received(last, 74) == lines_of_rfc_864()[:74]
         server.process.terminate()
         assert server.process.wait(10) == 0
         assert server.process.stderr and server.process.stderr.read() == ""
@@ -395,7 +388,7 @@ def test_a_request_is_one_receive_one_send_and_no_change_of_what_is_waited_for(
         for _ in range(requests):
             time.sleep(0.002)  # or a receive too many would find the next request
             connection.sendall(b"x" * 100)
-            exactly(connection, 100)
+            received(connection, 100)
         connection.shutdown(socket.SHUT_WR)
         everything(connection)
     process.stdin.close()

@@ -19,7 +19,7 @@ import pytest
 
 from combinations import READS_WITHOUT_BYTES, line, names, strategies, without_unused
 from pairwise import pairwise_rows
-from programs import SANITIZED, batch_run, client_json, client_run, record_sum
+from programs import SANITIZED, batch_run, client_json, client_run, pattern, received, record_sum
 
 NBD = ["nbd", "nbd-structured"]
 OPS = {  # by protocol
@@ -124,27 +124,6 @@ OPTION_REPLY = 0x3E889045565A9
 SIZE = 1 << 26
 
 
-def pattern() -> bytes:
-    """What both ends of uncork know (connection/source.h)."""
-    state, content = 0x9E3779B97F4A7C15, bytearray()
-    for _ in range(65521):
-        state ^= state << 13 & (1 << 64) - 1
-        state ^= state >> 7
-        state ^= state << 17 & (1 << 64) - 1
-        content.append(state >> 32 & 0xFF)
-    return bytes(content)
-
-
-def received(peer: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        part = peer.recv(size - len(data))
-        if not part:
-            raise ConnectionError
-        data += part
-    return data
-
-
 def option_reply(option: int, kind: int, body: bytes = b"") -> bytes:
     return struct.pack(">QIII", OPTION_REPLY, option, kind, len(body)) + body
 
@@ -201,6 +180,19 @@ def server(serve: Callable[[socket.socket], None]) -> Iterator[int]:
     assert not thread.is_alive()
 
 
+def lie_told(serve: Callable[[socket.socket], None], why: str,
+             run: Callable[[int], subprocess.CompletedProcess[str]]) -> str:
+    """What a client that asks a server that lies says: one line with the reason, and soon."""
+    with server(serve) as port:
+        began = time.monotonic()
+        done = run(port)
+    assert done.returncode == 1
+    assert why in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert time.monotonic() - began < (60 if SANITIZED else 30)
+    return done.stderr
+
+
 def lie(answer: Callable[[int], bytes]) -> Callable[[socket.socket], None]:
     def serve(peer: socket.socket) -> None:
         greet(peer)
@@ -247,15 +239,9 @@ LIES = {
 
 @pytest.mark.parametrize("which", LIES)
 def test_a_server_that_lies_gets_one_clear_line(which: str) -> None:
-    serve, why = LIES[which]
-    with server(serve) as port:
-        began = time.monotonic()
-        done = client_run("protocol=nbd-structured", "op=read:4K", f"peer=127.0.0.1:{port}",
-                          "control=none", "messages=100", "place=free")
-    assert done.returncode == 1
-    assert why in done.stderr, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert time.monotonic() - began < (60 if SANITIZED else 30)
+    lie_told(*LIES[which], lambda port: client_run(
+        "protocol=nbd-structured", "op=read:4K", f"peer=127.0.0.1:{port}", "control=none",
+        "messages=100", "place=free"))
 
 
 def test_a_read_only_server_is_not_written_to() -> None:

@@ -441,29 +441,18 @@ def test_a_proxy_or_a_server_that_is_told_to_end_names_itself(victim: str) -> No
         assert f"the {victim} was stopped" in json.loads(out)["reason"]
 
 
-@pytest.mark.parametrize("words", RUNS)
-def test_a_client_that_is_killed_leaves_nothing_in_proxy_and_server(words: list[str]) -> None:
+@pytest.mark.parametrize(("words", "after_ms"), [
+    *(([*LONG, *words], (100, 300)) for words in RUNS),
+    (["workload=proxy", "connections=4", "duration=60s", "warmup=50ms", "place=free"],
+     (1, 2, 4, 7, 10, 14, 20, 30, 60, 120))])
+def test_whenever_a_client_is_killed_proxy_and_server_are_soon_free_again(
+    words: list[str], after_ms: tuple[int, ...]
+) -> None:
     with proxy_and_server() as (proxy, server):
         assert client_run(*ONE, *places(proxy, server)).returncode == 0
         files = [open_files(one.pid) for one in (proxy, server)]
-        for after_s in (0.1, 0.3):
-            client = client_start(*places(proxy, server), *LONG, *words)
-            time.sleep(after_s)
-            client.kill()
-            client.wait()
-        for one, count in zip((proxy, server), files, strict=True):
-            settled(one.pid, count)
-        assert client_run(*ONE, *places(proxy, server)).returncode == 0
-
-
-def test_whenever_a_client_is_killed_proxy_and_server_are_soon_free_again() -> None:
-    with proxy_and_server() as (proxy, server):
-        assert client_run(*ONE, *places(proxy, server)).returncode == 0
-        files = [open_files(one.pid) for one in (proxy, server)]
-        for milliseconds in (1, 2, 4, 7, 10, 14, 20, 30, 60, 120):
-            client = client_start(*places(proxy, server), "workload=proxy", "connections=4",
-                                  "duration=60s", "warmup=50ms",
-                                  "place=free")
+        for milliseconds in after_ms:
+            client = client_start(*places(proxy, server), *words)
             time.sleep(milliseconds / 1000)
             client.kill()
             client.wait()

@@ -15,18 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from programs import CLIENT, batch_run, client_json, client_run, client_start, server_started
+from programs import CLIENT, batch_run, client_run, client_start, server_started, trouble
 
 SHORT = ["messages=50", "warmup=0s", "place=free"]
 FIFO, RR = os.SCHED_FIFO, os.SCHED_RR
 DROPPED = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]
 GROUPS = Path("/sys/fs/cgroup/cpu")
-
-
-def trouble(words: str) -> str | None:
-    """Why these words cannot be run here."""
-    (check,) = client_json("--check", "-", stdin=f"{words}\n")[:-1]
-    return check.get("unsupported")
 
 
 @pytest.fixture

@@ -19,8 +19,17 @@ import pytest
 
 from combinations import names
 from control import connect
-from programs import SANITIZED, SERVER, Server, batch_run, open_files, server_started, settled
-from test_protocols import pattern, received
+from programs import (
+    SANITIZED,
+    SERVER,
+    Server,
+    batch_run,
+    open_files,
+    pattern,
+    received,
+    server_started,
+    settled,
+)
 
 MIB = 1 << 20
 EXPORT = (4 if SANITIZED else 32) * MIB

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from overridden import port_free
-from programs import SANITIZED, batch_run, client_run, record_sum
-from test_protocols import pattern, received, server
+from programs import batch_run, client_run, pattern, port_free, received, record_sum
+from test_protocols import lie_told, server
 
 KEYS = 16  # of values up to 64K
 KEY = b"uncork-00000100-%02d"
@@ -165,15 +164,9 @@ def lies(protocol: Protocol) -> dict[str, tuple[Callable[[socket.socket], None],
 @pytest.mark.parametrize(("protocol", "which"), [
     (protocol, which) for protocol in (Memcached, Resp) for which in lies(protocol)])
 def test_a_server_that_lies_gets_one_clear_line(protocol: Protocol, which: str) -> None:
-    serve, why = lies(protocol)[which]
-    with server(serve) as port:
-        began = time.monotonic()
-        done = run(protocol, port, "messages=100", "verify=on")
-    assert done.returncode == 1
-    assert f"protocol={protocol.name}: the peer " in done.stderr or "closed its" in done.stderr
-    assert why in done.stderr, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert time.monotonic() - began < (60 if SANITIZED else 30)
+    told = lie_told(*lies(protocol)[which],
+                    lambda port: run(protocol, port, "messages=100", "verify=on"))
+    assert f"protocol={protocol.name}: the peer " in told or "closed its" in told
 
 
 @both

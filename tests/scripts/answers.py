@@ -84,6 +84,11 @@ def refused(*arguments: str | Path, status: int = 2, **environment: str) -> str:
     return done.stderr.removeprefix("uncork: ").strip()
 
 
+def page_body(page: str) -> str:
+    """The body of a page without its script: style and script are files that stand as they are."""
+    return page.partition("<body>")[2].partition("<script>")[0]
+
+
 JSON_NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
 
 

@@ -21,6 +21,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.path.insert(0, str(ROOT / "tests" / "scripts" / "data"))
 
+from picture_make import recipe_verdicts  # noqa: E402
+
+from answers import NODELAY, matrix_of, result_make  # noqa: E402
+from drawn import made  # noqa: E402
+from suite.analyse.frame import Matrix  # noqa: E402
 from suite.base.client import BINARIES, Client, client_place  # noqa: E402
 from within import uncork_call  # noqa: E402
 
@@ -124,6 +129,38 @@ def folder_short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="uncork-") as folder:
         monkeypatch.setenv("TMPDIR", folder)
         yield Path(folder)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results go to a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def nodelay() -> Matrix:
+    """The stored result."""
+    return matrix_of(NODELAY)
+
+
+@pytest.fixture(scope="module")
+def replies(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
+    """Replies by transport, security and strategy, seven rounds; one library of TLS shows its
+    records, another does not."""
+    return matrix_of(result_make.result_write(result_make.recipe_replies(),
+                                              tmp_path_factory.mktemp("results")))
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
+    """A result with every verdict."""
+    return made(tmp_path_factory.mktemp("verdicts"), recipe_verdicts())
+
+
+def only_folder(uncork: Uncork) -> Path:
+    """The one result that was made."""
+    (folder,) = uncork.results.iterdir()
+    return folder
 
 
 def records_of(folder: Path) -> list[dict[str, Any]]:

@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
-
-ENDING_STEPS = 100  # of 0.1 s
 
 
 class Faked:
@@ -34,23 +31,6 @@ class Faked:
         """All that was asked for so far, a line for every program and argument."""
         path = self.folder / "asked"
         return path.read_text().splitlines() if path.exists() else []
-
-
-def is_gone(pid: int) -> bool:
-    """Whether a process is gone, or waits for nothing but to be reaped."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def has_ended(pid: int) -> bool:
-    """Whether a process that was sent a signal ends: on a busy machine that may take a while."""
-    for _ in range(ENDING_STEPS):
-        if is_gone(pid):
-            return True
-        time.sleep(0.1)
-    return False
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ not whole."""
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from faked import has_ended
+from processes import has_ended
 from suite.base.process import ProcessOutput
 from suite.places.batch import batch_records
 from suite.result.plan import PlannedCell
@@ -94,11 +93,16 @@ def test_output_that_is_cut_costs_the_last_record_and_those_behind_it():
 
 @pytest.mark.parametrize(("then", "says"), [
     ("exit 255", "uncork-client ended with status 255"),
-    ("echo 'ssh: lost' >&2; exit 255", "uncork-client ended with status 255: ssh: lost"),
+    ("echo noise >&2; echo 'ssh: lost' >&2; exit 255",
+     "uncork-client ended with status 255: ssh: lost"),
+    ("echo 'uncork-client: no server' >&2; exit 1", "uncork-client ended with status 1: no server"),
+    # a record with what controls a terminal would not be read again either
+    ("printf 'a\\033[31mred\\007\\tline\\n' >&2; exit 1",
+     "uncork-client ended with status 1: a?[31mred??line"),
     ("kill -KILL $$", "uncork-client was ended by SIGKILL"),
     ("kill -SEGV $$", "uncork-client was ended by SIGSEGV"),
 ])
-def test_how_a_batch_ended_is_the_reason_of_what_is_missing(then: str, says: str):
+def test_how_a_batch_ended_and_said_last_is_the_reason_of_what_is_missing(then: str, says: str):
     assert outcome(script_of(record("cork"), record("more"), then=then)) == {
         "cork": "ok",
         "more": says,
@@ -122,13 +126,6 @@ def test_a_batch_that_hangs_is_ended_with_all_that_it_started():
     assert "not finished after 1 s, so it was ended" in found[1]["reason"] and found[2][
         "status"] == "failed"
     assert has_ended(int(listener.stderr.split()[0]))
-
-
-def test_a_batch_that_ignores_the_request_to_end_is_killed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("suite.base.process.GRACE_S", 0.2)
-    listener = heard("trap '' TERM; echo ready >&2; sleep 600; sleep 600", limit_s=0.5)
-    assert all(one["status"] == "failed" for _, one in batch_records(listener, CELLS))
-    assert listener.status in (-signal.SIGKILL, -signal.SIGTERM)
 
 
 def test_one_that_closes_its_output_and_goes_on_is_ended_at_its_limit():

@@ -17,6 +17,8 @@ from suite.base.client import BINARIES, Client
 from suite.base.runner_words import words_for_client
 from suite.result.plan import Build, Plan, PlannedCell, Programs, builds_text
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 SHORT = ("message=15x2", "reply=2", "place=free", "duration=5ms", "warmup=1ms", "rounds=1")
 
 
@@ -60,12 +62,6 @@ def test_each_cell_is_run_by_its_build_in_the_same_rounds(uncork: Uncork,
                                            "bin") and told[str(old)][
                                                "digest"] != told[f"{new}/bin"]["digest"]
     assert "\nbuilds " in done.stdout
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Results go to a folder of the test."""
-    monkeypatch.chdir(tmp_path)
 
 
 def test_what_would_run_names_the_program_of_each_build(uncork: Uncork,

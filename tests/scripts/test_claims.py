@@ -24,12 +24,6 @@ from suite.stats import Interval
 
 
 @pytest.fixture(scope="module")
-def nodelay():
-    """The stored result."""
-    return matrix_of(NODELAY)
-
-
-@pytest.fixture(scope="module")
 def transports(tmp_path_factory):
     """Three rounds: too few for an interval."""
     return matrix_of(result_make.result_write(result_make.recipe_transports(),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
-from answers import NODELAY, matrix_of
+from answers import matrix_of
 from suite import stats
 from suite.analyse.comparison.build import (
     change_judge,
@@ -24,12 +24,6 @@ from suite.base.errors import UsageError
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)
-
-
-@pytest.fixture(scope="module")
-def nodelay():
-    """The stored result."""
-    return matrix_of(NODELAY)
 
 
 @pytest.fixture(scope="module")
@@ -164,11 +158,6 @@ def test_with_fewer_than_four_sessions_a_side_nothing_is_said_of_a_difference(ma
     assert ("variation between sessions is unknown: 4 of the base and 1 of the new"
             in comparison.notes[0])
     assert comparison.rows[0].changes["segments_per_message"].verdict is Verdict.EXACT
-
-
-def test_two_results_of_one_session_are_refused(made, nodelay):
-    with pytest.raises(UsageError, match="have a common session"):
-        compare_results(nodelay, nodelay, {}, {}, [TIME])
 
 
 def test_machines_that_differ_are_told_and_what_was_declared_is_marked(made):

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from answers import NODELAY, golden_check
+from conftest import records_of
 from suite.analyse.results import result_load
 from suite.present.pictures import gnuplot
 from within import uncork_call
@@ -47,11 +48,6 @@ def folder(tmp_path) -> Path:
     folder = shutil.copytree(NODELAY, tmp_path / "result")
     lines_write(folder, [line for line in records_of(folder) if line["run"]["round"] < 2])
     return folder
-
-
-def records_of(folder: Path) -> list[Any]:
-    """The records."""
-    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 
 def lines_write(folder: Path, records: list[Any]) -> None:
@@ -103,6 +99,9 @@ def insert(line: bytes) -> Callable[[Path], None]:
 THREAD = "client/threads/0"
 LEFT_OUT = {  # damage: what the note says of line 16
     "an array": (insert(b"[1]"), "no record: is a list, not an object"),
+    "no run": (insert(b'{"status": "ok"}'), "no record: has no run"),
+    "another status": (insert(b'{"status": "fine", "run": {}}'),
+                       'status is "fine", not ok or unsupported or failed'),
     "half an object": (insert(b'{"schema": 1, "sta'),
                        "not JSON: Unterminated string starting at (its character 15)"),
     "not UTF-8": (insert(b'{"status": "\xff"}'), "not UTF-8 at its byte 13"),
@@ -112,6 +111,8 @@ LEFT_OUT = {  # damage: what the note says of line 16
     "infinite": (insert(b'{"wall_ns": -Infinity}'), "not JSON: -Infinity is no number"),
     "another schema": (change("schema", 2),
                        "schema 2 is of a newer uncork; this one understands schema 1"),
+    "a schema of text": (change("schema", "1"),
+                         'schema "1" is unknown; this one understands schema 1'),
     "many digits": (insert(b'{"wall_ns": %s}' % (b"9" * 5000)),
                     "not JSON: a number of thousands of digits"),
     "a huge integer": (change(f"{THREAD}/elapsed_ns", 10**300),
@@ -219,7 +220,8 @@ SHOWN = {  # damage: what tables say of it
     "empty hosts": (file_write("hosts.json", b""), "hosts.json is damaged (not JSON"),
     "hosts of numbers": (file_write("hosts.json", b'{"a": {"cpus_online": "x"}}'),
                          'hosts.json is damaged (a.cpus_online is "x"'),
-    "other cells": (cells_keep(7), "records of cells that are not in plan.json were left out"),
+    "other cells": (cells_keep(7),
+                    "12 records of cells that are not in plan.json were left out"),
     "nothing good": (all_failed, "failed: no luck"),
 }
 REFUSED = {  # damage: exit status, what is said
@@ -232,7 +234,11 @@ REFUSED = {  # damage: exit status, what is said
     "no whole record": (file_write("records.jsonl", b"{\n[]\n"), 1, "records.jsonl:1: not JSON"),
     "all newer": (file_write("records.jsonl", b'{"schema": 2}\n' * 9), 1,
                   "this one understands schema 1; the line was left out, nor is any of 8"),
+    "no scenario": (file_remove("scenario.toml"), 2, "scenario.toml: no such"),
     "no plan": (file_remove("plan.json"), 2, "plan.json: no such file, so"),
+    "half a plan": (file_write("plan.json", b"{"), 1, "plan.json: damaged: not JSON"),
+    "a list of a plan": (file_write("plan.json", b"[]"), 1, "is a list, not an object"),
+    "a plan without seed": (file_write("plan.json", b'{"schema": 1}'), 1, "has no seed"),
     "binary plan": (file_write("plan.json", b"\xff\xfe"), 1,
                     "plan.json: damaged: not UTF-8 at its byte 1"),
     "plan without cells": (plan_change(cells=[]), 1,

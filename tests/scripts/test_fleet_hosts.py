@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Uncork, records_of
+from conftest import Uncork, only_folder, records_of
 from hosts import Hosts, hosts_open, hosts_refusal
 from suite.base.client import ROOT
 from suite.base.errors import Failure
@@ -86,18 +86,12 @@ def ended(run: subprocess.Popen[str]) -> tuple[int, str]:
     return run.returncode, said
 
 
-def result(uncork: Uncork) -> Path:
-    """The only result."""
-    (folder,) = uncork.results.iterdir()
-    return folder
-
-
 def records_until(uncork: Uncork, what: Callable[[list[dict[str, Any]]], bool]) -> None:
     """Waits until the stored records are so."""
     deadline = time.monotonic() + 120
     while True:
         with contextlib.suppress(ValueError, OSError):
-            if what(records_of(result(uncork))):
+            if what(records_of(only_folder(uncork))):
                 return
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -121,13 +115,13 @@ def test_all_pairs_run_the_same_schedule_and_the_key_is_nowhere_to_be_seen(
     status, said = ended(run)
     assert status == 0, said
     assert len(key) == 64 and not [text for text in seen if key in text]
-    records = records_of(result(uncork))
+    records = records_of(only_folder(uncork))
     assert {record["status"] for record in records} == {"ok"}
     orders = [[(record["run"]["round"], record["run"]["position"], record["words"]["write"],
                 record["run"]["label"])
                for record in of_pair(records, pair)] for pair in PAIRS]
     assert sorted(orders[0]) == sorted(orders[1]) and len(orders[0]) == 3 * 3
-    facts = json.loads((result(uncork) / "hosts.json").read_text())
+    facts = json.loads((only_folder(uncork) / "hosts.json").read_text())
     names = [{facts[record[end]["host"]]["host_name"] for record in of_pair(records, pair)
               for end in ("client", "server")}
              for pair in PAIRS]
@@ -176,7 +170,7 @@ def test_a_host_that_disappears_costs_its_pair_only_which_goes_on_when_it_is_bac
     shutil.rmtree(hosts.hosts["h4"].home / ".cache/uncork/run")  # what its sudden end has left
     status, said = ended(run)
     assert status == 0, said
-    records = records_of(result(uncork))
+    records = records_of(only_folder(uncork))
     assert len(records) == 2 * 5 * 3 and {record["status"]
                                           for record in of_pair(records, PAIRS[0])} == {"ok"}
     lost = [record for record in of_pair(records, PAIRS[1]) if record["status"] != "ok"]
@@ -197,7 +191,7 @@ def test_a_host_that_stays_away_fails_its_cells_to_the_end(hosts: Hosts, uncork:
     hosts.await_ready("h3")
     shutil.rmtree(hosts.hosts["h3"].home / ".cache/uncork/run")
     assert status == 1 and "h3 cannot be reached" in said and "h3 could not be stopped" in said
-    records = records_of(result(uncork))
+    records = records_of(only_folder(uncork))
     assert {record["status"] for record in of_pair(records, PAIRS[0])} == {"ok"}
     assert all("h3" in record["reason"] for record in of_pair(records, PAIRS[1]))
 

@@ -23,13 +23,6 @@ from suite.scenario.scenario import TableLayout
 RATE = METRICS["messages_per_second"]
 
 
-@pytest.fixture(scope="module")
-def replies(tmp_path_factory):
-    """Replies by transport, security and strategy, seven rounds."""
-    return matrix_of(result_make.result_write(result_make.recipe_replies(),
-                                              tmp_path_factory.mktemp("results")))
-
-
 def gain_of(matrix, metric, **words):
     """The gain of the one cell with these words."""
     (cell,) = [cell for cell in matrix.cells.values() if words.items() <= cell.words.items()]

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Every format of every command, byte for byte, of one small result with an answer, claims of every
-outcome, a row in brackets and one that failed."""
+"""Every format of tables, comparisons, claims, blocks and pages, byte for byte, of one small result
+with an answer, claims of every outcome, a row in brackets and one that failed."""
 
 from __future__ import annotations
 
 import pytest
 
-from answers import golden_check, matrix_of, uncork
+from answers import golden_check, matrix_of, page_body, uncork
 from readers import compare_json, places_of
 from suite.analyse.claims import claims_decide
 from suite.analyse.verdicts import Verdict
-from suite.present.pictures.plot import drawings_make
-from suite.scenario.scenario import Picture
 from truth import Truth, truth_write
 
 DOUBTED = Truth({"write=cork place=together": 0.8}, rounds=6,
@@ -47,15 +45,13 @@ COMMANDS = {
     "gain.csv": ("table", COLUMNS, "gain=time_per_message", "--csv"),
     "best.txt": ("table", COLUMNS, "best=write"),
     "best.csv": ("table", COLUMNS, "best=write", "--csv"),
-    "show.txt": ("show", "write=cork", "place=together"),
     "show-failed.txt": ("show", "write=more", "place=apart"),
     "compare.txt": ("compare",), "compare.md": ("compare", "--md"),
     "compare.csv": ("compare", "--csv"), "compare.json": ("compare", "--json"),
     "compare.html": ("compare", "--html"), "check.tap": ("check",),
-    "paste.plain": ("paste",), "paste.md": ("paste", "--style", "md"),
+    "paste.plain": ("paste", "write=more"),
     "report.html": ("report", "-o", "-"),
 }
-PICTURES = ("bars", "heatmap", "forest", "order")
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +79,4 @@ def test_each_format_of_each_command(doubted, name, monkeypatch):
     done = uncork(command, doubted, *words)
     assert done.returncode == (1 if command == "check" else 0), done.stderr
     text = done.stdout.replace(str(doubted), "RESULTS")
-    golden_check(f"doubted/{name}", text.partition("<body>")[2] or text)
-
-
-@pytest.mark.parametrize("kind", PICTURES)
-def test_the_data_of_each_picture(doubted, kind):
-    drawings = drawings_make(matrix_of(doubted), [Picture(kind, None, None, None, None)])
-    golden_check(f"doubted/{kind}.dat", "\n".join(drawing.data for drawing in drawings))
+    golden_check(f"doubted/{name}", page_body(text) or text)

@@ -172,14 +172,13 @@ def test_tables_of_targets(folders, name):
     golden_check(f"targets/table-{name}.txt", uncork("table", folders[name]).stdout)
 
 
-@pytest.mark.parametrize("width", ["72", "100"])
 @pytest.mark.parametrize("name, sides", [
     ("systems", ("target=local", "target=gvisor")), ("kernels", ()),
     ("emulated", ("target=vng:6.1", "target=vng:6.18"))])
-def test_comparisons_of_targets(folders, name, sides, width):
-    done = uncork("compare", folders[name], *sides, COLUMNS=width)
-    assert max(map(len, done.stdout.splitlines())) <= int(width)
-    golden_check(f"targets/compare-{name}-{width}.txt", done.stdout)
+def test_comparisons_of_targets(folders, name, sides):
+    done = uncork("compare", folders[name], *sides, COLUMNS="72")
+    assert max(map(len, done.stdout.splitlines())) <= 72
+    golden_check(f"targets/compare-{name}-72.txt", done.stdout)
 
 
 @pytest.mark.parametrize("name", ["systems", "kernels", "emulated"])

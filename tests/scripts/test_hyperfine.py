@@ -9,13 +9,13 @@ import shlex
 import signal
 import stat
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from conftest import Uncork, keys_of, records_of
+from processes import descendants_await, has_ended
 from suite.analyse.metrics import metrics_compute
 from suite.base.by_hand import TIMES_FILE
 from suite.base.client import Client
@@ -187,34 +187,7 @@ def test_a_run_that_hangs_is_ended_with_all_that_it_started(fake: Fake) -> None:
     client = fake('echo $$ > "$STATE/pid"; exec sleep 600')
     ((_, record),) = hyperfine_run(client, plan_timed(client, "bytes=1M").cells, 0.5)
     assert record["reason"].startswith("not finished after")
-    gone_wait([(client.folder / "pid").read_text().strip()])
-
-
-def descendants(pid: str) -> Iterator[str]:
-    """The process ids of everything below a process."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except FileNotFoundError:
-        return
-    for child in children:
-        yield child
-        yield from descendants(child)
-
-
-def running(pid: str) -> bool:
-    """Whether a process is there and is no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def gone_wait(pids: list[str]) -> None:
-    """Waits until none of them runs any more."""
-    deadline = time.monotonic() + 10
-    while any(map(running, pids)):
-        assert time.monotonic() < deadline, f"some of {pids} still run"
-        time.sleep(0.02)
+    assert has_ended(int((client.folder / "pid").read_text()))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -222,16 +195,12 @@ def test_a_runner_that_ends_takes_hyperfine_client_and_server_with_it(
     uncork: Uncork, number: signal.Signals,
 ) -> None:
     process = uncork.start("run", *ENDLESS, "rounds=2")
-    deadline = time.monotonic() + 60
-    found: list[str] = []
-    while len(found) < 3 and time.monotonic() < deadline:
-        found = list(descendants(str(process.pid)))
-        time.sleep(0.02)
+    found = descendants_await(process.pid, 3)
     assert len(found) == 3, f"{found}: not hyperfine, client and server"
     process.send_signal(number)
     process.communicate(timeout=30)
     assert process.returncode == (130 if number == signal.SIGINT else -number)
-    gone_wait(found)
+    assert all(map(has_ended, found))
 
 
 def test_a_dry_run_prints_commands_that_can_be_typed(uncork: Uncork, tmp_path: Path) -> None:

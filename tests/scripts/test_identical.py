@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 
+from claimed import COMMANDS
 from simulated import (
     BASE,
     METRIC,
@@ -24,7 +25,7 @@ from suite import stats
 from suite.analyse.comparison.build import compare_baseline, compare_cells
 from suite.analyse.frame import Matrix, noise_floor
 from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import WORSE, optima_build
+from suite.analyse.optimum import optima_build
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import Verdict
 from suite.present.comparison.wording import mean_text
@@ -89,36 +90,9 @@ def test_the_noise_floor_of_a_row_is_that_of_its_own_baseline() -> None:
             assert noise_floor(matrix, cell, METRIC) == floors[cell_name(group, 0)]
 
 
-def any_table(matrix: Matrix) -> bool:
-    """Whether the table calls some ratio a change."""
-    return any(found[METRIC].verdict is Verdict.CHANGED
-               for found in summary_build(matrix, (METRIC,)).figures.values())
-
-
-def any_gain(matrix: Matrix) -> bool:
-    """Whether the table of gains does, its rows of the baseline against itself too."""
-    gains = summary_build(matrix, (METRIC,), gain=METRIC).gains
-    return any(gain.verdict is Verdict.CHANGED for gain in gains.values())
-
-
-def any_compare(matrix: Matrix) -> bool:
-    """Whether the comparison of the baseline with all other values does."""
-    return any(row.changes[METRIC].verdict is Verdict.CHANGED
-               for one in compare_baseline(matrix, [METRICS[METRIC]]) for row in one.rows)
-
-
-def any_best(matrix: Matrix) -> bool:
-    """Whether some value is called worse than the best."""
-    return any(WORSE in optimum.marks.values()
-               for optimum in optima_build(matrix, "write", METRICS[METRIC]))
-
-
-ANY = (any_table, any_gain, any_compare, any_best)
-
-
 def test_of_results_with_ten_identical_rows_at_most_5_percent_have_any_claim() -> None:
     results = [matrix_identical(lognormal, 1, 10, 10, seed) for seed in range(100)]
-    for claims in ANY:
+    for claims in COMMANDS:
         claimed = [claims(matrix) for matrix in results]
         assert np.mean(claimed) <= 0.05 + ERRORS * math.sqrt(0.05 * 0.95 / len(claimed)), claims
 

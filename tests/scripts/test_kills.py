@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Uncork
-from faked import has_ended
+from processes import children_of, descendants_of, is_gone
 from suite.scenario.subject import definitions_file, program_find, subjects_read
 
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
@@ -58,17 +58,16 @@ def subjects_of(folder: Path) -> set[int]:
     for pid in processes_of(folder) if any(folder.glob("uncork-subject-*/log")) else ():
         with contextlib.suppress(OSError):
             if Path(f"/proc/{pid}/comm").read_text() == "uncork-server\n":
-                found |= set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+                found |= {*children_of(pid)}
     return found
 
 
 def below(pid: int) -> dict[int, str]:
     """The descendants of a process, and what they are called."""
     found: dict[int, str] = {}
-    with contextlib.suppress(OSError):
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for child in map(int, children):
-            found |= {child: Path(f"/proc/{child}/comm").read_text().strip()} | below(child)
+    for child in descendants_of(pid):
+        with contextlib.suppress(OSError):
+            found[child] = Path(f"/proc/{child}/comm").read_text().strip()
     return found
 
 
@@ -131,15 +130,10 @@ def kill_once(uncork: Uncork, folder: Path, dice: random.Random, victim: str, na
     process.wait(ENDS_WITHIN_S)
     shutil.rmtree(folder / "result", ignore_errors=True)
     until = time.monotonic() + ENDS_WITHIN_S
-    while (left := [processes_of(folder), [*filter(is_there, others)], [*folder.iterdir()],
-                    sockets & listening()]) != [set(), [], [], set()]:
+    while (left := [processes_of(folder), [pid for pid in others if not is_gone(pid)],
+                    [*folder.iterdir()], sockets & listening()]) != [set(), [], [], set()]:
         assert time.monotonic() < until, (victim, name, left)
         time.sleep(0.02)
-
-
-def is_there(pid: int) -> bool:
-    """Whether a process has not ended."""
-    return not has_ended(pid)
 
 
 def can_load() -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from conftest import Uncork, records_of
+from processes import children_of, is_gone, until
 from suite.base.lab_words import link_of
 from suite.places.lab.lab import (
     Labs,
@@ -64,14 +65,6 @@ def devices() -> list[str]:
     return sorted(path.name for path in Path("/sys/class/net").iterdir())
 
 
-def until(what: Callable[[], object], within_s: float, why: str) -> None:
-    """Waits for something to be true."""
-    deadline = time.monotonic() + within_s
-    while not what():
-        assert time.monotonic() < deadline, why
-        time.sleep(0.02)
-
-
 @dataclass
 class Running:
     """A runner in the middle of a run in a lab, and who is below it."""
@@ -92,15 +85,6 @@ class Running:
         return namespaces_of(self.process.pid) - namespaces_of(os.getpid())
 
 
-def children(pid: int) -> list[int]:
-    """Processes that a process has started."""
-    try:
-        return [int(child) for child in
-                Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-
-
 def is_proxy(pid: int) -> bool:
     """Whether a process was started as a proxy."""
     try:
@@ -111,7 +95,7 @@ def is_proxy(pid: int) -> bool:
 
 def ends_find(process: subprocess.Popen[str], client: int, proxied: bool) -> Running | None:
     """The run of a client, if all of its ends are there and each is in a place of its own."""
-    started = children(client)
+    started = children_of(client)
     servers = [pid for pid in started if not is_proxy(pid)]
     proxies = [pid for pid in started if is_proxy(pid)]
     if len(servers) != 1 or len(proxies) != proxied:
@@ -125,7 +109,7 @@ def run_await(process: subprocess.Popen[str], but: int = 0, proxied: bool = Fals
     """Waits until a runner has a client, another than `but`, with its other ends, in a lab."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
-        for client in children(process.pid):
+        for client in children_of(process.pid):
             run = ends_find(process, client, proxied) if client != but else None
             if run is not None:
                 return run
@@ -220,9 +204,8 @@ def test_a_killed_runner_leaves_nothing_and_can_go_on(
     assert all(namespaces_of(pid) & lab for pid in run.below)
     run.process.kill()
     run.process.communicate()
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in run.below), GONE_S,
-          f"one of {run.below} still runs")
-    until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
+    until(lambda: all(map(is_gone, run.below)), f"one of {run.below} still runs", GONE_S)
+    until(lambda: not lab & namespaces_held(), f"some of {lab} are still held", GONE_S)
     assert devices() == before
     done = uncork.run("run", "lab=on", "warmup=0s", "place=free", *words)
     assert done.returncode == 0, done.stderr
@@ -240,7 +223,7 @@ def test_a_killed_end_is_one_failed_run_and_the_others_go_on(
     _, stderr = run.process.communicate(timeout=60)
     assert run.process.returncode == 0, stderr
     assert [record["status"] for record in records_of(folder)] == ["failed"] * 2 + ["ok"] * 2
-    until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
+    until(lambda: not lab & namespaces_held(), f"some of {lab} are still held", GONE_S)
     assert devices() == before
 
 
@@ -257,8 +240,8 @@ def test_a_killed_proxy_is_one_failed_run_and_so_is_a_killed_end_of_it(
     _, stderr = run.process.communicate(timeout=60)
     assert run.process.returncode == 0, stderr
     assert [record["status"] for record in records_of(folder)] == ["failed"] * 3 + ["ok"]
-    assert not any(Path(f"/proc/{pid}").exists() for run in victims for pid in run.below)
-    until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
+    assert all(is_gone(pid) for run in victims for pid in run.below)
+    until(lambda: not lab & namespaces_held(), f"some of {lab} are still held", GONE_S)
     assert devices() == before
 
 
@@ -268,7 +251,7 @@ def test_an_interrupted_runner_leaves_nothing(running: Callable[..., Running]) -
     run.process.send_signal(signal.SIGINT)
     run.process.communicate(timeout=30)
     assert run.process.returncode == 130
-    until(lambda: not lab & namespaces_held(), GONE_S, f"some of {lab} are still held")
+    until(lambda: not lab & namespaces_held(), f"some of {lab} are still held", GONE_S)
 
 
 def test_a_server_that_others_reach_takes_nobody_without_its_key(
@@ -321,7 +304,7 @@ def test_ends_of_a_lab_have_a_key_that_is_not_to_be_seen(running: Callable[..., 
     for pid in (run.server, run.proxy):
         process = Path(f"/proc/{pid}")
         command = process / "cmdline"
-        until(lambda path=command: b"--psk" in path.read_bytes(), 20, "it does not start")
+        until(lambda path=command: b"--psk" in path.read_bytes(), "it does not start")
         arguments = command.read_bytes().split(b"\0")
         assert arguments[arguments.index(b"--psk") + 1] == b"/dev/fd/3"
         assert b"--insecure" not in arguments

@@ -33,12 +33,6 @@ from suite.result.plan import Build
 
 
 @pytest.fixture(scope="module")
-def nodelay():
-    """The stored result."""
-    return matrix_of(NODELAY)
-
-
-@pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Results that are made, not stored, by name."""
     folder = tmp_path_factory.mktemp("results")

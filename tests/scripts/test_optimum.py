@@ -67,7 +67,6 @@ def optimum(**marks):
 def test_a_table_marks_the_best_and_begins_with_the_answer(buffers):
     summary, layout = summary_of(buffers)
     golden_check("table-best-100.txt", table_text(summary, layout, 100))
-    golden_check("table-best.md", table_rendered("md", summary, layout))
     golden_check("table-best.csv", table_rendered("csv", summary))
 
 

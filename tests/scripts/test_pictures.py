@@ -15,7 +15,7 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import pytest
-from picture_make import LONG, recipe_same, recipe_verdicts
+from picture_make import LONG, recipe_same
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from conftest import ROOT
@@ -44,18 +44,6 @@ from suite.present.pictures.order import RunSeries, ratios_range
 from suite.present.pictures.parts import ratio_axis, words_names
 from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import PICTURES, Picture
-
-
-@pytest.fixture(scope="module")
-def verdicts(tmp_path_factory):
-    """The frames of a result with every verdict."""
-    return made(tmp_path_factory.mktemp("verdicts"), recipe_verdicts())
-
-
-@pytest.fixture(scope="module")
-def nodelay():
-    """The frames of the stored result."""
-    return matrix_of(NODELAY)
 
 
 def asked(kind, metric=None, x=None):

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -45,7 +46,8 @@ def test_data_and_script_of_bars():
 
 @pytest.mark.parametrize("kind", HISTOGRAM_PICTURES)
 def test_data_and_script_of_a_distribution(tmp_path, kind):
-    few = result_make.recipe_open(("500",), rounds=1)
+    few = replace(result_make.recipe_open(rounds=1),
+                  sweep={"rate": ["500"], "write": ["nodelay", "writev"]})
     (drawing,) = drawings_make(made(tmp_path, few, f'\n[[picture]]\nkind = "{kind}"\n'))
     assert drawing.name == f"latency-{kind}"
     golden_check(f"{kind}.dat", drawing.data)

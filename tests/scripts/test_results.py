@@ -29,60 +29,11 @@ def lines_write(folder, lines):
     (folder / "records.jsonl").write_text("".join(f"{line}\n" for line in lines))
 
 
-def plan_change(folder, **changes):
-    """Changes keys of plan.json."""
-    path = folder / "plan.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
 def test_a_whole_result_loads_without_notes(folder):
     result = result_load(folder)
     assert len(result.runs) == 14 * 8
     assert result.notes == () and result.name == "result"
     assert result.scenario.claims and result.plan.baseline == "write=nodelay"
-
-
-def test_a_torn_last_line_is_left_out_with_a_note(folder):
-    lines = lines_of(folder)
-    (folder / "records.jsonl").write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:40])
-    result = result_load(folder)
-    assert len(result.runs) == len(lines) - 1
-    assert "the last line is torn" in result.notes[0]
-
-
-def test_a_note_reaches_the_reader_of_the_table(folder):
-    with (folder / "records.jsonl").open("a") as file:
-        file.write('{"schema": 1, "sta')
-    assert "the last line is torn" in uncork("table", folder).stdout
-
-
-def test_a_damaged_line_in_the_middle_is_named_and_the_rest_is_there(folder):
-    lines = lines_of(folder)
-    lines[4] = lines[4][:30]
-    lines_write(folder, lines)
-    result = result_load(folder)
-    (note,) = result.notes
-    assert note.startswith("records.jsonl:5: not JSON: ") and note.endswith(
-        "; the line was left out")
-    assert len(result.runs) == len(lines) - 1
-
-
-@pytest.mark.parametrize("line, said", [
-    ("[1]", "no record: is a list, not an object"), ('{"status": "ok"}', "no record: has no run"),
-    ('{"status": "fine", "run": {}}', 'status is "fine", not ok or unsupported or failed'),
-    ('{"schema": 9}', "schema 9 is of a newer uncork; this one understands schema 1"),
-    ('{"schema": "1"}', 'schema "1" is unknown; this one understands schema 1'),
-])
-def test_a_line_that_is_no_record_is_named(folder, line, said):
-    lines_write(folder, [*lines_of(folder), line])
-    assert result_load(folder).notes == (f"records.jsonl:113: {said}; the line was left out",)
-
-
-def test_of_many_damaged_lines_the_first_are_named_and_the_others_counted(folder):
-    lines_write(folder, ["{"] * 7 + lines_of(folder))
-    *named, rest = result_load(folder).notes
-    assert [note.split(":")[1] for note in named] == ["1", "2", "3", "4", "5"]
-    assert rest == "2 more lines of records.jsonl are no records and were left out"
 
 
 def test_a_run_that_is_there_twice_is_noted_and_the_first_kept(folder):
@@ -105,19 +56,6 @@ def test_every_session_may_have_a_warm_up_round(folder):
     lines_write(folder, [*lines, *map(json.dumps, more)])
     result = result_load(folder)
     assert result.notes == () and len(result.runs) == len(lines) + len(more)
-
-
-def test_records_of_cells_that_the_plan_does_not_have_are_noted(folder):
-    plan = json.loads((folder / "plan.json").read_text())
-    plan_change(folder, cells=plan["cells"][:-1])
-    result = result_load(folder)
-    assert result.notes == ("8 records of cells that are not in plan.json were left out",)
-
-
-@pytest.mark.parametrize("name", ["scenario.toml", "plan.json", "records.jsonl"])
-def test_a_missing_file_is_named_with_exit_status_2(folder, name):
-    (folder / name).unlink()
-    assert f"{folder / name}: no such" in refused("table", folder)
 
 
 def test_a_missing_folder_or_a_file_in_its_place_is_a_usage_error(tmp_path):
@@ -165,24 +103,6 @@ def test_a_folder_that_is_here_comes_before_one_among_the_results(kept, tmp_path
 ])
 def test_a_name_that_no_result_has_is_refused_with_the_nearest(kept, name, hint):
     assert refused("table", name) .strip() == f"{name}: no such folder, here or in {kept}{hint}"
-
-
-def test_a_result_in_which_nothing_was_measured_says_so(folder):
-    (folder / "records.jsonl").write_text("")
-    assert "no record yet" in refused("check", folder)
-
-
-def test_a_newer_plan_names_the_schema_that_is_understood(folder):
-    plan_change(folder, schema=2)
-    assert "schema 2 is of a newer uncork; this one understands schema 1" in refused(
-        "table", folder)
-
-
-@pytest.mark.parametrize("text, said", [("{", "not JSON"), ("[]", "is a list, not an object"),
-                                        ('{"schema": 1}', "has no seed")])
-def test_a_damaged_plan_is_a_failure(folder, text, said):
-    (folder / "plan.json").write_text(text)
-    assert said in refused("table", folder, status=1)
 
 
 def test_round_0_is_in_the_frame_but_not_counted(folder):

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 
 from conftest import Uncork, records_of
 from hosts import Hosts, hosts_open, hosts_refusal
+from processes import until
 from suite.base.client import ROOT, Client, client_check
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run
@@ -33,7 +33,6 @@ ENDS = ("client", "server", "proxy")
 PROXIED = "target=ssh:h1+ssh:h2+ssh:h3,ssh:h4+ssh:h2+ssh:h3"
 # uring_bundles.toml's
 BUNDLES = ("workload=proxy", "read=uring-multishot", "window=256", "chunk=1K", "write=uring-bundle")
-GONE_S = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +69,6 @@ def round_run(targets: Targets, cells: Sequence[PlannedCell]) -> dict[str, list[
 def statuses(records: Sequence[dict[str, Any]]) -> set[str]:
     """What became of runs; why, of those that failed."""
     return {record.get("reason", record["status"]) for record in records}
-
-
-def until(what: Callable[[], object], why: str, within_s: float = GONE_S) -> None:
-    """Waits for something to be true."""
-    deadline = time.monotonic() + within_s
-    while not what():
-        assert time.monotonic() < deadline, why
-        time.sleep(0.02)
 
 
 def left_on(hosts: Hosts) -> list[str]:

@@ -26,7 +26,8 @@ from sessions_make import sessions_write
 
 import answers
 from conftest import ROOT, Uncork, records_of
-from faked import Faked, faked, has_ended
+from faked import Faked, faked
+from processes import descendants_of, has_ended
 from suite.analyse.answers import library_pairs
 from suite.analyse.metrics import METRICS, metrics_compute
 from suite.analyse.traits import Program, traits_of
@@ -52,6 +53,8 @@ from suite.scenario.subject import (
 from test_ssh import client, hosts, records_in
 
 __all__ = ["client", "faked", "hosts"]
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 NAMES = sorted(path.stem for path in (ROOT / "scenarios/subjects").glob("*.toml"))
 LOADS = sorted(path.stem for path in (ROOT / "scenarios/loads").glob("*.toml"))
@@ -300,9 +303,8 @@ def test_a_parameter_is_an_axis_of_its_own_subject_only(binaries: Client, all_th
 
 
 def test_two_programs_of_a_subject_are_two_cells_with_whole_paths(
-    binaries: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, all_there: None,
+    binaries: Client, tmp_path: Path, all_there: None,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     cells = cells_of(binaries, "subject=nbdkit", "nbdkit.program=nbdkit,../server/nbdkit")
     assert [cell.words["nbdkit.program"] for cell in cells] == [
         "nbdkit", f"{tmp_path.parent}/server/nbdkit"]
@@ -609,12 +611,6 @@ def test_a_relay_is_measured_beside_our_proxy(uncork: Uncork, name: str) -> None
     assert "needs a protocol, like protocol=nbd, or workload=proxy" in refused
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Results go to a folder of the test."""
-    monkeypatch.chdir(tmp_path)
-
-
 def test_a_result_of_a_subject_is_gone_on_with(uncork: Uncork) -> None:
     needs("qemu-nbd")
     words = ("run", *READS, "subject=qemu-nbd", "qemu-nbd.size=32M", *SHORT, "seed=1", "-o", "one")
@@ -744,15 +740,6 @@ def test_a_killed_runner_leaves_no_process_and_no_folder(uncork: Uncork, folder:
         runner.kill()
     assert len(started) >= 3 and all(map(has_ended, started))
     assert list(folder.iterdir()) == []
-
-
-def descendants_of(pid: int) -> list[int]:
-    """The processes that a process has started, and those that these have."""
-    try:
-        own = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
-    return [one for child in map(int, own) for one in (child, *descendants_of(child))]
 
 
 def is_measured(pid: int) -> bool:

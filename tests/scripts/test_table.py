@@ -48,7 +48,7 @@ def summary_of(folder, rows=(), columns=()):
     return summary_build(matrix, layout.metrics, asked.gain), layout
 
 
-@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("width", [80, 160])
 def test_the_table_at_a_width(width):
     text = table_text(*summary_of(NODELAY), width)
     assert max(map(len, text.splitlines())) <= width
@@ -63,11 +63,8 @@ def test_a_table_of_counts_alone_has_no_noise_floor_to_tell():
         "segments_per_message", "sends_per_message"]), 100)
 
 
-def test_the_other_forms_of_the_same_table():
-    summary, layout = summary_of(NODELAY)
-    golden_check("table.md", table_rendered("md", summary, layout))
-    golden_check("table.csv", table_rendered("csv", summary))
-    golden_check("table.json", table_rendered("json", summary))
+def test_the_csv_of_the_same_table():
+    golden_check("table.csv", table_rendered("csv", summary_of(NODELAY)[0]))
 
 
 def test_counts_that_are_the_same_in_every_round_carry_no_interval_and_all_else_does():
@@ -98,7 +95,6 @@ def test_unsupported_and_failed_cells_and_too_few_rounds(made):
     summary, layout = summary_of(made["transports"])
     text = table_text(summary, layout, 100)
     golden_check("table-transports.txt", text)
-    golden_check("table-transports.md", table_rendered("md", summary, layout))
     golden_check("table-transports.csv", table_rendered("csv", summary))
     assert "[1]  unsupported: unix sockets hold nothing back" in text
     assert "not an interval" in text
@@ -118,10 +114,9 @@ def test_of_an_open_loop_the_table_shows_latencies_and_what_was_never_sent(made)
 
 def test_gains_over_the_baseline_beside_published_ones_and_its_gain_over_itself(made):
     summary, layout = summary_of(made["replies"])
+    golden_check("table-gain-100.txt", table_text(summary, layout, 100))
     for width in (100, 140):
-        text = table_text(summary, layout, width)
-        assert max(map(len, text.splitlines())) <= width
-        golden_check(f"table-gain-{width}.txt", text)
+        assert max(map(len, table_text(summary, layout, width).splitlines())) <= width
     golden_check("table-gain.md", table_rendered("md", summary, layout))
     golden_check("table-gain.csv", table_rendered("csv", summary))
 
@@ -164,7 +159,8 @@ def test_the_json_is_json_with_ratios_and_published_figures():
     cork = next(cell for name, cell in cells.items() if "together write=cork" in name)
     figure = cork["metrics"]["time_per_message"]
     assert figure["ratio"]["low"] < figure["ratio"]["value"] < figure["ratio"]["high"] < 1
-    assert figure["published"]["ratio"] == pytest.approx(85.08 / 165.0)
+    assert figure["published"] == {"value": 85.08e-6, "from": "tcp_nodelay.csv:cork",
+                                   "ratio": pytest.approx(85.08 / 165.0)}
 
 
 def test_every_axis_is_in_the_table_even_if_nobody_named_it(made):
@@ -235,9 +231,9 @@ def test_where_replies_are_swept_the_default_columns_are_theirs(made):
 def test_the_commands_give_the_same_as_the_functions():
     assert uncork("table", NODELAY).stdout == table_text(*summary_of(NODELAY), 100)
     assert uncork("table", NODELAY, "--csv").stdout == table_rendered("csv", summary_of(NODELAY)[0])
+    asked = summary_of(NODELAY, ("write",), ("place", "time_per_message"))
     done = uncork("table", NODELAY, "rows=write", "columns=place,time_per_message", COLUMNS="80")
-    assert done.returncode == 0
-    golden_check("table-words.txt", done.stdout)
+    assert done.stdout == table_text(*asked, 80)
 
 
 def test_a_change_that_is_not_0_does_not_look_so():

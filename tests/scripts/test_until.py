@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import math
-import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from answers import NODELAY, matrix_of
-from conftest import Uncork, keys_of, records_of
+from conftest import Uncork, keys_of, only_folder, records_of
 from suite import stats
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
@@ -30,8 +29,8 @@ from suite.present.heading import machine_pairs
 from suite.result import files
 from suite.result.plan import Plan, WordChange, quick_text
 from suite.scenario.scenario import Scenario, TableLayout, scenario_load
-from test_resume import assert_complete, plan_change, plan_read
-from test_run import SHORT, only_folder, wait_for_records
+from test_resume import assert_complete, killed, plan_change, plan_read
+from test_run import SHORT
 
 TIME, SENDS = METRICS["time_per_message"], METRICS["sends_per_message"]
 # which no interval of a time is: so 10 rounds
@@ -111,20 +110,11 @@ def cut(folder: Path, rounds: int) -> None:
     (folder / "records.jsonl").write_text("".join(lines[:2 * (rounds + 1)]))
 
 
-def killed_at(uncork: Uncork, count: int) -> Path:
-    """The folder of the run, killed with as many records or a few more."""
-    process = uncork.start(*NARROW)
-    folder = wait_for_records(process, uncork, count)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
-    return folder
-
-
 def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_many(
         uncork: Uncork) -> None:
-    folder = killed_at(uncork, 7)
+    folder = killed(uncork, *NARROW, after=7)
     assert plan_read(folder)["sessions"][0]["rounds"][1] >= 3
-    assert killed_at(uncork, 12) == folder and 12 <= len(records_of(folder)) < RUNS
+    assert killed(uncork, *NARROW, after=12) == folder and 12 <= len(records_of(folder)) < RUNS
     cut(folder, 4)
     before = records_of(folder)
     plan = files.plan_read(folder)

@@ -26,12 +26,6 @@ from suite.present.tables.mail import STYLES, block_lines
 CHECKPATCH_COLUMNS = 75
 
 
-@pytest.fixture(scope="module")
-def nodelay():
-    """The stored result."""
-    return matrix_of(NODELAY)
-
-
 def quotings(lines):
     """A block as people pass it on."""
     return {

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from conftest import Uncork, records_of
-from faked import Faked, faked, has_ended
+from faked import Faked, faked
+from processes import has_ended
 from suite.base import installation
 from suite.base.client import BINARIES, Client
 from suite.base.errors import Failure, UsageError

@@ -13,10 +13,7 @@ from conftest import Uncork, records_of
 from suite.analyse.metrics import metrics_compute
 from suite.result.record import Record
 
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def figures_of(uncork: Uncork, programs: str, *words: str) -> dict[str, dict[str, float | None]]:

@@ -12,7 +12,11 @@ static ssize_t answer(size_t size)
 {
     /* bytes that are held back never count as sent */
     assert_true(script.connection.queue.flushed_bytes <= script.transmitted);
-    if (script.made++ != script.odd || !script.odd_answer)
+    if (script.made++ == script.odd + 1 && script.blocks_after) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (script.made - 1 != script.odd || !script.odd_answer)
         return (ssize_t)size;
     script.odd_reached = true;
     if (script.odd_answer < 0) {

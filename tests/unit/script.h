@@ -26,6 +26,7 @@ struct script {
     size_t made;        /* calls so far, with those that failed */
     size_t odd;         /* number of the call that is partial or fails, from 0 */
     ssize_t odd_answer; /* its most bytes, or a negative errno value; 0: no such call */
+    bool blocks_after;  /* the call after it would block */
     bool odd_reached;   /* that call was made */
     bool corked;
     size_t sent, transmitted; /* bytes that were accepted; of these, bytes not held back */

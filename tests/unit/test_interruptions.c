@@ -103,19 +103,28 @@ static size_t count_switches(const struct scripted_call *calls, size_t count)
     return switches;
 }
 
-static void cut_every_call(const char *write, const char *message)
+static void cut_call(const char *write, const char *message, bool blocks_after)
 {
     record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, 1);
 
-        push_two_messages(script, 0);
+        script->blocks_after = blocks_after;
+        push_two_messages(script, blocks_after ? -EAGAIN : 0);
         assert_in_range(script->count, undisturbed_count, undisturbed_count + 1);
+        if (script->count > undisturbed_count) /* the rest goes as the group went */
+            assert_int_equal(script->calls[call + 1].kind, undisturbed[call].kind);
         assert_int_equal(count_switches(script->calls, script->count),
                          count_switches(undisturbed, undisturbed_count));
         assert_int_equal(script->transmitted, script->sent);
         script_close(script);
     }
+}
+
+static void cut_every_call(const char *write, const char *message)
+{
+    cut_call(write, message, false);
+    cut_call(write, message, true);
 }
 
 TEST(a_strategy_whose_call_moves_one_byte_sends_the_rest_and_nothing_twice)

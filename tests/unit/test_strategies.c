@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every strategy of the list over sockets that are nearly always full, and partial sends over
- * scripted calls. test_group_calls.c and test_interruptions.c test the calls of each strategy. */
+/* Every strategy of the list over sockets that are nearly always full. test_group_calls.c and
+ * test_interruptions.c test the calls of each strategy. */
 #include "connection/capability.h"
 #include "pair.h"
 #include "strategy/strategy.h"
@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- over real sockets ---- */
 
 static void await_writable(const struct pair *pair)
 {
@@ -156,152 +154,11 @@ TEST(strategies_that_send_piece_by_piece_would_block_inside_fragments_and_betwee
     assert_true(visits.between_groups > 0);
 }
 
-/* ---- over scripted calls ---- */
-
-#define EVERYTHING (1 << 30)
-
-/* Results of the next calls: the most bytes that a send accepts, or a negative errno value. Later
- * calls accept everything. */
-static struct script {
-    int answers[64];
-    size_t count, at;
-    int corks[64];
-    size_t cork_count;
-    size_t sizes[64];
-    size_t sends;
-} script;
-
-static int next_answer(void)
-{
-    return script.at < script.count ? script.answers[script.at++] : EVERYTHING;
-}
-
-static ssize_t answer_send(size_t size)
-{
-    int answer = next_answer();
-
-    if (answer < 0) {
-        errno = -answer;
-        return -1;
-    }
-    script.sizes[script.sends++] = size;
-    return (ssize_t)((size_t)answer < size ? (size_t)answer : size);
-}
-
-static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
-{
-    (void)fd, (void)data, (void)flags;
-    return answer_send(size);
-}
-
-static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
-{
-    size_t size = 0;
-
-    (void)fd, (void)flags;
-    for (size_t i = 0; i < message->msg_iovlen; i++)
-        size += message->msg_iov[i].iov_len;
-    return answer_send(size);
-}
-
-static int scripted_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
-{
-    int answer = next_answer();
-
-    (void)fd, (void)level, (void)name, (void)size;
-    if (answer < 0) {
-        errno = -answer;
-        return -1;
-    }
-    script.corks[script.cork_count++] = *(const int *)value;
-    return 0;
-}
-
-static const struct call_table scripted_calls = {
-    .send = scripted_send, .sendmsg = scripted_sendmsg, .setsockopt = scripted_setsockopt};
-
-static void scripted_open(struct pair *pair, const char *write, const char *message, const int *answers,
-                          size_t count)
-{
-    memset(&script, 0, sizeof script);
-    memcpy(script.answers, answers, count * sizeof *answers);
-    script.count = count;
-    pair_open(pair, "tcp", write, message);
-    pair->connection.calls.table = &scripted_calls;
-    connection_append(&pair->connection, 1);
-}
-
-static int push(struct pair *pair)
-{
-    return strategy_push(&pair->connection);
-}
-
-/* Calls of the write path that did not fail. */
-static uint64_t calls_made(const struct pair *pair)
-{
-    const struct call_counts *counts = &pair->connection.calls.counts;
-
-    return calls_count_path(counts, CALL_WRITES) - counts->would_block;
-}
-
-TEST(a_group_sent_directly_goes_on_directly_after_it_would_block)
-{
-    static const int answers[] = {20, -EAGAIN};
-    struct pair pair;
-
-    scripted_open(&pair, "coalesce:29", "15x2", answers, COUNT_OF(answers));
-    assert_int_equal(push(&pair), -EAGAIN);
-    assert_int_equal(push(&pair), 0);
-    assert_int_equal(pair.connection.calls.counts.made[CALL_SENDTO], 0);
-    assert_int_equal(script.sizes[1], 10);
-    pair_close(&pair);
-}
-
-TEST(a_cork_stays_on_when_a_send_would_block)
-{
-    static const int answers[] = {0 /* cork */, 2, 2, -EAGAIN, 2, 1, -EAGAIN};
-    static const int corks[] = {1, 0};
-    struct pair pair;
-
-    scripted_open(&pair, "cork", "15x2", answers, COUNT_OF(answers));
-    assert_int_equal(push(&pair), -EAGAIN);
-    assert_int_equal(pair.connection.queue.accepted_bytes, 4);
-    assert_int_equal(pair.connection.queue.flushed, 0);
-    assert_int_equal(push(&pair), -EAGAIN);
-    assert_int_equal(push(&pair), 0);
-    assert_int_equal(script.cork_count, 2);
-    assert_memory_equal(script.corks, corks, sizeof corks);
-    assert_int_equal(calls_made(&pair), 18); /* one fragment went in two parts */
-    pair_close(&pair);
-}
-
-TEST(a_partial_copy_is_neither_sent_twice_nor_flushed_early)
-{
-    static const int answers[] = {7, -EAGAIN, 3, -EAGAIN};
-    struct pair pair;
-
-    scripted_open(&pair, "coalesce", "15x2/4", answers, COUNT_OF(answers));
-    assert_int_equal(push(&pair), -EAGAIN);
-    assert_int_equal(pair.connection.queue.accepted_fragments, 15);
-    assert_int_equal(pair.connection.queue.released, pair.connection.queue.accepted);
-    assert_int_equal(pair.connection.queue.flushed, 0);
-    assert_int_equal(push(&pair), -EAGAIN);
-    assert_int_equal(push(&pair), 0);
-    assert_int_equal(script.sizes[1], 23);
-    assert_int_equal(script.sizes[2], 20);
-    assert_int_equal(script.sizes[3], 4);
-    assert_int_equal(pair.connection.queue.flushed_messages, 1);
-    pair_close(&pair);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy_gets_every_message_through_a_full_socket_whole_and_in_order),
         cmocka_unit_test(strategies_that_send_piece_by_piece_would_block_inside_fragments_and_between_groups),
-        cmocka_unit_test(a_group_sent_directly_goes_on_directly_after_it_would_block),
-        cmocka_unit_test(a_cork_stays_on_when_a_send_would_block),
-        cmocka_unit_test(a_partial_copy_is_neither_sent_twice_nor_flushed_early),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

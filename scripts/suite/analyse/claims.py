@@ -323,7 +323,7 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
         remarks.append(f"left / right is within the noise floor of {noise_text(floor or 1.0)}")
     needed = max([ratio.pairs + 1, *(stats.rounds_to_find(
         left, np.asarray(right) * edge, shared, 1, floor or 1.0) for edge in edges)])
-    if outcome == "undecided" and claim.sign != "==" and edges:
+    if outcome == "undecided" and claim.sign != "==" and edges and ratio.interval:
         advice = (f"rounds={needed} would decide it" if math.isfinite(needed) else
                   f"rounds={stats.ROUNDS_ADVISED} would not decide it: it is at a limit")
     return Decision(outcome, "; ".join(remarks), span_of(claim, ratio, True), side, advice)
