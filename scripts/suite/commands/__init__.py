@@ -160,9 +160,9 @@ def table_arguments(parser: ArgumentParser) -> None:
 
 
 SIDES = ("another result to compare with; write=nodelay write=cork: two sides of one result, the "
-         "base first (quote a side of several words); without sides: the baseline against each "
-         "other value, or the first target or build against each other; other words select cells "
-         "of both sides; columns=METRIC,...: metrics (default: the first of the table); "
+         "base first (quote a side of several words); without sides: the baseline against every "
+         "other value, or the first target or build against every other one; other words select "
+         "cells of both sides; columns=METRIC,...: metrics (default: the first of the table); "
          "axis=kernel,...: differences of two results that are meant to be compared; geomean=all: "
          "add the geometric mean over all rows")
 
@@ -234,7 +234,7 @@ def verify_arguments(parser: ArgumentParser) -> None:
                         help="file with the posted block or the whole mail, - for standard input; "
                              "or the REPORT.json of claims report")
     parser.add_argument("results", nargs="+", metavar="RESULTS",
-                        help="the result of the block; if it compares two results both, the base "
+                        help="the result of the block; of a block on two results both, the base "
                              "first")
 
 

@@ -128,7 +128,7 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
         **{f"{kind.capitalize()}s ({kind}=NAME; uncork subjects has their versions and parameters)":
            [(item.name, item.says) for item in programs if item.kind == kind]
            for kind in ("subject", "load")},
-        "Words (key=value; with their defaults; each end: client., server., proxy. too)": [
+        "Words (key=default; each end: client., server. or proxy. may precede the key)": [
             word_row(word) for word in words if word["scope"] != "run"],
         "Words for all cells together (uncork run only)": [
             word_row(word) for word in words if word["scope"] == "run"],
