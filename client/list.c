@@ -181,7 +181,7 @@ void list_print(const json_t *list)
     printf("Words, with defaults; client., server. or proxy. before a word sets it for one end, if ends "
            "may differ:\n");
     print_words(json_object_get(list, "words"), "cell");
-    printf("\nWords of a whole matrix, for uncork run only:\n");
+    printf("\nWords for all cells together, for uncork run only:\n");
     print_words(json_object_get(list, "words"), "run");
     json_object_foreach(json_object_get(list, "variants"), axis, entries) {
         printf("\n%s:\n", axis);

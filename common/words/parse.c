@@ -68,7 +68,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
         if ((typed.prefix != END_COUNT) != prefixed)
             continue;
         if (!typed.word->used)
-            return problem_usage(problem, "%s= is for a whole matrix, not for one run; give it to uncork run",
+            return problem_usage(problem, "%s= is for all cells, not for one run; give it to uncork run",
                                  typed.word->key);
         if (typed.word == &word_parameter) {
             if (set_parameter(plan, words[i], typed.value, problem) < 0)

@@ -88,7 +88,7 @@ def test_the_list_for_people_has_every_word_those_of_the_runner_too() -> None:
     text = subprocess.run([str(CLIENT), "--list"], capture_output=True, text=True,
                           check=True).stdout
     (listed,) = client_json("--list=json")
-    cells, _, rest = text.partition("\n\nWords of a whole matrix")
+    cells, _, rest = text.partition("\n\nWords for all cells together")
     of_run = rest.partition("\n\n")[0]
     for word in listed["words"]:
         part, other = (cells, of_run) if word["scope"] == "cell" else (of_run, cells)

@@ -160,7 +160,7 @@ TEST(an_invalid_word_is_refused)
     refuse(WORDS("--json"), "write key=value");
     refuse(WORDS("client.message=64"), "write message=... without a prefix");
     refuse(WORDS("client.client.sndbuf=1K"), "no word is called 'client.sndbuf'");
-    refuse(WORDS("rounds=3"), "rounds= is for a whole matrix");
+    refuse(WORDS("rounds=3"), "rounds= is for all cells");
     refuse(WORDS("arm=small"), "arm= chooses an arm of a scenario: uncork run");
     refuse(WORDS("server=\xff:80"), "not valid UTF-8");
 }

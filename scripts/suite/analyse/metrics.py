@@ -278,7 +278,7 @@ def distribution(name: str, of: str, shares: Iterable[str] = SHARES) -> tuple[Me
 
 METRICS = {metric.name: metric for metric in (
     Metric("time_per_message", "s", "lower", time_per_message,
-           "mean time of a request on its connection; of a stream: at the receiver"),
+           "mean time of a request on its connection; of a stream: the receiver's time"),
     Metric(STALL, "s", "lower", stall_per_message,
            "the part of a request's time that no CPU work explains, if that is most of it"),
     Metric("messages_per_second", "1/s", "higher",

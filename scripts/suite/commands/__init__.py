@@ -124,7 +124,7 @@ def run_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-n", "--dry-run", action="store_true",
                         help="run nothing; print the plan, how long it takes, and the commands")
     gates_add(parser, "with -n: print how many rounds this gate needs; uncork compare --fail-if "
-                      "then holds it against the result")
+                      "then checks it")
     transport = parser.add_mutually_exclusive_group()
     transport.add_argument("--psk", metavar="FILE", help="use TLS to the server of server=, with "
                        "the first key of FILE")
@@ -160,9 +160,9 @@ def table_arguments(parser: ArgumentParser) -> None:
 
 
 SIDES = ("another result to compare with; write=nodelay write=cork: two sides of one result, the "
-         "base first (quote a side of several words); without sides: the baseline against each "
-         "other value, or the first target or build against each other; other words select cells "
-         "of both sides; columns=METRIC,...: metrics (default: the first of the table); "
+         "base first (quote a side of several words); without sides: the baseline against every "
+         "other value, or the first target or build against every other one; other words select "
+         "cells of both sides; columns=METRIC,...: metrics (default: the first of the table); "
          "axis=kernel,...: differences of two results that are meant to be compared; geomean=all: "
          "add the geometric mean over all rows")
 
@@ -204,9 +204,9 @@ def plot_arguments(parser: ArgumentParser) -> None:
                        "the scenario); metric=METRIC,... or of=HISTOGRAM,...: what they show; "
                        "x=WORD: word along the x axis; "
                        "size=column|page|WIDTHxHEIGHT(in|mm|px): size in print (default: for a "
-                       "screen); title=no, note=no: without it; points=yes|no: show each round, "
-                       "as a dot or in a band (default: where there is room); other words select "
-                       "cells: write=cork,more (default: all cells)")
+                       "screen); title=no, note=no: no title, no small print; points=yes|no: show "
+                       "each round, as a dot or in a band (default: where there is room); other "
+                       "words select cells: write=cork,more (default: all cells)")
     output_add(parser, "DIR", "folder of the pictures (default: RESULTS/plots)")
 
 
@@ -234,7 +234,7 @@ def verify_arguments(parser: ArgumentParser) -> None:
                         help="file with the posted block or the whole mail, - for standard input; "
                              "or the REPORT.json of claims report")
     parser.add_argument("results", nargs="+", metavar="RESULTS",
-                        help="the result of the block; if it compares two results both, the base "
+                        help="the result of the block; of a block on two results both, the base "
                              "first")
 
 
@@ -361,8 +361,8 @@ COMMANDS = {
                    in_order=True),
     "exec": Command("run any program and report how its messages leave; override= changes that "
                     "from outside", exec_arguments,
-                    f"{EXIT}; else the status of the program; 125 refused, 126 cannot be run, 127 "
-                    "not there", EXEC, in_order=True),
+                    f"{EXIT}; the status of the program if it ran; else 125 refused, 126 cannot be "
+                    "run, 127 not found", EXEC, in_order=True),
     "doctor": Command("find what on this machine will disturb a result, and the command that fixes "
                       "it", doctor_arguments),
     "subjects": Command("list other servers and clients to measure: version, parameters, what is "

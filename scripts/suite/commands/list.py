@@ -42,14 +42,14 @@ NAME_MOST = 28  # a longer name has a line of its own
 SCENARIO_PARTS = {
     "fixed": '[fixed]: words that all cells have, write = "cork"',
     "sweep": '[sweep]: words that vary, write = ["nodelay", "cork"]; a cell is one combination',
-    "run": "[run]: words of the whole matrix: rounds, duration, baseline",
+    "run": "[run]: how all cells are run: rounds, duration, baseline",
     "exclude": 'exclude = ["lab=on write=uv"]: cells that are left out',
     "disputes": 'disputes = ["ID"]: other published claims that say the contrary of this one',
     "origin": "[origin]: who published the claims, where, and what was measured there; "
               "uncork claims",
     "arm": '[[arm]]: a name and words that belong together: name = "small", sndbuf = "64K", '
-           'message = "15x2"; arm = ["small", "large"] under [sweep] and arm=small,large in the '
-           "shell choose them; where [fixed] or [sweep] has the same word, the arm wins",
+           'message = "15x2"; arm = ["small", "large"] under [sweep], or arm=small,large on the '
+           "command line, chooses them; where [fixed] or [sweep] has the same word, the arm wins",
     "published": "[[published]]: a figure that others measured: words, metric, value, from",
     "claim": "[[claim]]: a sentence (says) and the comparison of metrics that decides it (that); "
              "a published claim has a kind; uncork check",
@@ -128,9 +128,9 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
         **{f"{kind.capitalize()}s ({kind}=NAME; uncork subjects has their versions and parameters)":
            [(item.name, item.says) for item in programs if item.kind == kind]
            for kind in ("subject", "load")},
-        "Words (key=value; with their defaults; each end: client., server., proxy. too)": [
+        "Words (key=default; each end: client., server. or proxy. may precede the key)": [
             word_row(word) for word in words if word["scope"] != "run"],
-        "Words of a whole matrix (uncork run only)": [
+        "Words for all cells together (uncork run only)": [
             word_row(word) for word in words if word["scope"] == "run"],
         **{axis.capitalize(): map(variant_row, variants)
            for axis, variants in vocabulary.document["variants"].items()},

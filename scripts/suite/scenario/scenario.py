@@ -163,7 +163,7 @@ def word_value(value: Any, where: str) -> str:
         return str(value)
     if isinstance(value, str) and value.strip() and ("=" in value or not re.search(r"\s", value)):
         return " ".join(value.split())
-    raise UsageError(f'{where} must be one value, as in the shell: "64", "1s", "on"')
+    raise UsageError(f'{where} must be one value, as on the command line: "64", "1s", "on"')
 
 
 def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
