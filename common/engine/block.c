@@ -184,10 +184,10 @@ static void wait_in_call(struct event_loop *loop)
 {
     struct task *first = loop->tasks[0];
 
-    if (loop->finishing) {
+    if (event_loop_is_finishing(loop)) {
         struct task *open = first->over ? first->twin : first;
 
-        task_continue_finishing(open, engine_receive_finishing(open->connection));
+        task_continue(open, engine_receive_ready(open->connection));
     } else if (loop->ready) {
         return;
     } else if (first->twin) {

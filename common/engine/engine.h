@@ -101,7 +101,8 @@ static inline bool engine_has_pending(const struct connection *connection)
 }
 
 /* Handles the result of a receive. Passes `size` bytes to the workload; `size` 0: the peer has
- * half-closed; below 0: a negative errno value. Returns 0, -EAGAIN, or an error as run(). */
+ * half-closed; below 0: a negative errno value. An end that only drives gets no bytes after its
+ * half-close: they are an error. Returns 0, -EAGAIN, or an error as run(). */
 int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t size);
 
 /* Receives at most `wanted` bytes (one byte on an end that only sends). An unfinished handshake
@@ -142,10 +143,3 @@ static inline bool engine_may_fill(const struct connection *connection)
 /* Reads the zero-copy notifications. Returns 1 if lent memory came back, 0 if none did, or an error
  * as run(). */
 int engine_reclaim(struct connection *connection);
-
-/* As engine_on_data(), after the half-close of a connection that drives. Returns 1 if the peer has
- * half-closed too, 0 if more bytes may come. Unexpected bytes are an error. */
-int engine_on_data_finishing(struct connection *connection, const uint8_t *data, ssize_t size);
-
-/* Receives what is available after the half-close. Returns as engine_on_data_finishing(). */
-int engine_receive_finishing(struct connection *connection);

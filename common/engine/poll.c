@@ -113,14 +113,6 @@ static void receive(struct watch *watch)
     task_received(&watch->task, engine_receive_ready(watch->task.connection));
 }
 
-static void on_event_finishing(struct watch *watch, int events)
-{
-    if (task_is_half_closing(&watch->task) && events & UV_WRITABLE)
-        task_half_close(&watch->task);
-    if (events & UV_READABLE)
-        task_continue_finishing(&watch->task, engine_receive_finishing(watch->task.connection));
-}
-
 /* Lent memory has come back, or the socket has an error, which the next call returns. Returns
  * the events that are still to be handled: none if memory came back and the error event came
  * `alone`. */
@@ -146,11 +138,9 @@ static void on_event(uv_poll_t *poll, int status, int events)
         events = handle_error(watch, status == 0);
     if (loop->result < 0)
         return;
-    if (loop->finishing) {
-        on_event_finishing(watch, events);
-        return;
-    }
-    if (events & UV_WRITABLE && !handshaking)
+    if (events & UV_WRITABLE && task_is_half_closing(&watch->task))
+        task_half_close(&watch->task);
+    else if (events & UV_WRITABLE && !handshaking)
         watch->task.connection->awaits = AWAITS_NOTHING;
     if (events & UV_READABLE || handshaking)
         receive(watch);
@@ -161,12 +151,9 @@ static void on_event(uv_poll_t *poll, int status, int events)
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
 {
     struct watch *watch = (struct watch *)stream;
-    struct connection *connection = watch->task.connection;
 
-    if (watch->task.loop->result < 0)
-        return;
-    task_received(&watch->task, watch->task.loop->finishing ? engine_on_data_finishing(connection, data, size)
-                                                            : engine_on_data(connection, data, size));
+    if (watch->task.loop->result == 0)
+        task_received(&watch->task, engine_on_data(watch->task.connection, data, size));
 }
 
 static void on_written(struct stream *stream, int result)
@@ -274,7 +261,7 @@ static void wait_in_loop(struct event_loop *loop)
     struct poller *poller = (struct poller *)loop;
     uint64_t due_ns = event_loop_next_due(loop);
 
-    if (loop->finishing || (!loop->ready && due_ns == NEVER))
+    if (event_loop_is_finishing(loop) || (!loop->ready && due_ns == NEVER))
         run_uv_loop(poller, UV_RUN_ONCE);
     else if (loop->ready || sleep_until(poller, due_ns))
         run_uv_loop(poller, UV_RUN_NOWAIT);

@@ -193,14 +193,14 @@ static void resume_starved(struct ring_engine *engine)
 static void wait_in_ring(struct event_loop *loop)
 {
     struct ring_engine *engine = (struct ring_engine *)loop;
-    uint64_t due_ns = loop->finishing ? NEVER : event_loop_next_due(loop);
+    uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : event_loop_next_due(loop);
     bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
     struct ring_event event;
     int result;
 
     resume_starved(engine);
     recv_buffers_publish(&engine->recv_buffers);
-    if (spins || (loop->ready && !loop->finishing))
+    if (spins || (loop->ready && !event_loop_is_finishing(loop)))
         result = ring_poll(engine->ring);
     else
         result = ring_enter(engine->ring, true, due_ns);

@@ -6,20 +6,14 @@
 
 #include <poll.h>
 
-static int receive(struct watch *watch)
-{
-    struct connection *connection = watch->task.connection;
-
-    return watch->task.loop->finishing ? engine_receive_finishing(connection)
-                                       : engine_receive_ready(connection);
-}
-
 /* If only POLLERR is set and lent memory came back, there is nothing to read. */
 static int readable(struct watch *watch, const struct completion *completion)
 {
+    struct connection *connection = watch->task.connection;
+
     if (completion->result < 0)
-        return engine_fail(watch->task.connection, "watch its connection to", completion->result);
-    return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : receive(watch);
+        return engine_fail(connection, "watch its connection to", completion->result);
+    return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : engine_receive_ready(connection);
 }
 
 /* Ignores the bytes of a descriptor that is being closed. */
@@ -32,15 +26,12 @@ static int discard(struct connection *connection, const uint8_t *data, ssize_t s
 static int received(struct watch *watch, struct completion *completion)
 {
     struct connection *connection = watch->task.connection;
-    bool finishing = watch->task.loop->finishing;
 
     recv_buffers_align(watch->slot.recv_buffers, completion);
     if (completion->result > 0)
         calls_note_moved(&connection->calls, (uint64_t)completion->result);
     return connection->reading->completed(connection, completion,
-                                          connection->state == STATE_CLOSING ? discard
-                                          : finishing                        ? engine_on_data_finishing
-                                                                             : engine_on_data);
+                                          connection->state == STATE_CLOSING ? discard : engine_on_data);
 }
 
 /* Cancels the multishot receive. Single-shot receives then read the rest and the end of the
@@ -68,7 +59,7 @@ static void sent(struct watch *watch, const struct completion *completion)
             calls_note_moved(&connection->calls, (uint64_t)completion->result);
         result = connection->strategy->completed(connection, completion);
     }
-    if (watch->task.loop->finishing)
+    if (event_loop_is_finishing(watch->task.loop))
         return;
     if (connection_is_open(connection))
         connection->awaits = AWAITS_NOTHING;
@@ -102,12 +93,12 @@ static void on_acceptor(struct ring_engine *engine, const struct ring_event *eve
 
 static void on_error(struct watch *watch)
 {
-    if (watch->task.loop->finishing)
+    if (event_loop_is_finishing(watch->task.loop))
         return;
     if (watch->reclaimed || reads_by_ring(watch->task.connection))
         task_continue(&watch->task, 0); /* the multishot receive completes with an error, if any */
     else
-        task_received(&watch->task, receive(watch)); /* returns the error */
+        task_received(&watch->task, engine_receive_ready(watch->task.connection)); /* returns the error */
 }
 
 static void on_writable(struct watch *watch)
@@ -116,7 +107,7 @@ static void on_writable(struct watch *watch)
         task_half_close(&watch->task);
     } else if (watch->task.connection->state == STATE_HANDSHAKING) {
         task_received(&watch->task, engine_receive_ready(watch->task.connection));
-    } else if (!watch->task.loop->finishing) {
+    } else if (!event_loop_is_finishing(watch->task.loop)) {
         watch->task.connection->awaits = AWAITS_NOTHING;
         task_continue(&watch->task, 0);
     }
