@@ -35,7 +35,6 @@ struct poller {
     uv_async_t wake;
     struct acceptor acceptor; /* of a follower that reconnects */
     uv_poll_t accepting[ACCEPTOR_FDS];
-    struct watch *watches;
     size_t events;     /* in this iteration of the loop */
     bool unregistered; /* the loop must run: watches changed, or a stream was written to */
 };
@@ -293,10 +292,9 @@ static void on_wake(uv_async_t *wake)
 
 /* ---- open and close ---- */
 
-static int open_watch(struct poller *poller, size_t index)
+static int open_watch(struct poller *poller, struct watch *watch)
 {
-    struct watch *watch = &poller->watches[index];
-    struct connection *connection = &poller->loop.job->connections[index];
+    struct connection *connection = watch->task.connection;
 
     if (connection->reconnects)
         return 0;
@@ -320,12 +318,9 @@ static int poll_open(struct engine_job *job)
     poller->wake.data = poller;
     if ((result = uv_async_init(&poller->uv_loop, &poller->wake, on_wake)) < 0)
         return result;
-    poller->watches = poller->loop.watches;
-    for (size_t i = 0; i < job->count; i++) {
-        result = open_watch(poller, i);
-        if (result < 0)
+    for (size_t i = 0; i < job->count; i++)
+        if ((result = open_watch(poller, watch_of(poller->loop.tasks[i]))) < 0)
             return result;
-    }
     if (stream_is_used_by(job->connections))
         job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
@@ -349,8 +344,8 @@ static void poll_close(struct engine_job *job)
     if (!poller)
         return;
     poller->loop.result = -ECANCELED; /* the callbacks begin nothing new */
-    for (size_t i = 0; poller->watches && i < job->count; i++)
-        close_watch(&poller->watches[i]);
+    for (size_t i = 0; i < job->count; i++)
+        close_watch(watch_of(poller->loop.tasks[i]));
     for (size_t i = 0; i < ACCEPTOR_FDS; i++)
         if (poller->accepting[i].loop)
             uv_close((uv_handle_t *)&poller->accepting[i], NULL);

@@ -275,13 +275,14 @@ static int register_files(struct ring_engine *engine)
     return result;
 }
 
-static int open_parts(struct ring_engine *engine)
+static int open_ring(struct engine_job *job)
 {
-    struct engine_job *job = engine->loop.job;
+    struct ring_engine *engine = event_loop_open(job, &backend, sizeof *engine, sizeof(struct watch), 0);
     const struct end_plan *own = &job->shared->plan->ends[job->shared->end];
     struct ring_setup setup = setup_of(own);
     int result;
 
+    engine->watches = engine->loop.watches;
     setup.completions = completions_of(job);
     result = ring_open(&engine->ring, &setup, &job->shared->waits);
     if (result == 0 && reads_by_ring(job->connections))
@@ -291,14 +292,6 @@ static int open_parts(struct ring_engine *engine)
     if (result == 0 && job->dial && job->dial->listener >= 0)
         result = open_acceptor(engine);
     return result == 0 && own->fixed_files && !job->dial ? register_files(engine) : result;
-}
-
-static int open_ring(struct engine_job *job)
-{
-    struct ring_engine *engine = event_loop_open(job, &backend, sizeof *engine, sizeof(struct watch), 0);
-
-    engine->watches = engine->loop.watches;
-    return open_parts(engine);
 }
 
 static void close_ring(struct engine_job *job)
