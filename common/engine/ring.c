@@ -230,16 +230,6 @@ static void wake_ring(struct engine_job *job)
 
 #define COMPLETIONS_LEAST 4096u
 
-/* Room for one completion for each buffer, and four for each connection. */
-static uint32_t completions_of(const struct engine_job *job)
-{
-    uint64_t count = 4 * job->count + job->shared->pool.count, completions = COMPLETIONS_LEAST;
-
-    while (completions < count && completions < 65536)
-        completions *= 2;
-    return (uint32_t)completions;
-}
-
 static int open_watch(struct ring_engine *engine, size_t index)
 {
     struct watch *watch = &engine->watches[index];
@@ -280,10 +270,12 @@ static int open_ring(struct engine_job *job)
     struct ring_engine *engine = event_loop_open(job, &backend, sizeof *engine, sizeof(struct watch), 0);
     const struct end_plan *own = &job->shared->plan->ends[job->shared->end];
     struct ring_setup setup = setup_of(own);
+    /* one for each buffer, and four for each connection; the kernel rounds up, and clamps */
+    uint32_t completions = (uint32_t)(4 * job->count + job->shared->pool.count);
     int result;
 
     engine->watches = engine->loop.watches;
-    setup.completions = completions_of(job);
+    setup.completions = completions > COMPLETIONS_LEAST ? completions : COMPLETIONS_LEAST;
     result = ring_open(&engine->ring, &setup, &job->shared->waits);
     if (result == 0 && reads_by_ring(job->connections))
         result = recv_buffers_open(&engine->recv_buffers, engine->ring, &job->shared->pool);

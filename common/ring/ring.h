@@ -22,7 +22,7 @@ struct ring_setup {
     bool defer_taskrun;   /* IORING_SETUP_DEFER_TASKRUN, Linux 6.1: enter(2) posts completions */
     bool single_issuer;   /* IORING_SETUP_SINGLE_ISSUER, Linux 6.0; defer_taskrun needs it */
     bool registered_ring; /* io_uring_register_ring_fd(3), Linux 5.18: saves a lookup in enter(2) */
-    uint32_t completions; /* size of the completion queue; the kernel keeps the overflow */
+    uint32_t completions; /* least size of the completion queue; the kernel keeps the overflow */
 };
 
 /* Opens a ring in the thread that will use it. `counts` counts every enter(2), request and
