@@ -80,7 +80,7 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
     if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
         !(connection->digest = digest_library->open()))
         return -ENOMEM;
-    state = connection->role->state_size ? connection->role->state_size(plan) : 0;
+    state = connection->role->state_size + connection->role->slot_size * plan_slots(plan);
     if (state && !(connection->role_state = calloc(1, state)))
         return -ENOMEM;
     if (connection->outgoing && open_sending(connection) < 0)

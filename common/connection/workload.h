@@ -27,8 +27,8 @@ struct role {
      * stay in their buffer until released() returns it. NULL: the role owns no buffers. */
     size_t (*relay_buffers)(const struct plan *plan);
 
-    /* Bytes of connection->role_state under this plan; NULL: none. */
-    size_t (*state_size)(const struct plan *plan);
+    /* Bytes of connection->role_state: state_size, plus slot_size for each of plan_slots(). */
+    size_t state_size, slot_size;
 
     /* A phase begins: the deadline of the thread and messages_left bound its length. NULL: nothing
      * to prepare. */

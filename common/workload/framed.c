@@ -244,11 +244,6 @@ struct framed_responder {
     struct call calls[]; /* plan_slots() */
 };
 
-static size_t server_size(const struct plan *plan)
-{
-    return sizeof(struct framed_responder) + plan_slots(plan) * sizeof(struct call);
-}
-
 static struct call *call_at(const struct connection *connection, uint64_t number)
 {
     struct framed_responder *responder = connection->role_state;
@@ -357,7 +352,8 @@ static const struct role client_role = {
     .clocks = true,
     .times = true,
     .frames = true,
-    .state_size = requester_size,
+    .state_size = sizeof(struct requester),
+    .slot_size = sizeof(struct request_times),
     .begin = requester_begin,
     .fill = fill_requests,
     .wants = client_wants,
@@ -372,7 +368,8 @@ static const struct role server_role = {
     .sends = true,
     .receives = true,
     .frames = true,
-    .state_size = server_size,
+    .state_size = sizeof(struct framed_responder),
+    .slot_size = sizeof(struct call),
     .fill = fill_replies,
     .wants = server_wants,
     .arrived = server_arrived,
