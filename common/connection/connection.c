@@ -41,7 +41,7 @@ static int open_sending(struct connection *connection)
         return -ENOMEM;
     if (queue_open(&connection->queue, plan_queue_spans(plan, connection->end)) < 0)
         return -ENOMEM;
-    return connection->role->frames ? framing_open(connection) : 0;
+    return plan->frames ? framing_open(connection) : 0;
 }
 
 /* A proxy follows a peer that drives, and drives a peer that follows. */

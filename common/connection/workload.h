@@ -18,10 +18,9 @@ enum role_index { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY,
 #define NEVER UINT64_MAX
 
 struct role {
-    bool sends, receives; /* uses connection->outgoing, uses connection->incoming */
-    bool clocks;          /* reads the clock when a message is complete */
-    bool times;           /* receives replies and records their latency; needs `clocks` */
-    bool frames;          /* by the protocol of the plan; uses connection->framing */
+    bool receives; /* uses connection->incoming */
+    bool clocks;   /* reads the clock when a message is complete */
+    bool times;    /* receives replies and records their latency; needs `clocks` */
 
     /* The most receive buffers that the two connections of a pair own. After arrived(), the bytes
      * stay in their buffer until released() returns it. NULL: the role owns no buffers. */
@@ -35,7 +34,7 @@ struct role {
     void (*begin)(struct connection *connection);
 
     /* Appends the messages that are due to the queue: at most connection_room(). NULL: the role
-     * sends none. */
+     * sends none, and has no connection->outgoing. */
     void (*fill)(struct connection *connection);
 
     /* The number of bytes that the role accepts now. */

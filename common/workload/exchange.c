@@ -124,7 +124,6 @@ uint64_t requester_missed(const struct connection *connection)
 }
 
 const struct role requester_role = {
-    .sends = true,
     .receives = true,
     .clocks = true,
     .times = true,
@@ -190,7 +189,6 @@ bool responder_is_over(const struct connection *connection)
 }
 
 const struct role responder_role = {
-    .sends = true,
     .receives = true,
     .state_size = sizeof(struct responder),
     .fill = responder_fill,

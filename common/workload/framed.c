@@ -347,11 +347,9 @@ static bool server_is_over(const struct connection *connection)
 }
 
 static const struct role client_role = {
-    .sends = true,
     .receives = true,
     .clocks = true,
     .times = true,
-    .frames = true,
     .state_size = sizeof(struct requester),
     .slot_size = sizeof(struct request_times),
     .begin = requester_begin,
@@ -365,9 +363,7 @@ static const struct role client_role = {
 };
 
 static const struct role server_role = {
-    .sends = true,
     .receives = true,
-    .frames = true,
     .state_size = sizeof(struct framed_responder),
     .slot_size = sizeof(struct call),
     .fill = fill_replies,

@@ -57,7 +57,6 @@ static bool both_is_over(const struct connection *connection)
 }
 
 const struct role one_way_driver = {
-    .sends = true,
     .fill = send_messages,
     .wants = wants_nothing,
     .arrived = one_way_refuse,
@@ -72,7 +71,6 @@ const struct role one_way_follower = {
 };
 
 const struct role one_way_both = {
-    .sends = true,
     .receives = true,
     .clocks = true,
     .fill = send_messages,

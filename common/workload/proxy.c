@@ -148,7 +148,6 @@ static bool relayed_all(const struct connection *connection)
 }
 
 static const struct role relay = {
-    .sends = true,
     .receives = true,
     .relay_buffers = buffers_of_pair,
     .state_size = sizeof(struct relay),
