@@ -101,11 +101,8 @@ static int open_connections(struct worker *worker, struct problem *problem)
 
     worker->shared.samples.on_point = watch_windows;
     worker->shared.samples.context = worker;
-    for (size_t i = 0; i < worker->count && result == 0; i++) {
-        struct connection *connection = &worker->connections[i];
-
-        result = connection_open(connection, &worker->shared);
-    }
+    for (size_t i = 0; i < worker->count && result == 0; i++)
+        result = connection_open(&worker->connections[i], &worker->shared);
     return result == 0 ? 0 : setup_failure(worker, result, problem);
 }
 
@@ -114,7 +111,7 @@ static int open_sender(struct worker *worker, struct problem *problem)
 {
     const struct team *team = worker->team;
     const struct place_list *cpus = &team->cpus;
-    size_t number = team->worker_count + worker->index;
+    size_t number = team->worker_count + (size_t)(worker - team->workers);
     int cpu = cpus->count ? cpus->cpus[number % cpus->count] : -1;
 
     if (!team->plan->ends[team->end].hands_over)
