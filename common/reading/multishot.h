@@ -12,3 +12,5 @@ int multishot_completed(struct connection *connection, const struct completion *
 
 /* As many buffers as fit in 4 MiB, but 16 to 1024: the kernel must not run out of them. */
 uint32_t multishot_buffers(size_t size);
+
+#define MULTISHOT .read = multishot_begin, .completed = multishot_completed, .buffers = multishot_buffers
