@@ -223,6 +223,4 @@ const struct engine engine_block = {
     .suits = suits,
     .open = block_open,
     .close = event_loop_close,
-    .run = event_loop_run,
-    .finish = event_loop_finish,
 };

@@ -377,7 +377,7 @@ static void begin(struct event_loop *loop)
     }
 }
 
-int event_loop_run(struct engine_job *job)
+int engine_run(struct engine_job *job)
 {
     struct event_loop *loop = job->state;
 
@@ -423,7 +423,7 @@ static int half_close_all(struct event_loop *loop, bool drives)
     return loop->result;
 }
 
-int event_loop_finish(struct engine_job *job)
+int engine_finish(struct engine_job *job)
 {
     struct event_loop *loop = job->state;
     int result;

@@ -68,10 +68,8 @@ struct event_loop {
 void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
                       size_t watch_size, size_t task_offset);
 
-/* close(), run() and finish() of the engines. */
+/* close() of an engine whose state owns nothing else. */
 void event_loop_close(struct engine_job *job);
-int event_loop_run(struct engine_job *job);
-int event_loop_finish(struct engine_job *job);
 
 /* Another thread has woken this one. If the thread is cancelled, the phase ends with
  * -ECANCELED. Else every task with an idle queue sends what is due, unless the half-close has

@@ -365,6 +365,4 @@ const struct engine engine_poll = {
     .open = poll_open,
     .close = poll_close,
     .wake = poll_wake,
-    .run = event_loop_run,
-    .finish = event_loop_finish,
 };

@@ -308,6 +308,4 @@ const struct engine engine_ring = {
     .open = open_ring,
     .close = close_ring,
     .wake = wake_ring,
-    .run = event_loop_run,
-    .finish = event_loop_finish,
 };

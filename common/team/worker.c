@@ -167,7 +167,7 @@ static void prepare(struct connection *connection, uint64_t messages, bool until
 static int run_engine(struct worker *worker, uint64_t duration_ns, bool paced, struct problem *problem)
 {
     thread_shared_begin_phase(&worker->shared, duration_ns, paced && worker->team->plan->rate);
-    return check_engine(worker, worker->team->engine->run(&worker->job), problem);
+    return check_engine(worker, engine_run(&worker->job), problem);
 }
 
 /* ---- the warm-up ---- */
@@ -331,7 +331,7 @@ static int finish(struct worker *worker, struct problem *problem)
         read_options(worker);
     if (loses_counters)
         read_tcp(worker, &worker->after);
-    if (waits && check_engine(worker, team->engine->finish(&worker->job), problem) < 0)
+    if (waits && check_engine(worker, engine_finish(&worker->job), problem) < 0)
         return -1;
     set_interval(worker, clock_now_ns());
     if (works_on)
