@@ -78,13 +78,11 @@ static void connected(struct watch *watch, int result)
     task_continue(&watch->task, result);
 }
 
-/* The acceptor has the slots after those of the connections. */
+/* The acceptor has the slots after those of the connections, and only watches them. */
 static void on_acceptor(struct ring_engine *engine, const struct ring_event *event)
 {
     size_t index = event->number - engine->loop.job->count;
 
-    if (event->kind != RING_READABLE)
-        return;
     acceptor_readable(&engine->acceptor, index);
     ring_watch(&engine->accepting[index], RING_READABLE);
 }
