@@ -39,21 +39,17 @@ int engine_suits(const struct engine *engine, const struct plan *plan, enum end 
  * other engine can run it. */
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
-    const struct engine *named = plan->ends[end].engine, *able = NULL, *candidate = named, *last = named;
+    const struct engine *named = plan->ends[end].engine, *able = NULL, *candidate = NULL, *engine = named;
     unsigned needs = (plan_outgoing(plan, end) ? plan_strategy(plan, end)->strategy->needs : 0) |
                      (plan_incoming(plan, end) ? plan->ends[end].reading->needs : 0);
-    struct problem ignored;
 
     for (size_t i = 0; !named->suits && i < engine_axis.count; i++) {
-        const struct engine *engine = (const struct engine *)engine_axis.variants[i];
-
-        last = engine;
+        engine = (const struct engine *)engine_axis.variants[i];
         if (!engine->suits || needs & CAPABILITIES_OF_ENGINES & ~engine->gives)
             continue;
-        if (!candidate->suits || !plan->ends[end].hands_over) /* handoff: keep the first */
+        if (!candidate || !plan->ends[end].hands_over) /* handoff: keep the first */
             candidate = engine;
-        ignored = (struct problem){0};
-        if (engine_suits(engine, plan, end, &ignored) < 0)
+        if (engine_suits(engine, plan, end, &(struct problem){0}) < 0)
             continue;
         if (!engine->thread_per_connection || plan->ends[end].threads >= plan->connections)
             return engine;
@@ -61,7 +57,7 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
     }
     if (able)
         return able;
-    return candidate->suits ? candidate : last; /* none can run the plan: its suits() reports why */
+    return candidate ? candidate : engine; /* none can run the plan: its suits() reports why */
 }
 
 int engine_check(unsigned needs, struct problem *problem)
