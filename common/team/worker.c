@@ -13,11 +13,6 @@
 
 #define WATCHED_MAX 64 /* connections whose TCP window is sampled within the interval */
 
-static bool has_sockets(const struct worker *worker)
-{
-    return worker->team->plan->transport->has_other_end;
-}
-
 /* ---- figures ---- */
 
 /* Adds the counts of all connections to `figures`, which is zeroed. */
@@ -296,7 +291,7 @@ static void read_options(struct worker *worker)
     const struct connection *first = worker->connections;
     const struct connection *sending = first->twin && !first->drives ? first->twin : first;
 
-    if (has_sockets(worker) && !worker->options)
+    if (plan->transport->has_other_end && !worker->options)
         worker->options = options_report(plan, worker->team->end, sending->calls.fd);
 }
 
@@ -323,8 +318,9 @@ static void read_last_figures(struct worker *worker)
 static int finish(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    bool loses_counters = team->plan->transport->loses_counters, works_on = team->part == PART_BOTH;
-    bool waits = has_sockets(worker) && !worker->connections->reconnects &&
+    const struct transport *transport = team->plan->transport;
+    bool loses_counters = transport->loses_counters, works_on = team->part == PART_BOTH;
+    bool waits = transport->has_other_end && !worker->connections->reconnects &&
                  !(plan_is_foreign(team->plan) && worker->connections->incoming);
 
     if (!works_on || loses_counters)
