@@ -3,7 +3,6 @@
  * receive at the same time. */
 #include "engine/event_loop.h"
 
-#include "base/clock.h"
 #include "engine/pause.h"
 #include "net/sockets.h"
 #include "transport/transport.h"

@@ -12,9 +12,7 @@
 #include "engine/acceptor.h"
 #include "engine/pause.h"
 #include "engine/stream.h"
-#include "transport/transport.h"
 
-#include <unistd.h>
 #include <uv.h>
 
 #define EVENTS_PER_CALL 1024 /* by libuv: with that many events it calls epoll_wait(2) again */

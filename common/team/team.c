@@ -5,8 +5,6 @@
 #include "base/secret.h"
 #include "connection/thread_shared.h"
 #include "connection/workload.h"
-#include "net/sockets.h"
-#include "transport/transport.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -5,11 +5,9 @@
 #include "base/clock.h"
 #include "connection/workload.h"
 #include "engine/pause.h"
-#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define WATCHED_MAX 64 /* connections whose TCP window is sampled within the interval */
 

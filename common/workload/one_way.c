@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload/one_way.h"
 
-#include "base/clock.h"
-
 static void send_messages(struct connection *connection)
 {
     struct samples *samples = &connection->shared->samples;
