@@ -2,7 +2,6 @@
 /* The io_uring readings: a multishot receive into the provided buffers of the thread. */
 #pragma once
 
-#include "connection/capability.h"
 #include "connection/reading.h"
 
 /* read(): submits the request. Returns -EINPROGRESS or another negative errno value. */

@@ -2,7 +2,6 @@
 /* TLS by GnuTLS: each send makes a record, unless the session is corked. */
 #include "security/gnutls.h"
 
-#include "connection/capability.h"
 #include "security/certificate.h"
 
 #include <stdio.h>
