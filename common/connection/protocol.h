@@ -3,7 +3,7 @@
  * reply belongs. Client and server are in one file.
  *
  * A request or a reply is a sequence of pieces. A piece is a head and the payload that follows it.
- * The roles of workload/framed.c collect the bytes of a head, call the protocol to parse it, and
+ * The roles of workload/request.c collect the bytes of a head, call the protocol to parse it, and
  * move the payload. So a protocol is a pure parser; only its dialogue makes system calls.
  *
  * `raw` has no heads: its requests and replies are the words `message` and `reply`. */
