@@ -233,7 +233,10 @@ static void push(struct task *task)
 
 static void rearm(struct task *task)
 {
-    task->loop->backend->rearm(task);
+    const struct event_loop_backend *backend = task->loop->backend;
+
+    if (backend->rearm)
+        backend->rearm(task);
     if (engine_has_pending(task->connection))
         make_ready(task);
 }
@@ -262,7 +265,7 @@ static void continue_finishing(struct task *task)
     if (!task->over && connection_has_half_closed(connection) &&
         (!connection->drives || connection_has_ended(connection)))
         finish_phase(task);
-    task->loop->backend->rearm(task);
+    rearm(task);
 }
 
 void task_continue(struct task *task, int result)
@@ -349,7 +352,7 @@ static void run_due(struct event_loop *loop)
     struct thread_shared *shared = loop->job->shared;
     struct task *task;
 
-    if (event_loop_next_due(loop) == NEVER)
+    if (!loop->timers.count)
         return;
     shared->now_ns = clock_now_ns();
     while (loop->result == 0 && (task = timers_take(&loop->timers, shared->now_ns))) {

@@ -43,10 +43,10 @@ struct event_loop_backend {
      * watches no descriptors. */
     bool (*unwatch)(struct task *task);
 
-    /* Re-arm: the set of wanted events may have changed. */
+    /* Re-arm: the set of wanted events may have changed. NULL: the engine waits in calls. */
     void (*rearm)(struct task *task);
 
-    /* Waits for the next event, at most until event_loop_next_due(). Does not wait if a task is
+    /* Waits for the next event, at most until the next timer is due. Does not wait if a task is
      * ready. */
     void (*wait)(struct event_loop *loop);
 };
@@ -79,12 +79,6 @@ void event_loop_wake(struct event_loop *loop);
 static inline bool event_loop_is_finishing(const struct event_loop *loop)
 {
     return loop->job->shared->finishing;
-}
-
-/* When the next timer is due, CLOCK_MONOTONIC; NEVER if there is none. */
-static inline uint64_t event_loop_next_due(const struct event_loop *loop)
-{
-    return timers_next(&loop->timers);
 }
 
 /* Sends the messages that are due, without waiting. */

@@ -256,7 +256,7 @@ static bool sleep_until(struct poller *poller, uint64_t due_ns)
 static void wait_in_loop(struct event_loop *loop)
 {
     struct poller *poller = (struct poller *)loop;
-    uint64_t due_ns = event_loop_next_due(loop);
+    uint64_t due_ns = timers_next(&loop->timers);
 
     if (event_loop_is_finishing(loop) || (!loop->ready && due_ns == NEVER))
         run_uv_loop(poller, UV_RUN_ONCE);

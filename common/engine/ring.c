@@ -193,7 +193,7 @@ static void resume_starved(struct ring_engine *engine)
 static void wait_in_ring(struct event_loop *loop)
 {
     struct ring_engine *engine = (struct ring_engine *)loop;
-    uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : event_loop_next_due(loop);
+    uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : timers_next(&loop->timers);
     bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
     struct ring_event event;
     int result;
