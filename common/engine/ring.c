@@ -203,7 +203,7 @@ static void wait_in_ring(struct event_loop *loop)
     if (spins || (loop->ready && !event_loop_is_finishing(loop)))
         result = ring_poll(engine->ring);
     else
-        result = ring_enter(engine->ring, true, due_ns);
+        result = ring_enter(engine->ring, due_ns);
     if (result < 0)
         loop->result = engine_fail(loop->job->connections, "wait in its io_uring for", result);
     while (loop->result == 0 && ring_next(engine->ring, &event))
