@@ -167,15 +167,14 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
 /* Processes all bytes. Calls `whole` for each request or reply that they complete. */
 static int take(struct connection *connection, const uint8_t *data, size_t size,
                 int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *),
-                int (*whole)(struct connection *connection))
+                void (*whole)(struct connection *connection))
 {
     struct framing *framing = connection->framing;
     const uint8_t *end = data + size;
-    int result = 0;
 
     if (connection->digest)
         digest_library->update(connection->digest, data, size);
-    while (data < end && result == 0) {
+    while (data < end) {
         size_t part;
 
         if (!framing->left) {
@@ -197,21 +196,20 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
         framing->left -= part;
         data += part;
         if (!framing->left && framing->piece.is_last)
-            result = whole(connection);
+            whole(connection);
     }
     connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
-    return result;
+    return 0;
 }
 
 /* ---- the client ---- */
 
-static int client_whole(struct connection *connection)
+static void client_whole(struct connection *connection)
 {
     struct call *call = connection->framing->piece.call;
 
     requester_note_reply(connection->shared, connection->role_state, (uint32_t)call->cookie);
     framing_release(connection->framing, call);
-    return 0;
 }
 
 /* All replies that the bytes complete have the same time: the clock is read once. */
@@ -238,19 +236,6 @@ static size_t client_wants(const struct connection *connection)
 
 /* ---- the server ---- */
 
-/* A ring of requests: complete ones that wait for a reply, then the one that arrives. */
-struct framed_responder {
-    uint64_t received, answered;
-    struct call calls[]; /* plan_slots() */
-};
-
-static struct call *call_at(const struct connection *connection, uint64_t number)
-{
-    struct framed_responder *responder = connection->role_state;
-
-    return &responder->calls[number & connection->framing->mask];
-}
-
 /* Returns true if op= allows this request: the source has memory for the largest reply of op= only.
  * framing->size is 0 if the content of the protocol has no addresses. Values that foreign clients
  * set are not stored, so any size is allowed. */
@@ -270,15 +255,15 @@ static bool is_in_op(const struct connection *connection, const struct call *cal
 
 static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
-    const struct framed_responder *responder = connection->role_state;
     const struct plan *plan = connection->plan;
     struct framing *framing = connection->framing;
-    struct call *call = piece->call = call_at(connection, responder->received);
+    uint64_t slot = framing->received & framing->mask;
+    struct call *call = piece->call = &framing->calls[slot];
     int result;
 
     if (framing->keys)
-        call->key = framing->keys + (responder->received & framing->mask) * (PROTOCOL_KEY_MAX + 1);
-    if (responder->received - responder->answered == plan->depth)
+        call->key = framing->keys + slot * (PROTOCOL_KEY_MAX + 1);
+    if (framing->received - framing->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
     result = plan->protocol->read_request(connection, data, size, piece);
     if (result != 0 || is_in_op(connection, call))
@@ -288,36 +273,32 @@ static int read_request(struct connection *connection, const uint8_t *data, size
                           call->kind->name, call->bytes, call->offset);
 }
 
-static int server_whole(struct connection *connection)
+static void server_whole(struct connection *connection)
 {
-    struct framed_responder *responder = connection->role_state;
-
-    responder->received++;
-    return 0;
+    connection->framing->received++;
 }
 
 static int server_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    struct framed_responder *responder = connection->role_state;
-    uint64_t before = responder->received;
+    uint64_t before = connection->framing->received;
     int result = take(connection, data, size, read_request, server_whole);
 
-    connection_count_bytes(connection, size, responder->received - before);
+    connection_count_bytes(connection, size, connection->framing->received - before);
     return result;
 }
 
 static void fill_replies(struct connection *connection)
 {
     const struct protocol *protocol = connection->plan->protocol;
-    struct framed_responder *responder = connection->role_state;
-    uint64_t room = connection_room(connection), count = responder->received - responder->answered;
+    struct framing *framing = connection->framing;
+    uint64_t room = connection_room(connection), count = framing->received - framing->answered;
     struct span *last = NULL;
 
     if (count > room)
         count = room;
     responder_spin(connection->shared, count);
     for (; count; count--) {
-        const struct call *call = call_at(connection, responder->answered++);
+        const struct call *call = &framing->calls[framing->answered++ & framing->mask];
 
         last =
             append_piece(connection, protocol->write_reply, call, call->kind->fetches, protocol->reply_end);
@@ -331,13 +312,13 @@ static void fill_replies(struct connection *connection)
  * head. */
 static size_t server_wants(const struct connection *connection)
 {
-    const struct framed_responder *responder = connection->role_state;
-    size_t wanted = connection->framing->quits ? 0 : role_wants_all(connection);
-    uint64_t room = connection->plan->depth - (responder->received - responder->answered);
-    uint64_t heads = room ? HEAD_MIN * room - (connection->framing->held > 0) : 0;
+    const struct framing *framing = connection->framing;
+    size_t wanted = framing->quits ? 0 : role_wants_all(connection);
+    uint64_t room = connection->plan->depth - (framing->received - framing->answered);
+    uint64_t heads = room ? HEAD_MIN * room - (framing->held > 0) : 0;
 
-    if (connection->shared->content && wanted > heads && wanted - heads > connection->framing->left)
-        wanted = connection->framing->left + heads;
+    if (connection->shared->content && wanted > heads && wanted - heads > framing->left)
+        wanted = framing->left + heads;
     return wanted;
 }
 
@@ -364,8 +345,6 @@ static const struct role framed_client = {
 
 static const struct role framed_server = {
     .receives = true,
-    .state_size = sizeof(struct framed_responder),
-    .slot_size = sizeof(struct call),
     .fill = fill_replies,
     .wants = server_wants,
     .arrived = server_arrived,
