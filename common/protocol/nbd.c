@@ -326,8 +326,7 @@ static int fill_content(struct connection *connection)
 
     for (uint64_t done = 0; done < share && result == 0; done += size) {
         size = share - done < FILL_BYTES ? share - done : FILL_BYTES;
-        result = dialogue_store(connection,
-                                &(struct call){.kind = &kinds[WRITE], .bytes = size, .offset = first + done});
+        result = dialogue_store(connection, &kinds[WRITE], first + done, size);
     }
     return result;
 }
