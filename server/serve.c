@@ -95,9 +95,9 @@ static void answer(struct client *client)
     uv_mutex_unlock(&client->service->mutex);
     if (result == 0) {
         thread_shared_begin_phase(&client->shared, UINT64_MAX, false);
-        result = engine->run(&client->job);
+        result = engine_run(&client->job);
         if (result == 0)
-            result = engine->finish(&client->job);
+            result = engine_finish(&client->job);
     }
     uv_mutex_lock(&client->service->mutex);
     client->can_wake = false;

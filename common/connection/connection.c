@@ -41,7 +41,7 @@ static int open_sending(struct connection *connection)
         return -ENOMEM;
     if (queue_open(&connection->queue, plan_queue_spans(plan, connection->end)) < 0)
         return -ENOMEM;
-    return connection->role->frames ? framing_open(connection) : 0;
+    return plan->frames ? framing_open(connection) : 0;
 }
 
 /* A proxy follows a peer that drives, and drives a peer that follows. */
@@ -80,7 +80,7 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
     if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
         !(connection->digest = digest_library->open()))
         return -ENOMEM;
-    state = connection->role->state_size ? connection->role->state_size(plan) : 0;
+    state = connection->role->state_size + connection->role->slot_size * plan_slots(plan);
     if (state && !(connection->role_state = calloc(1, state)))
         return -ENOMEM;
     if (connection->outgoing && open_sending(connection) < 0)

@@ -48,23 +48,24 @@ int dialogue_receive(struct connection *connection, void *data, size_t size)
     return move(connection, data, size, false);
 }
 
-int dialogue_store(struct connection *connection, const struct call *what)
+int dialogue_store(struct connection *connection, const struct operation_kind *kind, uint64_t offset,
+                   uint64_t bytes)
 {
     const struct protocol *protocol = connection->plan->protocol;
     struct call *call = framing_take(connection->framing);
-    CLEANUP_FREE uint8_t *data = malloc(what->bytes);
+    CLEANUP_FREE uint8_t *data = malloc(bytes);
     uint8_t head[PROTOCOL_SENT_MAX];
     struct piece piece = {0};
     int result = data ? 0 : -ENOMEM, needed;
     size_t held = 0;
 
-    call->kind = what->kind;
-    call->bytes = what->bytes;
-    call->offset = what->offset;
+    call->kind = kind;
+    call->bytes = bytes;
+    call->offset = offset;
     if (result < 0 || (result = dialogue_send(connection, head, protocol->write_request(head, call))) < 0)
         return result;
-    pattern_fill(data, call->bytes, call->offset);
-    result = dialogue_send(connection, data, call->bytes);
+    pattern_fill(data, bytes, offset);
+    result = dialogue_send(connection, data, bytes);
     if (result == 0 && protocol->request_end)
         result = dialogue_send(connection, protocol->request_end, strlen(protocol->request_end));
     while (result == 0 && !piece.is_last) {

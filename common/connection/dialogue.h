@@ -7,7 +7,7 @@
 
 #include "connection/connection.h"
 
-struct call;
+struct operation_kind;
 
 int dialogue_send(struct connection *connection, const void *data, size_t size);
 
@@ -15,5 +15,6 @@ int dialogue_send(struct connection *connection, const void *data, size_t size);
 int dialogue_receive(struct connection *connection, void *data, size_t size);
 
 /* Sends a request that stores the pattern at the server, and receives its reply. The pattern fills
- * `what->bytes` bytes of the content from byte `what->offset` on. */
-int dialogue_store(struct connection *connection, const struct call *what);
+ * `bytes` bytes of the content from byte `offset` on. */
+int dialogue_store(struct connection *connection, const struct operation_kind *kind, uint64_t offset,
+                   uint64_t bytes);

@@ -16,7 +16,7 @@ int framing_open(struct connection *connection)
         return -ENOMEM;
     framing->slots = (uint32_t)depth;
     framing->mask = plan_slots(connection->plan) - 1;
-    framing->calls = calloc(depth, sizeof *framing->calls);
+    framing->calls = calloc(framing->mask + 1, sizeof *framing->calls);
     framing->spare = calloc(framing->mask + 1, sizeof *framing->spare);
     framing->heads = calloc(connection->queue.mask + 1, PROTOCOL_SENT_MAX);
     if (connection->shared->content)

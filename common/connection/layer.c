@@ -21,11 +21,6 @@ ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int c
     return calls_sendmsg(&connection->calls, &message, flags);
 }
 
-ssize_t socket_sendfile(struct connection *connection, int file, off_t offset, size_t size)
-{
-    return calls_sendfile(&connection->calls, file, offset, size);
-}
-
 ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags)
 {
     return calls_recv(&connection->calls, data, size, flags);

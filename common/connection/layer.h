@@ -59,7 +59,6 @@ struct layer {
 extern const struct layer layer_socket;
 ssize_t socket_send(struct connection *connection, const void *data, size_t size, int flags);
 ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
-ssize_t socket_sendfile(struct connection *connection, int file, off_t offset, size_t size);
 ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags);
 int socket_hold(struct connection *connection, bool on);
 

@@ -3,7 +3,7 @@
  * reply belongs. Client and server are in one file.
  *
  * A request or a reply is a sequence of pieces. A piece is a head and the payload that follows it.
- * The roles of workload/framed.c collect the bytes of a head, call the protocol to parse it, and
+ * The roles of workload/request.c collect the bytes of a head, call the protocol to parse it, and
  * move the payload. So a protocol is a pure parser; only its dialogue makes system calls.
  *
  * `raw` has no heads: its requests and replies are the words `message` and `reply`. */
@@ -48,11 +48,14 @@ struct piece {
 
 /* The requests of a connection, and the state of its parser. */
 struct framing {
-    struct call *calls; /* by slot; a cookie has its slot in the low 32 bits */
-    uint32_t slots;     /* plan->depth */
-    uint32_t *spare;    /* a ring of free slots: the slot that was freed first is taken first */
-    uint64_t mask;      /* of rings: plan_slots() - 1 */
-    uint64_t freed, taken;
+    /* Client: by slot; a cookie has its slot in the low 32 bits. Server: a ring of complete requests
+     * that wait for a reply, then the one that arrives. */
+    struct call *calls;
+    uint32_t slots;              /* plan->depth */
+    uint32_t *spare;             /* a ring of free slots: the slot that was freed first is taken first */
+    uint64_t mask;               /* of rings: plan_slots() - 1 */
+    uint64_t freed, taken;       /* slots of a client */
+    uint64_t received, answered; /* requests at a server */
 
     uint64_t size;         /* bytes of content of the server */
     uint64_t first, share; /* part of the content for this connection: offset, size */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/axis.h"
+#include "connection/capability.h"
 #include "connection/layer.h"
 
 struct reading {

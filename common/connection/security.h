@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/axis.h"
+#include "connection/capability.h"
 #include "connection/layer.h"
 
 #define SECURITY_KEY_SIZE 32u

@@ -37,6 +37,7 @@ struct thread_shared {
     uint64_t deadline_ns; /* of the phase, CLOCK_MONOTONIC; UINT64_MAX for fixed work */
     uint64_t start_ns;    /* of the phase, and of the schedule of an open loop */
     bool paced;           /* the phase is an open loop */
+    bool finishing;       /* the half-close has begun: a driver waits for that of its peer */
     uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
     uint32_t stride;      /* messages to begin between two comparisons */
 

@@ -18,24 +18,23 @@ enum role_index { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY,
 #define NEVER UINT64_MAX
 
 struct role {
-    bool sends, receives; /* uses connection->outgoing, uses connection->incoming */
-    bool clocks;          /* reads the clock when a message is complete */
-    bool times;           /* receives replies and records their latency; needs `clocks` */
-    bool frames;          /* by the protocol of the plan; uses connection->framing */
+    bool receives; /* uses connection->incoming */
+    bool clocks;   /* reads the clock when a message is complete */
+    bool times;    /* receives replies and records their latency; needs `clocks` */
 
     /* The most receive buffers that the two connections of a pair own. After arrived(), the bytes
      * stay in their buffer until released() returns it. NULL: the role owns no buffers. */
     size_t (*relay_buffers)(const struct plan *plan);
 
-    /* Bytes of connection->role_state under this plan; NULL: none. */
-    size_t (*state_size)(const struct plan *plan);
+    /* Bytes of connection->role_state: state_size, plus slot_size for each of plan_slots(). */
+    size_t state_size, slot_size;
 
     /* A phase begins: the deadline of the thread and messages_left bound its length. NULL: nothing
      * to prepare. */
     void (*begin)(struct connection *connection);
 
     /* Appends the messages that are due to the queue: at most connection_room(). NULL: the role
-     * sends none. */
+     * sends none, and has no connection->outgoing. */
     void (*fill)(struct connection *connection);
 
     /* The number of bytes that the role accepts now. */

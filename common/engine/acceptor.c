@@ -11,7 +11,7 @@
 struct pending {
     uv_poll_t poll; /* first */
     struct acceptor *acceptor;
-    struct pending *next;
+    TAILQ_ENTRY(pending) others;
     int fd;
     size_t size;
     uint8_t hello[HELLO_SIZE];
@@ -20,7 +20,7 @@ struct pending {
 int acceptor_open(struct acceptor *acceptor, struct event_loop *loop, bool nonblocking)
 {
     *acceptor = (struct acceptor){.nonblocking = nonblocking};
-    acceptor->last = &acceptor->first;
+    TAILQ_INIT(&acceptor->waiting);
     if (uv_loop_init(&acceptor->uv_loop) < 0)
         return -ENOMEM;
     acceptor->loop = loop;
@@ -72,19 +72,13 @@ static void on_closed(uv_handle_t *handle)
     free(handle);
 }
 
-/* Removes the entry. The caller then owns its descriptor. */
-static void remove_pending(struct pending *pending)
+/* Removes the entry. Returns its descriptor, which the caller then owns. */
+static int remove_pending(struct pending *pending)
 {
-    struct acceptor *acceptor = pending->acceptor;
-    struct pending **at = &acceptor->first;
-
-    while (*at != pending)
-        at = &(*at)->next;
-    *at = pending->next;
-    if (!*at)
-        acceptor->last = at;
-    acceptor->count--;
+    TAILQ_REMOVE(&pending->acceptor->waiting, pending, others);
+    pending->acceptor->count--;
     uv_close((uv_handle_t *)&pending->poll, on_closed);
+    return pending->fd;
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -113,20 +107,15 @@ static void add_pending(struct acceptor *acceptor, const struct pending *accepte
 {
     struct pending *pending = needed(malloc(sizeof *pending));
 
-    if (acceptor->count >= acceptor->loop->job->count + PENDING_SPARE) {
-        int fd = acceptor->first->fd;
-
-        remove_pending(acceptor->first);
-        reject(acceptor, fd);
-    }
+    if (acceptor->count >= acceptor->loop->job->count + PENDING_SPARE)
+        reject(acceptor, remove_pending(TAILQ_FIRST(&acceptor->waiting)));
     *pending = *accepted;
     if (uv_poll_init(&acceptor->uv_loop, &pending->poll, pending->fd) < 0) {
         free(pending);
         reject(acceptor, accepted->fd);
         return;
     }
-    *acceptor->last = pending;
-    acceptor->last = &pending->next;
+    TAILQ_INSERT_TAIL(&acceptor->waiting, pending, others);
     acceptor->count++;
     uv_poll_start(&pending->poll, UV_READABLE, on_readable);
 }
@@ -171,12 +160,8 @@ void acceptor_close(struct acceptor *acceptor)
 {
     if (!acceptor->loop)
         return;
-    while (acceptor->first) {
-        int fd = acceptor->first->fd;
-
-        remove_pending(acceptor->first);
-        close(fd);
-    }
+    while (!TAILQ_EMPTY(&acceptor->waiting))
+        close(remove_pending(TAILQ_FIRST(&acceptor->waiting)));
     uv_run(&acceptor->uv_loop, UV_RUN_NOWAIT);
     uv_loop_close(&acceptor->uv_loop);
     acceptor->loop = NULL;

@@ -10,17 +10,18 @@
 
 #include "engine/event_loop.h"
 
+#include <sys/queue.h>
 #include <uv.h>
 
 #define ACCEPTOR_FDS 2
 
 struct acceptor {
     struct event_loop *loop;
-    bool nonblocking;      /* accepts nonblocking descriptors */
-    uv_loop_t uv_loop;     /* watches the descriptors with an incomplete hello */
-    int fds[ACCEPTOR_FDS]; /* the listener, and the backend of `uv_loop` */
-    struct pending *first, **last;
-    size_t count; /* of pending descriptors */
+    bool nonblocking;              /* accepts nonblocking descriptors */
+    uv_loop_t uv_loop;             /* watches the waiting descriptors */
+    int fds[ACCEPTOR_FDS];         /* the listener, and the backend of `uv_loop` */
+    TAILQ_HEAD(, pending) waiting; /* descriptors with an incomplete hello, oldest first */
+    size_t count;                  /* of these descriptors */
 };
 
 /* 0 or a negative errno value. acceptor_close() works in both cases, and on a zeroed acceptor. */

@@ -3,7 +3,6 @@
  * receive at the same time. */
 #include "engine/event_loop.h"
 
-#include "base/clock.h"
 #include "engine/pause.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
@@ -160,9 +159,9 @@ static int wait_for_one(struct event_loop *loop, struct connection *connection)
         return await_memory(connection); /* without room the next message could not be appended */
     if ((wanted = connection->role->wants(connection)))
         return receive(connection, wanted);
-    if (lent && (!engine_may_fill(connection) || event_loop_next_due(loop) == NEVER))
+    if (lent && (!engine_may_fill(connection) || !loop->timers.count))
         return await_memory(connection);
-    return wait_until(connection, event_loop_next_due(loop));
+    return wait_until(connection, timers_next(&loop->timers));
 }
 
 /* Waits until one connection of the pair receives; its twin sends these bytes. */
@@ -184,10 +183,10 @@ static void wait_in_call(struct event_loop *loop)
 {
     struct task *first = loop->tasks[0];
 
-    if (loop->finishing) {
+    if (event_loop_is_finishing(loop)) {
         struct task *open = first->over ? first->twin : first;
 
-        task_continue_finishing(open, engine_receive_finishing(open->connection));
+        task_continue(open, engine_receive_ready(open->connection));
     } else if (loop->ready) {
         return;
     } else if (first->twin) {
@@ -202,13 +201,8 @@ static int take(struct connection *connection)
     return engine_receive(connection, connection->role->wants(connection));
 }
 
-static void rearm(struct task *task)
-{
-    (void)task; /* no events to re-arm: the engine waits in calls */
-}
-
 static const struct event_loop_backend backend = {
-    .connect = connect_blocking, .push = push, .take = take, .rearm = rearm, .wait = wait_in_call};
+    .connect = connect_blocking, .push = push, .take = take, .wait = wait_in_call};
 
 static int block_open(struct engine_job *job)
 {
@@ -223,6 +217,4 @@ const struct engine engine_block = {
     .suits = suits,
     .open = block_open,
     .close = event_loop_close,
-    .run = event_loop_run,
-    .finish = event_loop_finish,
 };

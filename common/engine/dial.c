@@ -6,7 +6,6 @@
 #include "transport/transport.h"
 
 #include <string.h>
-#include <unistd.h>
 
 /* ---- the driver ---- */
 

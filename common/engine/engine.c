@@ -39,21 +39,17 @@ int engine_suits(const struct engine *engine, const struct plan *plan, enum end 
  * other engine can run it. */
 const struct engine *engine_of(const struct plan *plan, enum end end)
 {
-    const struct engine *named = plan->ends[end].engine, *able = NULL, *candidate = named, *last = named;
+    const struct engine *named = plan->ends[end].engine, *able = NULL, *candidate = NULL, *engine = named;
     unsigned needs = (plan_outgoing(plan, end) ? plan_strategy(plan, end)->strategy->needs : 0) |
                      (plan_incoming(plan, end) ? plan->ends[end].reading->needs : 0);
-    struct problem ignored;
 
     for (size_t i = 0; !named->suits && i < engine_axis.count; i++) {
-        const struct engine *engine = (const struct engine *)engine_axis.variants[i];
-
-        last = engine;
+        engine = (const struct engine *)engine_axis.variants[i];
         if (!engine->suits || needs & CAPABILITIES_OF_ENGINES & ~engine->gives)
             continue;
-        if (!candidate->suits || !plan->ends[end].hands_over) /* handoff: keep the first */
+        if (!candidate || !plan->ends[end].hands_over) /* handoff: keep the first */
             candidate = engine;
-        ignored = (struct problem){0};
-        if (engine_suits(engine, plan, end, &ignored) < 0)
+        if (engine_suits(engine, plan, end, &(struct problem){0}) < 0)
             continue;
         if (!engine->thread_per_connection || plan->ends[end].threads >= plan->connections)
             return engine;
@@ -61,7 +57,7 @@ const struct engine *engine_of(const struct plan *plan, enum end end)
     }
     if (able)
         return able;
-    return candidate->suits ? candidate : last; /* none can run the plan: its suits() reports why */
+    return candidate ? candidate : engine; /* none can run the plan: its suits() reports why */
 }
 
 int engine_check(unsigned needs, struct problem *problem)
@@ -126,14 +122,14 @@ int engine_reclaim(struct connection *connection)
 }
 
 /* The peer has half-closed. Returns 0, or -EPIPE with a problem if it must not: only a driver ends
- * the work, and only between two messages. */
+ * the work, and only between two messages. Its follower answers with its own half-close. */
 static int on_end(struct connection *connection)
 {
     bool follows = connection->follows;
 
     if (connection_has_ended(connection)) /* after an error the end is read once more */
         return 0;
-    if (follows && !connection->arrivals.partial) {
+    if (follows ? !connection->arrivals.partial : connection->shared->finishing) {
         lifecycle_advance(&connection->state, EVENT_PEER_HALF_CLOSED);
         return 0;
     }
@@ -152,29 +148,15 @@ int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t s
         return engine_fail(connection, "receive from", (int)size);
     if (size == 0)
         return on_end(connection);
-    return connection->role->arrived(connection, data, (size_t)size);
-}
-
-int engine_on_data_finishing(struct connection *connection, const uint8_t *data, ssize_t size)
-{
-    int result;
-
-    if (connection->follows || size < 0) {
-        result = engine_on_data(connection, data, size);
-        return result < 0 ? result : connection_has_ended(connection);
-    }
-    if (size == 0) {
-        lifecycle_advance(&connection->state, EVENT_PEER_HALF_CLOSED);
-        return 1;
-    }
+    if (connection->follows || !connection->shared->finishing)
+        return connection->role->arrived(connection, data, (size_t)size);
     lifecycle_advance(&connection->state, EVENT_BROKEN);
     problem_failure(&connection->shared->problem, "the %s sent %zd bytes that were not due",
                     plan_name_of(connection->plan, connection->peer), size);
     return -EBADMSG;
 }
 
-static int take(struct connection *connection, size_t wanted,
-                int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size))
+int engine_receive(struct connection *connection, size_t wanted)
 {
     uint8_t byte;
     const uint8_t *data = &byte;
@@ -187,12 +169,7 @@ static int take(struct connection *connection, size_t wanted,
     if (connection->rearms_quickack && size > 0)
         options_set_quickack(&connection->calls, true);
     engine_take_buffer(connection, size);
-    return arrived(connection, data, size);
-}
-
-int engine_receive(struct connection *connection, size_t wanted)
-{
-    return take(connection, wanted, engine_on_data);
+    return engine_on_data(connection, data, size);
 }
 
 /* Stops after a short read, which has emptied the socket buffer (epoll(7)). That saves a call. */
@@ -234,16 +211,4 @@ int engine_receive_ready(struct connection *connection)
            (engine_has_pending(connection) || may_have_more(connection, taken)))
         result = engine_receive(connection, connection->role->wants(connection));
     return result == -EAGAIN && taken ? 0 : result;
-}
-
-int engine_receive_finishing(struct connection *connection)
-{
-    bool (*pending)(const struct connection *) = connection->top->pending;
-    size_t wanted = connection->follows ? connection->shared->pool.size : 1;
-    int result;
-
-    do
-        result = connection_has_ended(connection) ? 1 : take(connection, wanted, engine_on_data_finishing);
-    while (result == 0 && pending && connection->filter_state && pending(connection));
-    return result;
 }

@@ -45,19 +45,10 @@ struct engine {
      * engine sets each descriptor that it closes to -1. */
     void (*close)(struct engine_job *job);
 
-    /* Called by another thread, between open and close. run() then checks all its connections. If
-     * the thread is cancelled, run() returns -ECANCELED. NULL: the engine blocks in calls on one
-     * descriptor, and shutdown(2) wakes it. */
+    /* Called by another thread, between open and close. engine_run() then checks all its
+     * connections. If the thread is cancelled, it returns -ECANCELED. NULL: the engine blocks in
+     * calls on one descriptor, and shutdown(2) wakes it. */
     void (*wake)(struct engine_job *job);
-
-    /* Runs the connections until the phase is over for all of them: the workload has finished, and
-     * the queue is idle. 0, or a negative errno value with the problem of the thread. */
-    int (*run)(struct engine_job *job);
-
-    /* Half-closes the connections that drive, and waits for the half-close of each peer: the peer
-     * has received everything. Then half-closes the connections that only follow. So the source of
-     * a proxy learns that the sink has received everything. Returns as run(). */
-    int (*finish)(struct engine_job *job);
 };
 
 extern const struct axis engine_axis;
@@ -73,6 +64,15 @@ int engine_suits(const struct engine *engine, const struct plan *plan, enum end 
 /* The number of data threads of `end` under this plan. */
 uint64_t engine_threads(const struct plan *plan, enum end end);
 
+/* Runs the connections until the phase is over for all of them: the workload has finished, and the
+ * queue is idle. 0, or a negative errno value with the problem of the thread. */
+int engine_run(struct engine_job *job);
+
+/* Half-closes the connections that drive, and waits for the half-close of each peer: the peer has
+ * received everything. Then half-closes the connections that only follow. So the source of a proxy
+ * learns that the sink has received everything. Returns as engine_run(). */
+int engine_finish(struct engine_job *job);
+
 /* Checks whether this system can run the engines that give these capabilities. 0, or -1 with an
  * unsupported problem. */
 int engine_check(unsigned needs, struct problem *problem);
@@ -84,7 +84,7 @@ int engine_check(unsigned needs, struct problem *problem);
 int engine_fail(struct connection *connection, const char *doing, int result);
 
 /* Continues the handshake of a connection in STATE_HANDSHAKING, and sets `awaits`. 0 when it is
- * done; -EAGAIN and -EINPROGRESS as the layer returns them; or an error as run(). */
+ * done; -EAGAIN and -EINPROGRESS as the layer returns them; or an error as engine_run(). */
 int engine_handshake(struct connection *connection);
 
 /* Returns true if the layer or the reading has buffered bytes that the role wants. They do not make
@@ -101,7 +101,8 @@ static inline bool engine_has_pending(const struct connection *connection)
 }
 
 /* Handles the result of a receive. Passes `size` bytes to the workload; `size` 0: the peer has
- * half-closed; below 0: a negative errno value. Returns 0, -EAGAIN, or an error as run(). */
+ * half-closed; below 0: a negative errno value. An end that only drives gets no bytes after its
+ * half-close: they are an error. Returns 0, -EAGAIN, or an error as engine_run(). */
 int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t size);
 
 /* Receives at most `wanted` bytes (one byte on an end that only sends). An unfinished handshake
@@ -140,12 +141,5 @@ static inline bool engine_may_fill(const struct connection *connection)
 }
 
 /* Reads the zero-copy notifications. Returns 1 if lent memory came back, 0 if none did, or an error
- * as run(). */
+ * as engine_run(). */
 int engine_reclaim(struct connection *connection);
-
-/* As engine_on_data(), after the half-close of a connection that drives. Returns 1 if the peer has
- * half-closed too, 0 if more bytes may come. Unexpected bytes are an error. */
-int engine_on_data_finishing(struct connection *connection, const uint8_t *data, ssize_t size);
-
-/* Receives what is available after the half-close. Returns as engine_on_data_finishing(). */
-int engine_receive_finishing(struct connection *connection);

@@ -233,7 +233,10 @@ static void push(struct task *task)
 
 static void rearm(struct task *task)
 {
-    task->loop->backend->rearm(task);
+    const struct event_loop_backend *backend = task->loop->backend;
+
+    if (backend->rearm)
+        backend->rearm(task);
     if (engine_has_pending(task->connection))
         make_ready(task);
 }
@@ -253,29 +256,33 @@ void task_send_due(struct task *task)
     rearm_pair(task);
 }
 
-void task_continue(struct task *task, int result)
-{
-    if (result < 0 && result != -EAGAIN)
-        task->loop->result = result;
-    else if (task->loop->result == 0)
-        close_if_done(task);
-    if (task->loop->result == 0 && !task->connection->awaits && !task->over)
-        push(task);
-    rearm_pair(task);
-}
-
 /* A connection that drives also waits for the peer's half-close, which confirms that the peer has
  * received everything. */
-void task_continue_finishing(struct task *task, int result)
+static void continue_finishing(struct task *task)
 {
     const struct connection *connection = task->connection;
 
-    if (result < 0 && result != -EAGAIN)
-        task->loop->result = result;
     if (!task->over && connection_has_half_closed(connection) &&
         (!connection->drives || connection_has_ended(connection)))
         finish_phase(task);
-    task->loop->backend->rearm(task);
+    rearm(task);
+}
+
+void task_continue(struct task *task, int result)
+{
+    struct event_loop *loop = task->loop;
+
+    if (result < 0 && result != -EAGAIN)
+        loop->result = result;
+    if (event_loop_is_finishing(loop)) {
+        continue_finishing(task);
+        return;
+    }
+    if (loop->result == 0)
+        close_if_done(task);
+    if (loop->result == 0 && !task->connection->awaits && !task->over)
+        push(task);
+    rearm_pair(task);
 }
 
 /* Bytes arrived: the twin sends them after the present batch of events. */
@@ -289,10 +296,6 @@ static void relay(struct task *task)
 
 void task_received(struct task *task, int result)
 {
-    if (task->loop->finishing) {
-        task_continue_finishing(task, result);
-        return;
-    }
     if (result == 0)
         on_reply(task);
     relay(task);
@@ -301,7 +304,7 @@ void task_received(struct task *task, int result)
 
 void task_received_in_batch(struct task *task, int result)
 {
-    if (task->loop->finishing || (result < 0 && result != -EAGAIN)) {
+    if (event_loop_is_finishing(task->loop) || (result < 0 && result != -EAGAIN)) {
         task_received(task, result);
         return;
     }
@@ -349,7 +352,7 @@ static void run_due(struct event_loop *loop)
     struct thread_shared *shared = loop->job->shared;
     struct task *task;
 
-    if (event_loop_next_due(loop) == NEVER)
+    if (!loop->timers.count)
         return;
     shared->now_ns = clock_now_ns();
     while (loop->result == 0 && (task = timers_take(&loop->timers, shared->now_ns))) {
@@ -377,7 +380,7 @@ static void begin(struct event_loop *loop)
     }
 }
 
-int event_loop_run(struct engine_job *job)
+int engine_run(struct engine_job *job)
 {
     struct event_loop *loop = job->state;
 
@@ -395,7 +398,8 @@ int event_loop_run(struct engine_job *job)
 
 bool task_is_half_closing(const struct task *task)
 {
-    return task->loop->finishing && !task->over && !connection_has_half_closed(task->connection);
+    return event_loop_is_finishing(task->loop) && !task->over &&
+           !connection_has_half_closed(task->connection);
 }
 
 void task_half_close(struct task *task)
@@ -406,7 +410,7 @@ void task_half_close(struct task *task)
     connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_NOTHING;
     if (result < 0 && result != -EAGAIN)
         result = engine_fail(connection, "half-close its connection to", result);
-    task_continue_finishing(task, result);
+    task_continue(task, result);
 }
 
 static int half_close_all(struct event_loop *loop, bool drives)
@@ -422,12 +426,12 @@ static int half_close_all(struct event_loop *loop, bool drives)
     return loop->result;
 }
 
-int event_loop_finish(struct engine_job *job)
+int engine_finish(struct engine_job *job)
 {
     struct event_loop *loop = job->state;
     int result;
 
-    loop->finishing = true;
+    job->shared->finishing = true;
     loop->unfinished = 0;
     result = half_close_all(loop, true);
     return result < 0 ? result : half_close_all(loop, false);
@@ -437,7 +441,7 @@ void event_loop_wake(struct event_loop *loop)
 {
     if (thread_shared_is_cancelled(loop->job->shared))
         loop->result = -ECANCELED;
-    for (size_t i = 0; !loop->finishing && i < loop->job->count && loop->result == 0; i++) {
+    for (size_t i = 0; !event_loop_is_finishing(loop) && i < loop->job->count && loop->result == 0; i++) {
         struct task *task = loop->tasks[i];
 
         if (!task->over && queue_is_idle(&task->connection->queue))

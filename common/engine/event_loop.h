@@ -43,10 +43,10 @@ struct event_loop_backend {
      * watches no descriptors. */
     bool (*unwatch)(struct task *task);
 
-    /* Re-arm: the set of wanted events may have changed. */
+    /* Re-arm: the set of wanted events may have changed. NULL: the engine waits in calls. */
     void (*rearm)(struct task *task);
 
-    /* Waits for the next event, at most until event_loop_next_due(). Does not wait if a task is
+    /* Waits for the next event, at most until the next timer is due. Does not wait if a task is
      * ready. */
     void (*wait)(struct event_loop *loop);
 };
@@ -59,7 +59,6 @@ struct event_loop {
     size_t unfinished;                /* tasks that have not finished the phase */
     struct task *ready, **last_ready; /* list of tasks that continue without an event */
     struct timers timers;             /* of an open loop */
-    bool finishing;                   /* has half-closed; waits for the peer's half-close */
     int result;                       /* of the phase */
 };
 
@@ -69,20 +68,17 @@ struct event_loop {
 void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
                       size_t watch_size, size_t task_offset);
 
-/* close(), run() and finish() of the engines. */
+/* close() of an engine whose state owns nothing else. */
 void event_loop_close(struct engine_job *job);
-int event_loop_run(struct engine_job *job);
-int event_loop_finish(struct engine_job *job);
 
 /* Another thread has woken this one. If the thread is cancelled, the phase ends with
  * -ECANCELED. Else every task with an idle queue sends what is due, unless the half-close has
  * begun. The wake-up may belong to a phase that is over. */
 void event_loop_wake(struct event_loop *loop);
 
-/* When the next timer is due, CLOCK_MONOTONIC; NEVER if there is none. */
-static inline uint64_t event_loop_next_due(const struct event_loop *loop)
+static inline bool event_loop_is_finishing(const struct event_loop *loop)
 {
-    return timers_next(&loop->timers);
+    return loop->job->shared->finishing;
 }
 
 /* Sends the messages that are due, without waiting. */
@@ -95,8 +91,7 @@ void task_accepted(struct task *task, int fd);
 /* No request on the closed descriptor is outstanding any more: see unwatch(). */
 void task_released(struct task *task);
 
-/* Bytes arrived, with this result: the twin relays them. Continues as task_continue(); after the
- * half-close, as task_continue_finishing(). */
+/* Bytes arrived, with this result: the twin relays them. Continues as task_continue(). */
 void task_received(struct task *task, int result);
 
 /* As task_received(), but the task continues after the present batch of events. */
@@ -107,9 +102,6 @@ int task_reclaim(struct task *task);
 
 /* Handles the result of an event: 0, -EAGAIN, or a negative errno value that ends the run. */
 void task_continue(struct task *task, int result);
-
-/* As task_continue(), after the half-close: `result` is 1 when the peer has half-closed. */
-void task_continue_finishing(struct task *task, int result);
 
 /* Half-closes. If the socket is full, the backend calls it again when the descriptor is writable,
  * while task_is_half_closing(). */

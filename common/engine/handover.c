@@ -43,11 +43,6 @@ bool handover_trywait(struct handover *handover)
     return !handover->is_pending;
 }
 
-void handover_done(struct handover *handover)
-{
-    uv_sem_post(&handover->done);
-}
-
 /* The descriptor stays open until this thread has ended. */
 enum handover_order handover_serve(struct handover *handover)
 {
@@ -62,7 +57,7 @@ enum handover_order handover_serve(struct handover *handover)
         handover->woken_ns = clock_now_ns();
         fd = connection->calls.fd;
         handover->result = result = strategy_push(connection);
-        handover_done(handover);
+        uv_sem_post(&handover->done);
         if (result < 0)
             shutdown(fd, SHUT_RDWR);
     }

@@ -56,7 +56,6 @@ bool handover_trywait(struct handover *handover);
 
 /* ---- the sender thread ---- */
 
-/* Executes each HANDOVER_SEND. Returns any other order; the caller executes it and calls
- * handover_done(). If a push fails, shuts the descriptor down, which wakes the data thread. */
+/* Executes each HANDOVER_SEND. Returns any other order; the caller executes it and posts `done`. If
+ * a push fails, shuts the descriptor down, which wakes the data thread. */
 enum handover_order handover_serve(struct handover *handover);
-void handover_done(struct handover *handover);

@@ -12,9 +12,7 @@
 #include "engine/acceptor.h"
 #include "engine/pause.h"
 #include "engine/stream.h"
-#include "transport/transport.h"
 
-#include <unistd.h>
 #include <uv.h>
 
 #define EVENTS_PER_CALL 1024 /* by libuv: with that many events it calls epoll_wait(2) again */
@@ -35,7 +33,6 @@ struct poller {
     uv_async_t wake;
     struct acceptor acceptor; /* of a follower that reconnects */
     uv_poll_t accepting[ACCEPTOR_FDS];
-    struct watch *watches;
     size_t events;     /* in this iteration of the loop */
     bool unregistered; /* the loop must run: watches changed, or a stream was written to */
 };
@@ -113,14 +110,6 @@ static void receive(struct watch *watch)
     task_received(&watch->task, engine_receive_ready(watch->task.connection));
 }
 
-static void on_event_finishing(struct watch *watch, int events)
-{
-    if (task_is_half_closing(&watch->task) && events & UV_WRITABLE)
-        task_half_close(&watch->task);
-    if (events & UV_READABLE)
-        task_continue_finishing(&watch->task, engine_receive_finishing(watch->task.connection));
-}
-
 /* Lent memory has come back, or the socket has an error, which the next call returns. Returns
  * the events that are still to be handled: none if memory came back and the error event came
  * `alone`. */
@@ -146,11 +135,9 @@ static void on_event(uv_poll_t *poll, int status, int events)
         events = handle_error(watch, status == 0);
     if (loop->result < 0)
         return;
-    if (loop->finishing) {
-        on_event_finishing(watch, events);
-        return;
-    }
-    if (events & UV_WRITABLE && !handshaking)
+    if (events & UV_WRITABLE && task_is_half_closing(&watch->task))
+        task_half_close(&watch->task);
+    else if (events & UV_WRITABLE && !handshaking)
         watch->task.connection->awaits = AWAITS_NOTHING;
     if (events & UV_READABLE || handshaking)
         receive(watch);
@@ -161,12 +148,9 @@ static void on_event(uv_poll_t *poll, int status, int events)
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
 {
     struct watch *watch = (struct watch *)stream;
-    struct connection *connection = watch->task.connection;
 
-    if (watch->task.loop->result < 0)
-        return;
-    task_received(&watch->task, watch->task.loop->finishing ? engine_on_data_finishing(connection, data, size)
-                                                            : engine_on_data(connection, data, size));
+    if (watch->task.loop->result == 0)
+        task_received(&watch->task, engine_on_data(watch->task.connection, data, size));
 }
 
 static void on_written(struct stream *stream, int result)
@@ -272,9 +256,9 @@ static bool sleep_until(struct poller *poller, uint64_t due_ns)
 static void wait_in_loop(struct event_loop *loop)
 {
     struct poller *poller = (struct poller *)loop;
-    uint64_t due_ns = event_loop_next_due(loop);
+    uint64_t due_ns = timers_next(&loop->timers);
 
-    if (loop->finishing || (!loop->ready && due_ns == NEVER))
+    if (event_loop_is_finishing(loop) || (!loop->ready && due_ns == NEVER))
         run_uv_loop(poller, UV_RUN_ONCE);
     else if (loop->ready || sleep_until(poller, due_ns))
         run_uv_loop(poller, UV_RUN_NOWAIT);
@@ -306,10 +290,9 @@ static void on_wake(uv_async_t *wake)
 
 /* ---- open and close ---- */
 
-static int open_watch(struct poller *poller, size_t index)
+static int open_watch(struct poller *poller, struct watch *watch)
 {
-    struct watch *watch = &poller->watches[index];
-    struct connection *connection = &poller->loop.job->connections[index];
+    struct connection *connection = watch->task.connection;
 
     if (connection->reconnects)
         return 0;
@@ -333,12 +316,9 @@ static int poll_open(struct engine_job *job)
     poller->wake.data = poller;
     if ((result = uv_async_init(&poller->uv_loop, &poller->wake, on_wake)) < 0)
         return result;
-    poller->watches = poller->loop.watches;
-    for (size_t i = 0; i < job->count; i++) {
-        result = open_watch(poller, i);
-        if (result < 0)
+    for (size_t i = 0; i < job->count; i++)
+        if ((result = open_watch(poller, watch_of(poller->loop.tasks[i]))) < 0)
             return result;
-    }
     if (stream_is_used_by(job->connections))
         job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
@@ -362,8 +342,8 @@ static void poll_close(struct engine_job *job)
     if (!poller)
         return;
     poller->loop.result = -ECANCELED; /* the callbacks begin nothing new */
-    for (size_t i = 0; poller->watches && i < job->count; i++)
-        close_watch(&poller->watches[i]);
+    for (size_t i = 0; i < job->count; i++)
+        close_watch(watch_of(poller->loop.tasks[i]));
     for (size_t i = 0; i < ACCEPTOR_FDS; i++)
         if (poller->accepting[i].loop)
             uv_close((uv_handle_t *)&poller->accepting[i], NULL);
@@ -383,6 +363,4 @@ const struct engine engine_poll = {
     .open = poll_open,
     .close = poll_close,
     .wake = poll_wake,
-    .run = event_loop_run,
-    .finish = event_loop_finish,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The transport of the ring engine: io_uring requests, and nonblocking calls. */
-#include "engine/ring_engine.h"
+#include "connection/layer.h"
+#include "ring/recv_buffers.h"
 
 static int submit(struct connection *connection, const struct send_request *request)
 {

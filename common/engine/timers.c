@@ -25,12 +25,17 @@ void timers_add(struct timers *timers, uint64_t due_ns, void *item)
     timers->entries[at] = (struct entry){due_ns, item};
 }
 
-/* Removes the first entry: the last one takes its place and sifts down. */
-static void remove_first(struct timers *timers)
+/* The last entry takes the place of the first, and sifts down. */
+void *timers_take(struct timers *timers, uint64_t now_ns)
 {
-    struct entry last = timers->entries[--timers->count];
+    struct entry last;
     size_t at = 0, child;
+    void *item;
 
+    if (!timers->count || timers_next(timers) > now_ns)
+        return NULL;
+    item = timers->entries[0].item;
+    last = timers->entries[--timers->count];
     while ((child = 2 * at + 1) < timers->count) {
         child +=
             child + 1 < timers->count && timers->entries[child + 1].due_ns < timers->entries[child].due_ns;
@@ -40,15 +45,5 @@ static void remove_first(struct timers *timers)
         at = child;
     }
     timers->entries[at] = last;
-}
-
-void *timers_take(struct timers *timers, uint64_t now_ns)
-{
-    void *item;
-
-    if (!timers->count || timers_next(timers) > now_ns)
-        return NULL;
-    item = timers->entries[0].item;
-    remove_first(timers);
     return item;
 }

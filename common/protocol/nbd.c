@@ -45,6 +45,7 @@ enum { READ = 0, WRITE = 1, DISCONNECT = 2, FLUSH = 3 };
 
 #define GREETING_SIZE 18u
 #define OPTION_SIZE 16u
+#define GO_SIZE 6u /* bytes of data of an OPTION_GO for the default export */
 #define OPTION_REPLY_SIZE 20u
 #define REQUEST_SIZE 28u
 #define SIMPLE_SIZE 16u
@@ -228,16 +229,15 @@ static int read_reply(struct connection *connection, const uint8_t *data, size_t
 
 /* ---- the client's dialogue ---- */
 
-static int send_option(struct connection *connection, uint32_t option, const void *data, uint32_t size)
+/* An option with `size` bytes of data, all zero: no name, no information asked for. */
+static int send_option(struct connection *connection, uint32_t option, uint32_t size)
 {
-    uint8_t head[OPTION_SIZE];
-    int result;
+    uint8_t message[OPTION_SIZE + GO_SIZE] = {0};
 
-    wire_put64(head, OPTION_MAGIC);
-    wire_put32(head + 8, option);
-    wire_put32(head + 12, size);
-    result = dialogue_send(connection, head, sizeof head);
-    return result == 0 && size ? dialogue_send(connection, data, size) : result;
+    wire_put64(message, OPTION_MAGIC);
+    wire_put32(message + 8, option);
+    wire_put32(message + 12, size);
+    return dialogue_send(connection, message, OPTION_SIZE + size);
 }
 
 struct option_reply {
@@ -267,7 +267,7 @@ static int receive_option_reply(struct connection *connection, uint32_t option, 
 static int ask_option(struct connection *connection, uint32_t option)
 {
     struct option_reply reply;
-    int result = send_option(connection, option, NULL, 0);
+    int result = send_option(connection, option, 0);
 
     return result < 0 ? result : receive_option_reply(connection, option, &reply);
 }
@@ -300,9 +300,8 @@ static int check_export(struct connection *connection, const struct option_reply
 
 static int send_go(struct connection *connection)
 {
-    static const uint8_t default_export[6]; /* no name, no information asked for */
     struct option_reply reply;
-    int result = send_option(connection, OPTION_GO, default_export, sizeof default_export);
+    int result = send_option(connection, OPTION_GO, GO_SIZE);
     bool known = false;
 
     while (result == 0) {
@@ -327,8 +326,7 @@ static int fill_content(struct connection *connection)
 
     for (uint64_t done = 0; done < share && result == 0; done += size) {
         size = share - done < FILL_BYTES ? share - done : FILL_BYTES;
-        result = dialogue_store(connection,
-                                &(struct call){.kind = &kinds[WRITE], .bytes = size, .offset = first + done});
+        result = dialogue_store(connection, &kinds[WRITE], first + done, size);
     }
     return result;
 }

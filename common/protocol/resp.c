@@ -83,11 +83,6 @@ static const struct operation_kind *kind_of(struct connection *connection, const
     return call->key ? &kinds[UNKNOWN] : NULL;
 }
 
-static bool is_set(const char *string, uint64_t size, uint64_t count)
-{
-    return size == 3 && count == 3 && !strncasecmp(string, "SET", 3);
-}
-
 /* A request is an array of strings, or a line (an inline command). */
 static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
@@ -113,7 +108,7 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     for (uint64_t i = 0; *data == '*' && i < count && result == 0; i++) {
         result = take_size(data, size, &at, '$', &sizes[i]);
         last = sizes[i];
-        if (result != 0 || (i == 2 && is_set(strings[0], sizes[0], count)))
+        if (result != 0 || (i == 2 && count == 3 && sizes[0] == 3 && !strncasecmp(strings[0], "SET", 3)))
             break;
         strings[i] = (const char *)data + at;
         at += sizes[i] + 2;

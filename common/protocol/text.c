@@ -206,9 +206,7 @@ int text_store_values(struct connection *connection, bool secured)
         uint64_t keys = operation->kind->fetches ? PROTOCOL_KEYS(operation->bytes) : 0;
 
         for (uint64_t number = 0; number < keys && result == 0; number++)
-            result = dialogue_store(connection, &(struct call){.kind = stores,
-                                                               .bytes = operation->bytes,
-                                                               .offset = number * operation->bytes});
+            result = dialogue_store(connection, stores, number * operation->bytes, operation->bytes);
     }
     return result;
 }

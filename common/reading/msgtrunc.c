@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/capability.h"
 #include "connection/reading.h"
 
 /* With MSG_TRUNC, Linux discards the bytes of a TCP stream: tcp(7). */

@@ -2,7 +2,6 @@
 /* The io_uring readings: a multishot receive into the provided buffers of the thread. */
 #pragma once
 
-#include "connection/capability.h"
 #include "connection/reading.h"
 
 /* read(): submits the request. Returns -EINPROGRESS or another negative errno value. */
@@ -12,3 +11,5 @@ int multishot_completed(struct connection *connection, const struct completion *
 
 /* As many buffers as fit in 4 MiB, but 16 to 1024: the kernel must not run out of them. */
 uint32_t multishot_buffers(size_t size);
+
+#define MULTISHOT .read = multishot_begin, .completed = multishot_completed, .buffers = multishot_buffers

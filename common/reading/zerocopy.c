@@ -6,7 +6,6 @@
  * later in the stream: the next read() delivers them. */
 #include "base/cleanup.h"
 #include "base/zerocopy.h"
-#include "connection/capability.h"
 #include "connection/reading.h"
 
 struct pages {

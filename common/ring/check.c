@@ -83,7 +83,7 @@ static bool begin_receiving(struct trial *trial, unsigned options)
 {
     return pool_open(&trial->pool, PIECE, options & RECEIVE_MESSAGE ? RECEIVE_HEADER : 0, PIECES) == 0 &&
            recv_buffers_open(&trial->recv_buffers, trial->ring, &trial->pool) == 0 &&
-           ring_receive(&trial->to, options) == 0 && ring_enter(trial->ring, false, 0) == 0;
+           ring_receive(&trial->to, options) == 0 && ring_poll(trial->ring) == 0;
 }
 
 static bool await(struct trial *trial, struct ring_event *event)
@@ -91,7 +91,7 @@ static bool await(struct trial *trial, struct ring_event *event)
     uint64_t until_ns = clock_now_ns() + COMPLETES_WITHIN_NS;
 
     while (!ring_next(trial->ring, event))
-        if (clock_now_ns() >= until_ns || ring_enter(trial->ring, true, until_ns) < 0)
+        if (clock_now_ns() >= until_ns || ring_enter(trial->ring, until_ns) < 0)
             return false;
     return true;
 }

@@ -6,21 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `order` has twice as many entries as the kernel has buffers. Completions of several connections
- * may come in another order than their buffers were used. So the buffers of a later completion may
- * be added again while an older completion is still unread. */
-static uint32_t place_of(const struct recv_buffers *buffers, uint32_t index)
-{
-    return index & (2 * buffers->pool->count - 1);
-}
-
 static void on_release(void *owner, uint32_t number, uint32_t count)
 {
     struct recv_buffers *buffers = owner;
     const struct pool *pool = buffers->pool;
 
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t place = place_of(buffers, buffers->added++);
+        uint32_t place = recv_buffers_place(buffers, buffers->added++);
 
         buffers->order[place] = (uint16_t)(number + i);
         buffers->places[number + i] = (uint16_t)place;
@@ -60,17 +52,16 @@ void recv_buffers_close(struct recv_buffers *buffers)
 size_t recv_buffers_take(struct recv_buffers *buffers, uint16_t *number, size_t size, const uint8_t **data)
 {
     const struct pool *pool = buffers->pool;
-    uint32_t first = *number, place = buffers->places[first], count = 0;
+    uint32_t first = *number, count = 0;
     size_t taken = 0;
 
     *data = pool_buffer(pool, first);
     do {
-        place = place_of(buffers, place + 1);
+        *number = recv_buffers_after(buffers, *number);
         taken += pool->size;
         count++;
     } while (taken < size && !pool->headroom && taken + pool->size <= SPAN_BYTES_MAX &&
-             buffers->order[place] == first + count);
-    *number = buffers->order[place];
+             *number == first + count);
     buffers->taken += count;
     return size < taken ? size : taken;
 }

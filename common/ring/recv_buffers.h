@@ -37,10 +37,18 @@ static inline bool recv_buffers_left(const struct recv_buffers *buffers)
     return buffers->added != buffers->taken;
 }
 
+/* `order` has twice as many entries as the kernel has buffers. Completions of several connections
+ * may come in another order than their buffers were used. So the buffers of a later completion may
+ * be added again while an older completion is still unread. */
+static inline uint32_t recv_buffers_place(const struct recv_buffers *buffers, uint32_t index)
+{
+    return index & (2 * buffers->pool->count - 1);
+}
+
 /* The number of the buffer that was added after buffer `number`. */
 static inline uint16_t recv_buffers_after(const struct recv_buffers *buffers, uint16_t number)
 {
-    return buffers->order[(buffers->places[number] + 1u) & (2 * buffers->pool->count - 1)];
+    return buffers->order[recv_buffers_place(buffers, buffers->places[number] + 1u)];
 }
 
 /* Moves the bytes of a completion to the beginning of its buffer, behind the headroom, and sets

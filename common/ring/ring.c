@@ -105,9 +105,9 @@ static int wait_until(struct ring *ring, uint64_t due_ns)
     return io_uring_submit_and_wait_timeout(&ring->uring, &cqe, 1, &timeout, NULL);
 }
 
-int ring_enter(struct ring *ring, bool wait, uint64_t due_ns)
+int ring_enter(struct ring *ring, uint64_t due_ns)
 {
-    if (!wait || io_uring_cq_ready(&ring->uring))
+    if (io_uring_cq_ready(&ring->uring))
         return submit(ring);
     count_enter(ring);
     return ignore_interruption(due_ns == UINT64_MAX ? io_uring_submit_and_wait(&ring->uring, 1)

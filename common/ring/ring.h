@@ -22,7 +22,7 @@ struct ring_setup {
     bool defer_taskrun;   /* IORING_SETUP_DEFER_TASKRUN, Linux 6.1: enter(2) posts completions */
     bool single_issuer;   /* IORING_SETUP_SINGLE_ISSUER, Linux 6.0; defer_taskrun needs it */
     bool registered_ring; /* io_uring_register_ring_fd(3), Linux 5.18: saves a lookup in enter(2) */
-    uint32_t completions; /* size of the completion queue; the kernel keeps the overflow */
+    uint32_t completions; /* least size of the completion queue; the kernel keeps the overflow */
 };
 
 /* Opens a ring in the thread that will use it. `counts` counts every enter(2), request and
@@ -39,10 +39,10 @@ int ring_register_files(struct ring *ring, const int *fds, uint32_t count);
 /* Posts a RING_WAKE completion. Any thread may call it. */
 void ring_wake(struct ring *ring);
 
-/* Submits the queued requests. With `wait`, waits for a completion until `due_ns` (CLOCK_MONOTONIC;
- * UINT64_MAX: no limit). Calls io_uring_enter(2) once, or not at all if there is nothing to do. 0
- * or a negative errno value; a signal or a timeout is 0. */
-int ring_enter(struct ring *ring, bool wait, uint64_t due_ns);
+/* Submits the queued requests. Unless a completion is there, waits for one until `due_ns`
+ * (CLOCK_MONOTONIC; UINT64_MAX: no limit). Calls io_uring_enter(2) once, or not at all if there is
+ * nothing to do. 0 or a negative errno value; a signal or a timeout is 0. */
+int ring_enter(struct ring *ring, uint64_t due_ns);
 
 /* As ring_enter() without waiting, for rings that post completions only inside enter(2). */
 int ring_poll(struct ring *ring);

@@ -2,7 +2,6 @@
 /* TLS by GnuTLS: each send makes a record, unless the session is corked. */
 #include "security/gnutls.h"
 
-#include "connection/capability.h"
 #include "security/certificate.h"
 
 #include <stdio.h>
@@ -113,6 +112,7 @@ int gnutls_layer_open_context(void *opaque)
 
 /* ---- session ---- */
 
+/* The counted calls repeat what a signal interrupts, so GnuTLS never sees EINTR. */
 static ssize_t set_errno(struct gnutls_layer *session, ssize_t result)
 {
     if (result < 0)
@@ -231,13 +231,9 @@ int gnutls_layer_handshake(struct connection *connection)
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
-    struct gnutls_layer *session = connection->filter_state;
-    ssize_t sent;
+    ssize_t sent = gnutls_record_send(gnutls_layer_of(connection)->gnutls, data, size);
 
     (void)flags;
-    do
-        sent = gnutls_record_send(session->gnutls, data, size);
-    while (sent == GNUTLS_E_INTERRUPTED);
     if (sent >= 0)
         return sent;
     return sent == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, "send to", (int)sent);
@@ -253,7 +249,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     tls_save_counts(&session->wire);
     do
         received = gnutls_record_recv(session->gnutls, data, size);
-    while (received == GNUTLS_E_INTERRUPTED || (received == GNUTLS_E_AGAIN && !session->wire.blocked));
+    while (received == GNUTLS_E_AGAIN && !session->wire.blocked);
     if (received == 0)
         tls_restore_counts(&session->wire);
     if (received >= 0)
@@ -263,34 +259,30 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
 
 static bool pending(const struct connection *connection)
 {
-    const struct gnutls_layer *session = connection->filter_state;
-
-    return gnutls_record_check_pending(session->gnutls) > 0;
+    return gnutls_record_check_pending(gnutls_layer_of(connection)->gnutls) > 0;
 }
 
 /* The result of a call that sends all or nothing, as 0 or a negative errno value. */
 static int sent_all(const struct connection *connection, int result)
 {
-    bool again = result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED;
-
-    return result >= 0 ? 0 : again ? -EAGAIN : fail(connection, "send to", result);
+    if (result >= 0)
+        return 0;
+    return result == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, "send to", result);
 }
 
 static int hold(struct connection *connection, bool on)
 {
-    struct gnutls_layer *session = connection->filter_state;
+    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
 
     if (!on)
-        return sent_all(connection, gnutls_record_uncork(session->gnutls, 0));
-    gnutls_record_cork(session->gnutls);
+        return sent_all(connection, gnutls_record_uncork(session, 0));
+    gnutls_record_cork(session);
     return 0;
 }
 
 static int send_close_notify(struct connection *connection)
 {
-    struct gnutls_layer *session = connection->filter_state;
-
-    return sent_all(connection, gnutls_bye(session->gnutls, GNUTLS_SHUT_WR));
+    return sent_all(connection, gnutls_bye(gnutls_layer_of(connection)->gnutls, GNUTLS_SHUT_WR));
 }
 
 const char *gnutls_layer_library(void)
@@ -305,16 +297,9 @@ const struct security security_gnutls = {
     .variant = {"gnutls", "TLS 1.3 by GnuTLS"},
     .gives = CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_RECORD_CORK,
     .withholds = "GnuTLS writes to the descriptor itself, and takes no flags and no vectors",
-    .encrypts = true,
+    GNUTLS_LAYER,
     .counts_records = true,
-    .library = gnutls_layer_library,
-    .context_size = sizeof(struct gnutls_context),
-    .context_open = gnutls_layer_open_context,
-    .context_close = gnutls_layer_close_context,
-    .state_size = sizeof(struct gnutls_layer),
-    .open = gnutls_layer_open,
     .handshake = gnutls_layer_handshake,
-    .close = gnutls_layer_close,
     .layer = {.send = send_record, .receive = receive, .pending = pending, .hold = hold},
     .close_notify = send_close_notify,
 };

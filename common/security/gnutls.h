@@ -35,3 +35,9 @@ void gnutls_layer_close_context(void *context);
 int gnutls_layer_open(struct connection *connection);
 int gnutls_layer_handshake(struct connection *connection);
 void gnutls_layer_close(struct connection *connection);
+
+/* What both filters declare. */
+#define GNUTLS_LAYER                                                                                         \
+    .encrypts = true, .library = gnutls_layer_library, .context_size = sizeof(struct gnutls_context),        \
+    .context_open = gnutls_layer_open_context, .context_close = gnutls_layer_close_context,                  \
+    .state_size = sizeof(struct gnutls_layer), .open = gnutls_layer_open, .close = gnutls_layer_close

@@ -5,7 +5,6 @@
  * If the next record has no data, recv(2) fails with EIO. Only recvmsg(2) with a control buffer
  * takes the record and its type (Linux, Documentation/networking/tls.rst). */
 #include "base/secret.h"
-#include "connection/capability.h"
 #include "security/gnutls.h"
 #include "transport/transport.h"
 
@@ -311,16 +310,9 @@ const struct security security_ktls = {
     .gives = CAPABLE_DESCRIPTOR | CAPABLE_NODELAY | CAPABLE_CORK | CAPABLE_MORE | CAPABLE_RECV_MULTISHOT |
              CAPABLE_RECV_BUNDLE | CAPABLE_SEND_BUFFERS | CAPABLE_SENDFILE,
     .withholds = "the kernel's TLS has no zero-copy, no bundles of buffers, and no MSG_TRUNC that discards",
-    .encrypts = true,
+    GNUTLS_LAYER,
     .check = check,
-    .library = gnutls_layer_library,
-    .context_size = sizeof(struct gnutls_context),
-    .context_open = gnutls_layer_open_context,
-    .context_close = gnutls_layer_close_context,
-    .state_size = sizeof(struct gnutls_layer),
-    .open = gnutls_layer_open,
     .handshake = handshake,
-    .close = gnutls_layer_close,
     .layer = {.send = below_send, .sendv = below_sendv, .receive = receive},
     .close_notify = send_close_notify,
     .lingers = true,

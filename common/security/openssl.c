@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* TLS by OpenSSL: each SSL_write() makes a record; a buffering BIO above it is the cork. */
-#include "connection/capability.h"
 #include "security/certificate.h"
 #include "security/tls.h"
 

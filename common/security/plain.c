@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/capability.h"
 #include "connection/security.h"
 
 const struct security security_plain = {

@@ -22,5 +22,9 @@ int provided_completed(struct connection *connection, const struct completion *c
  * buffers. */
 int provided_submit(struct connection *connection);
 
-#define PROVIDED_PARAMETER                                                                                   \
-    "gives the ring of a connection that many buffers instead of 256, rounded up to a power of two"
+/* What both strategies declare. */
+#define PROVIDED                                                                                             \
+    .parameter =                                                                                             \
+        "gives the ring of a connection that many buffers instead of 256, rounded up to a power of two",     \
+    .parameter_max = RING_BUFFERS_MAX, .state_size = sizeof(struct provided_request),                        \
+    .buffers = provided_buffers, .send_group = provided_submit, .completed = provided_completed

@@ -21,15 +21,9 @@ static bool corks(const struct connection *connection)
     return transport->is_tcp || !transport->has_other_end; /* null: as TCP */
 }
 
-static ssize_t send_payload(struct connection *connection, struct fragment rest)
-{
-    const struct memory *memory = &connection->shared->source.memory;
-
-    return socket_sendfile(connection, memory->file, rest.data - memory->bytes, rest.size);
-}
-
 static int send_group(struct connection *connection)
 {
+    const struct memory *memory = &connection->shared->source.memory;
     struct send_queue *queue = &connection->queue;
     struct queue_cursor cursor = queue_begin(queue);
     int result = corks(connection) ? group_cork(connection) : 0;
@@ -42,7 +36,8 @@ static int send_group(struct connection *connection)
         struct fragment rest = queue_next(queue, &cursor);
         bool last = rest.marks & FRAGMENT_ENDS_GROUP;
         ssize_t sent = first && !last ? connection->top->send(connection, rest.data, rest.size, MSG_MORE)
-                                      : send_payload(connection, rest);
+                                      : calls_sendfile(&connection->calls, memory->file,
+                                                       rest.data - memory->bytes, rest.size);
 
         if (sent < 0)
             return (int)sent;

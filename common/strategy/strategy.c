@@ -49,11 +49,11 @@ int strategy_send_vector(struct connection *connection)
     return 0;
 }
 
-static int hold(struct connection *connection, bool on)
+static int set_cork(struct connection *connection, bool on)
 {
     const struct layer *layer = connection->cork_layer == CORK_RECORD ? connection->top : connection->bottom;
     bool *corked = connection->strategy_state;
-    int result = layer->hold(connection, on);
+    int result = *corked == on ? 0 : layer->hold(connection, on);
 
     if (result == 0)
         *corked = on;
@@ -62,14 +62,10 @@ static int hold(struct connection *connection, bool on)
 
 int group_cork(struct connection *connection)
 {
-    const bool *corked = connection->strategy_state;
-
-    return queue_at_group_begin(&connection->queue) && !*corked ? hold(connection, true) : 0;
+    return queue_at_group_begin(&connection->queue) ? set_cork(connection, true) : 0;
 }
 
 int group_uncork(struct connection *connection)
 {
-    const bool *corked = connection->strategy_state;
-
-    return *corked ? hold(connection, false) : 0;
+    return set_cork(connection, false);
 }

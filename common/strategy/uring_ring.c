@@ -3,11 +3,6 @@
 
 const struct strategy strategy_uring_ring = {
     .variant = {"uring-ring", "fragments in a ring of provided buffers of an io_uring, one SEND each"},
-    .parameter = PROVIDED_PARAMETER,
-    .parameter_max = RING_BUFFERS_MAX,
+    PROVIDED,
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_BUFFERS,
-    .state_size = sizeof(struct provided_request),
-    .buffers = provided_buffers,
-    .send_group = provided_submit,
-    .completed = provided_completed,
 };

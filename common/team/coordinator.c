@@ -26,9 +26,9 @@ static enum end subject_end(const struct plan *plan)
     return plan_has_subject(plan) ? plan_second_end(plan) : END_COUNT;
 }
 
-/* The ends that receive from `driver`; none if the end is no driver of the plan. A subject that
- * relays is not among them. */
-static unsigned receivers_of(const struct plan *plan, int driver)
+/* The ends that must be ready for this release of `driver`; none if the end is no driver of the
+ * plan. A subject that relays only reads its start figures: it needs no announced byte. */
+static unsigned receivers_of(const struct plan *plan, enum release release, int driver)
 {
     unsigned ends = 0;
 
@@ -36,7 +36,7 @@ static unsigned receivers_of(const struct plan *plan, int driver)
         return 0;
     for (int end = 0; end < END_COUNT; end++)
         if (end != driver && plan_has_end(plan, (enum end)end) && plan->ends[end].follows &&
-            (end != END_PROXY || subject_end(plan) != END_PROXY))
+            (release == RELEASE_GO || end != END_PROXY || subject_end(plan) != END_PROXY))
             ends |= 1u << end;
     return ends;
 }
@@ -65,7 +65,7 @@ void coordinator_start(struct coordinator *coordinator)
  * are ready. */
 static void note_ready(struct coordinator *coordinator, enum release release, int driver, enum end end)
 {
-    unsigned receivers = receivers_of(coordinator->team->plan, driver),
+    unsigned receivers = receivers_of(coordinator->team->plan, release, driver),
              *ready = &coordinator->ready[release][driver];
 
     *ready |= 1u << end;
@@ -84,8 +84,7 @@ static void note_ready(struct coordinator *coordinator, enum release release, in
 static void note_marked(struct coordinator *coordinator, enum end end)
 {
     const struct plan *plan = coordinator->team->plan;
-    bool relays = subject_end(plan) == END_PROXY;
-    unsigned receivers = 0;
+    unsigned others = 0;
 
     if (!is_hub(coordinator)) {
         notify(coordinator, END_CLIENT, CONTROL_MARKED, NULL);
@@ -93,15 +92,11 @@ static void note_marked(struct coordinator *coordinator, enum end end)
     }
     coordinator->marked |= 1u << end;
     for (int driver = 0; driver < END_COUNT; driver++)
-        receivers |= receivers_of(plan, driver);
-    if (relays && coordinator->marked == receivers)
+        others |= receivers_of(plan, RELEASE_LAST, driver);
+    if (subject_end(plan) == END_PROXY && coordinator->marked == others)
         notify(coordinator, END_PROXY, CONTROL_MARKED, NULL);
-    if (relays && end != END_PROXY)
-        return;
     for (int driver = 0; driver < END_COUNT; driver++)
-        for (int each = 0; each < END_COUNT; each++)
-            if (relays || each == (int)end)
-                note_ready(coordinator, RELEASE_GO, driver, (enum end)each);
+        note_ready(coordinator, RELEASE_GO, driver, end);
 }
 
 /* Asks a subject to read its figures after these phases. note_marked() asks one that relays for its

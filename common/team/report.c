@@ -5,7 +5,6 @@
 
 #include "base/digest.h"
 #include "base/hex.h"
-#include "connection/capability.h"
 #include "connection/reading.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"

@@ -3,7 +3,6 @@
 #include "team/team.h"
 
 #include "base/clock.h"
-#include "connection/workload.h"
 #include "net/sockets.h"
 
 #define WATCH_MS 500

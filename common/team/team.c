@@ -5,8 +5,6 @@
 #include "base/secret.h"
 #include "connection/thread_shared.h"
 #include "connection/workload.h"
-#include "net/sockets.h"
-#include "transport/transport.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -130,7 +128,6 @@ static int open_worker(struct worker *worker, struct team *team, size_t index)
     size_t first = first_number(team, index), next = first_number(team, index + 1);
 
     worker->team = team;
-    worker->index = index;
     worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
     if (allocate_connections(worker, (next - first) * team->per_number) < 0)
         return -ENOMEM;

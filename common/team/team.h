@@ -63,7 +63,6 @@ struct figures {
 
 struct worker {
     struct team *team;
-    size_t index;
     struct connection *connections; /* in memory that no other thread writes to */
     size_t count;
     struct thread_shared shared;

@@ -39,12 +39,12 @@ static void sender_main(void *argument)
 
     handover->result =
         thread_set_up(&sender->own, &connection->plan->ends[connection->end], &sender->problem);
-    handover_done(handover);
+    uv_sem_post(&handover->done);
     while ((order = handover_serve(handover)) != HANDOVER_END) {
         if (order == HANDOVER_END_TIME)
             cpu_meter_end(&sender->own.meter, &sender->after.cpu);
         thread_read_state(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
-        handover_done(handover);
+        uv_sem_post(&handover->done);
         if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it after the interval */
             cpu_meter_begin(&sender->own.meter, &sender->before.cpu);
     }

@@ -5,18 +5,11 @@
 #include "base/clock.h"
 #include "connection/workload.h"
 #include "engine/pause.h"
-#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define WATCHED_MAX 64 /* connections whose TCP window is sampled within the interval */
-
-static bool has_sockets(const struct worker *worker)
-{
-    return worker->team->plan->transport->has_other_end;
-}
 
 /* ---- figures ---- */
 
@@ -101,11 +94,8 @@ static int open_connections(struct worker *worker, struct problem *problem)
 
     worker->shared.samples.on_point = watch_windows;
     worker->shared.samples.context = worker;
-    for (size_t i = 0; i < worker->count && result == 0; i++) {
-        struct connection *connection = &worker->connections[i];
-
-        result = connection_open(connection, &worker->shared);
-    }
+    for (size_t i = 0; i < worker->count && result == 0; i++)
+        result = connection_open(&worker->connections[i], &worker->shared);
     return result == 0 ? 0 : setup_failure(worker, result, problem);
 }
 
@@ -114,7 +104,7 @@ static int open_sender(struct worker *worker, struct problem *problem)
 {
     const struct team *team = worker->team;
     const struct place_list *cpus = &team->cpus;
-    size_t number = team->worker_count + worker->index;
+    size_t number = team->worker_count + (size_t)(worker - team->workers);
     int cpu = cpus->count ? cpus->cpus[number % cpus->count] : -1;
 
     if (!team->plan->ends[team->end].hands_over)
@@ -170,7 +160,7 @@ static void prepare(struct connection *connection, uint64_t messages, bool until
 static int run_engine(struct worker *worker, uint64_t duration_ns, bool paced, struct problem *problem)
 {
     thread_shared_begin_phase(&worker->shared, duration_ns, paced && worker->team->plan->rate);
-    return check_engine(worker, worker->team->engine->run(&worker->job), problem);
+    return check_engine(worker, engine_run(&worker->job), problem);
 }
 
 /* ---- the warm-up ---- */
@@ -299,7 +289,7 @@ static void read_options(struct worker *worker)
     const struct connection *first = worker->connections;
     const struct connection *sending = first->twin && !first->drives ? first->twin : first;
 
-    if (has_sockets(worker) && !worker->options)
+    if (plan->transport->has_other_end && !worker->options)
         worker->options = options_report(plan, worker->team->end, sending->calls.fd);
 }
 
@@ -326,15 +316,16 @@ static void read_last_figures(struct worker *worker)
 static int finish(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    bool loses_counters = team->plan->transport->loses_counters, works_on = team->part == PART_BOTH;
-    bool waits = has_sockets(worker) && !worker->connections->reconnects &&
+    const struct transport *transport = team->plan->transport;
+    bool loses_counters = transport->loses_counters, works_on = team->part == PART_BOTH;
+    bool waits = transport->has_other_end && !worker->connections->reconnects &&
                  !(plan_is_foreign(team->plan) && worker->connections->incoming);
 
     if (!works_on || loses_counters)
         read_options(worker);
     if (loses_counters)
         read_tcp(worker, &worker->after);
-    if (waits && check_engine(worker, team->engine->finish(&worker->job), problem) < 0)
+    if (waits && check_engine(worker, engine_finish(&worker->job), problem) < 0)
         return -1;
     set_interval(worker, clock_now_ns());
     if (works_on)

@@ -66,10 +66,10 @@ static const struct socket_option {
     enum moment moment; /* of a buffer: see value_at() */
     bool is_buffer;     /* any socket has it, and may read back another value; the others are of TCP */
     const char *limit;  /* the sysctl that clamps a buffer; NULL: none */
-    const char *key;    /* in the record; NULL: the record has it for every socket */
+    const char *key;    /* in the record */
 } socket_options[OPTION_COUNT] = {
-    [SNDBUF] = {"sndbuf", SOCKET(SO_SNDBUF), BEFORE_CONNECT, .is_buffer = true, .limit = SNDBUF_LIMIT},
-    [RCVBUF] = {"rcvbuf", SOCKET(SO_RCVBUF), BEFORE_CONNECT, .is_buffer = true, .limit = RCVBUF_LIMIT},
+    [SNDBUF] = {"sndbuf", SOCKET(SO_SNDBUF), BEFORE_CONNECT, true, SNDBUF_LIMIT, "sndbuf_bytes"},
+    [RCVBUF] = {"rcvbuf", SOCKET(SO_RCVBUF), BEFORE_CONNECT, true, RCVBUF_LIMIT, "rcvbuf_bytes"},
     [NOTSENT_LOWAT] = {"notsent_lowat", TCP(TCP_NOTSENT_LOWAT), BEFORE_CONNECT, .key = "notsent_lowat_bytes"},
     [NODELAY] = {"nodelay", TCP(TCP_NODELAY), AFTER_CONNECT, .key = "nodelay"},
     [BUSY_POLL] = {"busy_poll", SOCKET(SO_BUSY_POLL), AFTER_CONNECT, .key = "busy_poll_us"},
@@ -407,39 +407,29 @@ static void report_clamp(const struct socket_option *option, int value, int effe
     json_object_set_new(clamped, option->word, clamp);
 }
 
-static void report(json_t *options, const char *key, int fd, int level, int name)
-{
-    int value;
-
-    if (read_option(fd, level, name, &value))
-        json_object_set_new(options, key, json_integer(value));
-}
-
 json_t *options_report(const struct plan *plan, enum end end, int fd)
 {
     json_t *options = json_object(), *clamped = json_object();
     char congestion[CONGESTION_NAME_MAX];
+    int mss;
 
-    report(options, "sndbuf_bytes", fd, SOL_SOCKET, SO_SNDBUF);
-    report(options, "rcvbuf_bytes", fd, SOL_SOCKET, SO_RCVBUF);
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct socket_option *option = &socket_options[i];
-        int value = wanted_value(option, plan, end), now = 0;
+        int value = wanted_value(option, plan, end), now;
 
-        if (value == UNSET || !read_option(fd, option->level, option->name, &now))
+        if ((value == UNSET && !option->is_buffer) || !read_option(fd, option->level, option->name, &now))
             continue;
-        if (option->is_buffer)
+        json_object_set_new(options, option->key, json_integer(now));
+        if (value != UNSET && option->is_buffer)
             report_clamp(option, value, now, clamped);
-        else
-            json_object_set_new(options, option->key, json_integer(now));
     }
     if (json_object_size(clamped))
         json_object_set(options, "clamped", clamped);
     json_decref(clamped);
     if (!plan->transport->is_tcp)
         return options;
-    if (mss_is_reliable)
-        report(options, "mss_bytes", fd, IPPROTO_TCP, TCP_MAXSEG);
+    if (mss_is_reliable && read_option(fd, IPPROTO_TCP, TCP_MAXSEG, &mss))
+        json_object_set_new(options, "mss_bytes", json_integer(mss));
     if (read_congestion(fd, congestion))
         json_object_set_new(options, "congestion", json_string(congestion));
     return options;

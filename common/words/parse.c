@@ -102,7 +102,7 @@ static void derive_end(struct plan *plan, enum end end)
     own->follows = !own->drives || index == ROLE_BOTH;
     own->hands_over =
         end == END_CLIENT && plan->handoff == HANDOFF_THREAD && role->times && !plan->workload->reconnects;
-    if (role->sends)
+    if (role->fill)
         own->outgoing = own->drives || role->relay_buffers ? SHAPE_MESSAGE : SHAPE_REPLY;
     if (role->receives)
         own->incoming = own->drives && role->times && (plan->frames || !plan_has_peer(plan)) ? SHAPE_REPLY

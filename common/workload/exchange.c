@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload/exchange.h"
 
-size_t requester_size(const struct plan *plan)
-{
-    return sizeof(struct requester) + plan_slots(plan) * sizeof(struct request_times);
-}
-
 void requester_begin(struct connection *connection)
 {
     struct requester *requester = connection->role_state;
@@ -129,11 +124,11 @@ uint64_t requester_missed(const struct connection *connection)
 }
 
 const struct role requester_role = {
-    .sends = true,
     .receives = true,
     .clocks = true,
     .times = true,
-    .state_size = requester_size,
+    .state_size = sizeof(struct requester),
+    .slot_size = sizeof(struct request_times),
     .begin = requester_begin,
     .fill = requester_fill,
     .wants = requester_wants,
@@ -147,12 +142,6 @@ const struct role requester_role = {
 struct responder {
     uint64_t replies_due; /* not yet in the queue */
 };
-
-static size_t responder_size(const struct plan *plan)
-{
-    (void)plan;
-    return sizeof(struct responder);
-}
 
 void responder_spin(const struct thread_shared *shared, uint64_t replies)
 {
@@ -200,9 +189,8 @@ bool responder_is_over(const struct connection *connection)
 }
 
 const struct role responder_role = {
-    .sends = true,
     .receives = true,
-    .state_size = responder_size,
+    .state_size = sizeof(struct responder),
     .fill = responder_fill,
     .wants = role_wants_all,
     .arrived = responder_arrived,

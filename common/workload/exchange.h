@@ -13,7 +13,7 @@ struct requester {
     uint64_t mask;
     struct request_times {
         uint64_t intended_ns, sent_ns;
-    } in_flight[]; /* by slot; mask + 1 entries, at least depth */
+    } in_flight[]; /* by slot: plan_slots(), at least depth */
 };
 
 /* Returns true if a request is due and fewer than `depth` are in flight. */
@@ -29,7 +29,6 @@ void requester_note_reply(struct thread_shared *shared, struct requester *reques
 void responder_spin(const struct thread_shared *shared, uint64_t replies);
 
 /* Functions of the roles, with or without a protocol. */
-size_t requester_size(const struct plan *plan);
 void requester_begin(struct connection *connection);
 bool requester_answered(const struct connection *connection);
 uint64_t requester_next(const struct connection *connection);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload/one_way.h"
 
-#include "base/clock.h"
-
 static void send_messages(struct connection *connection)
 {
     struct samples *samples = &connection->shared->samples;
@@ -57,7 +55,6 @@ static bool both_is_over(const struct connection *connection)
 }
 
 const struct role one_way_driver = {
-    .sends = true,
     .fill = send_messages,
     .wants = wants_nothing,
     .arrived = one_way_refuse,
@@ -72,7 +69,6 @@ const struct role one_way_follower = {
 };
 
 const struct role one_way_both = {
-    .sends = true,
     .receives = true,
     .clocks = true,
     .fill = send_messages,

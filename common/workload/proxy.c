@@ -29,12 +29,6 @@ static size_t buffers_of_pair(const struct plan *plan)
     return (plan->direction == DIRECTION_BOTH ? 2 : 1) * chunks_max(plan);
 }
 
-static size_t relay_size(const struct plan *plan)
-{
-    (void)plan;
-    return sizeof(struct relay);
-}
-
 /* Appends the first `count` chunks of the first waiting span. The rest of the span waits. */
 static void append_kept(struct connection *connection, struct relay *relay, uint32_t count, uint32_t marks)
 {
@@ -154,10 +148,9 @@ static bool relayed_all(const struct connection *connection)
 }
 
 static const struct role relay = {
-    .sends = true,
     .receives = true,
     .relay_buffers = buffers_of_pair,
-    .state_size = relay_size,
+    .state_size = sizeof(struct relay),
     .fill = relay_fill,
     .wants = relay_wants,
     .has_room = relay_has_room,

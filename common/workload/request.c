@@ -1,7 +1,359 @@
 /* SPDX-License-Identifier: MIT */
-/* Request and reply over persistent connections. */
+/* Request and reply over persistent connections. These are the roles for a protocol with heads; the
+ * roles without heads are in exchange.c. */
+#include "base/digest.h"
+#include "connection/protocol.h"
 #include "workload/exchange.h"
-#include "workload/framed.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define HEAD_MIN 2u /* bytes of the shortest request of any protocol: an empty line */
+
+/* ---- sending ---- */
+
+static struct span *append(struct connection *connection, const uint8_t *data, uint64_t size)
+{
+    struct span *span = queue_append(&connection->queue);
+
+    *span = (struct span){.data = data, .size = (uint32_t)size};
+    return span;
+}
+
+/* Returns `size` bytes of content. With verify=on, byte n of the content is byte n of the
+ * pattern. */
+static const uint8_t *content(struct connection *connection, uint64_t offset, uint64_t size)
+{
+    const struct source *source = &connection->shared->source;
+
+    if (!source->patterned)
+        return source_take(source, &connection->source_position, size);
+    return source->memory.bytes + offset % source->period;
+}
+
+/* The memory of the head belongs to the span until its release, because a strategy may lend it to
+ * the kernel. */
+static struct span *append_piece(struct connection *connection,
+                                 size_t (*write)(uint8_t *, const struct call *), const struct call *call,
+                                 bool has_payload, const char *end)
+{
+    const struct send_queue *queue = &connection->queue;
+    uint8_t *head = connection->framing->heads + (queue->appended & queue->mask) * PROTOCOL_SENT_MAX;
+    struct span *last = append(connection, head, write(head, call));
+
+    if (has_payload)
+        last = append(connection, content(connection, call->offset, call->bytes), call->bytes);
+    if (has_payload && end)
+        last = append(connection, (const uint8_t *)end, strlen(end));
+    last->marks = FRAGMENT_ENDS_MESSAGE;
+    return last;
+}
+
+/* Returns the offset of the next request in the content. */
+static uint64_t next_offset(struct connection *connection, uint64_t bytes)
+{
+    struct framing *framing = connection->framing;
+    uint64_t at = framing->next + bytes > framing->share ? 0 : framing->next;
+
+    if (connection->plan->protocol->has_keys)
+        return framing->next++ % PROTOCOL_KEYS(bytes) * bytes;
+    framing->next = at + bytes;
+    return framing->first + at;
+}
+
+static void fill_requests(struct connection *connection)
+{
+    struct requester *requester = connection->role_state;
+    const struct plan *plan = connection->plan;
+    uint64_t room = connection_room(connection);
+    struct span *last = NULL;
+
+    for (; room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
+         room--) {
+        const struct operation *operation = operations_at(&plan->operations, requester->begun);
+        struct call *call = framing_take(connection->framing);
+
+        call->kind = operation->kind;
+        call->bytes = operation->bytes;
+        call->offset = next_offset(connection, operation->bytes);
+        requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
+        last = append_piece(connection, plan->protocol->write_request, call, call->kind->stores,
+                            plan->protocol->request_end);
+    }
+    if (last)
+        last->marks |= FRAGMENT_ENDS_GROUP;
+}
+
+static uint64_t bytes_of_requests(const struct connection *connection, uint64_t count)
+{
+    const struct requester *requester = connection->role_state;
+    const struct operations *operations = &connection->plan->operations;
+    const struct protocol *protocol = connection->plan->protocol;
+    size_t end = protocol->request_end ? strlen(protocol->request_end) : 0;
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        const struct operation *operation = operations_at(operations, requester->begun + i);
+        struct call call = {.kind = operation->kind, .bytes = operation->bytes};
+        uint8_t head[PROTOCOL_SENT_MAX];
+
+        bytes += protocol->write_request(head, &call) + (call.kind->stores ? call.bytes + end : 0);
+    }
+    return bytes;
+}
+
+/* ---- receiving ---- */
+
+static int check_content(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const struct framing *framing = connection->framing;
+    uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
+    size_t agree = pattern_compare(data, size, offset);
+
+    if (agree == size)
+        return 0;
+    return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
+                          framing->piece.call->kind->name);
+}
+
+/* For a server for foreign clients: stores the bytes that they write, if the content has addresses.
+ * Clients that write and read the same bytes at the same time race, as on a disk: each byte is the
+ * old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
+static void store(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const struct framing *framing = connection->framing;
+    uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
+
+    if (size && !connection->plan->protocol->has_keys)
+        memcpy(connection->shared->source.memory.bytes + offset, data, size);
+}
+
+/* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
+ * value. framing->held is 0 if the head is complete. */
+static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size,
+                         int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
+{
+    struct framing *framing = connection->framing;
+    size_t taken = 0;
+    int needed;
+
+    if (!framing->held) { /* most heads arrive whole, and are parsed in place */
+        needed = parse(connection, data, size, &framing->piece);
+        if (needed < 0)
+            return needed;
+        if (needed == 0)
+            return (ssize_t)framing->piece.size;
+    } else {
+        needed = parse(connection, framing->head, framing->held, &framing->piece);
+    }
+    while (needed > 0 && taken < size) {
+        size_t part = (size_t)needed - framing->held;
+
+        if ((size_t)needed > sizeof framing->head)
+            return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
+        if (part > size - taken)
+            part = size - taken;
+        memcpy(framing->head + framing->held, data + taken, part);
+        framing->held += part;
+        taken += part;
+        needed = parse(connection, framing->head, framing->held, &framing->piece);
+    }
+    if (needed == 0)
+        framing->held = 0;
+    return needed < 0 ? needed : (ssize_t)taken;
+}
+
+/* Processes all bytes. Calls `whole` for each request or reply that they complete. */
+static int take(struct connection *connection, const uint8_t *data, size_t size,
+                int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *),
+                void (*whole)(struct connection *connection))
+{
+    struct framing *framing = connection->framing;
+    const uint8_t *end = data + size;
+
+    if (connection->digest)
+        digest_library->update(connection->digest, data, size);
+    while (data < end) {
+        size_t part;
+
+        if (!framing->left) {
+            ssize_t taken = take_head(connection, data, (size_t)(end - data), parse);
+
+            framing->quits = taken == -ESHUTDOWN;
+            if (taken < 0)
+                return framing->quits ? 0 : (int)taken;
+            data += taken;
+            if (framing->held)
+                break;
+            framing->left = framing->piece.payload;
+        }
+        part = framing->left < (size_t)(end - data) ? framing->left : (size_t)(end - data);
+        if (connection->plan->verify && check_content(connection, data, part) < 0)
+            return -EBADMSG;
+        if (connection->shared->content)
+            store(connection, data, part);
+        framing->left -= part;
+        data += part;
+        if (!framing->left && framing->piece.is_last)
+            whole(connection);
+    }
+    connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
+    return 0;
+}
+
+/* ---- the client ---- */
+
+static void client_whole(struct connection *connection)
+{
+    struct call *call = connection->framing->piece.call;
+
+    requester_note_reply(connection->shared, connection->role_state, (uint32_t)call->cookie);
+    framing_release(connection->framing, call);
+}
+
+/* All replies that the bytes complete have the same time: the clock is read once. */
+static int client_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const struct requester *requester = connection->role_state;
+    struct thread_shared *shared = connection->shared;
+    uint64_t before = requester->answered;
+    int result;
+
+    shared->now_ns = clock_now_ns();
+    result = take(connection, data, size, connection->plan->protocol->read_reply, client_whole);
+    connection_count_bytes(connection, size, requester->answered - before);
+    return result;
+}
+
+/* Only the head of a reply says how long it is. */
+static size_t client_wants(const struct connection *connection)
+{
+    const struct requester *requester = connection->role_state;
+
+    return requester->begun != requester->answered ? connection->shared->pool.size : 0;
+}
+
+/* ---- the server ---- */
+
+/* Returns true if op= allows this request: the source has memory for the largest reply of op= only.
+ * framing->size is 0 if the content of the protocol has no addresses. Values that foreign clients
+ * set are not stored, so any size is allowed. */
+static bool is_in_op(const struct connection *connection, const struct call *call)
+{
+    const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
+    const struct source *content = connection->shared->content;
+    uint64_t size = content ? content->period : connection->framing->size;
+
+    if (content && call->kind->stores && connection->plan->protocol->has_keys)
+        return call->bytes > 0;
+    if (!call->kind->fetches && !call->kind->stores)
+        return true;
+    return call->bytes && call->bytes <= shape->longest_span &&
+           (!size || (call->offset <= size && call->bytes <= size - call->offset));
+}
+
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    const struct plan *plan = connection->plan;
+    struct framing *framing = connection->framing;
+    uint64_t slot = framing->received & framing->mask;
+    struct call *call = piece->call = &framing->calls[slot];
+    int result;
+
+    if (framing->keys)
+        call->key = framing->keys + slot * (PROTOCOL_KEY_MAX + 1);
+    if (framing->received - framing->answered == plan->depth)
+        return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
+    result = plan->protocol->read_request(connection, data, size, piece);
+    if (result != 0 || is_in_op(connection, call))
+        return result;
+    return framing_refuse(connection,
+                          "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not allow",
+                          call->kind->name, call->bytes, call->offset);
+}
+
+static void server_whole(struct connection *connection)
+{
+    connection->framing->received++;
+}
+
+static int server_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    uint64_t before = connection->framing->received;
+    int result = take(connection, data, size, read_request, server_whole);
+
+    connection_count_bytes(connection, size, connection->framing->received - before);
+    return result;
+}
+
+static void fill_replies(struct connection *connection)
+{
+    const struct protocol *protocol = connection->plan->protocol;
+    struct framing *framing = connection->framing;
+    uint64_t room = connection_room(connection), count = framing->received - framing->answered;
+    struct span *last = NULL;
+
+    if (count > room)
+        count = room;
+    responder_spin(connection->shared, count);
+    for (; count; count--) {
+        const struct call *call = &framing->calls[framing->answered++ & framing->mask];
+
+        last =
+            append_piece(connection, protocol->write_reply, call, call->kind->fetches, protocol->reply_end);
+    }
+    if (last)
+        last->marks |= FRAGMENT_ENDS_GROUP;
+}
+
+/* A foreign client may send any number of requests at once. So the server accepts the rest of the
+ * payload, and no more heads of HEAD_MIN than the ring has room for. One byte may complete a held
+ * head. */
+static size_t server_wants(const struct connection *connection)
+{
+    const struct framing *framing = connection->framing;
+    size_t wanted = framing->quits ? 0 : role_wants_all(connection);
+    uint64_t room = connection->plan->depth - (framing->received - framing->answered);
+    uint64_t heads = room ? HEAD_MIN * room - (framing->held > 0) : 0;
+
+    if (connection->shared->content && wanted > heads && wanted - heads > framing->left)
+        wanted = framing->left + heads;
+    return wanted;
+}
+
+static bool server_is_over(const struct connection *connection)
+{
+    return connection->framing->quits || responder_is_over(connection);
+}
+
+static const struct role framed_client = {
+    .receives = true,
+    .clocks = true,
+    .times = true,
+    .state_size = sizeof(struct requester),
+    .slot_size = sizeof(struct request_times),
+    .begin = requester_begin,
+    .fill = fill_requests,
+    .wants = client_wants,
+    .arrived = client_arrived,
+    .answered = requester_answered,
+    .next = requester_next,
+    .bytes_of = bytes_of_requests,
+    .missed = requester_missed,
+};
+
+static const struct role framed_server = {
+    .receives = true,
+    .fill = fill_replies,
+    .wants = server_wants,
+    .arrived = server_arrived,
+    .answered = responder_answered,
+    .over = server_is_over,
+};
+
+static const struct role *const framed_roles[ROLE_COUNT] = {
+    [ROLE_DRIVER] = &framed_client, [ROLE_FOLLOWER] = &framed_server};
 
 const struct workload workload_request = {
     .variant = {"request", "the client sends message, the server answers each with reply"},

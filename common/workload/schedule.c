@@ -27,26 +27,21 @@ static double draw_exponential(uint64_t *state)
     return -log(draw_uniform(state));
 }
 
-/* In integers, because the rounding errors of a sum could move a start before a deadline. */
-static uint64_t due_of_number(const struct schedule *schedule, uint64_t number)
-{
-    uint64_t rate = schedule->rate;
-
-    return number / rate * NS_PER_S + number % rate * NS_PER_S / rate;
-}
-
 static double mean_interval_ns(const struct schedule *schedule)
 {
     return (double)NS_PER_S / (double)schedule->rate * (double)schedule->connections;
 }
 
+/* Even starts in integers, because the rounding errors of a sum could move one before a deadline. */
 static void set_due(struct schedule *schedule)
 {
+    uint64_t number = schedule->number, rate = schedule->rate;
+
     if (schedule->arrival == ARRIVAL_POISSON) {
         schedule->at_ns += draw_exponential(&schedule->random) * mean_interval_ns(schedule);
         schedule->due_ns = (uint64_t)schedule->at_ns;
     } else {
-        schedule->due_ns = due_of_number(schedule, schedule->number);
+        schedule->due_ns = number / rate * NS_PER_S + number % rate * NS_PER_S / rate;
     }
 }
 

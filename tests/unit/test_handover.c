@@ -130,7 +130,7 @@ TEST(the_sender_thread_sends_and_the_data_thread_receives)
     struct fixture *fixture = fixture_open();
 
     start_sender(fixture);
-    assert_int_equal(engine_block.run(&fixture->job), 0);
+    assert_int_equal(engine_run(&fixture->job), 0);
     assert_int_equal(calls.requests, MESSAGES);
     assert_int_equal(calls.replies, MESSAGES);
     assert_int_equal(calls.sent_by_data_thread, 0);
@@ -145,7 +145,7 @@ TEST(without_a_sender_nothing_is_handed_over)
 {
     struct fixture *fixture = fixture_open();
 
-    assert_int_equal(engine_block.run(&fixture->job), 0);
+    assert_int_equal(engine_run(&fixture->job), 0);
     assert_int_equal(calls.sent_by_data_thread, MESSAGES);
     assert_int_equal(fixture->shared.handover.count, 0);
     fixture_close(fixture);
@@ -157,7 +157,7 @@ TEST(a_reply_may_come_before_the_sender_knows_that_all_is_sent)
 
     start_sender(fixture);
     calls.waits_for_replies = true;
-    assert_int_equal(engine_block.run(&fixture->job), 0);
+    assert_int_equal(engine_run(&fixture->job), 0);
     assert_int_equal(fixture->connection.queue.flushed_messages, MESSAGES);
     assert_int_equal(fixture->shared.handover.count, MESSAGES);
     fixture_close(fixture);
@@ -187,7 +187,7 @@ TEST(the_delay_ends_when_the_sender_wakes_and_is_part_of_the_latency)
     fixture->job.handover = &handover;
     fixture->connection.messages_left = 1;
     thread_shared_begin_phase(&fixture->shared, UINT64_MAX, false);
-    assert_int_equal(engine_block.run(&fixture->job), 0);
+    assert_int_equal(engine_run(&fixture->job), 0);
     assert_true(fixture->shared.handover.maximum + (handover.posted_ns - before) >= LATE_NS);
     assert_true(fixture->shared.handover.maximum <= fixture->shared.latency.maximum);
     handover_post(&handover, HANDOVER_END);
@@ -202,7 +202,7 @@ TEST(an_error_of_the_sender_is_reported_as_an_error_of_sending)
 
     start_sender(fixture);
     calls.fails = ENOBUFS;
-    assert_int_equal(engine_block.run(&fixture->job), -ENOBUFS);
+    assert_int_equal(engine_run(&fixture->job), -ENOBUFS);
     assert_problem(&fixture->shared.problem, PROBLEM_FAILURE,
                    "the client could not send to the server: No buffer space");
     fixture_close(fixture);

@@ -72,7 +72,7 @@ static struct ring_event await(void)
 
     while (!ring_next(ring, &event)) {
         assert_true(clock_now_ns() < until_ns);
-        assert_int_equal(ring_enter(ring, true, until_ns), 0);
+        assert_int_equal(ring_enter(ring, until_ns), 0);
     }
     return event;
 }
@@ -151,7 +151,7 @@ TEST(a_wait_ends_when_it_is_due)
     uint64_t due_ns = clock_now_ns() + 3 * NS_PER_MS;
     struct ring_event event;
 
-    assert_int_equal(ring_enter(ring, true, due_ns), 0);
+    assert_int_equal(ring_enter(ring, due_ns), 0);
     assert_false(ring_next(ring, &event));
     assert_true(clock_now_ns() >= due_ns);
 }
@@ -190,12 +190,12 @@ TEST(an_event_has_the_number_and_the_token_of_its_request)
 TEST(enters_are_counted_by_what_they_submit)
 {
     assert_int_equal(send_text("x", 0, 0), 0);
-    assert_int_equal(ring_enter(ring, true, UINT64_MAX), 0);
+    assert_int_equal(ring_enter(ring, UINT64_MAX), 0);
     assert_int_equal(counts.made[CALL_ENTER_SENDING], 1);
-    assert_int_equal(ring_enter(ring, true, UINT64_MAX), 0); /* a completion waits: no enter(2) */
+    assert_int_equal(ring_enter(ring, UINT64_MAX), 0); /* a completion waits: no enter(2) */
     assert_int_equal(counts.made[CALL_ENTER_WAITING], 0);
     await();
-    assert_int_equal(ring_enter(ring, true, clock_now_ns()), 0);
+    assert_int_equal(ring_enter(ring, clock_now_ns()), 0);
     assert_int_equal(counts.made[CALL_ENTER_WAITING], 1);
     assert_int_equal(counts.requests, 2); /* one of them is the wakeup */
     assert_int_equal(counts.completions, 1);
