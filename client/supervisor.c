@@ -2,7 +2,6 @@
 #include "supervisor.h"
 
 #include "base/folder.h"
-#include "net/sockets.h"
 #include "placement/cores.h"
 
 #include <errno.h>
@@ -17,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <uv.h>
 
 #define ENDS_WITHIN_MS 2000
 
@@ -124,10 +124,10 @@ static _Noreturn void supervise(const struct supervisor *supervisor, int its_cha
 
 int supervisor_start(struct supervisor *supervisor, struct problem *problem)
 {
-    int ends[2];
+    int ends[2], result = uv_socketpair(SOCK_STREAM, 0, ends, 0, 0);
 
-    if (sockets_make_pair(ends) < 0)
-        return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(errno));
+    if (result < 0)
+        return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(-result));
     supervisor->process.pid = fork();
     if (supervisor->process.pid == 0)
         supervise(supervisor, ends[1]);
