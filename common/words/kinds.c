@@ -189,11 +189,6 @@ static char *sched_spell(const struct scheduling *scheduling)
     return strdup(text);
 }
 
-static void message_free(void *field)
-{
-    shape_free(field);
-}
-
 /* These kinds do not depend on their word. */
 #define PARSED_BY(name, function)                                                                            \
     static int name(const struct word *word, const char *text, void *field, struct problem *problem)         \
