@@ -221,16 +221,9 @@ static int find(const char *name, char path[PATH_MAX], const char *hint, struct 
 
 static int open_override(struct command *command, const char *text, struct problem *problem)
 {
-    struct change change = {0};
-
     command->overridden = strcmp(text, OVERRIDE_OFF) != 0;
-    if (command->overridden && override_parse(&change, text, problem) < 0)
-        return -1;
-    if (reach_check(command->program, problem) == 0 &&
-        override_open(&command->override, &change, false, false, problem) == 0)
-        return 0;
-    problem->kind = PROBLEM_UNSUPPORTED;
-    return -1;
+    return override_start(&command->override, command->overridden ? text : "none", command->program, false,
+                          problem);
 }
 
 static void make_jobs(struct command *command, const json_t *definition)
@@ -479,9 +472,7 @@ struct command *command_open(const struct command_task *task, uv_loop_t *loop, s
 {
     struct command *command = needed(calloc(1, sizeof *command));
 
-    *command = (struct command){.task = *task,
-                                .name = *task->plan->load ? task->plan->load : "command",
-                                .override = {.file = -1, .library_file = -1}};
+    *command = (struct command){.task = *task, .name = *task->plan->load ? task->plan->load : "command"};
     command->supervisor = (struct supervisor){
         .folder = command->folder, .cpus = &command->task.cpus, .jobs = command->jobs, .channel_fd = -1};
     if (prepare(command, problem) < 0 || supervisor_start(&command->supervisor, problem) < 0) {

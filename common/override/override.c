@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "override/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,7 +117,7 @@ int override_open(struct override *override, const struct change *change, bool r
     const char *others = getenv("LD_PRELOAD");
     struct shared *shared = MAP_FAILED;
 
-    *override = (struct override){.file = -1, .library_file = -1};
+    *override = (struct override){0};
     if (find_library(override->library, problem) < 0)
         return -1;
     if (other_user) {
@@ -142,17 +143,30 @@ int override_open(struct override *override, const struct change *change, bool r
     return 0;
 }
 
+int override_start(struct override *override, const char *text, const char *path, bool other_user,
+                   struct problem *problem)
+{
+    struct change change;
+
+    if (override_parse(&change, text, problem) < 0)
+        return -1;
+    if (reach_check(path, problem) == 0 && override_open(override, &change, false, other_user, problem) == 0)
+        return 0;
+    problem->kind = PROBLEM_UNSUPPORTED;
+    return -1;
+}
+
 void override_close(struct override *override)
 {
     if (override->shared)
         munmap(override->shared, sizeof *override->shared);
-    if (override->file >= 0)
+    if (override->file > 0)
         close(override->file);
-    if (override->library_file >= 0)
+    if (override->library_file > 0)
         close(override->library_file);
     free(override->environment[0]);
     free(override->environment[1]);
-    *override = (struct override){.file = -1, .library_file = -1};
+    *override = (struct override){0};
 }
 
 /* ---- proof ---- */
