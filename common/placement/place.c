@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "placement/cores.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

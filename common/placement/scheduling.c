@@ -6,7 +6,6 @@
 #include "base/units.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
