@@ -17,15 +17,12 @@
 
 /* ---- words ---- */
 
+#define CHANGE_ROW(name, bit, sized, means) {name, bit, sized},
 static const struct {
     const char *name;
     uint64_t bit;
     bool sized;
-} known[CHANGE_COUNT] = {
-#define CHANGE_ROW(name, bit, sized, means) {name, bit, sized},
-    OVERRIDES(CHANGE_ROW)
-#undef CHANGE_ROW
-};
+} known[CHANGE_COUNT] = {OVERRIDES(CHANGE_ROW)};
 
 #define NAMES "none, nodelay, nagle, nomore, nocork, more:SIZE, join, sndbuf:SIZE, rcvbuf:SIZE"
 

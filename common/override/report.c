@@ -15,11 +15,8 @@
 #define MORE_MOST 4096 /* a larger first part is no header: `join` is the advice */
 #define LINE_MOST 100
 
-static const char *const call_names[COUNTED_COUNT] = {
 #define CALL_NAME(name) #name,
-    SHARED_CALLS(CALL_NAME)
-#undef CALL_NAME
-};
+static const char *const call_names[COUNTED_COUNT] = {SHARED_CALLS(CALL_NAME)};
 
 static const char *const role_names[] = {
     [ROLE_INHERITED] = "inherited", [ROLE_ACCEPTED] = "accepted", [ROLE_CONNECTED] = "connected"};
@@ -266,7 +263,6 @@ static json_t *kind_json(const struct shared_kind *kind, const char *subject)
                      *advice.measure ? advice.measure : NULL);
 #define SET_COUNT(name) json_object_set_new(made, #name, json_integer((json_int_t)kind->name));
     KIND_COUNTS(SET_COUNT)
-#undef SET_COUNT
     return made;
 }
 
