@@ -70,6 +70,7 @@ static void put_uri(const struct command *command, json_t *values, const char *p
     const char *user = plan->encrypts ? SECURITY_IDENTITY "@" : "";
     bool is_nbd = !strncmp(protocol, "nbd", 3), is_http = !strcmp(protocol, "http");
     char keys[FOLDER_MAX + 32] = "", address[ADDRESS_MAX], file[32] = "";
+    json_t *uri;
 
     if (plan->encrypts)
         snprintf(keys, sizeof keys, "tls-psk-file=%s/keys.psk", command->folder);
@@ -77,16 +78,12 @@ static void put_uri(const struct command *command, json_t *values, const char *p
         snprintf(file, sizeof file, "%" PRIu64, plan->operations.list[0].bytes);
     address_format(address, command->task.address);
     if (is_nbd && *path)
-        json_object_set_new(
-            values, "uri",
-            json_sprintf("nbd%s+unix://%s/?socket=%s%s%s", s, user, path, *keys ? "&" : "", keys));
+        uri = json_sprintf("nbd%s+unix://%s/?socket=%s%s%s", s, user, path, *keys ? "&" : "", keys);
     else if (is_nbd)
-        json_object_set_new(values, "uri",
-                            json_sprintf("nbd%s://%s%s/%s%s", s, user, address, *keys ? "?" : "", keys));
+        uri = json_sprintf("nbd%s://%s%s/%s%s", s, user, address, *keys ? "?" : "", keys);
     else
-        json_object_set_new(
-            values, "uri",
-            json_sprintf("%s%s://%s/%s", !strcmp(protocol, "resp") ? "redis" : protocol, s, address, file));
+        uri = json_sprintf("%s%s://%s/%s", !strcmp(protocol, "resp") ? "redis" : protocol, s, address, file);
+    json_object_set_new(values, "uri", uri);
 }
 
 /* Quotes a text as one word of sh(1). New memory. */
@@ -183,21 +180,17 @@ static json_t *collect_values(const struct command *command, const json_t *defin
 {
     const struct plan *plan = command->task.plan;
     const json_t *subject = json_object_get(definitions, plan->subject.name);
-    json_t *values = definition_values(subject, plan->subject.name, plan, problem), *own;
+    CLEANUP_JSON json_t *values = definition_values(subject, plan->subject.name, plan, problem);
+    CLEANUP_JSON json_t *own = definition_values(load, command->name, plan, problem);
 
-    if (!values)
+    if (!values || !own)
         return NULL;
     definition_add_address(values, command->task.address);
     json_object_set_new(values, "folder", json_string(command->folder));
     put_uri(command, values, definition_protocol(definitions, plan));
     json_object_del(values, "program");
-    if (!(own = definition_values(load, command->name, plan, problem))) {
-        json_decref(values);
-        return NULL;
-    }
     json_object_update(values, own);
-    json_decref(own);
-    return values;
+    return json_incref(values);
 }
 
 /* ---- preparation ---- */
