@@ -350,10 +350,10 @@ static int read_times(struct command *command, struct problem *problem)
 static int read_count(struct command *command, struct problem *problem)
 {
     char path[FOLDER_MAX + 16];
+    CLEANUP_FILE FILE *file = NULL;
     CLEANUP_FREE char *line = NULL;
     size_t size = 0;
     regmatch_t found[2];
-    FILE *file;
 
     if (!command->has_counts)
         return 0;
@@ -362,8 +362,6 @@ static int read_count(struct command *command, struct problem *problem)
     while (file && !command->done && getline(&line, &size, file) >= 0)
         if (regexec(&command->counts, line, 2, found, 0) == 0 && found[1].rm_so >= 0)
             command->done = strtoull(line + found[1].rm_so, NULL, 10);
-    if (file)
-        fclose(file);
     return command->done
                ? 0
                : problem_failure(problem, "the output of %s has no count of what it did", command->name);

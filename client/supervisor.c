@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor.h"
 
+#include "base/cleanup.h"
 #include "base/folder.h"
 #include "placement/cores.h"
 
@@ -9,7 +10,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -35,13 +35,11 @@ static void kill_descendants(void)
 
     snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
     for (;;) {
-        FILE *file = fopen(path, "re");
+        CLEANUP_FILE FILE *file = fopen(path, "re");
         long pid;
 
         while (file && fscanf(file, "%ld", &pid) == 1)
             kill((pid_t)pid, SIGKILL);
-        if (file)
-            fclose(file);
         pid = waitpid(-1, NULL, file ? 0 : WNOHANG);
         if (pid == 0 || (pid < 0 && errno != EINTR))
             return;

@@ -2,6 +2,7 @@
 /* All differences between systems in scheduling classes are here. */
 #include "placement/scheduling.h"
 
+#include "base/cleanup.h"
 #include "base/scan.h"
 #include "base/units.h"
 
@@ -170,14 +171,12 @@ static bool has_item(const char *list, const char *item)
 /* Scans two texts from the first line with "cpu" in `list`, which is one of the two. */
 static bool find_cpu(const char *path, const char *format, char *first, char *second, const char *list)
 {
-    FILE *file = fopen(path, "re");
+    CLEANUP_FILE FILE *file = fopen(path, "re");
     char line[4 * GROUP_MAX];
     bool found = false;
 
     while (file && !found && fgets(line, sizeof line, file))
         found = sscanf(line, format, first, second) == 2 && has_item(list, "cpu");
-    if (file)
-        fclose(file);
     return found;
 }
 
