@@ -295,6 +295,11 @@ static void report_done(struct command *command, const struct problem *problem)
     command->task.done(command->task.owner, problem);
 }
 
+static uint64_t limit_of_step_s(const struct command *command)
+{
+    return command->step < STEP_REHEARSE ? VERSION_WITHIN_S : command->limit_s;
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct command *command = timer->data;
@@ -305,7 +310,7 @@ static void on_timer(uv_timer_t *timer)
         return;
     }
     problem_failure(&problem, "%s did not end within %" PRIu64 " s and was killed",
-                    command->step == STEP_TIMER ? TIMER : command->name, command->limit_s);
+                    command->step == STEP_TIMER ? TIMER : command->name, limit_of_step_s(command));
     report_done(command, &problem);
 }
 
@@ -422,14 +427,14 @@ static void on_answer(uv_poll_t *answers, int result, int events)
 
 static void take_step(struct command *command, enum step step)
 {
-    bool versions = step < STEP_REHEARSE;
-    uint64_t limit_ms = 1000 * (versions ? VERSION_WITHIN_S : command->limit_s);
+    uint64_t limit_ms;
 
     command->step = step;
     if (!command->jobs[step].arguments[0]) {
         take_step(command, step + 1);
         return;
     }
+    limit_ms = 1000 * limit_of_step_s(command);
     command->until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
     uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? CHECK_EVERY_MS : limit_ms + 1,
                    CHECK_EVERY_MS);

@@ -105,6 +105,7 @@ def definitions(tmp_path: Path) -> str:
                             "parameters": {"size": "64K"}},
         "asks": asks,
         "hasty": asks | {"limit_s": 1},
+        "coy": asks | {"version": "-cimport time; time.sleep(1000)"},
         "unix": asks | {"arguments": ["-c", LOAD, "{mode}", "{path}", "{folder}"]},
         "filled": asks | {"needs": ["content"], "arguments": [
             "-c", "import os, sys; sys.exit(os.path.getsize('content') != 65536)"]},
@@ -170,6 +171,7 @@ def test_a_text_is_a_command_of_the_shell_and_its_values_are_quoted(definitions:
     ("asks.mode=fails", "asks ended with status 1; its output ends: the disk is full"),
     ("asks.mode=dies", "asks was ended by signal 9; its output ends: (empty)"),
     ("load=hasty hasty.mode=hangs", "hasty did not end within 1 s and was killed"),
+    ("load=coy", "coy did not end within 5 s and was killed"),
     ("load=absent", "workload=command needs the program no-such-program: uncork setup absent"),
     ("load=other", "load=other: this client has no definition of it"),
     ("load=filled", "filled moved 0 of 1048576 bytes"),  # and its content is whole
