@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Overrides: a preloaded library changes and counts the calls of an unmodified program.
- *
- *     override_parse(&change, "more:64", &problem);
- *     reach_check(path, &problem);          rejects a program that no preloaded library reaches
- *     override_open(&override, &change, false, false, &problem);
- *     ... start the program with override.environment and with override.file open ...
- *     ... override.shared has the counts; override_proof() checks that they prove the change ...
- *     override_close(&override);
- *
- * Only for Linux.
- */
+/* Overrides: a preloaded library changes and counts the calls of an unmodified program. The program
+ * starts with `environment`, and with `file` open. Only for Linux. */
 #pragma once
 
 #include "base/problem.h"
