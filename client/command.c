@@ -49,7 +49,7 @@ struct command {
     struct supervisor supervisor;
     const char *name;
     char folder[FOLDER_MAX], program[PATH_MAX], timer_path[PATH_MAX], version[160], timer_version[32];
-    char version_argument[64];
+    json_t *definitions; /* has the texts of the jobs */
     json_t *arguments, *times;
     char *timed_line;            /* the load as an argument of hyperfine */
     struct job jobs[STEP_COUNT]; /* a job without a program is skipped */
@@ -175,11 +175,10 @@ static int write_key(const struct command *command, struct problem *problem)
 
 /* Collects the parameters of the subject, its address and the folder. Parameters of the load
  * replace those of the same name. */
-static json_t *collect_values(const struct command *command, const json_t *definitions, const json_t *load,
-                              struct problem *problem)
+static json_t *collect_values(const struct command *command, const json_t *load, struct problem *problem)
 {
     const struct plan *plan = command->task.plan;
-    const json_t *subject = json_object_get(definitions, plan->subject.name);
+    const json_t *subject = json_object_get(command->definitions, plan->subject.name);
     CLEANUP_JSON json_t *values = definition_values(subject, plan->subject.name, plan, problem);
     CLEANUP_JSON json_t *own = definition_values(load, command->name, plan, problem);
 
@@ -187,7 +186,7 @@ static json_t *collect_values(const struct command *command, const json_t *defin
         return NULL;
     definition_add_address(values, command->task.address);
     json_object_set_new(values, "folder", json_string(command->folder));
-    put_uri(command, values, definition_protocol(definitions, plan));
+    put_uri(command, values, definition_protocol(command->definitions, plan));
     json_object_del(values, "program");
     json_object_update(values, own);
     return json_incref(values);
@@ -236,9 +235,8 @@ static void make_jobs(struct command *command, const json_t *definition)
         fprintf(line, "%s ", word);
     }
     fclose(line);
-    snprintf(command->version_argument, sizeof command->version_argument, "%s", version);
     if (*version)
-        jobs[STEP_VERSION] = (struct job){{command->program, command->version_argument}, "version", NULL};
+        jobs[STEP_VERSION] = (struct job){{command->program, version}, "version", NULL};
     jobs[STEP_TIMER] = (struct job){{command->timer_path, "--version"}, "timer", NULL};
     jobs[STEP_TIME] = (struct job){{command->timer_path, "-N", "-r", "1", "-w", "0", "--style", "none",
                                     "--output", "inherit", "--export-json", "./" TIMES, command->timed_line},
@@ -250,15 +248,15 @@ static int prepare(struct command *command, struct problem *problem)
 {
     const struct plan *plan = command->task.plan;
     const char *file = command->task.definitions;
-    CLEANUP_JSON json_t *definitions = file ? json_load_file(file, 0, NULL) : NULL, *ad_hoc = NULL,
-                        *values = NULL;
+    CLEANUP_JSON json_t *ad_hoc = NULL, *values = NULL;
     const json_t *definition = NULL;
     CLEANUP_FREE char *moves = NULL;
 
-    if (*plan->load && !(definition = definition_of_load(definitions, plan, problem)))
+    command->definitions = file ? json_load_file(file, 0, NULL) : NULL;
+    if (*plan->load && !(definition = definition_of_load(command->definitions, plan, problem)))
         return -1;
     if (folder_make(command->folder, "load", geteuid(), problem) < 0 ||
-        !(values = collect_values(command, definitions, definition, problem)))
+        !(values = collect_values(command, definition, problem)))
         return -1;
     if (!definition)
         definition = ad_hoc = define_command(plan, values);
@@ -457,6 +455,7 @@ static void release(struct command *command)
 {
     supervisor_stop(&command->supervisor);
     override_close(&command->override);
+    json_decref(command->definitions);
     json_decref(command->arguments);
     json_decref(command->times);
     free(command->timed_line);
