@@ -17,10 +17,8 @@
 #include "connection/security.h"
 #include "transport/transport.h"
 #include "words/definition.h"
-#ifdef __linux__
 #include "override/reach.h"
 #include "override/report.h"
-#endif
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,7 +33,15 @@
 
 /* ---- its override ---- */
 
-#ifdef __linux__
+#ifndef __linux__
+#define override_start(override, text, path, other_user, problem)                                            \
+    problem_unsupported(problem, "override=%s needs Linux: other systems do not have the library", text)
+#define override_proof(shared, problem) 0
+#define override_close(override) (void)(override)
+#define reach_check_process(pid, problem) ((void)(problem), 0)
+#define report_make(shared, subject, call_ns, limit) NULL
+#endif
+
 static int open_override(struct subject *subject, struct problem *problem)
 {
     if (!strcmp(subject->plan->override, OVERRIDE_OFF))
@@ -53,24 +59,6 @@ static int prove_override(const struct subject *subject, struct problem *problem
                ? -1
                : override_proof(subject->override.shared, problem);
 }
-
-static json_t *report_override(const struct subject *subject)
-{
-    return subject->override.shared ? report_make(subject->override.shared, NULL, 0, "") : NULL;
-}
-#else
-static int open_override(struct subject *subject, struct problem *problem)
-{
-    if (!strcmp(subject->plan->override, OVERRIDE_OFF))
-        return 0;
-    return problem_unsupported(problem, "override=%s needs Linux: other systems do not have the library",
-                               subject->plan->override);
-}
-
-#define prove_override(subject, problem) ((void)(problem), 0)
-#define override_close(override) (void)(override)
-#define report_override(subject) NULL
-#endif
 
 /* ---- its folder ---- */
 
@@ -328,7 +316,7 @@ static json_t *make_report(const struct subject *subject)
                      "sha256", digest_of_file(subject->program, digest) < 0 ? NULL : json_string(digest),
                      "arguments", subject->arguments, "user", geteuid() == 0 ? "nobody" : "caller", "cpu_ns",
                      used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
-                     report_override(subject));
+                     subject->override.shared ? report_make(subject->override.shared, NULL, 0, "") : NULL);
 }
 
 int subject_mark(struct subject *subject, struct problem *problem)
