@@ -54,27 +54,19 @@ void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *
 static const int policies[SCHEDULING_CLASS_COUNT] = {
     [SCHEDULING_OTHER] = SCHED_OTHER, [SCHEDULING_RR] = SCHED_RR, [SCHEDULING_FIFO] = SCHED_FIFO};
 
-#ifdef __linux__
-
-/* By system calls: pthread_getschedparam(3) returns the C library's copy. */
 static int get_policy(int *policy, struct sched_param *parameters)
 {
+#ifdef __linux__ /* by system calls: pthread_getschedparam(3) returns the C library's copy */
     int flags = sched_getscheduler(0);
 
     if (flags < 0 || sched_getparam(0, parameters) < 0)
         return -errno;
     *policy = flags & ~SCHED_RESET_ON_FORK;
     return 0;
-}
-
 #else
-
-static int get_policy(int *policy, struct sched_param *parameters)
-{
     return -pthread_getschedparam(pthread_self(), policy, parameters);
-}
-
 #endif
+}
 
 int scheduling_read_thread(struct scheduling *scheduling)
 {
