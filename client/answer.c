@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 struct answer {
     const json_t *record;
@@ -20,6 +19,8 @@ struct answer {
 };
 
 /* ---- figures with units ---- */
+
+#define SCALED_MAX 64
 
 struct scale {
     double from;
@@ -34,13 +35,18 @@ static const struct scale rate_scales[] = {
 static const struct scale count_scales[] = {{1e6, 1e-6, " M"}, {1e3, 1e-3, " k"}, {0, 1, ""}};
 
 /* Three digits, never an exponent: 999.7 us becomes 1 ms. The largest unit may have more digits. */
-static void print_scaled(double value, const struct scale *scales)
+static const char *format_scaled(char text[SCALED_MAX], double value, const struct scale *scales)
 {
     while (value * 1.0005 < scales->from)
         scales++;
     value *= scales->factor;
-    printf(value < 999.5 ? "%.3g%s" : "%.0f%s", value, scales->unit);
+    snprintf(text, SCALED_MAX, value < 999.5 ? "%.3g%s" : "%.0f%s", value, scales->unit);
+    return text;
 }
+
+#define SCALED(value, scales) format_scaled((char[SCALED_MAX]){0}, value, scales)
+#define TIME(seconds) SCALED(seconds, time_scales)
+#define RATE(bytes_per_second) SCALED(8 * (bytes_per_second), rate_scales)
 
 static const char *plural(uint64_t count)
 {
@@ -172,19 +178,17 @@ static void print_histogram(const struct answer *answer, const char *name, const
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
         if ((double)merged.count * (1 - quantiles[i].share) < 1 - 1e-9)
             break;
-        printf("%s ", quantiles[i].name);
-        print_scaled(histogram_quantile(&merged, quantiles[i].share) / 1e9, time_scales);
-        fputs(", ", stdout);
+        printf("%s %s, ", quantiles[i].name, TIME(histogram_quantile(&merged, quantiles[i].share) / 1e9));
     }
-    fputs("max ", stdout);
-    print_scaled((double)merged.maximum / 1e9, time_scales);
-    putchar('\n');
+    printf("max %s\n", TIME((double)merged.maximum / 1e9));
 }
 
 static void print_per_second(const struct answer *answer, const char *unit)
 {
-    print_scaled((double)answer->messages / elapsed_seconds(answer->ends[answer->driver]), count_scales);
-    printf(" %ss/s, %" PRIu64 " %s%s\n", unit, answer->messages, unit, plural(answer->messages));
+    double rate = (double)answer->messages / elapsed_seconds(answer->ends[answer->driver]);
+
+    printf("%s %ss/s, %" PRIu64 " %s%s\n", SCALED(rate, count_scales), unit, answer->messages, unit,
+           plural(answer->messages));
 }
 
 /* In an open loop the mean time per request is only the inverse of the rate. So this line shows how
@@ -216,10 +220,9 @@ static void print_closed_loop(const struct answer *answer)
         spent_ns +=
             (double)record_number(thread, "elapsed_ns") * (double)record_number(thread, "connections");
     fputs("  ", stdout);
-    if (answer->messages >= record_sum(driver, "connections")) {
-        print_scaled(spent_ns / 1e9 / (double)answer->messages, time_scales);
-        printf(" per %s%s, ", unit, is_one || connects ? "" : " on its connection");
-    }
+    if (answer->messages >= record_sum(driver, "connections"))
+        printf("%s per %s%s, ", TIME(spent_ns / 1e9 / (double)answer->messages), unit,
+               is_one || connects ? "" : " on its connection");
     print_per_second(answer, unit);
 }
 
@@ -263,18 +266,10 @@ static void print_stream(const struct answer *answer)
         printf("  %" PRIu64 " message%s: too few to time\n", messages, plural(messages));
         return;
     }
-    fputs("  ", stdout);
-    print_scaled(rate * 8, rate_scales);
-    fputs(", ", stdout);
-    print_scaled((double)bytes / rate / (double)messages, time_scales);
-    printf(" per message, %" PRIu64 " message%s\n", messages, plural(messages));
-    if (answer->both) {
-        fputs("  of these ", stdout);
-        print_scaled(to_server * 8, rate_scales);
-        fputs(" to the server, ", stdout);
-        print_scaled(to_client * 8, rate_scales);
-        fputs(" to the client\n", stdout);
-    }
+    printf("  %s, %s per message, %" PRIu64 " message%s\n", RATE(rate),
+           TIME((double)bytes / rate / (double)messages), messages, plural(messages));
+    if (answer->both)
+        printf("  of these %s to the server, %s to the client\n", RATE(to_server), RATE(to_client));
 }
 
 /* ---- counts ---- */
@@ -350,14 +345,13 @@ static void print_cpu(const struct answer *answer)
 
         if (!record_first(report, "cpu.user_ns"))
             continue;
-        printf("%s%s ", between, end_names[end]);
-        print_scaled((double)ns / 1e9 / (double)answer->messages, time_scales);
+        printf("%s%s %s", between, end_names[end], TIME((double)ns / 1e9 / (double)answer->messages));
         between = ", ";
     }
     if (json_object_get(answer->record, "subject")) {
-        printf("%ssubject ", between);
-        print_scaled((double)record_number(answer->record, "subject.cpu_ns") / 1e9 / (double)answer->messages,
-                     time_scales);
+        printf(
+            "%ssubject %s", between,
+            TIME((double)record_number(answer->record, "subject.cpu_ns") / 1e9 / (double)answer->messages));
         between = ", ";
     }
     if (*between == ',')
@@ -371,10 +365,9 @@ static void print_command(const json_t *record)
                                            {"system", "hyperfine.system_ns"},
                                            {"CPU of the subject", "subject.cpu_ns"}};
 
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        printf("%s%s ", i ? ", " : "  ", times[i][0]);
-        print_scaled((double)record_number(record, times[i][1]) / 1e9, time_scales);
-    }
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        printf("%s%s %s", i ? ", " : "  ", times[i][0],
+               TIME((double)record_number(record, times[i][1]) / 1e9));
     printf("\n  %s moved %" PRIu64 " bytes in the rehearsal\n", record_text(record, "load.name"),
            record_number(record, "load.moved_bytes"));
 }

@@ -49,7 +49,7 @@ struct command {
     struct supervisor supervisor;
     const char *name;
     char folder[FOLDER_MAX], program[PATH_MAX], timer_path[PATH_MAX], version[160], timer_version[32];
-    char version_argument[64];
+    json_t *definitions; /* has the texts of the jobs */
     json_t *arguments, *times;
     char *timed_line;            /* the load as an argument of hyperfine */
     struct job jobs[STEP_COUNT]; /* a job without a program is skipped */
@@ -70,6 +70,7 @@ static void put_uri(const struct command *command, json_t *values, const char *p
     const char *user = plan->encrypts ? SECURITY_IDENTITY "@" : "";
     bool is_nbd = !strncmp(protocol, "nbd", 3), is_http = !strcmp(protocol, "http");
     char keys[FOLDER_MAX + 32] = "", address[ADDRESS_MAX], file[32] = "";
+    json_t *uri;
 
     if (plan->encrypts)
         snprintf(keys, sizeof keys, "tls-psk-file=%s/keys.psk", command->folder);
@@ -77,16 +78,12 @@ static void put_uri(const struct command *command, json_t *values, const char *p
         snprintf(file, sizeof file, "%" PRIu64, plan->operations.list[0].bytes);
     address_format(address, command->task.address);
     if (is_nbd && *path)
-        json_object_set_new(
-            values, "uri",
-            json_sprintf("nbd%s+unix://%s/?socket=%s%s%s", s, user, path, *keys ? "&" : "", keys));
+        uri = json_sprintf("nbd%s+unix://%s/?socket=%s%s%s", s, user, path, *keys ? "&" : "", keys);
     else if (is_nbd)
-        json_object_set_new(values, "uri",
-                            json_sprintf("nbd%s://%s%s/%s%s", s, user, address, *keys ? "?" : "", keys));
+        uri = json_sprintf("nbd%s://%s%s/%s%s", s, user, address, *keys ? "?" : "", keys);
     else
-        json_object_set_new(
-            values, "uri",
-            json_sprintf("%s%s://%s/%s", !strcmp(protocol, "resp") ? "redis" : protocol, s, address, file));
+        uri = json_sprintf("%s%s://%s/%s", !strcmp(protocol, "resp") ? "redis" : protocol, s, address, file);
+    json_object_set_new(values, "uri", uri);
 }
 
 /* Quotes a text as one word of sh(1). New memory. */
@@ -178,26 +175,21 @@ static int write_key(const struct command *command, struct problem *problem)
 
 /* Collects the parameters of the subject, its address and the folder. Parameters of the load
  * replace those of the same name. */
-static json_t *collect_values(const struct command *command, const json_t *definitions, const json_t *load,
-                              struct problem *problem)
+static json_t *collect_values(const struct command *command, const json_t *load, struct problem *problem)
 {
     const struct plan *plan = command->task.plan;
-    const json_t *subject = json_object_get(definitions, plan->subject.name);
-    json_t *values = definition_values(subject, plan->subject.name, plan, problem), *own;
+    const json_t *subject = json_object_get(command->definitions, plan->subject.name);
+    CLEANUP_JSON json_t *values = definition_values(subject, plan->subject.name, plan, problem);
+    CLEANUP_JSON json_t *own = definition_values(load, command->name, plan, problem);
 
-    if (!values)
+    if (!values || !own)
         return NULL;
     definition_add_address(values, command->task.address);
     json_object_set_new(values, "folder", json_string(command->folder));
-    put_uri(command, values, definition_protocol(definitions, plan));
+    put_uri(command, values, definition_protocol(command->definitions, plan));
     json_object_del(values, "program");
-    if (!(own = definition_values(load, command->name, plan, problem))) {
-        json_decref(values);
-        return NULL;
-    }
     json_object_update(values, own);
-    json_decref(own);
-    return values;
+    return json_incref(values);
 }
 
 /* ---- preparation ---- */
@@ -221,16 +213,9 @@ static int find(const char *name, char path[PATH_MAX], const char *hint, struct 
 
 static int open_override(struct command *command, const char *text, struct problem *problem)
 {
-    struct change change = {0};
-
     command->overridden = strcmp(text, OVERRIDE_OFF) != 0;
-    if (command->overridden && override_parse(&change, text, problem) < 0)
-        return -1;
-    if (reach_check(command->program, problem) == 0 &&
-        override_open(&command->override, &change, false, false, problem) == 0)
-        return 0;
-    problem->kind = PROBLEM_UNSUPPORTED;
-    return -1;
+    return override_start(&command->override, command->overridden ? text : "none", command->program, false,
+                          problem);
 }
 
 static void make_jobs(struct command *command, const json_t *definition)
@@ -250,9 +235,8 @@ static void make_jobs(struct command *command, const json_t *definition)
         fprintf(line, "%s ", word);
     }
     fclose(line);
-    snprintf(command->version_argument, sizeof command->version_argument, "%s", version);
     if (*version)
-        jobs[STEP_VERSION] = (struct job){{command->program, command->version_argument}, "version", NULL};
+        jobs[STEP_VERSION] = (struct job){{command->program, version}, "version", NULL};
     jobs[STEP_TIMER] = (struct job){{command->timer_path, "--version"}, "timer", NULL};
     jobs[STEP_TIME] = (struct job){{command->timer_path, "-N", "-r", "1", "-w", "0", "--style", "none",
                                     "--output", "inherit", "--export-json", "./" TIMES, command->timed_line},
@@ -264,15 +248,15 @@ static int prepare(struct command *command, struct problem *problem)
 {
     const struct plan *plan = command->task.plan;
     const char *file = command->task.definitions;
-    CLEANUP_JSON json_t *definitions = file ? json_load_file(file, 0, NULL) : NULL, *ad_hoc = NULL,
-                        *values = NULL;
+    CLEANUP_JSON json_t *ad_hoc = NULL, *values = NULL;
     const json_t *definition = NULL;
     CLEANUP_FREE char *moves = NULL;
 
-    if (*plan->load && !(definition = definition_of_load(definitions, plan, problem)))
+    command->definitions = file ? json_load_file(file, 0, NULL) : NULL;
+    if (*plan->load && !(definition = definition_of_load(command->definitions, plan, problem)))
         return -1;
     if (folder_make(command->folder, "load", geteuid(), problem) < 0 ||
-        !(values = collect_values(command, definitions, definition, problem)))
+        !(values = collect_values(command, definition, problem)))
         return -1;
     if (!definition)
         definition = ad_hoc = define_command(plan, values);
@@ -309,6 +293,11 @@ static void report_done(struct command *command, const struct problem *problem)
     command->task.done(command->task.owner, problem);
 }
 
+static uint64_t limit_of_step_s(const struct command *command)
+{
+    return command->step < STEP_REHEARSE ? VERSION_WITHIN_S : command->limit_s;
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct command *command = timer->data;
@@ -319,7 +308,7 @@ static void on_timer(uv_timer_t *timer)
         return;
     }
     problem_failure(&problem, "%s did not end within %" PRIu64 " s and was killed",
-                    command->step == STEP_TIMER ? TIMER : command->name, command->limit_s);
+                    command->step == STEP_TIMER ? TIMER : command->name, limit_of_step_s(command));
     report_done(command, &problem);
 }
 
@@ -364,10 +353,10 @@ static int read_times(struct command *command, struct problem *problem)
 static int read_count(struct command *command, struct problem *problem)
 {
     char path[FOLDER_MAX + 16];
+    CLEANUP_FILE FILE *file = NULL;
     CLEANUP_FREE char *line = NULL;
     size_t size = 0;
     regmatch_t found[2];
-    FILE *file;
 
     if (!command->has_counts)
         return 0;
@@ -376,8 +365,6 @@ static int read_count(struct command *command, struct problem *problem)
     while (file && !command->done && getline(&line, &size, file) >= 0)
         if (regexec(&command->counts, line, 2, found, 0) == 0 && found[1].rm_so >= 0)
             command->done = strtoull(line + found[1].rm_so, NULL, 10);
-    if (file)
-        fclose(file);
     return command->done
                ? 0
                : problem_failure(problem, "the output of %s has no count of what it did", command->name);
@@ -438,14 +425,14 @@ static void on_answer(uv_poll_t *answers, int result, int events)
 
 static void take_step(struct command *command, enum step step)
 {
-    bool versions = step < STEP_REHEARSE;
-    uint64_t limit_ms = 1000 * (versions ? VERSION_WITHIN_S : command->limit_s);
+    uint64_t limit_ms;
 
     command->step = step;
     if (!command->jobs[step].arguments[0]) {
         take_step(command, step + 1);
         return;
     }
+    limit_ms = 1000 * limit_of_step_s(command);
     command->until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
     uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? CHECK_EVERY_MS : limit_ms + 1,
                    CHECK_EVERY_MS);
@@ -468,6 +455,7 @@ static void release(struct command *command)
 {
     supervisor_stop(&command->supervisor);
     override_close(&command->override);
+    json_decref(command->definitions);
     json_decref(command->arguments);
     json_decref(command->times);
     free(command->timed_line);
@@ -479,9 +467,7 @@ struct command *command_open(const struct command_task *task, uv_loop_t *loop, s
 {
     struct command *command = needed(calloc(1, sizeof *command));
 
-    *command = (struct command){.task = *task,
-                                .name = *task->plan->load ? task->plan->load : "command",
-                                .override = {.file = -1, .library_file = -1}};
+    *command = (struct command){.task = *task, .name = *task->plan->load ? task->plan->load : "command"};
     command->supervisor = (struct supervisor){
         .folder = command->folder, .cpus = &command->task.cpus, .jobs = command->jobs, .channel_fd = -1};
     if (prepare(command, problem) < 0 || supervisor_start(&command->supervisor, problem) < 0) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "list.h"
 
-#include "base/cleanup.h"
 #include "base/version.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"

@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/secret.h"
 #include "control/channel_tls.h"
-#include "net/sockets.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -90,8 +89,9 @@ static int spawn(struct own_server *server, bool proxy, const struct location *l
     if (find_program(program, sizeof program, problem) < 0)
         return -1;
     list_arguments(arguments, program, proxy, location);
-    if (sockets_make_pair(ends) < 0)
-        return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(-errno));
+    error = uv_socketpair(SOCK_STREAM, 0, ends, 0, 0);
+    if (error)
+        return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);

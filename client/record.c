@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record.h"
 
-#include "base/cleanup.h"
 #include "base/version.h"
 #include "words/parse.h"
 

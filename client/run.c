@@ -341,14 +341,14 @@ static int send_plan(struct run *run, enum end end, struct problem *problem)
 {
     const char *host =
         end == END_SERVER && plan_has_proxy(run->plan) ? control_text(run->ready, "host") : facts_host_id();
-    CLEANUP_JSON json_t *words = plan_words(run->plan);
-    json_t *list = json_array(), *value;
+    CLEANUP_JSON json_t *words = NULL;
+    json_t *list, *value;
     const char *key;
 
-    if (open_link(run, end, problem) < 0) {
-        json_decref(list);
+    if (open_link(run, end, problem) < 0)
         return -1;
-    }
+    words = plan_words(run->plan);
+    list = json_array();
     json_object_foreach(words, key, value)
         if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
             json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
@@ -434,12 +434,10 @@ static int reject_message(const struct link *link, struct problem *problem)
 static int take_answer(struct run *run, struct link *link, enum control_type type, const json_t *body,
                        struct problem *problem)
 {
-    const char *name = end_names[link->end];
-
     if (type == CONTROL_FACTS ? !run->wants_facts : !run->has_team && !run->command)
         return reject_message(link, problem);
     if (link->answer)
-        return problem_failure(problem, "the %s reported twice", name);
+        return problem_failure(problem, "the %s reported twice", end_names[link->end]);
     link->answer = json_incref(json_object_get(body, "value"));
     if (run->has_team || run->command)
         finish_if_done(run);

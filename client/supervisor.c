@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "supervisor.h"
 
+#include "base/cleanup.h"
 #include "base/folder.h"
-#include "net/sockets.h"
 #include "placement/cores.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <uv.h>
 
 #define ENDS_WITHIN_MS 2000
 
@@ -35,13 +35,11 @@ static void kill_descendants(void)
 
     snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
     for (;;) {
-        FILE *file = fopen(path, "re");
+        CLEANUP_FILE FILE *file = fopen(path, "re");
         long pid;
 
         while (file && fscanf(file, "%ld", &pid) == 1)
             kill((pid_t)pid, SIGKILL);
-        if (file)
-            fclose(file);
         pid = waitpid(-1, NULL, file ? 0 : WNOHANG);
         if (pid == 0 || (pid < 0 && errno != EINTR))
             return;
@@ -124,10 +122,10 @@ static _Noreturn void supervise(const struct supervisor *supervisor, int its_cha
 
 int supervisor_start(struct supervisor *supervisor, struct problem *problem)
 {
-    int ends[2];
+    int ends[2], result = uv_socketpair(SOCK_STREAM, 0, ends, 0, 0);
 
-    if (sockets_make_pair(ends) < 0)
-        return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(errno));
+    if (result < 0)
+        return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(-result));
     supervisor->process.pid = fork();
     if (supervisor->process.pid == 0)
         supervise(supervisor, ends[1]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-exec: runs a program under the preloaded library, and reports its calls. */
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/program.h"
 #include "base/version.h"
 #include "base/atomic_file.h"
@@ -209,7 +208,7 @@ static int run(struct watch *watch, const char *path, struct problem *problem)
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
-    struct watch watch = {.override = {.file = -1, .library_file = -1}};
+    struct watch watch = {0};
     char path[PATH_MAX];
     int status = 2, found;
 

@@ -8,8 +8,6 @@
 #include "net/sockets.h"
 #include "transport/transport.h"
 
-#include <string.h>
-
 #define PENDING_MAX 16384 /* connections without a complete hello at the same time */
 
 struct pending {

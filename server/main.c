@@ -11,7 +11,6 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char help[] =
     "Usage: uncork-server --listen ADDRESS [--psk FILE] [--proxy [--allow-sink PREFIX]...]\n"
@@ -143,7 +142,38 @@ static int take_subjects(struct options *options, const char *path, struct probl
                          options->subjects ? "not an object of definitions by name" : error.text);
 }
 
-/* Returns 0 to continue, 1 if the program is done, -1 with a usage problem. */
+/* Returns 0 to continue, more if the program is done, -1 with a usage problem. */
+static int take_option(struct options *options, int option, struct problem *problem)
+{
+    switch (option) {
+    case 'l':
+        options->listen = optarg;
+        return 0;
+    case 's':
+        return parse_plain(options, optarg, problem);
+    case 'p':
+        return parse_serve(options, optarg, problem);
+    case 'z':
+        return parse_size(options, optarg, problem);
+    case 'a':
+        return allow_sink(options, optarg, problem);
+    case 'k':
+        return channel_take_keys(&options->keys, optarg, "a file may have many identities", problem);
+    case 'u':
+        return take_subjects(options, optarg, problem);
+    case 'd':
+        return parse_idle(options, optarg, problem);
+    case 'v':
+        return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
+    case 'h':
+        print_help();
+        return 1;
+    default: /* a flag, which getopt_long(3) has set */
+        return 0;
+    }
+}
+
+/* Returns as take_option(). */
 static int parse_options(struct options *options, int count, char **arguments, struct problem *problem)
 {
     const struct option names[] = {
@@ -162,50 +192,16 @@ static int parse_options(struct options *options, int count, char **arguments, s
         {"help", no_argument, NULL, 'h'},
         {0},
     };
-    int option, result = 0;
+    int option, result;
 
     opterr = 0;
-    while (result == 0 && (option = getopt_long(count, arguments, ":h", names, NULL)) >= 0) {
-        switch (option) {
-        case 0:
-            break;
-        case 'l':
-            options->listen = optarg;
-            break;
-        case 's':
-            result = parse_plain(options, optarg, problem);
-            break;
-        case 'p':
-            result = parse_serve(options, optarg, problem);
-            break;
-        case 'z':
-            result = parse_size(options, optarg, problem);
-            break;
-        case 'a':
-            result = allow_sink(options, optarg, problem);
-            break;
-        case 'k':
-            result = channel_take_keys(&options->keys, optarg, "a file may have many identities", problem);
-            break;
-        case 'u':
-            result = take_subjects(options, optarg, problem);
-            break;
-        case 'd':
-            result = parse_idle(options, optarg, problem);
-            break;
-        case 'v':
-            printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
-            return 1;
-        case 'h':
-            print_help();
-            return 1;
-        default:
+    while ((option = getopt_long(count, arguments, ":h", names, NULL)) >= 0) {
+        if (option == ':' || option == '?')
             return problem_usage(problem, "'%s' %s; uncork-server --help lists the options",
                                  arguments[optind - 1], option == ':' ? "needs a value" : "is no option");
-        }
+        if ((result = take_option(options, option, problem)) != 0)
+            return result;
     }
-    if (result < 0)
-        return -1;
     for (; options->serve && optind < count && options->word_count < SERVE_WORDS_MAX; optind++)
         options->words[options->word_count++] = arguments[optind];
     if (optind < count)

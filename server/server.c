@@ -326,13 +326,9 @@ static void take_mark(struct session *session)
 
 /* The client has failed. If the subject has ended, that is the reason, which the server reports.
  * Else the client closes. */
-static void explain_failure(struct session *session)
+static void explain_failure(struct session *session, struct problem *problem)
 {
-    struct problem problem = {0};
-
-    if (subject_explain_exit(&session->subject, &problem) == 0)
-        fail_session(session, "run", &problem);
-    else if (!session->subject.process.pid)
+    if (subject_explain_exit(&session->subject, problem) < 0 && !session->subject.process.pid)
         close_parts(session);
 }
 
@@ -371,15 +367,16 @@ static bool is_this_host(const char *host)
     return !strcmp(host, facts_host_id());
 }
 
-static void take_secrets(struct session *session, const json_t *body, struct problem *problem)
+static int take_secrets(struct session *session, const json_t *body, struct problem *problem)
 {
     struct team *team = &session->team;
 
     if (hex_parse(team->token, TOKEN_SIZE, control_text(body, "token")) < 0)
-        problem_failure(problem, "the token of the server is not valid");
+        return problem_failure(problem, "the token of the server is not valid");
     if (session->plan.encrypts &&
         hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE, control_text(body, "key")) < 0)
-        problem_failure(problem, "the key of the server is not valid");
+        return problem_failure(problem, "the key of the server is not valid");
+    return 0;
 }
 
 /* Parses the numeric address of the sink. Returns -1 with a problem if not valid or not allowed. */
@@ -396,29 +393,25 @@ static int parse_sink(const struct options *options, const char *text, struct ad
 }
 
 /* The proxy sends nothing to the sink until the source has connected too. */
-static void take_sink(struct session *session, const json_t *body)
+static int take_sink(struct session *session, const json_t *body, struct problem *problem)
 {
-    const char *text = control_text(body, "address");
-    struct problem problem = {0};
     struct address sink;
 
     if (session->end != END_PROXY || !session->data.is_open || session->has_team || session->subject.plan)
-        problem_failure(&problem, "a message that does not belong here");
-    else if (parse_sink(session->server->options, text, &sink, &problem) == 0) {
-        session->remote = session->remote && !is_this_host(control_text(body, "host"));
-        if (has_subject(session))
-            start_subject(session, &sink, &problem);
-        else if (open_team(session, &problem) == 0)
-            take_secrets(session, body, &problem);
+        return problem_failure(problem, "a message that does not belong here");
+    if (parse_sink(session->server->options, control_text(body, "address"), &sink, problem) < 0)
+        return -1;
+    session->remote = session->remote && !is_this_host(control_text(body, "host"));
+    if (has_subject(session)) {
+        if (start_subject(session, &sink, problem) == 0)
+            channel_send(&session->channel, CONTROL_JOINED, NULL);
+        return 0;
     }
-    if (problem.kind != PROBLEM_NONE) {
-        fail_session(session, "connect", &problem);
-    } else if (has_subject(session)) {
-        channel_send(&session->channel, CONTROL_JOINED, NULL);
-    } else {
-        session->team.target = sink;
-        await_connections(session);
-    }
+    if (open_team(session, problem) < 0 || take_secrets(session, body, problem) < 0)
+        return -1;
+    session->team.target = sink;
+    await_connections(session);
+    return 0;
 }
 
 /* ---- messages ---- */
@@ -477,79 +470,77 @@ static int check_plan(const struct session *session, struct problem *problem)
     return 0;
 }
 
-static void take_plan(struct session *session, const json_t *body)
+static int take_plan(struct session *session, const json_t *body, struct problem *problem)
 {
-    struct problem problem = {0};
-
     uv_timer_stop(&session->timer);
     if (session->has_plan)
-        problem_failure(&problem, "a session has one plan");
-    else if (check_version(body, &problem) == 0 && choose_end(session, body, &problem) == 0 &&
-             parse_plan(session, body, &problem) == 0)
-        check_plan(session, &problem);
-    if (problem.kind != PROBLEM_NONE) {
-        fail_session(session, NULL, &problem);
-    } else if (session->server->running) {
+        return problem_failure(problem, "a session has one plan");
+    if (check_version(body, problem) < 0 || choose_end(session, body, problem) < 0 ||
+        parse_plan(session, body, problem) < 0 || check_plan(session, problem) < 0)
+        return -1;
+    if (session->server->running) {
         session->waits = true;
         channel_send(&session->channel, CONTROL_WAIT, NULL);
     } else {
         session->server->running = session;
         start_session(session);
     }
+    return 0;
 }
 
-static void take_ask(struct session *session, const json_t *body)
+static int take_ask(struct session *session, const json_t *body, struct problem *problem)
 {
-    struct problem problem = {0};
-
     if (session->has_plan || session->asked)
-        problem_failure(&problem, "the client asked for facts twice, or after its plan");
-    if (problem.kind != PROBLEM_NONE || check_version(body, &problem) < 0) {
-        fail_session(session, NULL, &problem);
-        return;
-    }
+        return problem_failure(problem, "the client asked for facts twice, or after its plan");
+    if (check_version(body, problem) < 0)
+        return -1;
     session->asked = true;
     set_timeout(session, LIMIT_TAKE_REPORT_MS, session->timeout_reason);
     channel_send_long(&session->channel, CONTROL_FACTS, facts_collect(&session->peer));
+    return 0;
 }
 
-static void take_phase(struct session *session, enum control_type type, const json_t *body)
+static void take_phase(struct session *session, enum control_type type, const json_t *body,
+                       struct problem *problem)
 {
-    struct problem problem = {0};
+    bool has_process = session->subject.process.pid != 0;
 
-    if (session->subject.process.pid && type == CONTROL_DRAIN) /* the subject counts no bytes */
-        return;
-    if (session->subject.process.pid && type == CONTROL_MARKED) {
+    if (has_process && type == CONTROL_MARKED)
         take_mark(session);
-        return;
-    }
-    if (!session->has_team ||
-        coordinator_message(&session->coordinator, END_CLIENT, type, body, &problem) == 0)
-        problem_failure(&problem, "a message that does not belong here");
-    if (problem.kind != PROBLEM_NONE)
-        fail_session(session, "run", &problem);
+    else if (has_process && type == CONTROL_DRAIN)
+        return; /* the subject counts no bytes */
+    else if (!session->has_team ||
+             coordinator_message(&session->coordinator, END_CLIENT, type, body, problem) == 0)
+        problem_failure(problem, "a message that does not belong here");
 }
 
 static void on_message(void *owner, enum control_type type, const json_t *body)
 {
     struct session *session = owner;
+    struct problem problem = {0};
+    const char *phase = "run";
 
     switch (type) {
     case CONTROL_PLAN:
-        take_plan(session, body);
+        phase = NULL;
+        take_plan(session, body, &problem);
         break;
     case CONTROL_ASK:
-        take_ask(session, body);
+        phase = NULL;
+        take_ask(session, body, &problem);
         break;
     case CONTROL_SINK:
-        take_sink(session, body);
+        phase = "connect";
+        take_sink(session, body, &problem);
         break;
     case CONTROL_FAILED: /* the client knows the reason */
-        explain_failure(session);
+        explain_failure(session, &problem);
         break;
     default:
-        take_phase(session, type, body);
+        take_phase(session, type, body, &problem);
     }
+    if (problem.kind != PROBLEM_NONE)
+        fail_session(session, phase, &problem);
 }
 
 static void on_ended(void *owner, const char *why)

@@ -17,11 +17,8 @@
 #include "connection/security.h"
 #include "transport/transport.h"
 #include "words/definition.h"
-#ifdef __linux__
-#include "override/override.h"
 #include "override/reach.h"
 #include "override/report.h"
-#endif
 
 #include <errno.h>
 #include <inttypes.h>
@@ -36,60 +33,32 @@
 
 /* ---- its override ---- */
 
-#ifdef __linux__
+#ifndef __linux__
+#define override_start(override, text, path, other_user, problem)                                            \
+    problem_unsupported(problem, "override=%s needs Linux: other systems do not have the library", text)
+#define override_proof(shared, problem) 0
+#define override_close(override) (void)(override)
+#define reach_check_process(pid, problem) ((void)(problem), 0)
+#define report_make(shared, subject, call_ns, limit) NULL
+#endif
+
 static int open_override(struct subject *subject, struct problem *problem)
 {
-    struct change change;
-
     if (!strcmp(subject->plan->override, OVERRIDE_OFF))
         return 0;
-    subject->override = needed(calloc(1, sizeof *subject->override));
-    subject->override->file = subject->override->library_file = -1;
-    if (override_parse(&change, subject->plan->override, problem) < 0)
-        return -1;
-    if (reach_check(subject->program, problem) < 0 ||
-        override_open(subject->override, &change, false, geteuid() == 0, problem) < 0) {
-        problem->kind = PROBLEM_UNSUPPORTED;
-        return -1;
-    }
-    return 0;
+    return override_start(&subject->override, subject->plan->override, subject->program, geteuid() == 0,
+                          problem);
 }
 
 /* Checks that the override reached the program and took effect, while connections are open. */
 static int prove_override(const struct subject *subject, struct problem *problem)
 {
-    if (!subject->override)
+    if (!subject->override.shared)
         return 0;
     return reach_check_process(subject->process.pid, problem) < 0
                ? -1
-               : override_proof(subject->override->shared, problem);
+               : override_proof(subject->override.shared, problem);
 }
-
-static void close_override(struct subject *subject)
-{
-    if (subject->override)
-        override_close(subject->override);
-    free(subject->override);
-    subject->override = NULL;
-}
-
-static json_t *report_override(const struct subject *subject)
-{
-    return subject->override ? report_make(subject->override->shared, NULL, 0, "") : NULL;
-}
-#else
-static int open_override(struct subject *subject, struct problem *problem)
-{
-    if (!strcmp(subject->plan->override, OVERRIDE_OFF))
-        return 0;
-    return problem_unsupported(problem, "override=%s needs Linux: other systems do not have the library",
-                               subject->plan->override);
-}
-
-#define prove_override(subject, problem) ((void)(problem), 0)
-#define close_override(subject) (void)(subject)
-#define report_override(subject) NULL
-#endif
 
 /* ---- its folder ---- */
 
@@ -326,9 +295,7 @@ int subject_start(struct subject *subject, const json_t *definitions, const stru
     json_object_set_new(values, "protocol", json_string(definition_protocol(definitions, plan)));
     read_version(subject, control_text(definition, "version"), launch.user);
     read_package(subject, launch.user);
-#ifdef __linux__
-    launch.variables = subject->override ? subject->override->environment : NULL;
-#endif
+    launch.variables = subject->override.shared ? subject->override.environment : NULL;
     if (strcmp(control_text(definition, "listens"), "inherited") != 0)
         data_listener_close(subject->data);
     return prepare(subject, definition, values, sink, owner, problem) < 0
@@ -349,7 +316,7 @@ static json_t *make_report(const struct subject *subject)
                      "sha256", digest_of_file(subject->program, digest) < 0 ? NULL : json_string(digest),
                      "arguments", subject->arguments, "user", geteuid() == 0 ? "nobody" : "caller", "cpu_ns",
                      used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
-                     report_override(subject));
+                     subject->override.shared ? report_make(subject->override.shared, NULL, 0, "") : NULL);
 }
 
 int subject_mark(struct subject *subject, struct problem *problem)
@@ -391,5 +358,5 @@ void subject_stop(struct subject *subject)
     folder_remove(subject->folder);
     json_decref(subject->arguments);
     subject->arguments = NULL;
-    close_override(subject);
+    override_close(&subject->override);
 }

@@ -8,6 +8,7 @@
 
 #include "base/folder.h"
 #include "data_listener.h"
+#include "override/override.h"
 #include "process.h"
 
 #include <limits.h>
@@ -19,13 +20,13 @@ struct subject {
     struct data_listener *data; /* address and socket of the subject */
 
     struct child process;
-    char folder[FOLDER_MAX];   /* empty: there is none */
-    char program[PATH_MAX];    /* path of the file */
-    char version[160];         /* the first line of its --version or similar */
-    char package[160];         /* of the distribution, with version; empty: of none */
-    json_t *arguments;         /* of its start */
-    struct override *override; /* NULL: its calls are neither changed nor counted */
-    bool measures;             /* the warm-up is over */
+    char folder[FOLDER_MAX];  /* empty: there is none */
+    char program[PATH_MAX];   /* path of the file */
+    char version[160];        /* the first line of its --version or similar */
+    char package[160];        /* of the distribution, with version; empty: of none */
+    json_t *arguments;        /* of its start */
+    struct override override; /* without shared memory: its calls are neither changed nor counted */
+    bool measures;            /* the warm-up is over */
     uint64_t cpu_before_ns;
 };
 

@@ -95,6 +95,5 @@ struct call_counts calls_add(const struct call_counts *a, const struct call_coun
         sum.made[kind] = a->made[kind] + factor * b->made[kind];
 #define ADD(name) sum.name = a->name + factor * b->name;
     CALL_NOTES(ADD)
-#undef ADD
     return sum;
 }

@@ -18,6 +18,12 @@ static inline void cleanup_close(const int *fd)
         close(*fd);
 }
 
+static inline void cleanup_file(FILE **file)
+{
+    if (*file)
+        fclose(*file);
+}
+
 static inline void cleanup_json(json_t **json)
 {
     json_decref(*json);
@@ -35,4 +41,5 @@ static inline void *needed(void *memory)
 
 #define CLEANUP_FREE __attribute__((cleanup(cleanup_free)))
 #define CLEANUP_CLOSE __attribute__((cleanup(cleanup_close)))
+#define CLEANUP_FILE __attribute__((cleanup(cleanup_file)))
 #define CLEANUP_JSON __attribute__((cleanup(cleanup_json)))

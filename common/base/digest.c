@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/digest.h"
 
+#include "base/cleanup.h"
 #include "base/hex.h"
-
-#include <stdio.h>
 
 #ifdef UNCORK_HAS_OPENSSL
 
@@ -50,21 +49,19 @@ const struct digest_library *const digest_library = NULL;
 
 int digest_of_file(const char *path, char text[DIGEST_TEXT_MAX])
 {
-    struct digest *digest = digest_library ? digest_library->open() : NULL;
-    FILE *file = digest ? fopen(path, "re") : NULL;
+    CLEANUP_FILE FILE *file = fopen(path, "re");
+    struct digest *digest = file && digest_library ? digest_library->open() : NULL;
     uint8_t buffer[65536], sum[DIGEST_SIZE];
     size_t size;
 
-    if (file) {
-        while ((size = fread(buffer, 1, sizeof buffer, file)) > 0)
-            digest_library->update(digest, buffer, size);
-        digest_library->read(digest, sum);
-        hex_format(text, sum, sizeof sum);
-        fclose(file);
-    }
-    if (digest)
-        digest_library->close(digest);
-    return file ? 0 : -1;
+    if (!digest)
+        return -1;
+    while ((size = fread(buffer, 1, sizeof buffer, file)) > 0)
+        digest_library->update(digest, buffer, size);
+    digest_library->read(digest, sum);
+    hex_format(text, sum, sizeof sum);
+    digest_library->close(digest);
+    return 0;
 }
 
 int digest_check(struct problem *problem)

@@ -6,44 +6,27 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifdef __linux__
-
-static int make_file(size_t size)
+static int open_file(struct memory *memory)
 {
+#ifdef __linux__
     int file = memfd_create("uncork", MFD_CLOEXEC);
+    void *bytes = MAP_FAILED;
 
     if (file < 0)
         return -errno;
-    if (ftruncate(file, (off_t)size) == 0)
-        return file;
-    close(file);
-    return -ENOMEM;
-}
-
-#else /* other systems: sendfile(2) has other arguments, and macOS has no anonymous file */
-
-static int make_file(size_t size)
-{
-    (void)size;
-    return -ENOSYS;
-}
-
-#endif
-
-static int open_file(struct memory *memory)
-{
-    void *bytes;
-
-    memory->file = make_file(memory->size);
-    if (memory->file < 0)
-        return memory->file;
-    bytes = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, memory->file, 0);
+    if (ftruncate(file, (off_t)memory->size) == 0)
+        bytes = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (bytes == MAP_FAILED) {
-        close(memory->file);
+        close(file);
         return -ENOMEM;
     }
     memory->bytes = bytes;
+    memory->file = file;
     return 0;
+#else /* other systems: sendfile(2) has other arguments, and macOS has no anonymous file */
+    (void)memory;
+    return -ENOSYS;
+#endif
 }
 
 int memory_open(struct memory *memory, size_t size, bool as_file)

@@ -33,7 +33,6 @@ static bool is_synonym(const char *word, const char *candidate)
     static const char *const synonyms[][2] = {
 #include "base/synonyms.def"
     };
-#undef SYNONYM
 
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
         if (!strcmp(synonyms[i][0], word) && !strcmp(synonyms[i][1], candidate))

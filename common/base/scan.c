@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/scan.h"
 
+#include "base/cleanup.h"
+
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 bool scan_file(const char *path, int count, const char *format, ...)
 {
-    FILE *file = fopen(path, "re");
+    CLEANUP_FILE FILE *file = fopen(path, "re");
     char line[4096];
     bool found = false;
 
@@ -18,21 +19,18 @@ bool scan_file(const char *path, int count, const char *format, ...)
         found = vsscanf(line, format, values) == count;
         va_end(values);
     }
-    if (file)
-        fclose(file);
     return found;
 }
 
 void scan_tail(const char *path, char *text, size_t size)
 {
+    CLEANUP_FILE FILE *file = fopen(path, "re");
     size_t read = 0;
-    FILE *file = fopen(path, "re");
 
     if (file) {
         if (fseek(file, 1 - (long)size, SEEK_END) < 0)
             rewind(file);
         read = fread(text, 1, size - 1, file);
-        fclose(file);
     }
     while (read && (text[read - 1] == '\n' || text[read - 1] == ' '))
         read--;

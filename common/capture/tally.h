@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Summary of the captured segments of the client's connections, in the measured interval of a run.
  * The functions are pure: segments go in, in the order of their capture, and a summary comes out.
- *
- * The interval begins at a byte of each stream, not at a time, because the thread and the capture
- * have different clocks. That byte is the byte count of TCP_INFO when the interval begins. A
- * segment belongs to the interval if it begins at that byte or later. No data is in flight at that
- * moment, so no segment crosses the boundary. With reconnects, the first connections are skipped by
- * their number: they belong to the warm-up. Only the end of the stream follows the interval. */
+ * A segment belongs to the interval if it begins at the first byte of the interval or later
+ * (docs/design/interval.md). With reconnects, the connections of the warm-up are skipped by their
+ * number. */
 #pragma once
 
 #include "capture/frame.h"

@@ -2,13 +2,10 @@
 /* The hello: the first bytes on a data connection. Pure: no sockets.
  *
  * The connecting end sends the token of the run and the number of the connection. Between a proxy
- * and its sink there is more, because a client, which may be an attacker, names sink and token:
+ * and its sink there is more (docs/design/proxy.md has the reasons):
  *
  *   proxy    16 random bytes (the mask), then the hello XORed with the mask
- *   sink     the inverted mask, once it has found that the token is its own
- *
- * So the client chooses no byte that the proxy sends. An echo service, or one with a fixed
- * greeting, cannot answer by accident. Only an uncork server that waits for this run can. */
+ *   sink     the inverted mask, once it has found that the token is its own */
 #pragma once
 
 #include <stdbool.h>

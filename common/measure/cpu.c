@@ -27,9 +27,11 @@ static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTI
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/syscall.h>
+#endif
 
 static int event_open(enum cpu_count event)
 {
+#ifdef __linux__
     struct perf_event_attr attributes;
 
     memset(&attributes, 0, sizeof attributes);
@@ -37,17 +39,11 @@ static int event_open(enum cpu_count event)
     attributes.type = PERF_TYPE_HARDWARE;
     attributes.config = event == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS;
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 #else
-
-static int event_open(enum cpu_count event)
-{
     (void)event;
     return -1;
-}
-
 #endif
+}
 
 /* Debugging figures of the scheduler (sched(7)). Not every kernel has them. */
 void cpu_read_migrations(struct cpu_reading *reading)
@@ -67,9 +63,11 @@ static uint64_t timeval_ns(struct timeval time)
 
 #ifdef __APPLE__
 #include <mach/mach.h>
+#endif
 
 static void read_usage(struct cpu_reading *reading)
 {
+#ifdef __APPLE__
     thread_basic_info_data_t info = {0};
     mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
     mach_port_t self = mach_thread_self();
@@ -81,12 +79,7 @@ static void read_usage(struct cpu_reading *reading)
             timeval_ns((struct timeval){info.system_time.seconds, info.system_time.microseconds}));
     }
     mach_port_deallocate(mach_task_self(), self);
-}
-
 #elif defined RUSAGE_THREAD
-
-static void read_usage(struct cpu_reading *reading)
-{
     struct rusage usage;
 
     clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* makes the kernel update the counts of this thread */
@@ -96,16 +89,10 @@ static void read_usage(struct cpu_reading *reading)
     set(reading, CPU_SYSTEM, timeval_ns(usage.ru_stime));
     set(reading, CPU_VOLUNTARY, (uint64_t)usage.ru_nvcsw);
     set(reading, CPU_FORCED, (uint64_t)usage.ru_nivcsw);
-}
-
 #else /* NetBSD has one clock per thread, without a split into user and system time */
-
-static void read_usage(struct cpu_reading *reading)
-{
     (void)reading;
-}
-
 #endif
+}
 
 /* ---- whether the counts are true ---- */
 

@@ -25,9 +25,11 @@ static const struct {
     {"gso", ETHTOOL_GGSO},
     {"gro", ETHTOOL_GGRO},
 };
+#endif
 
 static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
 {
+#ifdef __linux__
     json_t *values = json_object();
 
     for (size_t i = 0; i < sizeof offloads / sizeof *offloads; i++) {
@@ -39,13 +41,10 @@ static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
             json_object_set_new(values, offloads[i].name, json_boolean(value.data));
     }
     json_object_set_new(device, "offloads", values);
-}
 #else
-static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
-{
     (void)device, (void)fd, (void)name;
-}
 #endif
+}
 
 /* connect(2) of a datagram socket sends nothing. The route decides its local address. */
 static int connect_towards(const struct address *address, struct address *local)

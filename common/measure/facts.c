@@ -67,24 +67,21 @@ static bool boots_as_gvisor(void)
     return found && found - log < 32;
 }
 
+#endif
+
 /* Newer gVisor has its name in the release; older gVisor reports the release of another kernel. */
 static bool is_gvisor(void)
 {
+#ifdef __linux__
     struct utsname name;
 
     return (uname(&name) == 0 &&
             (strcasestr(name.release, "gvisor") || strcasestr(name.version, "gvisor"))) ||
            boots_as_gvisor();
-}
-
 #else
-
-static bool is_gvisor(void)
-{
     return false;
-}
-
 #endif
+}
 
 /* ---- a hypervisor ---- */
 
@@ -111,11 +108,13 @@ const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES])
 #define FIRST_LEAF 0x40000000u
 #define LEAF_STEP 0x100u
 #define LEAVES 16
+#endif
 
 /* A hypervisor that has the interface of another one too reports its own name in a later leaf. KVM
  * and Xen do so after the name of Hyper-V. */
 static const char *read_hypervisor(void)
 {
+#if defined __x86_64__ || defined __i386__
     unsigned a, b, c, d;
     const char *name = NULL;
 
@@ -133,16 +132,10 @@ static const char *read_hypervisor(void)
             name = found;
     }
     return name ? name : "hypervisor";
-}
-
 #else
-
-static const char *read_hypervisor(void)
-{
     return NULL;
-}
-
 #endif
+}
 
 const char *virtualisation_name(void)
 {

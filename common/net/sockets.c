@@ -48,15 +48,6 @@ int sockets_make(int family, int type, int protocol, bool blocking)
     return set_up(socket(family, type | SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK), protocol), blocking);
 }
 
-int sockets_make_pair(int fds[2])
-{
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
-        return -1;
-    set_up(fds[0], true);
-    set_up(fds[1], true);
-    return 0;
-}
-
 uint64_t sockets_unsent(int fd)
 {
     int bytes = 0, result = -1;

@@ -7,9 +7,8 @@
 
 void sockets_set_blocking(int fd, bool blocking);
 
-/* socket(2), and socketpair(2) of Unix stream sockets. They are closed on exec. */
+/* socket(2), closed on exec. */
 int sockets_make(int family, int type, int protocol, bool blocking);
-int sockets_make_pair(int fds[2]);
 
 /* Bytes in the send buffer that are not sent yet; 0 for other files, or if the system does not
  * report them. */

@@ -40,7 +40,7 @@ double override_call_ns(void)
         putenv(override.environment[1]);
         library = dlopen(override.library, RTLD_NOW | RTLD_LOCAL);
         unsetenv(SHARED_VARIABLE);
-        override.file = -1; /* the library has closed it */
+        override.file = 0; /* the library has closed it */
     }
     *(void **)&sends = library ? dlsym(library, "send") : NULL;
     *(void **)&receives = library ? dlsym(library, "recv") : NULL;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "override/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,15 +17,12 @@
 
 /* ---- words ---- */
 
+#define CHANGE_ROW(name, bit, sized, means) {name, bit, sized},
 static const struct {
     const char *name;
     uint64_t bit;
     bool sized;
-} known[CHANGE_COUNT] = {
-#define CHANGE_ROW(name, bit, sized, means) {name, bit, sized},
-    OVERRIDES(CHANGE_ROW)
-#undef CHANGE_ROW
-};
+} known[CHANGE_COUNT] = {OVERRIDES(CHANGE_ROW)};
 
 #define NAMES "none, nodelay, nagle, nomore, nocork, more:SIZE, join, sndbuf:SIZE, rcvbuf:SIZE"
 
@@ -58,17 +56,17 @@ static const uint64_t opposites[] = {CHANGE_NODELAY | CHANGE_NAGLE, CHANGE_NOMOR
 
 int override_parse(struct change *change, const char *text, struct problem *problem)
 {
-    CLEANUP_FREE char *copy = strdup(text);
+    CLEANUP_FREE char *copy = needed(strdup(text));
     char *rest = copy, *one;
 
     *change = (struct change){0};
-    while (copy && strcmp(text, "none") != 0 && (one = strsep(&rest, "+")))
+    while (strcmp(text, "none") != 0 && (one = strsep(&rest, "+")))
         if (parse_one(change, one, problem) < 0)
             return -1;
     for (size_t i = 0; i < sizeof opposites / sizeof *opposites; i++)
         if ((change->bits & opposites[i]) == opposites[i])
             return problem_usage(problem, "override=%s: one change undoes the other", text);
-    return copy ? 0 : problem_failure(problem, "no memory");
+    return 0;
 }
 
 void override_format(const struct change *change, char *text, size_t size)
@@ -116,7 +114,7 @@ int override_open(struct override *override, const struct change *change, bool r
     const char *others = getenv("LD_PRELOAD");
     struct shared *shared = MAP_FAILED;
 
-    *override = (struct override){.file = -1, .library_file = -1};
+    *override = (struct override){0};
     if (find_library(override->library, problem) < 0)
         return -1;
     if (other_user) {
@@ -142,17 +140,30 @@ int override_open(struct override *override, const struct change *change, bool r
     return 0;
 }
 
+int override_start(struct override *override, const char *text, const char *path, bool other_user,
+                   struct problem *problem)
+{
+    struct change change;
+
+    if (override_parse(&change, text, problem) < 0)
+        return -1;
+    if (reach_check(path, problem) == 0 && override_open(override, &change, false, other_user, problem) == 0)
+        return 0;
+    problem->kind = PROBLEM_UNSUPPORTED;
+    return -1;
+}
+
 void override_close(struct override *override)
 {
     if (override->shared)
         munmap(override->shared, sizeof *override->shared);
-    if (override->file >= 0)
+    if (override->file > 0)
         close(override->file);
-    if (override->library_file >= 0)
+    if (override->library_file > 0)
         close(override->library_file);
     free(override->environment[0]);
     free(override->environment[1]);
-    *override = (struct override){.file = -1, .library_file = -1};
+    *override = (struct override){0};
 }
 
 /* ---- proof ---- */

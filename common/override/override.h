@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Overrides: a preloaded library changes and counts the calls of an unmodified program.
- *
- *     override_parse(&change, "more:64", &problem);
- *     reach_check(path, &problem);          rejects a program that no preloaded library reaches
- *     override_open(&override, &change, false, false, &problem);
- *     ... start the program with override.environment and with override.file open ...
- *     ... override.shared has the counts; override_proof() checks that they prove the change ...
- *     override_close(&override);
- *
- * Only for Linux.
- */
+/* Overrides: a preloaded library changes and counts the calls of an unmodified program. The program
+ * starts with `environment`, and with `file` open. Only for Linux. */
 #pragma once
 
 #include "base/problem.h"
@@ -20,13 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Zero it before use. */
 struct override {
     struct shared *shared;
     int file;             /* of the shared memory; the program inherits it. Programs that it starts
                              open it by /proc: this process must run, as the same user */
     char *environment[2]; /* "LD_PRELOAD=...", "UNCORK_OVERRIDE=...": replace variables of these names */
     char library[PATH_MAX];
-    int library_file; /* of the library, inherited too; -1: the program opens it by its path */
+    int library_file; /* of the library, inherited too; 0: the program opens it by its path */
 };
 
 /* "none", or changes like "nodelay", "more:64", "nodelay+sndbuf:256K". 0, or -1 with a problem. */
@@ -41,6 +32,11 @@ void override_format(const struct change *change, char *text, size_t size);
  * call override_close() in both cases. */
 int override_open(struct override *override, const struct change *change, bool records_groups,
                   bool other_user, struct problem *problem);
+
+/* The same for the program at `path` and the override `text`, without groups and waits. A program
+ * that the library does not reach is an unsupported problem. */
+int override_start(struct override *override, const char *text, const char *path, bool other_user,
+                   struct problem *problem);
 
 void override_close(struct override *override);
 

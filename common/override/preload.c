@@ -94,7 +94,6 @@ __attribute__((constructor(101))) void preload_start(void)
         return;
 #define LOOK_UP(name) *(void **)&preload_next.name = dlsym(RTLD_NEXT, #name);
     INTERPOSED(LOOK_UP)
-#undef LOOK_UP
     where = getenv(SHARED_VARIABLE);
     preload_shared = where ? attach(where) : NULL;
     if (!preload_shared)

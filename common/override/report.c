@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "override/report.h"
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "override/override.h"
 
@@ -15,11 +16,8 @@
 #define MORE_MOST 4096 /* a larger first part is no header: `join` is the advice */
 #define LINE_MOST 100
 
-static const char *const call_names[COUNTED_COUNT] = {
 #define CALL_NAME(name) #name,
-    SHARED_CALLS(CALL_NAME)
-#undef CALL_NAME
-};
+static const char *const call_names[COUNTED_COUNT] = {SHARED_CALLS(CALL_NAME)};
 
 static const char *const role_names[] = {
     [ROLE_INHERITED] = "inherited", [ROLE_ACCEPTED] = "accepted", [ROLE_CONNECTED] = "connected"};
@@ -44,13 +42,6 @@ static size_t shapes_sort(const struct shared_kind *kind, const struct shared_sh
             sorted[count++] = &kind->shapes[i];
     qsort(sorted, count, sizeof *sorted, by_groups);
     return count;
-}
-
-const struct shared_shape *report_shape(const struct shared_kind *kind)
-{
-    const struct shared_shape *sorted[SHARED_SHAPES];
-
-    return shapes_sort(kind, sorted) ? sorted[0] : NULL;
 }
 
 static uint32_t known_fragments(const struct shared_shape *shape)
@@ -180,17 +171,19 @@ static void print_measure(FILE *file, const struct shared_kind *kind, const stru
 
 void report_advise(const struct shared_kind *kind, const char *subject, struct advice *advice)
 {
-    const struct shared_shape *shape = report_shape(kind);
+    const struct shared_shape *sorted[SHARED_SHAPES];
+    const struct shared_shape *shape = shapes_sort(kind, sorted) ? sorted[0] : NULL;
     enum finding found = shape ? classify(kind, shape) : SINGLE;
     uint64_t most = found == SEPARATE || found == SEPARATE_NAGLE ? more_bytes(shape) : 0;
     FILE *says, *measure;
 
     *advice = (struct advice){.says = "The library saw no send."};
-    if (!shape || !(says = fmemopen(advice->says, sizeof advice->says - 1, "w")))
+    if (!shape)
         return;
     snprintf(advice->override, sizeof advice->override, "%s", findings[found].override);
     if (most)
         snprintf(advice->override, sizeof advice->override, "more:%" PRIu64, most);
+    says = needed(fmemopen(advice->says, sizeof advice->says - 1, "w"));
     fprintf(says,
             shape->sends == 1 ? "Messages are single sends (" : "Messages are groups of %" PRIu32 " sends (",
             shape->sends);
@@ -198,9 +191,9 @@ void report_advise(const struct shared_kind *kind, const char *subject, struct a
     fprintf(says, ")%s%s: %s%s%s.", findings[found].how, found == SINGLE ? "" : stall_text(kind),
             findings[found].before, advice->override, findings[found].after);
     fclose(says);
-    measure = *findings[found].writes ? fmemopen(advice->measure, sizeof advice->measure - 1, "w") : NULL;
-    if (!measure)
+    if (!*findings[found].writes)
         return;
+    measure = needed(fmemopen(advice->measure, sizeof advice->measure - 1, "w"));
     print_measure(measure, kind, shape, subject, advice->override, findings[found].writes);
     fclose(measure);
 }
@@ -221,7 +214,7 @@ static json_t *shape_json(const struct shared_shape *shape)
 {
     json_t *fragments = json_array();
     char text[512] = "";
-    FILE *file = fmemopen(text, sizeof text - 1, "w");
+    FILE *file = needed(fmemopen(text, sizeof text - 1, "w"));
 
     for (uint32_t i = 0; i < known_fragments(shape); i++) {
         uint64_t one = shape->fragments[i];
@@ -231,10 +224,8 @@ static json_t *shape_json(const struct shared_shape *shape)
                                         "call", call_names[FRAGMENT_CALL(one) % COUNTED_COUNT], "more",
                                         !!(one & FRAGMENT_MORE), "corked", !!(one & FRAGMENT_CORKED)));
     }
-    if (file) {
-        print_shape(file, shape, AS_CALLS);
-        fclose(file);
-    }
+    print_shape(file, shape, AS_CALLS);
+    fclose(file);
     return json_pack("{s:I, s:I, s:b, s:s, s:o}", "groups", (json_int_t)shape->groups, "sends",
                      (json_int_t)shape->sends, "rounded", (int)shape->rounded, "text", text, "fragments",
                      fragments);
@@ -266,7 +257,6 @@ static json_t *kind_json(const struct shared_kind *kind, const char *subject)
                      *advice.measure ? advice.measure : NULL);
 #define SET_COUNT(name) json_object_set_new(made, #name, json_integer((json_int_t)kind->name));
     KIND_COUNTS(SET_COUNT)
-#undef SET_COUNT
     return made;
 }
 

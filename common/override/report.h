@@ -13,10 +13,8 @@ struct advice {
     char measure[256]; /* the command that measures it; "": none */
 };
 
-/* The most frequent shape of these connections; NULL if nothing was sent. */
-const struct shared_shape *report_shape(const struct shared_kind *kind);
-
-/* `subject`: the program as a value of subject=, other words may follow; NULL: no subject. */
+/* About the most frequent shape of these connections. `subject`: the program as a value of subject=,
+ * other words may follow; NULL: no subject. */
 void report_advise(const struct shared_kind *kind, const char *subject, struct advice *advice);
 
 /* The whole report: docs/record.md has its keys. `call_ns`: ns that the library adds to a call.

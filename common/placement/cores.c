@@ -167,10 +167,12 @@ void cores_take(const struct cores *cores, int from, int to, struct place_list *
 #include <cpuid.h>
 
 #define LEAF_TOPOLOGY 0xb
+#endif
 
 /* The APIC id: all its bits where the CPU has leaf 0xb, else the lowest 8 bits. */
 static bool read_processor(uint32_t *number)
 {
+#if defined __x86_64__ || defined __i386__
     unsigned a, b, c, d;
 
     if (__get_cpuid_count(LEAF_TOPOLOGY, 0, &a, &b, &c, &d) && b) {
@@ -181,17 +183,11 @@ static bool read_processor(uint32_t *number)
         return false;
     *number = b >> 24;
     return true;
-}
-
 #else
-
-static bool read_processor(uint32_t *number)
-{
     (void)number;
     return false;
-}
-
 #endif
+}
 
 #define STEPS 16 /* so many that a thread moved by the scheduler does not match by chance */
 

@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "placement/cores.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,16 +14,14 @@ static const char *const kind_names[] = {
 static int parse_list(struct place_list *list, const char **text)
 {
     list->count = 0;
-    for (;;) {
+    do {
         uint64_t cpu;
 
         if (units_take_number(text, &cpu) < 0 || cpu > UINT16_MAX || list->count == PLACE_CPUS_MAX)
             return -1;
         list->cpus[list->count++] = (uint16_t)cpu;
-        if (**text != '.')
-            return 0;
-        ++*text;
-    }
+    } while (**text == '.' && ++*text);
+    return 0;
 }
 
 static int parse_lists(struct place *place, const char *at)

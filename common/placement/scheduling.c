@@ -2,11 +2,11 @@
 /* All differences between systems in scheduling classes are here. */
 #include "placement/scheduling.h"
 
+#include "base/cleanup.h"
 #include "base/scan.h"
 #include "base/units.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <uv.h>
@@ -54,27 +54,19 @@ void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *
 static const int policies[SCHEDULING_CLASS_COUNT] = {
     [SCHEDULING_OTHER] = SCHED_OTHER, [SCHEDULING_RR] = SCHED_RR, [SCHEDULING_FIFO] = SCHED_FIFO};
 
-#ifdef __linux__
-
-/* By system calls: pthread_getschedparam(3) returns the C library's copy. */
 static int get_policy(int *policy, struct sched_param *parameters)
 {
+#ifdef __linux__ /* by system calls: pthread_getschedparam(3) returns the C library's copy */
     int flags = sched_getscheduler(0);
 
     if (flags < 0 || sched_getparam(0, parameters) < 0)
         return -errno;
     *policy = flags & ~SCHED_RESET_ON_FORK;
     return 0;
-}
-
 #else
-
-static int get_policy(int *policy, struct sched_param *parameters)
-{
     return -pthread_getschedparam(pthread_self(), policy, parameters);
-}
-
 #endif
+}
 
 int scheduling_read_thread(struct scheduling *scheduling)
 {
@@ -171,14 +163,12 @@ static bool has_item(const char *list, const char *item)
 /* Scans two texts from the first line with "cpu" in `list`, which is one of the two. */
 static bool find_cpu(const char *path, const char *format, char *first, char *second, const char *list)
 {
-    FILE *file = fopen(path, "re");
+    CLEANUP_FILE FILE *file = fopen(path, "re");
     char line[4 * GROUP_MAX];
     bool found = false;
 
     while (file && !found && fgets(line, sizeof line, file))
         found = sscanf(line, format, first, second) == 2 && has_item(list, "cpu");
-    if (file)
-        fclose(file);
     return found;
 }
 

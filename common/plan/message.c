@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 struct parser {
     const char *text; /* the whole text */
@@ -97,23 +96,16 @@ static void end_group(struct parser *parser, uint32_t marks)
 
 static int parse_message(struct parser *parser)
 {
-    for (;;) {
+    do {
         if (parse_part(parser) < 0)
             return -1;
-        switch (*parser->at) {
-        case '\0':
-            end_group(parser, FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE);
-            return 0;
-        case '/':
+        if (*parser->at == '/')
             end_group(parser, FRAGMENT_ENDS_GROUP);
-            break;
-        case '+':
-            break;
-        default:
-            return refuse(parser, "expected +, / or the end");
-        }
-        parser->at++;
-    }
+    } while ((*parser->at == '+' || *parser->at == '/') && parser->at++);
+    if (*parser->at)
+        return refuse(parser, "expected +, / or the end");
+    end_group(parser, FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE);
+    return 0;
 }
 
 int shape_parse(struct shape *shape, const char *text, struct problem *problem)

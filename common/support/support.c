@@ -23,11 +23,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static const char *const lacks[CAPABILITY_COUNT] = {
 #define CAPABILITY_LACKS(name, bit, lacks) [bit] = lacks,
-    CAPABILITIES(CAPABILITY_LACKS)
-#undef CAPABILITY_LACKS
-};
+static const char *const lacks[CAPABILITY_COUNT] = {CAPABILITIES(CAPABILITY_LACKS)};
 
 static int check_needs(const char *word, const char *value, unsigned needs, const struct transport *transport,
                        const struct security *security, unsigned engine_gives, struct problem *problem)

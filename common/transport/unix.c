@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <stdio.h>
@@ -7,11 +6,12 @@
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h> /* mkdtemp(3), on macOS */
+#include <uv.h>
 
 static int unix_pair(int protocol, int fds[2])
 {
     (void)protocol;
-    return sockets_make_pair(fds) < 0 ? -errno : 0;
+    return uv_socketpair(SOCK_STREAM, 0, fds, 0, 0);
 }
 
 /* A path in a new directory with access for this user only. address_unlink() removes both. */

@@ -1,30 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The definition of a subject or a load: an object in the file of --subjects. Its keys:
- *
- *   program       name or path; the parameter `program` overrides it
- *   listens       "inherited": the program takes the listening socket as descriptor 3 (LISTEN_FDS,
- *                 LISTEN_PID); "address": it binds the address that its arguments name
- *   arguments, arguments_tls, arguments_tcp, arguments_unix, arguments_command
- *                 lists of texts; those of TLS, of a transport and of workload=command only in a
- *                 plan that has them
- *   files         texts by file name, to write into the folder
- *   needs         what else to write there; "content": a file content/SIZE for each size that op=
- *                 fetches, for a load a file content of {size}; "certificate": under TLS
- *                 certificate.pem, with its private key
- *   parameters    default texts by name; words NAME.key=value override them
- *   protocols, transports, version
- *                 what it speaks, what it can listen on, the argument that prints its version
- *   moves, limit_s
- *                 of a load: the bytes that it moves at least, a size or a product like
- *                 "{requests}*{bytes}"; the seconds that it may take
- *   counts        of a load: a regex(7) whose group matches the number of requests in its output
- *
- * In arguments and files, {folder}, {host}, {port}, {path}, {protocol}, {transport}, {security}
- * ("plain" or "tls") and each {parameter} are replaced by their values. A relay has the protocol
- * "raw" and inherits its socket; it also has {sink}, HOST:PORT or unix:PATH. A load also has {uri}
- * and the parameters of its subject.
- */
+/* The definition of a subject or a load: an object in the file of --subjects. docs/real-programs.md
+ * has its keys, and the {names} in its arguments and files that are replaced by values. {protocol} is
+ * that of the run. A load also has the parameters of its subject. The parameter `program` overrides
+ * the key of that name. */
 #pragma once
 
 #include "net/address.h"

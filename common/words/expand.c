@@ -26,8 +26,7 @@ static int append_value(json_t *values, const struct word *word, const char *tex
     if (word->kind->parse(word, text, field, problem) < 0)
         return -1;
     canonical = word->kind->format ? word->kind->format(word, field) : strdup(text);
-    if (word->kind->free)
-        word->kind->free(field);
+    plan_free(&plan);
     return json_array_append_new(values, json_string(canonical));
 }
 

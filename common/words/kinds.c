@@ -172,13 +172,8 @@ static char *strategy_format(const struct word *word, const void *field)
 
 static int shape_replace(struct shape *shape, const char *text, struct problem *problem)
 {
-    struct shape parsed;
-
-    if (shape_parse(&parsed, text, problem) < 0)
-        return -1;
     shape_free(shape);
-    *shape = parsed;
-    return 0;
+    return shape_parse(shape, text, problem);
 }
 
 static char *sched_spell(const struct scheduling *scheduling)
@@ -187,11 +182,6 @@ static char *sched_spell(const struct scheduling *scheduling)
 
     scheduling_format(text, scheduling);
     return strdup(text);
-}
-
-static void message_free(void *field)
-{
-    shape_free(field);
 }
 
 /* These kinds do not depend on their word. */

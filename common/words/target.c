@@ -11,7 +11,6 @@
 static const struct variant *const targets[] = {
 #include "words/targets.def"
 };
-#undef TARGET
 
 const struct axis target_axis = {"target", targets, sizeof targets / sizeof *targets};
 

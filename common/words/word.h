@@ -16,7 +16,6 @@ struct word_kind {
     int (*parse)(const struct word *word, const char *text, void *field, struct problem *problem);
     /* The canonical spelling of the field, in new memory; NULL for kinds without a field. */
     char *(*format)(const struct word *word, const void *field);
-    void (*free)(void *field); /* NULL: nothing to free */
     /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
      * NULL: items omit nothing. */
     char *(*complete)(const char *previous, const char *item);

@@ -58,6 +58,7 @@ while got < wanted and (data := peer.recv(min(65536, wanted - got))):
     got += len(data)
 """
 WORDS = ("workload=command", "subject=served", "load=asks")
+VERSION = "v" * 70
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("hyperfine") is None, reason="hyperfine is missing"),
@@ -105,7 +106,9 @@ def definitions(tmp_path: Path) -> str:
                             "parameters": {"size": "64K"}},
         "asks": asks,
         "hasty": asks | {"limit_s": 1},
-        "unix": asks | {"arguments": ["-c", LOAD, "{mode}", "{path}", "{folder}"]},
+        "coy": asks | {"version": "-cimport time; time.sleep(1000)"},
+        "unix": asks | {"arguments": ["-c", LOAD, "{mode}", "{path}", "{folder}"],
+                        "version": f"-cprint('{VERSION}')"},
         "filled": asks | {"needs": ["content"], "arguments": [
             "-c", "import os, sys; sys.exit(os.path.getsize('content') != 65536)"]},
         "absent": asks | {"program": "no-such-program"},
@@ -133,7 +136,8 @@ def test_a_load_is_timed_and_its_bytes_are_counted(definitions: str, folder: Pat
     record = record_of(definitions, *given, *words)
     load, times = record["load"], record["hyperfine"]
     assert load["moves_bytes"] == SENT < load["moved_bytes"] < SENT + 1000
-    assert load["program"] == shutil.which(sys.executable) and load["version"].startswith("Python")
+    assert load["program"] == shutil.which(sys.executable)
+    assert load["version"].startswith(VERSION if load["name"] == "unix" else "Python ")
     assert len(load["sha256"]) == 64 and load["arguments"][0] == load["program"]
     assert times["wall_ns"] > 0 and times["user_ns"] + times["system_ns"] > 0
     assert record["subject"]["cpu_ns"] > 0 and "client" not in record and "server" not in record
@@ -170,6 +174,7 @@ def test_a_text_is_a_command_of_the_shell_and_its_values_are_quoted(definitions:
     ("asks.mode=fails", "asks ended with status 1; its output ends: the disk is full"),
     ("asks.mode=dies", "asks was ended by signal 9; its output ends: (empty)"),
     ("load=hasty hasty.mode=hangs", "hasty did not end within 1 s and was killed"),
+    ("load=coy", "coy did not end within 5 s and was killed"),
     ("load=absent", "workload=command needs the program no-such-program: uncork setup absent"),
     ("load=other", "load=other: this client has no definition of it"),
     ("load=filled", "filled moved 0 of 1048576 bytes"),  # and its content is whole

@@ -162,7 +162,7 @@ class Program:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """Its definition for uncork-client and uncork-server: common/words/definition.h."""
+        """Its definition for uncork-client and uncork-server (docs/real-programs.md)."""
         return {key: value for key in keys_of(self)
                 if key not in NOT_DEFINED and (value := getattr(self, key)) is not None}
 
