@@ -34,7 +34,7 @@ from suite.base.runner_words import (
     subject_of,
 )
 from suite.scenario.scenario import (
-    choice_reader,
+    choice_read,
     document_read,
     entry_read,
     key_field,
@@ -176,7 +176,7 @@ class Subject(Program):
 
     kind, folders = SUBJECT, PROGRAM_FOLDERS
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
-    listens: str = key_field(choice_reader(LISTENS, required=True))
+    listens: str = key_field(functools.partial(choice_read, LISTENS, required=True))
     arguments_command: tuple[str, ...] | None = key_field(texts_read)
     files: Mapping[str, str] = key_field(named_texts_read)
 
